@@ -1,0 +1,82 @@
+# Everything a person does with a clone. `make` alone lists it.
+#
+#   make demo PORT=5007            another port
+#   make test TESTS=tests/core     a part of the tests
+#   make test PYTHON=python3.12    another Python for .venv (3.11 to 3.13; `make clean` first if .venv is there)
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint prove bench screens constraints clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+TESTS ?= tests
+PORT ?=
+
+# A suitable Python: the one asked for, else the first that runs and is in range. None: uv fetches one.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' >/dev/null 2>&1 && echo $$p && break; \
+	done)
+
+# uv where it runs, else the standard library's venv and pip.
+UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
+
+# Spark needs Java 17 or 21. Where there is none the environment takes the `java` extra. The stamps are named after
+# what was found, so that the extra is added when Java goes away.
+JAVA := $(shell for j in $${JAVA_HOME:+"$$JAVA_HOME/bin/java"} java; do \
+	case "$$("$$j" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')" in (17|21) echo system; exit;; esac; \
+	done; echo packaged)
+EXTRAS_system := spark,web
+EXTRAS_packaged := spark,web,java
+EXTRAS := $(EXTRAS_$(JAVA))
+
+RUNTIME := $(VENV)/.runtime-$(JAVA)-java
+DEVELOPMENT := $(VENV)/.development-$(JAVA)-java
+INSTALL := $(if $(UV),uv pip install --python $(BIN)/python,$(BIN)/python -m pip install) --constraint constraints.txt
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1#/p' $(MAKEFILE_LIST) | awk -F '#' '{ printf "%-20s %s\n", $$1, $$2 }'
+
+demo: $(RUNTIME) ## build the demo tables if absent and open the explorer on them
+	$(BIN)/delta-explorer demo $(if $(PORT),--port $(PORT))
+
+test: lint ## all that must hold: lint, types, import rules, every test
+	$(BIN)/python -m pytest $(TESTS)
+
+lint: $(DEVELOPMENT) ## ruff, formatting, strict types, import rules
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+prove: $(DEVELOPMENT) ## the properties, with many more examples than the tests take
+	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest tests/properties
+
+bench: $(DEVELOPMENT) ## measure the speeds that the documents state
+	$(BIN)/python -m tests.benchmarks
+
+screens: $(DEVELOPMENT) ## screenshots of every page, light and dark, into build/screens
+	$(BIN)/python -m tests.screens
+
+constraints: ## resolve constraints.txt anew (needs uv)
+	echo pip | uv pip compile pyproject.toml - --all-extras --group dev --python-version 3.11 --upgrade --no-annotate \
+		--no-emit-index-url --no-emit-find-links --custom-compile-command 'make constraints' --output-file constraints.txt
+
+clean: ## remove what was made here: .venv, build, caches
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache test-results
+	find explorer tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(if $(PYTHON)$(UV),,$(error No Python from 3.11 to 3.13 was found. Install one, or uv, or name one: make PYTHON=...))
+	rm -rf $(VENV)
+	$(if $(UV),uv venv --python '$(or $(PYTHON),>=3.11,<3.14)' $(VENV),$(PYTHON) -m venv $(VENV))
+	$(if $(UV),,$(INSTALL) pip)
+
+$(RUNTIME): pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) --editable '.[$(EXTRAS)]'
+	touch $@
+
+$(DEVELOPMENT): pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) --editable '.[$(EXTRAS),jupyter]' --group dev
+	touch $(RUNTIME) $@
