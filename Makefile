@@ -51,7 +51,7 @@ lint: $(DEVELOPMENT) ## ruff, formatting, strict types, import rules
 	$(BIN)/lint-imports --no-logo
 
 prove: $(DEVELOPMENT) ## the properties, with many more examples than the tests take
-	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest tests/properties
+	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --timeout 3600 tests/properties
 
 bench: $(DEVELOPMENT) ## measure the speeds that the documents state
 	$(BIN)/python -m tests.benchmarks

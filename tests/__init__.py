@@ -1,0 +1,1 @@
+"""Tests. The folders mirror ``explorer``; the others are named after what they ask."""
