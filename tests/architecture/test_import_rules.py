@@ -26,12 +26,13 @@ def test_only_spark_imports_pyspark() -> None:
     assert offenders == {}
 
 
-def test_nothing_imports_spark_when_loaded() -> None:
+@pytest.mark.parametrize("package", ["explorer.spark", "explorer.web", "explorer.jupyter"])
+def test_heavy_part_is_imported_only_when_called_for(package: str) -> None:
     offenders = {
         name: bad
         for name, tree in modules().items()
-        if not within(name, "explorer.spark")
-        and (bad := [found for found in imports_when_loaded(tree) if within(found, "explorer.spark")])
+        if not within(name, package)
+        and (bad := [found for found in imports_when_loaded(tree) if within(found, package)])
     }
     assert offenders == {}
 
