@@ -18,7 +18,7 @@ REGISTRIES = [
     "repo.maven" + ".apache.org",
     "registry.npm" + "js.org",
 ]
-MACHINE_PATHS = ["/" + "work/", "/" + "root/", "/tmp/" + "w/"]
+MACHINE_PATHS = ["/" + "work/", "/" + "root/", "/tm" + "p/w/"]
 FORBIDDEN = re.compile("|".join(re.escape(text) for text in REGISTRIES + MACHINE_PATHS))
 
 
