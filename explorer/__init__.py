@@ -1,0 +1,36 @@
+"""Delta Table Explorer: understand a Delta Lake table and change it safely.
+
+    table = explorer.open_table("warehouse/orders")
+    table.snapshot().files()
+    table.history()
+"""
+
+from explorer.core.diff import SnapshotDiff
+from explorer.core.errors import (
+    CommitError,
+    EngineUnavailable,
+    ExplorerError,
+    RequestError,
+    StorageError,
+    TableError,
+    UnsupportedFeature,
+)
+from explorer.core.history import History
+from explorer.core.snapshot import Snapshot
+from explorer.table import Table, open_table
+
+__all__ = [
+    "CommitError",
+    "EngineUnavailable",
+    "ExplorerError",
+    "History",
+    "RequestError",
+    "Snapshot",
+    "SnapshotDiff",
+    "StorageError",
+    "Table",
+    "TableError",
+    "UnsupportedFeature",
+    "open_table",
+]
+__version__ = "0.1.0"

@@ -1,0 +1,248 @@
+"""Column mapping: logical <-> physical names and ids, and how columns were renamed over the versions.
+
+Protocol section: Column Mapping. Invariants: a physical name and an id never change while the logical name may
+(CM-007); partition values and statistics go by physical name (CM-006); a column's identity over time is its physical
+path, which equals the logical path until mapping gives it another (CM-012).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Literal
+
+import msgspec
+
+from explorer.core.errors import CorruptTable
+from explorer.core.schema import (
+    ArrayType,
+    DataType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    format_column,
+    type_name,
+    walk,
+)
+
+__all__ = [
+    "ColumnLine",
+    "ColumnSpan",
+    "Lineage",
+    "MappingMode",
+    "NameHazard",
+    "check_mapping",
+    "column_lineage",
+    "mapping_mode",
+    "physical_path",
+    "physical_paths",
+    "physical_schema",
+]
+
+MappingMode = Literal["none", "name", "id"]
+MODE_KEY: Final = "delta.columnMapping.mode"
+
+
+class ColumnSpan(msgspec.Struct, frozen=True):
+    """What users called a column, and its type, from one version to another (both inclusive)."""
+
+    from_version: int
+    to_version: int
+    name: str
+    type: str
+    nullable: bool
+
+
+class ColumnLine(msgspec.Struct, frozen=True):
+    """One physical column through time; ``dropped_at`` is the version that no longer has it."""
+
+    field_id: int | None
+    physical_name: str
+    path: tuple[str, ...]
+    spans: tuple[ColumnSpan, ...]
+    dropped_at: int | None
+
+
+class NameHazard(msgspec.Struct, frozen=True):
+    """A name under which a client that ignores column mapping reads the wrong column."""
+
+    kind: Literal["reused-name", "swapped-name", "physical-name-shadows"]
+    name: str
+    version: int
+    detail: str
+
+
+class Lineage(msgspec.Struct, frozen=True):
+    """All columns that the readable versions have had, in order of first appearance."""
+
+    columns: tuple[ColumnLine, ...]
+    hazards: tuple[NameHazard, ...]
+    first_version: int
+    last_version: int
+
+
+def mapping_mode(configuration: dict[str, str]) -> MappingMode:
+    """The table's mapping mode.
+
+    Raises:
+        CorruptTable: The property has a value the protocol does not know.
+    """
+    match configuration.get(MODE_KEY, "none").lower():
+        case "none":
+            return "none"
+        case "name":
+            return "name"
+        case "id":
+            return "id"
+        case other:
+            raise CorruptTable(f"{MODE_KEY} is {other!r}; the protocol knows none, name and id.", found=other)
+
+
+def check_mapping(schema: StructType, mode: MappingMode) -> None:
+    """Check that every field is mapped once (CM-016).
+
+    Raises:
+        CorruptTable: An id or physical name is missing or used twice.
+    """
+    if mode == "none":
+        return
+    ids: dict[int, str] = {}
+    names: dict[tuple[str, ...], str] = {}
+    for path, physical, field in _walk_physical(schema, (), ()):
+        column = format_column(path)
+        if field.field_id is None or "delta.columnMapping.physicalName" not in field.metadata:
+            raise CorruptTable(f"Column {column} has no column-mapping id or physical name in mode {mode}.", column=column)
+        if field.field_id in ids:
+            raise CorruptTable(f"Columns {ids[field.field_id]} and {column} share id {field.field_id}.", column=column)
+        if physical in names:
+            raise CorruptTable(f"Columns {names[physical]} and {column} share a physical name.", column=column)
+        ids[field.field_id], names[physical] = column, column
+
+
+def physical_paths(schema: StructType, mode: MappingMode) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Logical path -> physical path of every field, nested ones included."""
+    if mode == "none":
+        return {path: path for path, _ in walk(schema)}
+    return {path: physical for path, physical, _ in _walk_physical(schema, (), ())}
+
+
+def physical_path(schema: StructType, mode: MappingMode, column: tuple[str, ...]) -> tuple[str, ...]:
+    """Physical path of one column; a KeyError if the schema has none of that name."""
+    return physical_paths(schema, mode)[column]
+
+
+def physical_schema(schema: StructType, mode: MappingMode) -> StructType:
+    """The schema as data files have it: physical names at every depth, everything else alike."""
+    if mode == "none":
+        return schema
+    renamed = _physical_type(schema)
+    assert isinstance(renamed, StructType)
+    return renamed
+
+
+def column_lineage(schemas: Iterable[tuple[int, StructType, MappingMode]], last_version: int) -> Lineage:
+    """Follow every column over the versions.
+
+    Args:
+        schemas: (version, schema, mode) at the first readable version and at each version that changed the metadata,
+            ascending.
+        last_version: The newest version.
+    """
+    history = list(schemas)
+    ends = [version - 1 for version, _, _ in history[1:]] + [last_version]
+    spans: dict[tuple[str, ...], list[ColumnSpan]] = {}
+    paths: dict[tuple[str, ...], tuple[str, ...]] = {}
+    ids: dict[tuple[str, ...], int | None] = {}
+    for (version, schema, mode), end in zip(history, ends, strict=True):
+        for path, physical, field in _fields(schema, mode):
+            span = ColumnSpan(version, end, format_column(path), type_name(field.type), field.nullable)
+            _extend(spans.setdefault(physical, []), span)
+            paths[physical] = path
+            ids[physical] = field.field_id if field.field_id is not None else ids.get(physical)
+    lines = tuple(
+        ColumnLine(ids[key], format_column(key), paths[key], tuple(spans[key]), _dropped(spans[key], last_version))
+        for key in spans
+    )
+    return Lineage(lines, tuple(_hazards(lines)), history[0][0] if history else 0, last_version)
+
+
+def _extend(spans: list[ColumnSpan], span: ColumnSpan) -> None:
+    before = spans[-1] if spans else None
+    same = before is not None and (before.name, before.type, before.nullable) == (span.name, span.type, span.nullable)
+    if before is not None and same and before.to_version == span.from_version - 1:
+        spans[-1] = msgspec.structs.replace(before, to_version=span.to_version)
+    else:
+        spans.append(span)
+
+
+def _dropped(spans: list[ColumnSpan], last_version: int) -> int | None:
+    end = spans[-1].to_version
+    return end + 1 if end < last_version else None
+
+
+def _hazards(lines: tuple[ColumnLine, ...]) -> Iterable[NameHazard]:
+    """Names that were borne by more than one column, and physical names that another column bears as its logical one."""
+    bearers: dict[str, list[tuple[ColumnSpan, ColumnLine]]] = {}
+    for line in lines:
+        for span in line.spans:
+            bearers.setdefault(span.name, []).append((span, line))
+    for name, uses in bearers.items():
+        uses.sort(key=lambda use: use[0].from_version)
+        for (before, first), (after, second) in zip(uses, uses[1:], strict=False):
+            if first is not second:
+                yield _changed_hands(name, before, first, after, second)
+    for line in lines:
+        for span, other in bearers.get(line.physical_name, ()):
+            if other is not line:
+                detail = f"{span.name} is the physical name of {format_column(line.path)}"
+                yield NameHazard("physical-name-shadows", span.name, span.from_version, detail)
+
+
+def _changed_hands(name: str, before: ColumnSpan, first: ColumnLine, after: ColumnSpan, second: ColumnLine) -> NameHazard:
+    version = after.from_version
+    renamed = next((s for s in first.spans if s.from_version > before.to_version), None)
+    was = next((s for s in reversed(second.spans) if s.to_version < version), None)
+    if renamed is not None and was is not None and renamed.name == was.name and renamed.from_version == version:
+        return NameHazard("swapped-name", name, version, f"{name} and {was.name} swapped names")
+    fate = f"renamed to {renamed.name} at v{renamed.from_version}" if renamed else f"dropped at v{before.to_version + 1}"
+    return NameHazard("reused-name", name, version, f"the earlier {name} was {fate}; another column bears the name now")
+
+
+def _fields(schema: StructType, mode: MappingMode) -> Iterable[tuple[tuple[str, ...], tuple[str, ...], StructField]]:
+    if mode == "none":
+        return ((path, path, field) for path, field in walk(schema))
+    return _walk_physical(schema, (), ())
+
+
+def _walk_physical(
+    kind: DataType, path: tuple[str, ...], physical: tuple[str, ...]
+) -> Iterable[tuple[tuple[str, ...], tuple[str, ...], StructField]]:
+    match kind:
+        case StructType():
+            for field in kind.fields:
+                here, there = (*path, field.name), (*physical, field.physical_name)
+                yield here, there, field
+                yield from _walk_physical(field.type, here, there)
+        case ArrayType():
+            yield from _walk_physical(kind.element_type, (*path, "element"), (*physical, "element"))
+        case MapType():
+            yield from _walk_physical(kind.key_type, (*path, "key"), (*physical, "key"))
+            yield from _walk_physical(kind.value_type, (*path, "value"), (*physical, "value"))
+        case PrimitiveType():
+            return
+
+
+def _physical_type(kind: DataType) -> DataType:
+    match kind:
+        case StructType():
+            fields = (
+                msgspec.structs.replace(field, name=field.physical_name, type=_physical_type(field.type))
+                for field in kind.fields
+            )
+            return StructType(tuple(fields))
+        case ArrayType():
+            return ArrayType(_physical_type(kind.element_type), kind.contains_null)
+        case MapType():
+            return MapType(_physical_type(kind.key_type), _physical_type(kind.value_type), kind.value_contains_null)
+        case PrimitiveType():
+            return kind

@@ -1,0 +1,179 @@
+"""Commit files in bulk: bytes -> typed lines, decoding no more than replay needs.
+
+Protocol sections: Delta Log Entries, Actions. Invariants: a commit is taken whole or not at all (LOG-010); blank
+lines, CRLF, a missing final newline and an empty file are no fault (LOG-009); unknown actions and fields are passed
+over (PROTO-003). Partition values, statistics and tags stay undecoded until asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+from explorer.core.actions import (
+    CommitInfo,
+    DeletionVectorDescriptor,
+    DomainMetadata,
+    Metadata,
+    Protocol,
+    SetTransaction,
+)
+from explorer.core.errors import MalformedAction
+
+__all__ = ["AddLine", "Commit", "CommitLine", "RemoveLine", "decode_commit", "parse_commit_info"]
+
+_ABSENT = msgspec.Raw()
+_SmallT = TypeVar("_SmallT", Protocol, Metadata, SetTransaction, DomainMetadata)
+
+
+class AddLine(msgspec.Struct, gc=False, rename="camel"):
+    """An ``add`` as it stands in a commit; raw members are JSON still to be decoded, empty when absent."""
+
+    path: str
+    partition_values: msgspec.Raw = _ABSENT
+    size: int | None = None
+    modification_time: int | None = None
+    data_change: bool | None = None
+    stats: msgspec.Raw = _ABSENT
+    tags: msgspec.Raw = _ABSENT
+    deletion_vector: DeletionVectorDescriptor | None = None
+    base_row_id: int | None = None
+    default_row_commit_version: int | None = None
+
+
+class RemoveLine(msgspec.Struct, gc=False, rename="camel"):
+    """A ``remove`` as it stands in a commit."""
+
+    path: str
+    data_change: bool | None = None
+    deletion_timestamp: int | None = None
+    extended_file_metadata: bool | None = None
+    partition_values: msgspec.Raw = _ABSENT
+    size: int | None = None
+    stats: msgspec.Raw = _ABSENT
+    deletion_vector: DeletionVectorDescriptor | None = None
+
+
+class CommitLine(msgspec.Struct, gc=False):
+    """One line of a commit: at most one member is present; the small actions stay raw."""
+
+    add: AddLine | None = None
+    remove: RemoveLine | None = None
+    cdc: msgspec.Raw = _ABSENT
+    metaData: msgspec.Raw = _ABSENT
+    protocol: msgspec.Raw = _ABSENT
+    txn: msgspec.Raw = _ABSENT
+    domainMetadata: msgspec.Raw = _ABSENT
+    commitInfo: msgspec.Raw = _ABSENT
+
+
+_LINES = msgspec.json.Decoder(CommitLine)
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """The actions of one version, in line order."""
+
+    version: int
+    path: str
+    lines: list[CommitLine]
+
+    def protocol(self) -> Protocol | None:
+        """The commit's protocol action, the last one if it wrongly holds several (D-15)."""
+        raws = [line.protocol for line in self.lines if _present(line.protocol)]
+        return self._decode(Protocol, raws[-1]) if raws else None
+
+    def metadata(self) -> Metadata | None:
+        """The commit's metadata action, the last one if it wrongly holds several (D-15)."""
+        raws = [line.metaData for line in self.lines if _present(line.metaData)]
+        return self._decode(Metadata, raws[-1]) if raws else None
+
+    def transactions(self) -> list[SetTransaction]:
+        """The commit's transaction identifiers in line order."""
+        return [self._decode(SetTransaction, line.txn) for line in self.lines if _present(line.txn)]
+
+    def domains(self) -> list[DomainMetadata]:
+        """The commit's domain metadata in line order, removals included."""
+        raws = [line.domainMetadata for line in self.lines if _present(line.domainMetadata)]
+        return [self._decode(DomainMetadata, raw) for raw in raws]
+
+    def commit_info(self) -> CommitInfo | None:
+        """The commit's provenance; what a writer spelt against the custom is kept as unknown, never an error (LOG-024)."""
+        raw = next((line.commitInfo for line in self.lines if _present(line.commitInfo)), None)
+        return None if raw is None else parse_commit_info(raw)
+
+    def has_change_files(self) -> bool:
+        """True if the commit records change data."""
+        return any(_present(line.cdc) for line in self.lines)
+
+    def _decode(self, record: type[_SmallT], raw: msgspec.Raw) -> _SmallT:
+        try:
+            return record.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise _malformed(self.version, self.path, self._line_of(raw), f"{record.wire_name}: {error}") from error
+
+    def _line_of(self, raw: msgspec.Raw) -> int:
+        members = ("protocol", "metaData", "txn", "domainMetadata")
+        return next(i for i, line in enumerate(self.lines, 1) if any(getattr(line, name) is raw for name in members))
+
+
+def decode_commit(data: bytes, version: int, path: str) -> Commit:
+    """Decode a commit file.
+
+    Args:
+        data: The file's bytes.
+        version: The version it commits.
+        path: The file's key, for errors.
+
+    Raises:
+        MalformedAction: A line is not JSON, not an object, or a known action has a field of a wrong type.
+    """
+    try:
+        return Commit(version, path, _LINES.decode_lines(data))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        line, reason = _first_bad_line(data)
+        raise _malformed(version, path, line, reason or str(error)) from error
+
+
+def parse_commit_info(raw: msgspec.Raw | bytes) -> CommitInfo:
+    """Decode provenance leniently: a field of an unexpected type moves to ``unknown`` instead of failing the commit."""
+    value = msgspec.json.decode(raw)
+    if not isinstance(value, dict):
+        return CommitInfo(unknown={"commitInfo": value})
+    try:
+        return CommitInfo.from_wire(value)
+    except msgspec.ValidationError:
+        odd = {name for name in value if not _fits(name, value[name])}
+        kept = CommitInfo.from_wire({name: item for name, item in value.items() if name not in odd})
+        return msgspec.structs.replace(kept, unknown={**kept.unknown, **{name: value[name] for name in odd}})
+
+
+def _fits(name: str, item: object) -> bool:
+    try:
+        CommitInfo.from_wire({name: item})
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _present(raw: msgspec.Raw) -> bool:
+    return bool(raw) and bytes(raw) != b"null"
+
+
+def _first_bad_line(data: bytes) -> tuple[int, str]:
+    for number, line in enumerate(data.split(b"\n"), 1):
+        try:
+            _LINES.decode_lines(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            return number, str(error)
+    return data.count(b"\n") + 1, ""
+
+
+def _malformed(version: int, path: str, line: int, reason: str) -> MalformedAction:
+    return MalformedAction(
+        f"Line {line} of {path} (version {version}) is not a valid action: {reason}. "
+        f"Versions before {version} can still be read; restore the file from a backup to read on.",
+        version=version,
+        path=path,
+        line=line,
+    )

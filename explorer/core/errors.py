@@ -1,0 +1,183 @@
+"""The error tree: one base, facts as attributes, messages that say what, where and what to do.
+
+    ExplorerError
+    ├── RequestError            the question cannot be answered as asked
+    │   ├── VersionNotFound         version, earliest, latest, nearest
+    │   ├── TimestampOutOfRange     timestamp, earliest, latest, nearest
+    │   ├── InvalidIntent           field, allowed
+    │   └── NotAllowed              location
+    ├── TableError              the table, or what should be one, is broken
+    │   ├── TableNotFound           location
+    │   ├── VersionGap              missing, earliest, latest
+    │   ├── MalformedAction         version, path, line
+    │   ├── IncompleteCheckpoint    version, path
+    │   ├── CorruptDeletionVector   path, unique_id
+    │   └── CorruptTable            version, path
+    ├── UnsupportedFeature      features, operation
+    ├── CommitError             GuardFailed, CommitConflict, CommitUnknown
+    ├── StorageError            path; always raised ``from`` its cause
+    ├── EngineUnavailable       engine, install
+    └── Cancelled               operation
+
+Two kinds of fault are kept apart: `RequestError` means that the caller asked for something that does not exist,
+`TableError` that the table itself does not keep to the protocol.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "Cancelled",
+    "CommitConflict",
+    "CommitError",
+    "CommitUnknown",
+    "CorruptDeletionVector",
+    "CorruptTable",
+    "EngineUnavailable",
+    "ExplorerError",
+    "GuardFailed",
+    "IncompleteCheckpoint",
+    "InvalidIntent",
+    "MalformedAction",
+    "NotAllowed",
+    "RequestError",
+    "StorageError",
+    "TableError",
+    "TableNotFound",
+    "TimestampOutOfRange",
+    "UnsupportedFeature",
+    "VersionGap",
+    "VersionNotFound",
+]
+
+
+class ExplorerError(Exception):
+    """Base of every error this package raises on purpose.
+
+    Args:
+        message: What went wrong, where, and what to do about it.
+        **facts: What a program may want to act on; each becomes an attribute and a field of `facts()`.
+    """
+
+    def __init__(self, message: str, **facts: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self._facts = facts
+        for name, value in facts.items():
+            setattr(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        # Facts are set per instance; a fact that this error was not given reads as None, any other name is an error.
+        if name in _FACT_NAMES:
+            return None
+        raise AttributeError(name)
+
+    def with_facts(self, **facts: Any) -> ExplorerError:
+        """Add facts known only further out (the table's location, say); facts already there stay."""
+        for name, value in facts.items():
+            if self._facts.get(name) is None:
+                self._facts[name] = value
+                setattr(self, name, value)
+        return self
+
+    def facts(self) -> dict[str, Any]:
+        """Return the error as a JSON-able record: ``error`` (class name), ``message``, and the facts that are known."""
+        known = {name: _plain(value) for name, value in self._facts.items() if value is not None}
+        return {"error": type(self).__name__, "message": self.message, **known}
+
+
+class RequestError(ExplorerError):
+    """What was asked for does not exist or is not valid."""
+
+
+class VersionNotFound(RequestError):
+    """No such version; ``nearest`` is one that can be read."""
+
+
+class TimestampOutOfRange(RequestError):
+    """No version answers to that time; ``nearest`` is a version that can be read."""
+
+
+class InvalidIntent(RequestError):
+    """A change was asked for that makes no sense on this table."""
+
+
+class NotAllowed(RequestError):
+    """The location lies outside the served roots, or the operation was not permitted at start."""
+
+
+class TableError(ExplorerError):
+    """The table does not keep to the protocol."""
+
+
+class TableNotFound(TableError):
+    """There is no Delta log at the location."""
+
+
+class VersionGap(TableError):
+    """A commit that is needed is missing from the log."""
+
+
+class MalformedAction(TableError):
+    """A line of the log is not a valid action."""
+
+
+class IncompleteCheckpoint(TableError):
+    """A checkpoint lacks a part, or cannot be read."""
+
+
+class CorruptDeletionVector(TableError):
+    """A deletion vector's bytes do not match its descriptor."""
+
+
+class CorruptTable(TableError):
+    """The table's state contradicts itself or lacks what the protocol demands."""
+
+
+class UnsupportedFeature(ExplorerError):
+    """Reading or writing needs a feature that this program does not implement."""
+
+
+class CommitError(ExplorerError):
+    """A commit was not made, or its outcome is not known."""
+
+
+class GuardFailed(CommitError):
+    """A guard of the commit did not pass."""
+
+
+class CommitConflict(CommitError):
+    """Another commit took the version, and the two cannot both hold."""
+
+
+class CommitUnknown(CommitError):
+    """The answer of the store was lost: the commit may or may not exist."""
+
+
+class StorageError(ExplorerError):
+    """The store failed; the cause is chained."""
+
+
+class EngineUnavailable(ExplorerError):
+    """Spark or Java is missing; ``install`` says how to get it."""
+
+
+class Cancelled(ExplorerError):
+    """The person or program that asked for the work cancelled it."""
+
+
+_FACT_NAMES = frozenset(
+    "table version versions path line field allowed location missing earliest latest nearest timestamp unique_id "
+    "features operation winner results engine install column expected found".split()
+)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (str, int, float, bool)):
+        return value
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return str(value)

@@ -1,0 +1,345 @@
+"""Commits of a table: what each did, when, by whom, and the totals after it.
+
+Protocol sections: Commit Provenance Information, In-Commit Timestamps. Invariants: where in-commit timestamps are
+enabled they are the commit's time, else the file's modification time, raised where it would run backwards (LOG-025,
+ICT-004); a number the log does not give is null.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.actions import CommitInfo, Metadata, Protocol
+from explorer.core.checkpoints import read_checkpoint_files, read_checkpoint_state
+from explorer.core.column_mapping import Lineage, column_lineage, mapping_mode
+from explorer.core.columns import bools, int64s, string_maps, strings
+from explorer.core.commits import Commit
+from explorer.core.errors import TimestampOutOfRange
+from explorer.core.lifetimes import NEVER, Lifetimes, LifetimesBuilder
+from explorer.core.log_segment import LogListing
+from explorer.core.ports import LogStore
+from explorer.core.properties import flag
+from explorer.core.replay import read_commits
+from explorer.core.schema import parse_schema
+
+__all__ = ["CommitRecord", "History", "commit_time", "read_history"]
+
+ENABLE_ICT: Final = "delta.enableInCommitTimestamps"
+ENABLE_CDF: Final = "delta.enableChangeDataFeed"
+_COPIED: Final = ("numCopiedRows", "numTargetRowsCopied")
+
+
+class CommitRecord(msgspec.Struct, frozen=True):
+    """One commit: its version, its time (ms since the epoch) and its small actions."""
+
+    version: int
+    timestamp: int
+    info: CommitInfo | None
+    protocol: Protocol | None
+    metadata: Metadata | None
+    change_files: bool
+
+
+class History:
+    """The recorded commits, ascending, with every file's lifetime.
+
+    Attributes:
+        commits: One record a commit.
+        lifetimes: Intervals of all logical files.
+    """
+
+    def __init__(
+        self, commits: Sequence[CommitRecord], lifetimes: Lifetimes, base: tuple[int, Protocol, Metadata] | None
+    ) -> None:
+        self.commits = tuple(commits)
+        self.lifetimes = lifetimes
+        self._rows = {record.version: record for record in commits}
+        self._metadata = [(r.version, r.metadata) for r in commits if r.metadata is not None]
+        self._protocols = [(r.version, r.protocol) for r in commits if r.protocol is not None]
+        if base is not None:
+            insort(self._protocols, (base[0], base[1]), key=_version)
+            insort(self._metadata, (base[0], base[2]), key=_version)
+
+    @property
+    def first_readable(self) -> int:
+        """The oldest version that can be read."""
+        return self.lifetimes.readable_from
+
+    @property
+    def latest(self) -> int:
+        """The newest version."""
+        return self.lifetimes.last
+
+    def timestamp(self, version: int) -> int | None:
+        """Commit time in ms since the epoch; None if the commit's file is gone."""
+        record = self._rows.get(version)
+        return None if record is None else record.timestamp
+
+    def version_at(self, moment: datetime) -> int:
+        """The version that was current at a moment: the newest committed at or before it.
+
+        Raises:
+            TimestampOutOfRange: The moment lies before the first readable or after the newest commit.
+        """
+        wanted = int(moment.timestamp() * 1000)
+        readable = [record for record in self.commits if record.version >= self.first_readable]
+        before = [record for record in readable if record.timestamp <= wanted]
+        if not before or wanted > readable[-1].timestamp:
+            raise _out_of_range(moment, readable, late=bool(before))
+        return before[-1].version
+
+    def metadata_at(self, version: int) -> Metadata | None:
+        """Metadata in force at a version; None where the record does not reach back to it."""
+        place = bisect_right(self._metadata, version, key=_version)
+        return self._metadata[place - 1][1] if place else None
+
+    def protocol_at(self, version: int) -> Protocol | None:
+        """Protocol in force at a version; None where the record does not reach back to it."""
+        place = bisect_right(self._protocols, version, key=_version)
+        return self._protocols[place - 1][1] if place else None
+
+    def metadata_changes(self) -> list[tuple[int, Metadata]]:
+        """(version, metadata) at the first readable version and at each later change, ascending."""
+        start = self.first_readable
+        first = self.metadata_at(start)
+        later = [change for change in self._metadata if change[0] > start]
+        return [(start, first), *later] if first is not None else later
+
+    def lineage(self) -> Lineage:
+        """How each column was named and typed over the readable versions."""
+        schemas = [
+            (version, parse_schema(metadata.schema_string), mapping_mode(metadata.configuration))
+            for version, metadata in self.metadata_changes()
+            if metadata.schema_string is not None
+        ]
+        return column_lineage(schemas, self.latest)
+
+    def table(self, limit: int | None = None) -> pa.Table:
+        """The commits as a table, newest first; see `explorer.Table.history` for the columns."""
+        return _table(self, limit)
+
+
+def read_history(store: LogStore, listing: LogListing) -> History:
+    """Read every recorded commit and the checkpoint that the first readable version rests on.
+
+    Raises:
+        VersionGap: Not even the latest version can be rebuilt.
+        MalformedAction: A commit is broken.
+    """
+    readable_from = listing.earliest()
+    first = min(listing.first_recorded(), readable_from + 1) if listing.commits else readable_from + 1
+    base = next((c for c in listing.checkpoints if c.version == readable_from), None) if readable_from or first else None
+    builder = LifetimesBuilder(first, readable_from)
+    state = read_checkpoint_state(store, base) if base else None
+    records: list[CommitRecord] = []
+    enabled, clock = False, -1
+    pending = base
+    paths = [path for version, path in listing.commits.items() if version >= first]
+    for commit, path in zip(read_commits(store, paths), paths, strict=True):
+        if pending is not None and commit.version > pending.version:
+            builder.checkpoint(read_checkpoint_files(store, pending))
+            pending = None
+            enabled = flag(state.metadata.configuration, ENABLE_ICT) if state else enabled
+        builder.commit(commit)
+        record = _record(commit, 0)
+        if record.metadata is not None:
+            enabled = flag(record.metadata.configuration, ENABLE_ICT)
+        clock = commit_time(path.modified, record.info if enabled else None, clock)
+        records.append(msgspec.structs.replace(record, timestamp=clock))
+    if pending is not None:
+        builder.checkpoint(read_checkpoint_files(store, pending))
+    known = (base.version, state.protocol, state.metadata) if base and state else None
+    return History(records, builder.build(listing.latest), known)
+
+
+def commit_time(modified: int, info: CommitInfo | None, before: int) -> int:
+    """Time of a commit in ms since the epoch.
+
+    Args:
+        modified: Modification time of its file.
+        info: Its provenance if in-commit timestamps are enabled, else None.
+        before: Time of the commit before it, or -1.
+    """
+    if info is not None and info.in_commit_timestamp is not None:
+        return info.in_commit_timestamp
+    return max(modified, before + 1)
+
+
+def _record(commit: Commit, timestamp: int) -> CommitRecord:
+    return CommitRecord(
+        commit.version, timestamp, commit.commit_info(), commit.protocol(), commit.metadata(), commit.has_change_files()
+    )
+
+
+def _out_of_range(moment: datetime, readable: Sequence[CommitRecord], *, late: bool) -> TimestampOutOfRange:
+    if not readable:
+        return TimestampOutOfRange("No commit times are known: the log holds only a checkpoint.", timestamp=moment)
+    nearest = readable[-1] if late else readable[0]
+    first, last = _utc(readable[0].timestamp), _utc(readable[-1].timestamp)
+    side = "after the newest" if late else "before the oldest"
+    return TimestampOutOfRange(
+        f"{moment.astimezone(UTC).isoformat()} lies {side} readable commit. Commits range from {first.isoformat()} "
+        f"(version {readable[0].version}) to {last.isoformat()} (version {readable[-1].version}); "
+        f"the nearest is version {nearest.version}.",
+        timestamp=moment,
+        earliest=first,
+        latest=last,
+        nearest=nearest.version,
+    )
+
+
+def _version(change: tuple[int, Any]) -> int:
+    return change[0]
+
+
+def _utc(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+class _Totals:
+    """Sums by version over the instances, indexed from the first recorded version."""
+
+    def __init__(self, lifetimes: Lifetimes) -> None:
+        self._life = lifetimes
+        self._count = lifetimes.last - lifetimes.first + 1
+        life = lifetimes
+        previous = life.previous
+        replaced = np.zeros(len(life.added), bool)
+        replaced[previous[previous >= 0]] = True
+        entered = (life.added >= life.first) & (previous < 0)
+        left = (life.removed != NEVER) & ~replaced
+        remade = np.flatnonzero(previous >= 0)
+        ids = life.files.column("dv_unique_id").to_pylist()
+        remasked = np.array([row for row in remade if ids[row] != ids[previous[row]]], np.int64)
+        rows, rows_known = life.rows()
+        sizes, sizes_known = life.sizes()
+        masked = life.masked()
+        self.files_added, self.files_removed = self._sum(life.added, entered), self._sum(life.removed, left)
+        self.remasked = np.bincount(life.added[remasked] - life.first, minlength=self._count)
+        self.bytes_added = self._known(life.added, entered, sizes, sizes_known)
+        self.bytes_removed = self._known(life.removed, left, sizes, sizes_known)
+        self.rows_added = self._known(life.added, entered, rows, rows_known)
+        self.rows_removed = self._known(life.removed, left, rows, rows_known)
+        delta = masked[remasked] - masked[previous[remasked]]
+        self.rows_masked = np.zeros(self._count, np.int64)
+        np.add.at(self.rows_masked, life.added[remasked] - life.first, delta)
+        rearranged = entered & ~life.data_change()
+        self.rows_rewritten = self._known(life.added, rearranged, rows, rows_known)
+        changed = (entered & life.data_change(), left & life.removed_data_change)
+        self.data_change = (self._sum(life.added, changed[0]) + self._sum(life.removed, changed[1]) + self.remasked) > 0
+        everything = np.ones(len(life.added), bool)
+        self.files = self._running(np.ones(len(life.added), np.int64), everything)
+        self.bytes = self._running(sizes, sizes_known)
+        self.rows = self._running(rows, rows_known)
+        self.deleted = self._running(masked, everything)
+
+    def _sum(self, version: Any, chosen: Any) -> Any:
+        return np.bincount(version[chosen] - self._life.first, minlength=self._count)
+
+    def _known(self, version: Any, chosen: Any, values: Any, known: Any) -> list[int | None]:
+        sums = np.zeros(self._count, np.int64)
+        np.add.at(sums, version[chosen] - self._life.first, values[chosen])
+        unknown = self._sum(version, chosen & ~known)
+        return [None if missing else int(total) for total, missing in zip(sums, unknown, strict=True)]
+
+    def _running(self, values: Any, known: Any) -> list[int | None]:
+        """Totals over the live files after each version; unknown before the first readable one."""
+        life = self._life
+        steps = np.zeros((2, self._count + 2), np.int64)
+        start = np.clip(life.added - life.first + 1, 0, self._count)
+        end = np.clip(life.removed.astype(np.int64) - life.first + 1, 0, self._count + 1)
+        for row, amounts in enumerate((np.where(known, values, 0), (~known).astype(np.int64))):
+            np.add.at(steps[row], start, amounts)
+            np.add.at(steps[row], end, -amounts)
+        sums, missing = np.cumsum(steps, axis=1)[:, 1 : self._count + 1]
+        readable = np.arange(life.first, life.last + 1) >= life.readable_from
+        return [int(s) if ok and not m else None for s, m, ok in zip(sums, missing, readable, strict=True)]
+
+
+def _table(history: History, limit: int | None) -> pa.Table:
+    totals = _Totals(history.lifetimes)
+    chosen = list(reversed(history.commits))[:limit]
+    at = [record.version - history.lifetimes.first for record in chosen]
+    infos = [record.info or CommitInfo() for record in chosen]
+    copied = [_copied(info) for info in infos]
+    rewritten = [_plus(totals.rows_rewritten[i], extra) for i, extra in zip(at, copied, strict=True)]
+    schema_changed = _schema_changes(history)
+    return pa.table(
+        {
+            "version": int64s([record.version for record in chosen]),
+            "timestamp": int64s([record.timestamp for record in chosen]).view(pa.timestamp("ms", "UTC")),
+            "operation": strings([info.operation for info in infos]),
+            "user_name": strings([info.user_name for info in infos]),
+            "engine_info": strings([info.engine_info for info in infos]),
+            "parameters": string_maps([_texts(info.operation_parameters) for info in infos]),
+            "metrics": string_maps([_texts(info.operation_metrics) for info in infos]),
+            "is_blind_append": bools([info.is_blind_append for info in infos]),
+            "num_files_added": int64s([int(totals.files_added[i]) for i in at]),
+            "num_files_removed": int64s([int(totals.files_removed[i]) for i in at]),
+            "num_files_remasked": int64s([int(totals.remasked[i]) for i in at]),
+            "bytes_added": int64s([totals.bytes_added[i] for i in at]),
+            "bytes_removed": int64s([totals.bytes_removed[i] for i in at]),
+            "rows_added": int64s([totals.rows_added[i] for i in at]),
+            "rows_removed": int64s([totals.rows_removed[i] for i in at]),
+            "rows_masked": int64s([int(totals.rows_masked[i]) for i in at]),
+            "rows_rewritten": int64s(rewritten),
+            "num_files": int64s([totals.files[i] for i in at]),
+            "num_bytes": int64s([totals.bytes[i] for i in at]),
+            "num_rows": int64s([totals.rows[i] for i in at]),
+            "num_deleted_rows": int64s([totals.deleted[i] for i in at]),
+            "metadata_changed": bools([record.metadata is not None for record in chosen]),
+            "protocol_changed": bools([record.protocol is not None for record in chosen]),
+            "schema_changed": bools([record.version in schema_changed for record in chosen]),
+            "data_change": bools([bool(totals.data_change[i]) for i in at]),
+            "change_files": bools([record.change_files for record in chosen]),
+            "change_feed": bools(_change_feed(history, chosen)),
+            "reason": strings([info.user_metadata for info in infos]),
+        }
+    )
+
+
+def _schema_changes(history: History) -> set[int]:
+    """Versions whose schema text differs from the one before; the first readable version is none of them."""
+    changes = history.metadata_changes()
+    return {
+        version
+        for (_, before), (version, after) in zip(changes, changes[1:], strict=False)
+        if before.schema_string != after.schema_string
+    }
+
+
+def _change_feed(history: History, chosen: Iterable[CommitRecord]) -> list[bool | None]:
+    """Whether the change feed was enabled at each version; None where the properties in force are not known."""
+    enabled: dict[int, bool | None] = {}
+    for record in chosen:
+        metadata = history.metadata_at(record.version)
+        enabled[record.version] = None if metadata is None else flag(metadata.configuration, ENABLE_CDF)
+    return list(enabled.values())
+
+
+def _copied(info: CommitInfo) -> int | None:
+    metrics = info.operation_metrics or {}
+    found = [str(metrics[name]) for name in _COPIED if name in metrics]
+    return sum(int(text) for text in found if text.isdigit()) if found else None
+
+
+def _plus(rewritten: int | None, copied: int | None) -> int | None:
+    return rewritten if copied is None or rewritten is None else rewritten + copied
+
+
+def _texts(values: dict[str, Any] | None) -> dict[str, str | None] | None:
+    """Parameters and metrics as text: strings as they are, anything else as JSON."""
+    if values is None:
+        return None
+    return {name: _text(value) for name, value in values.items()}
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -1,0 +1,95 @@
+"""The hint file ``_last_checkpoint`` and the canonical form its checksum is made of.
+
+Protocol sections: Last Checkpoint File, JSON Checksum, Canonicalizing. Invariants: the file is only a hint; whatever
+is wrong with it discards it and never fails a load (LASTCKPT-003); both digests of D-14 are accepted, the one by path
+order is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+__all__ = ["LastCheckpoint", "canonical_form", "digests", "parse_last_checkpoint"]
+
+
+class LastCheckpoint(msgspec.Struct, frozen=True, rename="camel"):
+    """What the hint says: the version of a checkpoint and how many parts it has."""
+
+    version: int
+    size: int | None = None
+    parts: int | None = None
+    size_in_bytes: int | None = None
+    num_of_add_files: int | None = None
+
+
+def parse_last_checkpoint(data: bytes) -> LastCheckpoint | None:
+    """Read the hint, or None if it is unusable: no JSON object, duplicate keys, no version, a wrong checksum."""
+    try:
+        value = json.loads(data, object_pairs_hook=_unique, parse_float=_Number, parse_int=_Number)
+        hint = msgspec.json.decode(data, type=LastCheckpoint)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or hint.version < 0:
+        return None
+    stated = value.get("checksum")
+    if stated is not None and stated not in digests(value):
+        return None
+    return hint
+
+
+def digests(value: dict[str, Any]) -> tuple[str, str]:
+    """MD5 of the canonical form, pairs sorted by path, and the variant sorted by whole ``path=value`` strings."""
+    pairs = list(_pairs({key: item for key, item in value.items() if key != "checksum"}, ""))
+    by_path = sorted(pairs, key=lambda pair: pair[0].encode())
+    by_text = sorted(f"{path}={leaf}" for path, leaf in pairs)
+    forms = ",".join(f"{path}={leaf}" for path, leaf in by_path), ",".join(by_text)
+    first, second = (hashlib.md5(form.encode(), usedforsecurity=False).hexdigest() for form in forms)
+    return first, second
+
+
+def canonical_form(value: Any) -> str:
+    """The canonical text of a JSON value, pairs sorted by the bytes of their path (LASTCKPT-008)."""
+    return ",".join(f"{path}={leaf}" for path, leaf in sorted(_pairs(value, ""), key=lambda pair: pair[0].encode()))
+
+
+class _Number(str):
+    """A number of the file as written."""
+
+    __slots__ = ()
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("duplicate keys")
+    return value
+
+
+def _pairs(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    join = f"{path}+" if path else ""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _pairs(item, f"{join}{_quoted(key)}")
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            yield from _pairs(item, f"{join}{position}")
+    else:
+        yield path, _leaf(value)
+
+
+def _leaf(value: Any) -> str:
+    if isinstance(value, _Number):
+        return str(value)
+    if isinstance(value, str):
+        return _quoted(value)
+    return json.dumps(value)
+
+
+def _quoted(text: str) -> str:
+    return f'"{quote(text, safe="-._~")}"'

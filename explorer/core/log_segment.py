@@ -1,0 +1,251 @@
+"""Listing of ``_delta_log`` -> the files that make up one version.
+
+Protocol sections: Delta Log Entries, Checkpoints, Last Checkpoint File, Action Reconciliation. Invariants of a
+`LogSegment`: its commits are contiguous and end at its version (or it has none and the checkpoint is that version);
+they begin right after the checkpoint, or at 0 where there is none; the checkpoint is complete and not newer than the
+version (LOG-011, LOG-014, CKPT-003).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+import msgspec
+
+from explorer.core.errors import CorruptTable, TableNotFound, VersionGap, VersionNotFound
+from explorer.core.last_checkpoint import parse_last_checkpoint
+from explorer.core.paths import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath, parse_log_name
+from explorer.core.ports import LogStore
+
+__all__ = ["Checkpoint", "LogListing", "LogSegment", "list_log"]
+
+
+class Checkpoint(msgspec.Struct, frozen=True):
+    """A complete checkpoint: its version and its file, or its parts in order."""
+
+    version: int
+    parts: tuple[LogPath, ...]
+
+    @property
+    def kind(self) -> LogFileKind:
+        """Classic, multi-part or UUID-named."""
+        return self.parts[0].kind
+
+
+class LogSegment(msgspec.Struct, frozen=True):
+    """The files that make up one version, oldest first."""
+
+    version: int
+    checkpoint: Checkpoint | None
+    commits: tuple[LogPath, ...]
+
+    @property
+    def first_commit(self) -> int:
+        """Version of the first commit to be replayed."""
+        return self.checkpoint.version + 1 if self.checkpoint else 0
+
+
+class LogListing(msgspec.Struct, frozen=True):
+    """What the log holds: commits by version and complete checkpoints, both ascending."""
+
+    commits: dict[int, LogPath]
+    checkpoints: tuple[Checkpoint, ...]
+    compactions: tuple[LogPath, ...] = ()
+    checksums: dict[int, LogPath] = {}
+
+    @property
+    def latest(self) -> int:
+        """The newest version of which anything is there."""
+        newest_commit = max(self.commits, default=-1)
+        return max(newest_commit, self.checkpoints[-1].version if self.checkpoints else -1)
+
+    def earliest(self) -> int:
+        """The oldest version from which every later one up to the latest can be rebuilt.
+
+        Raises:
+            VersionGap: Not even the latest version can be rebuilt.
+        """
+        return min(self._start(self.latest)[0], self.latest)
+
+    def first_recorded(self) -> int:
+        """The oldest commit from which the commits run on without a gap to the latest, readable or not."""
+        version = self.latest
+        while version - 1 in self.commits:
+            version -= 1
+        return version
+
+    def segment(self, version: int | None = None, *, use_checkpoints: bool = True) -> LogSegment:
+        """Choose the files of a version.
+
+        Args:
+            version: The version, or None for the latest.
+            use_checkpoints: False rebuilds from JSON commits alone, for comparison.
+
+        Raises:
+            VersionNotFound: The version is newer than the latest, or negative.
+            VersionGap: A commit that is needed is missing.
+        """
+        target = self.latest if version is None else version
+        if target > self.latest or target < 0:
+            raise self._not_found(target)
+        usable = [c for c in self.checkpoints if c.version <= target] if use_checkpoints else []
+        checkpoint = usable[-1] if usable else None
+        start = checkpoint.version + 1 if checkpoint else 0
+        missing = next((v for v in range(start, target + 1) if v not in self.commits), None)
+        if missing is not None:
+            raise self._gap(target, missing)
+        return LogSegment(target, checkpoint, tuple(self.commits[v] for v in range(start, target + 1)))
+
+    def _start(self, target: int) -> tuple[int, Checkpoint | None]:
+        """First version readable in the unbroken run that ends at ``target``."""
+        version = target
+        while version in self.commits and version > 0:
+            version -= 1
+        lowest = version if version in self.commits and version == 0 else version + 1
+        if lowest == 0:
+            return 0, None
+        base = next((c for c in self.checkpoints if lowest - 1 <= c.version <= target), None)
+        if base is None:
+            raise self._gap(target, lowest - 1)
+        return base.version, base
+
+    def _not_found(self, version: int) -> VersionNotFound:
+        earliest, latest = self.earliest(), self.latest
+        nearest = latest if version > latest else earliest
+        return VersionNotFound(
+            f"There is no version {version}: the table has versions {earliest} to {latest}. The nearest is {nearest}.",
+            version=version,
+            earliest=earliest,
+            latest=latest,
+            nearest=nearest,
+        )
+
+    def _gap(self, target: int, missing: int) -> VersionGap | VersionNotFound:
+        later = [c for c in self.checkpoints if c.version > target]
+        cleaned = missing < min(self.commits, default=missing + 1)
+        readable = self._readable_range()
+        span = f"Versions {readable[0]} to {readable[1]} can be read." if readable else "No version can be read."
+        if cleaned and (later or (readable and readable[0] > target)):
+            raise VersionNotFound(
+                f"Version {target} can no longer be rebuilt: its part of the log was cleaned up. {span}",
+                version=target,
+                earliest=readable[0] if readable else None,
+                latest=readable[1] if readable else None,
+                nearest=readable[0] if readable else None,
+            )
+        what = (
+            f"The log is truncated: it starts after version {missing} and no checkpoint covers what is before"
+            if cleaned
+            else f"The commit of version {missing} is missing from the log"
+        )
+        return VersionGap(
+            f"{what}, so version {target} cannot be rebuilt. {span} Restore the missing file from a backup to read on.",
+            version=target,
+            missing=missing,
+            earliest=readable[0] if readable else None,
+            latest=readable[1] if readable else None,
+        )
+
+    def _readable_range(self) -> tuple[int, int] | None:
+        """The newest run of versions that can be rebuilt."""
+        bases = [c.version for c in self.checkpoints] + ([0] if 0 in self.commits else [])
+        if not bases:
+            return None
+        first = last = max(bases)
+        while last + 1 in self.commits:
+            last += 1
+        while first in self.commits and first - 1 in self.commits:
+            first -= 1
+        lower = min((base for base in bases if first - 1 <= base <= last), default=max(bases))
+        return lower, last
+
+
+def list_log(store: LogStore, *, use_hint: bool = False) -> LogListing:
+    """List the log.
+
+    Args:
+        store: The table's store.
+        use_hint: Start at the version that ``_last_checkpoint`` names (LOG-015); enough for the latest version.
+
+    Raises:
+        TableNotFound: There is no commit and no checkpoint.
+        CorruptTable: Two commit files have one version (D-36).
+    """
+    start = _hinted_start(store) if use_hint else ""
+    found = _recognise(store, start)
+    listing = _arrange(found)
+    if start and (not listing.checkpoints or listing.latest < 0):
+        listing = _arrange(_recognise(store, ""))
+    if listing.latest < 0:
+        raise TableNotFound(
+            f"There is no Delta table at {store.root}: its {LOG_FOLDER} folder is missing or holds no commit and no "
+            "complete checkpoint. Check the path; it must be the folder that contains _delta_log.",
+            location=store.root,
+        )
+    return listing
+
+
+def _hinted_start(store: LogStore) -> str:
+    try:
+        hint = parse_last_checkpoint(store.read(LAST_CHECKPOINT))
+    except FileNotFoundError:
+        return ""
+    return "" if hint is None else f"{hint.version:020d}"
+
+
+def _recognise(store: LogStore, start: str) -> list[LogPath]:
+    listed = store.list_from(LOG_FOLDER, start)
+    names = (parse_log_name(found.path.rsplit("/", 1)[-1], found.size, found.modified) for found in listed)
+    return [name for name in names if name is not None]
+
+
+def _arrange(found: list[LogPath]) -> LogListing:
+    commits: dict[int, LogPath] = {}
+    checksums: dict[int, LogPath] = {}
+    compactions: list[LogPath] = []
+    checkpoint_files: list[LogPath] = []
+    for path in found:
+        match path.kind:
+            case LogFileKind.COMMIT:
+                if path.version in commits:
+                    raise _two_names(commits[path.version], path)
+                commits[path.version] = path
+            case LogFileKind.CHECKSUM:
+                checksums[path.version] = path
+            case LogFileKind.COMPACTION:
+                compactions.append(path)
+            case LogFileKind.STAGED_COMMIT:
+                continue
+            case LogFileKind.CLASSIC_CHECKPOINT | LogFileKind.MULTI_PART_CHECKPOINT | LogFileKind.UUID_CHECKPOINT:
+                checkpoint_files.append(path)
+    ordered = dict(sorted(commits.items()))
+    return LogListing(ordered, tuple(_complete(checkpoint_files)), tuple(compactions), checksums)
+
+
+_PREFERENCE = {
+    LogFileKind.MULTI_PART_CHECKPOINT: 0,
+    LogFileKind.CLASSIC_CHECKPOINT: 1,
+    LogFileKind.UUID_CHECKPOINT: 2,
+}
+
+
+def _complete(files: list[LogPath]) -> Iterable[Checkpoint]:
+    """Complete checkpoints in the order of version; of several at one version the last is preferred (CKPT-005)."""
+
+    def identity(path: LogPath) -> tuple[int, int, int, str]:
+        return path.version, _PREFERENCE[path.kind], path.parts, path.uuid
+
+    for (version, _, parts, _), group in groupby(sorted(files, key=lambda p: (*identity(p), p.part)), key=identity):
+        members = tuple({path.part: path for path in group}.values())
+        if not parts or len(members) == parts:
+            yield Checkpoint(version, members)
+
+
+def _two_names(first: LogPath, second: LogPath) -> CorruptTable:
+    return CorruptTable(
+        f"Version {first.version} has two commit files, {first.name} and {second.name}; which one counts cannot be "
+        "known. Move the wrong one out of the log.",
+        version=first.version,
+        path=second.path,
+    )

@@ -1,0 +1,126 @@
+"""Partition values: strings of the log <-> typed values.
+
+Protocol section: Partition Value Serialization. Invariants: an empty string is null for every type (PART-003); a
+value that does not parse is an error that names column and text, never a silent null (PART-011).
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+from explorer.core.errors import CorruptTable
+from explorer.core.schema import DataType, PrimitiveType, type_name
+
+__all__ = ["parse_partition_value"]
+
+_INTEGER_BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+_TIMESTAMP: Final = re.compile(
+    r"(\d{4,})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?(Z|[+-]\d{2}:\d{2})?\Z", re.ASCII
+)
+
+
+def parse_partition_value(text: str | None, kind: DataType, column: str) -> Any:
+    """Turn a partition value of the log into a Python value.
+
+    Args:
+        text: The string in ``partitionValues``, or None.
+        kind: Type of the partition column.
+        column: Name of the column, for errors.
+
+    Returns:
+        None for null and for the empty string; timestamps with a zone as aware datetimes in UTC, zone-less ones of a
+        ``timestamp`` column read as UTC (D-18); ``timestamp_ntz`` as naive datetimes; binary as bytes (PART-010).
+
+    Raises:
+        CorruptTable: The text does not parse as the type.
+    """
+    if text is None or text == "":
+        return None
+    if not isinstance(kind, PrimitiveType):
+        raise CorruptTable(f"Column {column!r} of type {type_name(kind)} cannot be a partition column.", column=column)
+    try:
+        return _parse(text, kind)
+    except (ValueError, InvalidOperation, OverflowError) as error:
+        raise CorruptTable(
+            f"The partition value {text!r} of column {column!r} is no {type_name(kind)}. "
+            "The file's partitionValues were written wrongly.",
+            column=column,
+            found=text,
+            expected=type_name(kind),
+        ) from error
+
+
+def _parse(text: str, kind: PrimitiveType) -> Any:
+    match kind.name:
+        case "string":
+            return text
+        case "byte" | "short" | "integer" | "long":
+            return _integer(text, _INTEGER_BITS[kind.name])
+        case "float" | "double":
+            return float(text)
+        case "boolean":
+            return _boolean(text)
+        case "decimal":
+            return _decimal(text, kind)
+        case "date":
+            return date.fromisoformat(text[:10]) if len(text) == 10 else _timestamp(text).date()
+        case "timestamp":
+            moment = _timestamp(text)
+            return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        case "timestamp_ntz":
+            return _timestamp(text).replace(tzinfo=None)
+        case "binary":
+            return _binary(text)
+    raise ValueError(f"{kind.name} cannot partition a table")
+
+
+def _integer(text: str, bits: int) -> int:
+    value = int(text)
+    if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+        raise ValueError("out of range")
+    return value
+
+
+def _boolean(text: str) -> bool:
+    match text.lower():
+        case "true":
+            return True
+        case "false":
+            return False
+    raise ValueError("neither true nor false")
+
+
+def _decimal(text: str, kind: PrimitiveType) -> Decimal:
+    value = Decimal(text)
+    if not value.is_finite():
+        raise ValueError("not a number")
+    if value and value.adjusted() >= kind.precision - kind.scale:
+        raise ValueError("too many digits")
+    return value.quantize(Decimal(1).scaleb(-kind.scale)) if -int(value.as_tuple().exponent) <= kind.scale else value
+
+
+def _timestamp(text: str) -> datetime:
+    found = _TIMESTAMP.match(text)
+    if found is None:
+        raise ValueError("no timestamp")
+    year, month, day, hour, minute, second, fraction, zone = found.groups()
+    microsecond = int((fraction or "0")[:6].ljust(6, "0"))
+    moment = datetime(
+        int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), microsecond
+    )
+    if zone is None:
+        return moment
+    if zone == "Z":
+        return moment.replace(tzinfo=UTC)
+    sign = -1 if zone[0] == "-" else 1
+    return (moment - sign * timedelta(hours=int(zone[1:3]), minutes=int(zone[4:6]))).replace(tzinfo=UTC)
+
+
+def _binary(text: str) -> bytes:
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        return text.encode("utf-8")

@@ -1,0 +1,138 @@
+"""Names of files in ``_delta_log``: file name <-> `LogPath`.
+
+Protocol sections: Delta Log Entries, Checkpoints (classic, multi-part, UUID-named), Log Compaction Files, Version
+Checksum File, Staged commits. Invariants: a name is recognised only as a whole (LOG-003, LOG-004); any width of
+digits is read (D-36), twenty are written; everything else in the folder is ignored.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import Final
+
+import msgspec
+
+__all__ = [
+    "LAST_CHECKPOINT",
+    "LOG_FOLDER",
+    "SIDECAR_FOLDER",
+    "STAGED_FOLDER",
+    "LogFileKind",
+    "LogPath",
+    "checkpoint_name",
+    "commit_name",
+    "parse_log_name",
+]
+
+LOG_FOLDER: Final = "_delta_log"
+LAST_CHECKPOINT: Final = "_delta_log/_last_checkpoint"
+SIDECAR_FOLDER: Final = "_delta_log/_sidecars"
+STAGED_FOLDER: Final = "_delta_log/_staged_commits"
+
+
+class LogFileKind(enum.Enum):
+    """What a file of the log is."""
+
+    COMMIT = "commit"
+    STAGED_COMMIT = "staged commit"
+    CLASSIC_CHECKPOINT = "classic checkpoint"
+    MULTI_PART_CHECKPOINT = "multi-part checkpoint"
+    UUID_CHECKPOINT = "v2 checkpoint"
+    COMPACTION = "log compaction"
+    CHECKSUM = "version checksum"
+
+
+class LogPath(msgspec.Struct, frozen=True, gc=False):
+    """One recognised file of the log.
+
+    Attributes:
+        name: File name without folder.
+        kind: What it is.
+        version: The version it describes; for a compaction, the first.
+        part: Part number from 1, for a multi-part checkpoint.
+        parts: Number of parts, for a multi-part checkpoint.
+        last_version: Last version of a compaction.
+        uuid: The unique part of a UUID-named checkpoint or staged commit.
+        size: Size in bytes as listed.
+        modified: Modification time as listed, ms since the epoch.
+    """
+
+    name: str
+    kind: LogFileKind
+    version: int
+    part: int = 0
+    parts: int = 0
+    last_version: int = 0
+    uuid: str = ""
+    size: int = 0
+    modified: int = 0
+
+    @property
+    def path(self) -> str:
+        """The key under the table's root."""
+        folder = STAGED_FOLDER if self.kind is LogFileKind.STAGED_COMMIT else LOG_FOLDER
+        return f"{folder}/{self.name}"
+
+
+_UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+_COMMIT = re.compile(r"([0-9]+)\.json\Z")
+_OTHER = re.compile(
+    rf"(?P<version>[0-9]+)\.(?:"
+    rf"(?P<classic>checkpoint\.parquet)"
+    rf"|checkpoint\.(?P<part>[0-9]{{10}})\.(?P<parts>[0-9]{{10}})\.parquet"
+    rf"|checkpoint\.(?P<uuid>{_UUID})\.(?:json|parquet)"
+    rf"|(?P<last>[0-9]+)\.compacted\.json"
+    rf"|(?P<crc>crc)"
+    rf"|(?P<staged>{_UUID})\.json"
+    rf")\Z",
+    re.ASCII,
+)
+
+
+def parse_log_name(name: str, size: int = 0, modified: int = 0) -> LogPath | None:
+    """Recognise a file name of the log, or return None for anything the protocol does not name.
+
+    Args:
+        name: File name without folder.
+        size: Size in bytes, carried along.
+        modified: Modification time in ms since the epoch, carried along.
+    """
+    if not name[:1].isdigit():
+        return None
+    if (commit := _COMMIT.match(name)) is not None:
+        return LogPath(name, LogFileKind.COMMIT, int(commit[1]), size=size, modified=modified)
+    found = _OTHER.match(name)
+    if found is None:
+        return None
+    version = int(found["version"])
+    if found["classic"]:
+        return LogPath(name, LogFileKind.CLASSIC_CHECKPOINT, version, size=size, modified=modified)
+    if found["part"]:
+        part, parts = int(found["part"]), int(found["parts"])
+        if not 1 <= part <= parts:
+            return None
+        kind = LogFileKind.MULTI_PART_CHECKPOINT
+        return LogPath(name, kind, version, part=part, parts=parts, size=size, modified=modified)
+    if found["uuid"]:
+        kind = LogFileKind.UUID_CHECKPOINT
+        return LogPath(name, kind, version, uuid=found["uuid"], size=size, modified=modified)
+    if found["last"]:
+        last = int(found["last"])
+        if last <= version:
+            return None
+        return LogPath(name, LogFileKind.COMPACTION, version, last_version=last, size=size, modified=modified)
+    if found["staged"]:
+        kind = LogFileKind.STAGED_COMMIT
+        return LogPath(name, kind, version, uuid=found["staged"], size=size, modified=modified)
+    return LogPath(name, LogFileKind.CHECKSUM, version, size=size, modified=modified)
+
+
+def commit_name(version: int) -> str:
+    """Key of the commit file of a version (LOG-001)."""
+    return f"{LOG_FOLDER}/{version:020d}.json"
+
+
+def checkpoint_name(version: int) -> str:
+    """Key of the classic single-file checkpoint of a version (CKPT-001)."""
+    return f"{LOG_FOLDER}/{version:020d}.checkpoint.parquet"

@@ -1,0 +1,70 @@
+"""The one seam between the protocol and bytes: a store of objects under a table's root.
+
+Protocol: the log asks of its storage atomic visibility of files, mutual exclusion of creators (put-if-absent) and
+listing by name. Keys are paths relative to the table's root, ``/``-separated and not percent-encoded. Absolute
+locations that a log names (shallow clones, absolute deletion vectors) go through `LogStore.elsewhere`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import msgspec
+
+__all__ = ["LogStore", "ObjectMeta"]
+
+
+class ObjectMeta(msgspec.Struct, frozen=True, gc=False):
+    """One stored object: its key under the root, its size in bytes, and its modification time in ms since the epoch."""
+
+    path: str
+    size: int
+    modified: int
+
+
+class LogStore(Protocol):
+    """Objects below one root.
+
+    Every method raises `explorer.core.errors.StorageError` for failures of the store, except where stated.
+    """
+
+    @property
+    def root(self) -> str:
+        """The root as a URL without a trailing slash, for example ``file:///data/orders``."""
+        ...
+
+    def list_from(self, folder: str, start: str = "") -> Iterable[ObjectMeta]:
+        """List the objects directly inside ``folder`` whose name is at or after ``start``, in name order.
+
+        A folder that does not exist lists as empty.
+        """
+        ...
+
+    def read(self, path: str) -> bytes:
+        """Return an object's bytes; raises FileNotFoundError if there is none."""
+        ...
+
+    def read_range(self, path: str, offset: int, length: int) -> bytes:
+        """Return up to ``length`` bytes from ``offset``; raises FileNotFoundError if there is no such object."""
+        ...
+
+    def read_many(self, paths: Sequence[str]) -> list[bytes]:
+        """Return several objects' bytes in the order asked; raises FileNotFoundError if one is missing."""
+        ...
+
+    def put_if_absent(self, path: str, data: bytes) -> None:
+        """Create an object atomically and durably; raises FileExistsError if the name is taken."""
+        ...
+
+    def head(self, path: str) -> ObjectMeta:
+        """Return an object's size and time without its bytes; raises FileNotFoundError if there is none."""
+        ...
+
+    def delete(self, path: str) -> None:
+        """Delete an object; raises FileNotFoundError if there is none."""
+        ...
+
+    def elsewhere(self, location: str) -> tuple[LogStore, str]:
+        """Return the store and the key for an absolute location (decoded); raises NotAllowed outside the allowed roots."""
+        ...

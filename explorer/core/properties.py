@@ -1,0 +1,87 @@
+"""Typed ``delta.*`` table properties with their defaults.
+
+Protocol section: Change Metadata (configuration). Invariants: unknown keys are preserved by whoever writes; a known
+property with an unreadable value is an error that names it, never the default.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Final
+
+from explorer.core.errors import CorruptTable
+
+__all__ = ["constraints", "flag", "interval", "number"]
+
+_TRUE: Final = {"true": True, "false": False}
+_UNITS: Final = {
+    "microsecond": timedelta(microseconds=1),
+    "millisecond": timedelta(milliseconds=1),
+    "second": timedelta(seconds=1),
+    "minute": timedelta(minutes=1),
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(weeks=1),
+}
+_PREFIX: Final = "delta.constraints."
+
+
+def flag(configuration: dict[str, str], key: str, *, default: bool = False) -> bool:
+    """A boolean property.
+
+    Raises:
+        CorruptTable: The value is neither true nor false.
+    """
+    text = configuration.get(key)
+    if text is None:
+        return default
+    value = _TRUE.get(text.strip().lower())
+    if value is None:
+        raise _unreadable(key, text, "true or false")
+    return value
+
+
+def number(configuration: dict[str, str], key: str, default: int) -> int:
+    """An integer property.
+
+    Raises:
+        CorruptTable: The value is no integer.
+    """
+    text = configuration.get(key)
+    if text is None:
+        return default
+    try:
+        return int(text)
+    except ValueError as error:
+        raise _unreadable(key, text, "an integer") from error
+
+
+def interval(configuration: dict[str, str], key: str, default: timedelta) -> timedelta:
+    """A duration such as ``interval 1 week`` or ``interval 1 day 12 hours``.
+
+    Raises:
+        CorruptTable: The value is no such duration.
+    """
+    text = configuration.get(key)
+    if text is None:
+        return default
+    body = re.sub(r"\A\s*interval\b", "", text.strip(), flags=re.IGNORECASE)
+    parts = re.findall(r"([+-]?\d+(?:\.\d+)?)\s*([a-zA-Z]+?)s?(?=\s|\Z)", body)
+    rest = re.sub(r"([+-]?\d+(?:\.\d+)?)\s*([a-zA-Z]+?)s?(?=\s|\Z)", "", body)
+    if not parts or rest.strip() or any(unit.lower() not in _UNITS for _, unit in parts):
+        raise _unreadable(key, text, "an interval such as 'interval 7 days'")
+    return sum((float(amount) * _UNITS[unit.lower()] for amount, unit in parts), timedelta())
+
+
+def constraints(configuration: dict[str, str]) -> dict[str, str]:
+    """CHECK constraints: name -> SQL expression (CONSTR-006)."""
+    return {key[len(_PREFIX) :]: text for key, text in configuration.items() if key.startswith(_PREFIX)}
+
+
+def _unreadable(key: str, text: str, expected: str) -> CorruptTable:
+    return CorruptTable(
+        f"The table property {key} is {text!r}; it must be {expected}. Set it anew to mend the table.",
+        found=text,
+        expected=expected,
+    )

@@ -1,0 +1,145 @@
+"""Action reconciliation: a log segment -> the state of the table.
+
+Protocol section: Action Reconciliation. Invariants: the newest file action for a key (path, deletion-vector id) wins
+(REPLAY-003) and a path is live with at most one vector, the newest added (D-03); the newest protocol, metadata,
+transaction per application and domain win (REPLAY-001, TXN-001, REPLAY-008); change files and provenance never
+matter (REPLAY-009, REPLAY-011).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from explorer.core.checkpoints import read_checkpoint_files, read_checkpoint_state
+from explorer.core.commits import AddLine, Commit, decode_commit
+from explorer.core.errors import CorruptTable, VersionGap
+from explorer.core.log_segment import LogSegment
+from explorer.core.logical_files import from_lines
+from explorer.core.paths import LogPath
+from explorer.core.ports import LogStore
+from explorer.core.uris import canonical_key
+
+__all__ = ["TableState", "read_commits", "replay_files", "replay_state"]
+
+_BATCH = 256
+
+
+class TableState(msgspec.Struct, frozen=True):
+    """The small actions in force at a version."""
+
+    protocol: Protocol
+    metadata: Metadata
+    transactions: dict[str, SetTransaction]
+    domains: dict[str, DomainMetadata]
+
+
+def read_commits(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Commit]:
+    """Read and decode commits in the order given, some at a time.
+
+    Raises:
+        VersionGap: A commit vanished since it was listed.
+        MalformedAction: A line is broken.
+    """
+    wanted = list(paths)
+    for start in range(0, len(wanted), _BATCH):
+        batch = wanted[start : start + _BATCH]
+        try:
+            contents = store.read_many([path.path for path in batch])
+        except FileNotFoundError as error:
+            raise VersionGap(
+                f"A commit between versions {batch[0].version} and {batch[-1].version} vanished while the log was "
+                f"read ({error}). The log is being cleaned up: open the table again.",
+                earliest=batch[0].version,
+                latest=batch[-1].version,
+            ) from error
+        for path, data in zip(batch, contents, strict=True):
+            yield decode_commit(data, path.version, path.path)
+
+
+def replay_state(store: LogStore, segment: LogSegment, commits: Iterable[Commit]) -> TableState:
+    """Reconcile the small actions.
+
+    Args:
+        store: The table's store, for the checkpoint.
+        segment: The files of the version.
+        commits: The segment's commits, ascending.
+
+    Raises:
+        CorruptTable: There is no protocol or no metadata by the end (LOG-021, D-30).
+    """
+    base = read_checkpoint_state(store, segment.checkpoint) if segment.checkpoint else None
+    protocol: Protocol | None = base.protocol if base else None
+    metadata: Metadata | None = base.metadata if base else None
+    transactions = dict(base.transactions) if base else {}
+    domains = dict(base.domains) if base else {}
+    for commit in commits:
+        protocol = commit.protocol() or protocol
+        metadata = commit.metadata() or metadata
+        transactions.update((txn.app_id, txn) for txn in commit.transactions())
+        for domain in commit.domains():
+            if domain.removed:
+                domains.pop(domain.domain, None)
+            else:
+                domains[domain.domain] = domain
+    if protocol is None or metadata is None:
+        lacking = "protocol" if protocol is None else "metaData"
+        raise CorruptTable(
+            f"No {lacking} action is in the log up to version {segment.version}; without it the table has no meaning. "
+            "The log was written by a broken client or its first commit was changed.",
+            version=segment.version,
+        )
+    return TableState(protocol, metadata, transactions, domains)
+
+
+def replay_files(store: LogStore, segment: LogSegment, commits: Iterable[Commit]) -> pa.Table:
+    """Reconcile the file actions to the live files (columns of `explorer.core.logical_files.SCHEMA`).
+
+    Files of the checkpoint come first in its order, then those added since in the order of their commits.
+    """
+    live: dict[str, AddLine] = {}
+    added: set[str] = set()
+    removed: set[tuple[str, str | None]] = set()
+    for commit in commits:
+        for line in commit.lines:
+            if (add := line.add) is not None:
+                key = canonical_key(add.path)
+                live.pop(key, None)
+                live[key] = add
+                added.add(key)
+            elif (remove := line.remove) is not None:
+                key = canonical_key(remove.path)
+                vector = remove.deletion_vector
+                vector_id = None if vector is None else vector.unique_id
+                current = live.get(key)
+                if current is not None and _vector_id(current) == vector_id:
+                    del live[key]
+                removed.add((key, vector_id))
+    tail = from_lines(list(live.values()))
+    if segment.checkpoint is None:
+        return tail
+    base = read_checkpoint_files(store, segment.checkpoint)
+    return pa.concat_tables([_survivors(base, added, removed), tail]).combine_chunks()
+
+
+def _survivors(base: pa.Table, added: set[str], removed: set[tuple[str, str | None]]) -> pa.Table:
+    """Rows of the checkpoint that no later action replaced or removed."""
+    if not added and not removed:
+        return base
+    touched = added | {key for key, _ in removed}
+    paths, vectors = base.column("path").to_pylist(), base.column("dv_unique_id")
+    hits = [row for row, path in enumerate(paths) if path in touched]
+    gone = [row for row in hits if paths[row] in added or (paths[row], vectors[row].as_py()) in removed]
+    if not gone:
+        return base
+    mask = np.ones(len(paths), bool)
+    mask[gone] = False
+    return base.filter(pa.array(mask))
+
+
+def _vector_id(line: AddLine) -> str | None:
+    return None if line.deletion_vector is None else line.deletion_vector.unique_id

@@ -1,0 +1,251 @@
+"""The table at one version, immutable, lazy about files and statistics.
+
+Protocol sections: Action Reconciliation, Reader Requirements. Invariants: the protocol of the version itself was
+checked before anything else (PROTO-004, D-39); whatever cannot be read right raises, nothing is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from explorer.core import deletion_vectors as vectors
+from explorer.core.actions import DeletionVectorDescriptor, Metadata, Protocol
+from explorer.core.column_mapping import MappingMode, check_mapping, mapping_mode, physical_paths
+from explorer.core.columns import strings
+from explorer.core.errors import CorruptTable, RequestError
+from explorer.core.features import check_readable
+from explorer.core.logical_files import PUBLIC_COLUMNS
+from explorer.core.ports import LogStore
+from explorer.core.replay import TableState
+from explorer.core.schema import StructType, parse_column, parse_schema
+from explorer.core.statistics import (
+    StatisticsColumn,
+    column_ranges,
+    coverage,
+    parse_statistics,
+    statistics_columns,
+    statistics_table,
+)
+
+__all__ = ["Snapshot"]
+
+
+class Snapshot:
+    """One version of a table.
+
+    Attributes:
+        version: The version.
+        timestamp: When it was committed, UTC.
+        protocol: Versions and features in force.
+        metadata: Metadata in force.
+        schema: The schema, logical names.
+    """
+
+    def __init__(
+        self,
+        store: LogStore,
+        version: int,
+        timestamp: datetime,
+        state: TableState,
+        load_files: Callable[[], pa.Table],
+    ) -> None:
+        check_readable(state.protocol, version)
+        self._store = store
+        self._state = state
+        self._load_files = load_files
+        self.version = version
+        self.timestamp = timestamp
+        self.protocol: Protocol = state.protocol
+        self.metadata: Metadata = state.metadata
+        _check_format(self.metadata, version)
+        self.schema: StructType = _schema(self.metadata, version)
+        check_mapping(self.schema, self.column_mapping_mode)
+
+    @property
+    def transactions(self) -> dict[str, int]:
+        """Latest transaction version of each application (TXN-001)."""
+        return {app: txn.version for app, txn in self._state.transactions.items()}
+
+    @property
+    def domain_metadata(self) -> dict[str, str]:
+        """Configuration of each live domain."""
+        return {name: domain.configuration for name, domain in self._state.domains.items()}
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Table properties as stored."""
+        return dict(self.metadata.configuration)
+
+    @cached_property
+    def column_mapping_mode(self) -> MappingMode:
+        """``none``, ``name`` or ``id``."""
+        return mapping_mode(self.metadata.configuration)
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """Logical names of the partition columns, in partition order."""
+        return tuple(self.metadata.partition_columns)
+
+    @cached_property
+    def logical_files(self) -> pa.Table:
+        """Live files with all columns of `explorer.core.logical_files.SCHEMA`."""
+        return self._load_files()
+
+    def files(self) -> pa.Table:
+        """Live files, one row each.
+
+        Returns:
+            path (decoded), raw_path, partition_values (map<string, string>), size (bytes), modification_time (ms since
+            the epoch), data_change, num_records (physical rows, null if not in statistics), dv_unique_id,
+            dv_storage_type, dv_cardinality, base_row_id, default_row_commit_version, tags.
+        """
+        return self.logical_files.select(PUBLIC_COLUMNS)
+
+    @property
+    def num_files(self) -> int:
+        """Number of live files."""
+        return int(self.logical_files.num_rows)
+
+    @property
+    def size_in_bytes(self) -> int | None:
+        """Bytes of all live files; None if the log does not say for one of them."""
+        return _total(self.logical_files.column("size"))
+
+    @property
+    def num_records(self) -> int | None:
+        """Physical rows of all live files, masked ones included; None if one file lacks the count (STATS-003)."""
+        return _total(self.logical_files.column("num_records"))
+
+    @property
+    def num_deleted_records(self) -> int:
+        """Rows that deletion vectors hide."""
+        return sum(filter(None, self.logical_files.column("dv_cardinality").drop_null().to_pylist()))
+
+    def statistics(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Statistics, one row a file and column.
+
+        Args:
+            columns: Dotted logical names; None for all leaf columns.
+
+        Returns:
+            path, column, min, max, null_count, num_records, tight; min and max in the columns' type if all share
+            one, else a dense union.
+
+        Raises:
+            RequestError: A column is not in the schema or has no statistics by its type.
+        """
+        chosen = self.statistics_columns if columns is None else [self._statistics_column(name) for name in columns]
+        return statistics_table(self.logical_files, self._statistics, chosen)
+
+    def column_ranges(self, column: str) -> pa.Table:
+        """Bounds of one column: path, min, max (typed), null_count, num_records, tight; one row a file."""
+        return column_ranges(self.logical_files, self._statistics, self._statistics_column(column))
+
+    def statistics_coverage(self) -> pa.Table:
+        """Which columns have bounds in how many files: column, type, files, files_total, tight."""
+        return coverage(self.logical_files, self._statistics, self.statistics_columns)
+
+    @cached_property
+    def statistics_columns(self) -> tuple[StatisticsColumn, ...]:
+        """Leaf columns that may have statistics, in schema order."""
+        paths = physical_paths(self.schema, self.column_mapping_mode)
+        return statistics_columns(self.schema, paths, self.partition_columns)
+
+    def deletion_vectors(self) -> pa.Table:
+        """Files with a deletion vector, one row each.
+
+        Returns:
+            path, raw_path, num_records (physical), cardinality (rows masked), storage_type, unique_id, file (decoded
+            location of the vector's file, null when inline), offset, size_in_bytes.
+        """
+        masked = self.logical_files.filter(self.logical_files.column("dv_unique_id").is_valid())
+        where = [vectors.location(descriptor) for descriptor in _descriptors(masked)]
+        return pa.table(
+            {
+                "path": masked.column("path"),
+                "raw_path": masked.column("raw_path"),
+                "num_records": masked.column("num_records"),
+                "cardinality": masked.column("dv_cardinality"),
+                "storage_type": masked.column("dv_storage_type"),
+                "unique_id": masked.column("dv_unique_id"),
+                "file": strings(where),
+                "offset": masked.column("dv_offset"),
+                "size_in_bytes": masked.column("dv_size_in_bytes"),
+            }
+        )
+
+    def deletion_vector_rows(self, raw_path: str) -> npt.NDArray[np.uint64]:
+        """Masked row indexes of one file, ascending; empty if it has no deletion vector.
+
+        Raises:
+            RequestError: The version has no such file.
+            CorruptDeletionVector: The vector's bytes do not match its descriptor.
+        """
+        paths = self.logical_files.column("raw_path").to_pylist()
+        if raw_path not in paths:
+            raise RequestError(f"Version {self.version} has no live file {raw_path!r}.", path=raw_path)
+        (descriptor,) = _descriptors(self.logical_files.slice(paths.index(raw_path), 1))
+        if descriptor is None:
+            return np.empty(0, np.uint64)
+        return vectors.read_rows(self._store, descriptor)
+
+    @cached_property
+    def _statistics(self) -> Sequence[dict[str, object] | None]:
+        return parse_statistics(self.logical_files)
+
+    def _statistics_column(self, name: str) -> StatisticsColumn:
+        known = {column.path: column for column in self.statistics_columns}
+        try:
+            return known[parse_column(name)]
+        except (KeyError, ValueError) as error:
+            names = ", ".join(column.name for column in self.statistics_columns)
+            raise RequestError(
+                f"There is no column {name!r} with statistics at version {self.version}. Columns: {names}.", column=name
+            ) from error
+
+
+def _descriptors(files: pa.Table) -> list[DeletionVectorDescriptor | None]:
+    members = ("dv_storage_type", "dv_path_or_inline", "dv_size_in_bytes", "dv_cardinality", "dv_offset")
+    rows = zip(*(files.column(name).to_pylist() for name in members), strict=True)
+    return [None if row[0] is None else DeletionVectorDescriptor(*row) for row in rows]
+
+
+def _schema(metadata: Metadata, version: int) -> StructType:
+    if metadata.schema_string is None:
+        raise CorruptTable(
+            f"The metaData in force at version {version} has no schemaString; the protocol demands one. "
+            "The log was written by a broken client.",
+            version=version,
+        )
+    schema = parse_schema(metadata.schema_string)
+    unknown = [name for name in metadata.partition_columns if schema.field(name) is None]
+    if unknown:
+        raise CorruptTable(
+            f"The partition column {unknown[0]!r} of version {version} is not in the schema.",
+            version=version,
+            column=unknown[0],
+        )
+    return schema
+
+
+def _check_format(metadata: Metadata, version: int) -> None:
+    if metadata.format.provider.lower() != "parquet":
+        raise CorruptTable(
+            f"Version {version} says its data files are {metadata.format.provider!r}; Delta tables hold Parquet. "
+            "Another program wrote this log.",
+            version=version,
+            found=metadata.format.provider,
+        )
+
+
+def _total(column: pa.ChunkedArray) -> int | None:
+    if column.null_count:
+        return None
+    return int(sum(chunk.to_numpy(zero_copy_only=False).sum() for chunk in column.chunks if len(chunk)))
+

@@ -1,0 +1,178 @@
+"""A `LogStore` on the local file system.
+
+It talks to the operating system itself: reading ten thousand small commits this way takes a third of the time of any
+client in between, any file name can be read, and a commit is made durable before it is said to exist.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from explorer.core.errors import NotAllowed, StorageError
+from explorer.core.ports import LogStore, ObjectMeta
+from explorer.storage.roots import Roots
+
+__all__ = ["LocalLogStore"]
+
+
+class LocalLogStore:
+    """Objects below a folder.
+
+    Args:
+        folder: The table's root; must be absolute and resolved.
+        roots: Where absolute locations may point; None allows every place.
+    """
+
+    def __init__(self, folder: Path, roots: Roots | None = None) -> None:
+        self._folder = str(folder)
+        self._roots = roots
+
+    @property
+    def root(self) -> str:
+        """The root as a URL."""
+        return Path(self._folder).as_uri()
+
+    @property
+    def folder(self) -> Path:
+        """The root as a path."""
+        return Path(self._folder)
+
+    def list_from(self, folder: str, start: str = "") -> Iterable[ObjectMeta]:
+        """List the files directly inside a folder from a name on, in name order."""
+        path = self._path(folder)
+        try:
+            with os.scandir(path) as entries:
+                names = sorted(entry.name for entry in entries if entry.name >= start)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise _failed("list", path, error) from error
+        for name in names:
+            try:
+                found = os.stat(f"{path}/{name}")
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise _failed("list", f"{path}/{name}", error) from error
+            yield ObjectMeta(f"{folder}/{name}", found.st_size, found.st_mtime_ns // 1_000_000)
+
+    def read(self, path: str) -> bytes:
+        """Return a file's bytes."""
+        return self.read_range(path, 0, -1)
+
+    def read_range(self, path: str, offset: int, length: int) -> bytes:
+        """Return up to ``length`` bytes from ``offset``; -1 reads to the end."""
+        target = self._path(path)
+        try:
+            handle = os.open(target, os.O_RDONLY)
+            try:
+                size = os.fstat(handle).st_size - offset
+                wanted = size if length < 0 else min(length, size)
+                return _read_all(handle, offset, wanted)
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise _translated("read", target, error) from error
+
+    def read_many(self, paths: Sequence[str]) -> list[bytes]:
+        """Return several files' bytes."""
+        return [self.read(path) for path in paths]
+
+    def put_if_absent(self, path: str, data: bytes) -> None:
+        """Create a file atomically: write aside, flush to disk, link under its name, flush the folder."""
+        target = self._path(path)
+        folder = os.path.dirname(target)
+        aside = f"{folder}/.{os.path.basename(target)}.{secrets.token_hex(8)}.tmp"
+        try:
+            os.makedirs(folder, exist_ok=True)
+            handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            try:
+                _write_all(handle, data)
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+            try:
+                os.link(aside, target)
+            finally:
+                os.unlink(aside)
+            _flush_folder(folder)
+        except OSError as error:
+            raise _translated("write", target, error) from error
+
+    def head(self, path: str) -> ObjectMeta:
+        """Return a file's size and modification time."""
+        target = self._path(path)
+        try:
+            found = os.stat(target)
+        except OSError as error:
+            raise _translated("look at", target, error) from error
+        return ObjectMeta(path, found.st_size, found.st_mtime_ns // 1_000_000)
+
+    def delete(self, path: str) -> None:
+        """Delete a file."""
+        target = self._path(path)
+        try:
+            os.unlink(target)
+        except OSError as error:
+            raise _translated("delete", target, error) from error
+
+    def elsewhere(self, location: str) -> tuple[LogStore, str]:
+        """Return the store and key of an absolute location."""
+        from explorer.storage.locate import open_object  # noqa: PLC0415 - the two open each other
+
+        return open_object(location, self._roots)
+
+    def _path(self, key: str) -> str:
+        """The file of a key; a key that climbs out of the root is refused."""
+        if ".." in key and ".." in key.split("/"):
+            raise NotAllowed(f"The path {key!r} climbs out of the table's folder.", location=key)
+        path = f"{self._folder}/{key}"
+        if self._roots is not None and not self._roots.allow(path):
+            raise NotAllowed(
+                f"The file {key!r} lies outside the folders this program was given (a link leads out of them).",
+                location=key,
+            )
+        return path
+
+
+def _read_all(handle: int, offset: int, wanted: int) -> bytes:
+    data = os.pread(handle, wanted, offset) if wanted > 0 else b""
+    if len(data) >= wanted:
+        return data
+    parts = [data]
+    position = offset + len(data)
+    while position < offset + wanted and (more := os.pread(handle, offset + wanted - position, position)):
+        parts.append(more)
+        position += len(more)
+    return b"".join(parts)
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]
+
+
+def _flush_folder(folder: str) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _translated(action: str, path: str, error: OSError) -> Exception:
+    """The errors that the port promises stay builtin; all others become StorageError."""
+    if isinstance(error, FileExistsError) or error.errno == errno.EEXIST:
+        return FileExistsError(errno.EEXIST, "the name is taken", path)
+    if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        return FileNotFoundError(errno.ENOENT, "no such file", path)
+    return _failed(action, path, error)
+
+
+def _failed(action: str, path: str, error: OSError) -> StorageError:
+    return StorageError(f"Cannot {action} {path}: {error.strerror or error}. Check the disk and the permissions.", path=path)

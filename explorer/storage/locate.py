@@ -1,0 +1,82 @@
+"""Locations -> stores: a folder, a URL of an object store, or a store in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from explorer.core.errors import NotAllowed, RequestError
+from explorer.core.ports import LogStore
+from explorer.core.uris import decode_path
+from explorer.storage.local import LocalLogStore
+from explorer.storage.objects import ObjectLogStore
+from explorer.storage.roots import Roots
+
+if TYPE_CHECKING:
+    from obstore.store import MemoryStore
+
+__all__ = ["memory", "open_object", "open_store"]
+
+
+def open_store(
+    location: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None, roots: Roots | None = None
+) -> LogStore:
+    """Open the store of a table.
+
+    Args:
+        location: A folder, ``file://`` URL, ``memory://name/...`` or the URL of an object store.
+        storage_options: Options of the object store, as obstore names them.
+        roots: The allowed places; None allows every place.
+
+    Raises:
+        NotAllowed: The location lies outside ``roots``.
+        RequestError: The URL's scheme is not known.
+    """
+    text = os.fspath(location)
+    if roots is not None and not roots.allow(text):
+        raise NotAllowed(f"{text} lies outside the folders this program was given.", location=text)
+    if "://" not in text or text.startswith("file:"):
+        folder = decode_path(text) if text.startswith("file:") else text
+        return LocalLogStore(Path(os.path.realpath(folder)), roots)
+    return _open_url(text, storage_options or {}, roots)
+
+
+def open_object(location: str, roots: Roots | None) -> tuple[LogStore, str]:
+    """Open the store of one absolute, decoded location.
+
+    Returns:
+        The store of its folder and the file's name in it.
+    """
+    folder, _, name = location.rpartition("/")
+    return open_store(folder or "/", None, roots), name
+
+
+@cache
+def memory(name: str) -> MemoryStore:
+    """The store in memory of that name, made at its first use and kept for the life of the process."""
+    from obstore.store import MemoryStore  # noqa: PLC0415 - costs 20 ms, only object stores need it
+
+    del name
+    return MemoryStore()
+
+
+def _open_url(url: str, options: Mapping[str, Any], roots: Roots | None) -> LogStore:
+    parts = urlsplit(url)
+    if parts.scheme == "memory":
+        return ObjectLogStore(memory(parts.netloc), url, parts.path, roots)
+    if parts.scheme not in ("s3", "s3a", "gs", "az", "abfs", "abfss", "adl"):
+        raise RequestError(
+            f"The scheme of {url!r} is not known. Give a folder, or a URL that begins with file://, s3://, gs://, az:// "
+            "or memory://.",
+            location=url,
+        )
+    from obstore.store import from_url  # noqa: PLC0415 - as above
+
+    try:
+        return ObjectLogStore(from_url(url, **options), url, "", roots)
+    except (ValueError, TypeError) as error:
+        raise RequestError(f"{url!r} cannot be opened with these storage options: {error}.", location=url) from error

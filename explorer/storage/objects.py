@@ -1,0 +1,130 @@
+"""A `LogStore` over obstore: S3, GCS, Azure and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from explorer.core.errors import StorageError
+from explorer.core.ports import LogStore, ObjectMeta
+from explorer.storage.roots import Roots
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+__all__ = ["ObjectLogStore"]
+
+
+class ObjectLogStore:
+    """Objects below a prefix of an object store.
+
+    Args:
+        store: An obstore store.
+        root: The table's root as a URL.
+        prefix: The root's key inside the store, without slashes at its ends.
+        roots: Where absolute locations may point; None allows every place.
+    """
+
+    def __init__(self, store: ObjectStore, root: str, prefix: str = "", roots: Roots | None = None) -> None:
+        self._store = store
+        self._root = root.rstrip("/")
+        self._prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
+        self._roots = roots
+
+    @property
+    def root(self) -> str:
+        """The root as a URL."""
+        return self._root
+
+    def list_from(self, folder: str, start: str = "") -> Iterable[ObjectMeta]:
+        """List the objects directly inside a folder from a name on, in name order."""
+        import obstore  # noqa: PLC0415 - costs 20 ms, only object stores need it
+
+        prefix = f"{self._prefix}{folder}"
+        # The offset is exclusive: one character less than the name asked for, so that the name itself is listed.
+        offset = f"{prefix}/{start[:-1]}" if start else None
+        found: list[ObjectMeta] = []
+        try:
+            for batch in obstore.list(self._store, prefix, offset=offset):
+                for item in batch:
+                    name = item["path"][len(prefix) + 1 :]
+                    if "/" not in name and name >= start:
+                        modified = int(item["last_modified"].timestamp() * 1000)
+                        found.append(ObjectMeta(f"{folder}/{name}", item["size"], modified))
+        except FileNotFoundError:
+            return []
+        except Exception as error:  # noqa: BLE001 - obstore's errors share no importable base across stores
+            raise self._failed("list", folder, error) from error
+        return sorted(found, key=lambda item: item.path)
+
+    def read(self, path: str) -> bytes:
+        """Return an object's bytes."""
+        import obstore  # noqa: PLC0415 - as above
+
+        try:
+            return bytes(obstore.get(self._store, self._prefix + path).bytes())
+        except FileNotFoundError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as above
+            raise self._failed("read", path, error) from error
+
+    def read_range(self, path: str, offset: int, length: int) -> bytes:
+        """Return up to ``length`` bytes from ``offset``."""
+        import obstore  # noqa: PLC0415 - as above
+
+        try:
+            end = min(offset + length, obstore.head(self._store, self._prefix + path)["size"])
+            return bytes(obstore.get_range(self._store, self._prefix + path, start=offset, end=end)) if end > offset else b""
+        except FileNotFoundError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as above
+            raise self._failed("read", path, error) from error
+
+    def read_many(self, paths: Sequence[str]) -> list[bytes]:
+        """Return several objects' bytes."""
+        return [self.read(path) for path in paths]
+
+    def put_if_absent(self, path: str, data: bytes) -> None:
+        """Create an object by a conditional put."""
+        import obstore  # noqa: PLC0415 - as above
+        from obstore.exceptions import AlreadyExistsError  # noqa: PLC0415 - as above
+
+        try:
+            obstore.put(self._store, self._prefix + path, data, mode="create")
+        except AlreadyExistsError as error:
+            raise FileExistsError(path) from error
+        except Exception as error:  # noqa: BLE001 - as above
+            raise self._failed("write", path, error) from error
+
+    def head(self, path: str) -> ObjectMeta:
+        """Return an object's size and modification time."""
+        import obstore  # noqa: PLC0415 - as above
+
+        try:
+            item = obstore.head(self._store, self._prefix + path)
+        except FileNotFoundError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as above
+            raise self._failed("look at", path, error) from error
+        return ObjectMeta(path, item["size"], int(item["last_modified"].timestamp() * 1000))
+
+    def delete(self, path: str) -> None:
+        """Delete an object."""
+        import obstore  # noqa: PLC0415 - as above
+
+        self.head(path)
+        try:
+            obstore.delete(self._store, self._prefix + path)
+        except Exception as error:  # noqa: BLE001 - as above
+            raise self._failed("delete", path, error) from error
+
+    def elsewhere(self, location: str) -> tuple[LogStore, str]:
+        """Return the store and key of an absolute location."""
+        from explorer.storage.locate import open_object  # noqa: PLC0415 - the two open each other
+
+        return open_object(location, self._roots)
+
+    def _failed(self, action: str, path: str, error: Exception) -> StorageError:
+        return StorageError(
+            f"Cannot {action} {self._root}/{path}: {error}. Check the address, the network and the credentials.", path=path
+        )

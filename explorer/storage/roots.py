@@ -1,0 +1,45 @@
+"""The folders and URLs that a program was allowed to look into."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["Roots"]
+
+
+class Roots:
+    """A set of allowed places; symbolic links are followed before they are compared.
+
+    Args:
+        roots: Folders, ``file://`` URLs or URLs of object stores.
+    """
+
+    def __init__(self, roots: Sequence[str]) -> None:
+        self._folders = tuple(os.path.realpath(_folder(root)) for root in roots if not _is_url(root))
+        self._urls = tuple(root.rstrip("/") for root in roots if _is_url(root))
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The allowed folders, resolved."""
+        return tuple(Path(folder) for folder in self._folders)
+
+    def allow(self, location: str) -> bool:
+        """True if a path or URL lies in one of the places."""
+        if _is_url(location):
+            parts = location.split("/")
+            inside = any(location == url or location.startswith(f"{url}/") for url in self._urls)
+            return inside and ".." not in parts
+        real = os.path.realpath(_folder(location))
+        return any(real == folder or real.startswith(folder.rstrip("/") + "/") for folder in self._folders)
+
+
+def _is_url(location: str) -> bool:
+    return "://" in location and not location.startswith("file:")
+
+
+def _folder(location: str) -> str:
+    from explorer.core.uris import decode_path  # noqa: PLC0415 - keeps this module free of the core until needed
+
+    return decode_path(location) if location.startswith("file:") else location

@@ -1,0 +1,241 @@
+"""The shell round the core: listing -> segment -> snapshot and history. It holds the clock, the store and the caches."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import pyarrow as pa
+
+from explorer.core.column_mapping import Lineage
+from explorer.core.commits import Commit
+from explorer.core.diff import SnapshotDiff, diff_versions
+from explorer.core.errors import ExplorerError, RequestError, VersionNotFound
+from explorer.core.history import ENABLE_ICT, History, commit_time, read_history
+from explorer.core.log_segment import LogListing, LogSegment, list_log
+from explorer.core.ports import LogStore
+from explorer.core.properties import flag
+from explorer.core.replay import TableState, read_commits, replay_files, replay_state
+from explorer.core.snapshot import Snapshot
+from explorer.storage import open_store
+from explorer.storage.roots import Roots
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["Table", "open_table"]
+
+_T = TypeVar("_T")
+_KEPT_SNAPSHOTS: Final = 16
+
+
+def open_table(
+    location: str | os.PathLike[str],
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    roots: Sequence[str] | None = None,
+) -> Table:
+    """Open a Delta table. Nothing but its log is read, and no engine is started.
+
+    Args:
+        location: A folder, or a ``file://``, ``s3://``, ``gs://``, ``az://`` or ``memory://`` URL.
+        storage_options: Options of the object store.
+        roots: Places that may be read; None allows every place. Absolute paths inside the log are held to it too.
+
+    Raises:
+        TableNotFound: There is no log.
+        NotAllowed: The location lies outside ``roots``.
+    """
+    allowed = None if roots is None else Roots(roots)
+    return Table(open_store(location, storage_options, allowed))
+
+
+class Table:
+    """A Delta table, as its log says.
+
+    What was read is kept until `refresh`: versions never change, only new ones appear.
+
+    Attributes:
+        store: Where its bytes are.
+    """
+
+    def __init__(self, store: LogStore) -> None:
+        self.store = store
+        self._history: History | None = None
+        self._snapshots: OrderedDict[int, Snapshot] = OrderedDict()
+        self._listing: LogListing = self._located(lambda: list_log(store))
+
+    def __repr__(self) -> str:
+        return f"Table({self.location!r})"
+
+    @property
+    def location(self) -> str:
+        """The table's root as a URL."""
+        return self.store.root
+
+    @property
+    def name(self) -> str:
+        """The last part of the location."""
+        return self.location.rstrip("/").rsplit("/", 1)[-1]
+
+    def refresh(self) -> None:
+        """Look for new versions."""
+        listing = self._located(lambda: list_log(self.store))
+        if listing != self._listing:
+            self._listing, self._history = listing, None
+            self._snapshots.clear()
+
+    def latest_version(self) -> int:
+        """The newest version, whether it can be rebuilt or not."""
+        return self._listing.latest
+
+    def version_range(self) -> tuple[int, int]:
+        """The oldest and the newest version that can be rebuilt.
+
+        Raises:
+            VersionGap: Not even the newest can.
+        """
+        return self._located(lambda: (self._listing.earliest(), self._listing.latest))
+
+    def snapshot(self, version: int | None = None, timestamp: datetime | str | None = None) -> Snapshot:
+        """Return the table at a version, at a time, or now.
+
+        Args:
+            version: The version.
+            timestamp: An aware datetime, or ISO 8601 text with a zone; the newest version committed at or before it.
+
+        Raises:
+            VersionNotFound: There is no such version, or it can no longer be rebuilt.
+            TimestampOutOfRange: No readable version was current then.
+            UnsupportedFeature: The version uses a feature this program does not read.
+            TableError: The log is broken.
+        """
+        if version is not None and timestamp is not None:
+            raise RequestError("Give a version or a timestamp, not both.")
+        if timestamp is not None:
+            version = self.history_record().version_at(_moment(timestamp))
+        wanted = self._listing.latest if version is None else version
+        found = self._snapshots.get(wanted)
+        if found is None:
+            found = self._located(lambda: self._load(wanted))
+            self._snapshots[wanted] = found
+            while len(self._snapshots) > _KEPT_SNAPSHOTS:
+                self._snapshots.popitem(last=False)
+        self._snapshots.move_to_end(wanted)
+        return found
+
+    def history_record(self) -> History:
+        """The recorded commits and lifetimes, read at the first call."""
+        if self._history is None:
+            self._history = self._located(lambda: read_history(self.store, self._listing))
+        return self._history
+
+    def history(self, limit: int | None = None) -> pa.Table:
+        """Return the commits, newest first.
+
+        Returns:
+            version, timestamp (ms, UTC), operation, user_name, engine_info, parameters, metrics (maps of text),
+            is_blind_append, num_files_added / _removed / _remasked, bytes_added / _removed, rows_added / _removed
+            (rows a reader sees in the files that came and went), rows_masked (rows hidden more than before in files
+            that stay), rows_rewritten (rows among those added that were there before), num_files, num_bytes, num_rows,
+            num_deleted_rows (after the commit), metadata_changed, protocol_changed, schema_changed, data_change,
+            change_files, change_feed, reason. Null means that the log does not say.
+        """
+        return self.history_record().table(limit)
+
+    def diff(self, from_version: int, to_version: int) -> SnapshotDiff:
+        """Compare two versions, in either direction.
+
+        Raises:
+            VersionNotFound: One of them cannot be read.
+        """
+        return self._located(lambda: diff_versions(self.history_record(), from_version, to_version))
+
+    def column_lineage(self) -> Lineage:
+        """How each column was named and typed over the readable versions."""
+        return self._located(lambda: self.history_record().lineage())
+
+    def commit_actions(self, version: int) -> list[bytes]:
+        """Return the lines of one commit as they stand in the log.
+
+        Raises:
+            VersionNotFound: The commit's file is gone.
+        """
+        path = self._listing.commits.get(version)
+        if path is None:
+            raise VersionNotFound(f"The commit of version {version} is not in the log.", version=version)
+        return [line for line in self.store.read(path.path).splitlines() if line.strip()]
+
+    def rows(
+        self, version: int | None = None, timestamp: datetime | str | None = None, where: str | None = None
+    ) -> DataFrame:
+        """Return the rows of a version as a Spark DataFrame; starts Spark at the first call.
+
+        Args:
+            version, timestamp: As in `snapshot`.
+            where: A boolean SQL expression over logical column names.
+
+        Raises:
+            EngineUnavailable: Spark or Java is missing.
+        """
+        from explorer.spark.scan import rows  # noqa: PLC0415 - opening a table must not load Spark
+
+        return rows(self, self.snapshot(version, timestamp), where)
+
+    def _load(self, version: int) -> Snapshot:
+        segment = self._listing.segment(version)
+        commits = list(read_commits(self.store, segment.commits))
+        state = replay_state(self.store, segment, commits)
+        timestamp = self._timestamp(segment, state, commits)
+        return Snapshot(self.store, version, timestamp, state, lambda: self._files(segment, commits))
+
+    def _files(self, segment: LogSegment, commits: list[Commit]) -> pa.Table:
+        return self._located(lambda: replay_files(self.store, segment, commits))
+
+    def _timestamp(self, segment: LogSegment, state: TableState, commits: list[Commit]) -> datetime:
+        """Time of the segment's last commit; of its checkpoint file where the commit is gone."""
+        path = self._listing.commits.get(segment.version)
+        if path is None:
+            assert segment.checkpoint is not None
+            return _utc(max(part.modified for part in segment.checkpoint.parts))
+        info = None
+        if flag(state.metadata.configuration, ENABLE_ICT):
+            commit = commits[-1] if commits else next(iter(read_commits(self.store, [path])))
+            info = commit.commit_info()
+        return _utc(commit_time(path.modified, info, self._clock_before(segment.version)))
+
+    def _clock_before(self, version: int) -> int:
+        """Raised modification time of the commit before a version, or -1."""
+        clock = -1
+        for earlier, path in self._listing.commits.items():
+            if earlier >= version:
+                break
+            clock = commit_time(path.modified, None, clock)
+        return clock
+
+    def _located(self, action: Callable[[], _T]) -> _T:
+        """Run a step and put the table's location into the error it may raise."""
+        try:
+            return action()
+        except ExplorerError as error:
+            raise error.with_facts(table=self.location)
+
+
+def _moment(timestamp: datetime | str) -> datetime:
+    if isinstance(timestamp, str):
+        try:
+            timestamp = datetime.fromisoformat(timestamp)
+        except ValueError as error:
+            raise RequestError(
+                f"{timestamp!r} is no ISO 8601 time, such as 2026-03-02T14:05:11Z.", timestamp=timestamp
+            ) from error
+    if timestamp.tzinfo is None:
+        raise RequestError(f"The time {timestamp} has no zone: write it like 2026-03-02T14:05:11Z.", timestamp=timestamp)
+    return timestamp
+
+
+def _utc(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
