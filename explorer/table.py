@@ -1,4 +1,4 @@
-"""The shell round the core: listing -> segment -> snapshot and history. It holds the clock, the store and the caches."""
+"""The shell round the core: listing -> segment -> snapshot and history. It holds the store and the caches."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class Table:
         Raises:
             EngineUnavailable: Spark or Java is missing.
         """
-        from explorer.spark.scan import rows  # noqa: PLC0415 - opening a table must not load Spark
+        from explorer.spark.scan import rows
 
         return rows(self, self.snapshot(version, timestamp), where)
 
@@ -221,7 +221,8 @@ class Table:
         try:
             return action()
         except ExplorerError as error:
-            raise error.with_facts(table=self.location)
+            error.add_facts(table=self.location)
+            raise
 
 
 def _moment(timestamp: datetime | str) -> datetime:
@@ -233,7 +234,9 @@ def _moment(timestamp: datetime | str) -> datetime:
                 f"{timestamp!r} is no ISO 8601 time, such as 2026-03-02T14:05:11Z.", timestamp=timestamp
             ) from error
     if timestamp.tzinfo is None:
-        raise RequestError(f"The time {timestamp} has no zone: write it like 2026-03-02T14:05:11Z.", timestamp=timestamp)
+        raise RequestError(
+            f"The time {timestamp} has no zone: write it like 2026-03-02T14:05:11Z.", timestamp=timestamp
+        )
     return timestamp
 
 

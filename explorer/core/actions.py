@@ -126,7 +126,7 @@ class Metadata(_Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class Add(_Record, frozen=True, kw_only=True, rename="camel"):
-    """A logical file enters the table (section Add File and Remove File). Sizes in bytes, times in ms since the epoch."""
+    """A logical file enters the table (section Add File and Remove File). Sizes in bytes, times in epoch ms."""
 
     wire_name: ClassVar[str] = "add"
     path: str

@@ -77,8 +77,8 @@ def read_checkpoint_files(store: LogStore, checkpoint: Checkpoint) -> pa.Table:
             tables.append(from_lines([line.add for line in _json_lines(store, part) if line.add is not None]))
         else:
             tables.append(_adds(_read(store, part.path, part, ("add",))))
-        for sidecar in _sidecars(store, part):
-            tables.append(_adds(_read(store, _sidecar_path(sidecar), part, ("add",))))
+        sidecars = (_sidecar_path(sidecar) for sidecar in _sidecars(store, part))
+        tables.extend(_adds(_read(store, path, part, ("add",))) for path in sidecars)
     return pa.concat_tables(tables).combine_chunks()
 
 
@@ -125,7 +125,7 @@ def _sidecar_path(sidecar: Sidecar) -> str:
 
 def _read(store: LogStore, path: str, part: LogPath, names: tuple[str, ...]) -> pa.Table:
     """Read those columns (``add`` narrowed to its wanted members) of a Parquet file that it has."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - costs 100 ms, only checkpoints need it
+    import pyarrow.parquet as pq
 
     try:
         holder, key = store.elsewhere(path) if is_absolute(path) else (store, path)
@@ -137,10 +137,19 @@ def _read(store: LogStore, path: str, part: LogPath, names: tuple[str, ...]) -> 
         raise _unreadable(part.version, part, f"{path}: {error}") from error
 
 
-_ADD_MEMBERS = (
-    "path partitionValues size modificationTime dataChange tags deletionVector baseRowId defaultRowCommitVersion "
-    "stats stats_parsed"
-).split()
+_ADD_MEMBERS = [
+    "path",
+    "partitionValues",
+    "size",
+    "modificationTime",
+    "dataChange",
+    "tags",
+    "deletionVector",
+    "baseRowId",
+    "defaultRowCommitVersion",
+    "stats",
+    "stats_parsed",
+]
 
 
 def _columns(schema: pa.Schema, names: tuple[str, ...]) -> list[str]:

@@ -8,6 +8,7 @@ path, which equals the logical path until mapping gives it another (CM-012).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Final, Literal
 
 import msgspec
@@ -111,7 +112,9 @@ def check_mapping(schema: StructType, mode: MappingMode) -> None:
     for path, physical, field in _walk_physical(schema, (), ()):
         column = format_column(path)
         if field.field_id is None or "delta.columnMapping.physicalName" not in field.metadata:
-            raise CorruptTable(f"Column {column} has no column-mapping id or physical name in mode {mode}.", column=column)
+            raise CorruptTable(
+                f"Column {column} has no column-mapping id or physical name in mode {mode}.", column=column
+            )
         if field.field_id in ids:
             raise CorruptTable(f"Columns {ids[field.field_id]} and {column} share id {field.field_id}.", column=column)
         if physical in names:
@@ -149,7 +152,7 @@ def column_lineage(schemas: Iterable[tuple[int, StructType, MappingMode]], last_
         last_version: The newest version.
     """
     history = list(schemas)
-    ends = [version - 1 for version, _, _ in history[1:]] + [last_version]
+    ends = [version - 1 for version, _, _ in history[1:]] + [last_version] if history else []
     spans: dict[tuple[str, ...], list[ColumnSpan]] = {}
     paths: dict[tuple[str, ...], tuple[str, ...]] = {}
     ids: dict[tuple[str, ...], int | None] = {}
@@ -181,14 +184,14 @@ def _dropped(spans: list[ColumnSpan], last_version: int) -> int | None:
 
 
 def _hazards(lines: tuple[ColumnLine, ...]) -> Iterable[NameHazard]:
-    """Names that were borne by more than one column, and physical names that another column bears as its logical one."""
+    """Names borne by more than one column, and physical names that another column bears as its logical one."""
     bearers: dict[str, list[tuple[ColumnSpan, ColumnLine]]] = {}
     for line in lines:
         for span in line.spans:
             bearers.setdefault(span.name, []).append((span, line))
     for name, uses in bearers.items():
         uses.sort(key=lambda use: use[0].from_version)
-        for (before, first), (after, second) in zip(uses, uses[1:], strict=False):
+        for (before, first), (after, second) in pairwise(uses):
             if first is not second:
                 yield _changed_hands(name, before, first, after, second)
     for line in lines:
@@ -198,13 +201,17 @@ def _hazards(lines: tuple[ColumnLine, ...]) -> Iterable[NameHazard]:
                 yield NameHazard("physical-name-shadows", span.name, span.from_version, detail)
 
 
-def _changed_hands(name: str, before: ColumnSpan, first: ColumnLine, after: ColumnSpan, second: ColumnLine) -> NameHazard:
+def _changed_hands(
+    name: str, before: ColumnSpan, first: ColumnLine, after: ColumnSpan, second: ColumnLine
+) -> NameHazard:
     version = after.from_version
     renamed = next((s for s in first.spans if s.from_version > before.to_version), None)
     was = next((s for s in reversed(second.spans) if s.to_version < version), None)
     if renamed is not None and was is not None and renamed.name == was.name and renamed.from_version == version:
         return NameHazard("swapped-name", name, version, f"{name} and {was.name} swapped names")
-    fate = f"renamed to {renamed.name} at v{renamed.from_version}" if renamed else f"dropped at v{before.to_version + 1}"
+    fate = (
+        f"renamed to {renamed.name} at v{renamed.from_version}" if renamed else f"dropped at v{before.to_version + 1}"
+    )
     return NameHazard("reused-name", name, version, f"the earlier {name} was {fate}; another column bears the name now")
 
 

@@ -98,7 +98,7 @@ class Commit(msgspec.Struct, frozen=True):
         return [self._decode(DomainMetadata, raw) for raw in raws]
 
     def commit_info(self) -> CommitInfo | None:
-        """The commit's provenance; what a writer spelt against the custom is kept as unknown, never an error (LOG-024)."""
+        """The commit's provenance; what a writer spelt in a way of its own is kept as unknown (LOG-024)."""
         raw = next((line.commitInfo for line in self.lines if _present(line.commitInfo)), None)
         return None if raw is None else parse_commit_info(raw)
 

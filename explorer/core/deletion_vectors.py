@@ -50,7 +50,9 @@ def read_rows(store: LogStore, descriptor: DeletionVectorDescriptor) -> RowIndex
     if descriptor.storage_type == "i":
         data = z85_decode(descriptor.path_or_inline_dv, descriptor)[: descriptor.size_in_bytes]
         if len(data) != descriptor.size_in_bytes:
-            raise _corrupt(descriptor, f"the inline bytes are {len(data)}, the descriptor says {descriptor.size_in_bytes}")
+            raise _corrupt(
+                descriptor, f"the inline bytes are {len(data)}, the descriptor says {descriptor.size_in_bytes}"
+            )
     else:
         data = unframe(_read_frame(store, descriptor), descriptor)
     rows = decode_bitmap(data, descriptor)

@@ -159,7 +159,7 @@ def _diff_files(life: Lifetimes, from_version: int, to_version: int) -> tuple[pa
     return table, totals
 
 
-def _sum(values: np.ndarray, known: np.ndarray, rows: list[int]) -> int | None:  # type: ignore[type-arg]  # any dtype
+def _sum(values: np.ndarray, known: np.ndarray, rows: list[int]) -> int | None:
     return int(values[rows].sum()) if known[rows].all() else None
 
 

@@ -73,13 +73,12 @@ class ExplorerError(Exception):
             return None
         raise AttributeError(name)
 
-    def with_facts(self, **facts: Any) -> ExplorerError:
+    def add_facts(self, **facts: Any) -> None:
         """Add facts known only further out (the table's location, say); facts already there stay."""
         for name, value in facts.items():
             if self._facts.get(name) is None:
                 self._facts[name] = value
                 setattr(self, name, value)
-        return self
 
     def facts(self) -> dict[str, Any]:
         """Return the error as a JSON-able record: ``error`` (class name), ``message``, and the facts that are known."""
@@ -168,8 +167,31 @@ class Cancelled(ExplorerError):
 
 
 _FACT_NAMES = frozenset(
-    "table version versions path line field allowed location missing earliest latest nearest timestamp unique_id "
-    "features operation winner results engine install column expected found".split()
+    [
+        "table",
+        "version",
+        "versions",
+        "path",
+        "line",
+        "field",
+        "allowed",
+        "location",
+        "missing",
+        "earliest",
+        "latest",
+        "nearest",
+        "timestamp",
+        "unique_id",
+        "features",
+        "operation",
+        "winner",
+        "results",
+        "engine",
+        "install",
+        "column",
+        "expected",
+        "found",
+    ]
 )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
@@ -135,7 +136,9 @@ def read_history(store: LogStore, listing: LogListing) -> History:
     """
     readable_from = listing.earliest()
     first = min(listing.first_recorded(), readable_from + 1) if listing.commits else readable_from + 1
-    base = next((c for c in listing.checkpoints if c.version == readable_from), None) if readable_from or first else None
+    base = (
+        next((c for c in listing.checkpoints if c.version == readable_from), None) if readable_from or first else None
+    )
     builder = LifetimesBuilder(first, readable_from)
     state = read_checkpoint_state(store, base) if base else None
     records: list[CommitRecord] = []
@@ -309,9 +312,7 @@ def _schema_changes(history: History) -> set[int]:
     """Versions whose schema text differs from the one before; the first readable version is none of them."""
     changes = history.metadata_changes()
     return {
-        version
-        for (_, before), (version, after) in zip(changes, changes[1:], strict=False)
-        if before.schema_string != after.schema_string
+        version for (_, before), (version, after) in pairwise(changes) if before.schema_string != after.schema_string
     }
 
 

@@ -45,6 +45,7 @@ class Lifetimes:
     def __init__(
         self,
         files: pa.Table,
+        *,
         added: Int32s,
         removed: Int32s,
         previous: Int32s,
@@ -140,11 +141,11 @@ class LifetimesBuilder:
         changed[self._rearranged] = False
         return Lifetimes(
             files.combine_chunks(),
-            np.array(self._added, np.int32),
-            np.array(self._removed, np.int32),
-            np.array(self._previous, np.int32),
-            changed,
-            (self._first, self._readable_from, last),
+            added=np.array(self._added, np.int32),
+            removed=np.array(self._removed, np.int32),
+            previous=np.array(self._previous, np.int32),
+            removed_data_change=changed,
+            versions=(self._first, self._readable_from, last),
         )
 
     def _add(self, add: AddLine, version: int, ended: dict[str, int]) -> None:

@@ -17,7 +17,16 @@ from explorer.core.commits import AddLine
 from explorer.core.errors import MalformedAction
 from explorer.core.uris import canonical_key, needs_decoding
 
-__all__ = ["PUBLIC_COLUMNS", "SCHEMA", "child", "decoded_paths", "empty_files", "from_checkpoint", "from_lines", "record_counts"]
+__all__ = [
+    "PUBLIC_COLUMNS",
+    "SCHEMA",
+    "child",
+    "decoded_paths",
+    "empty_files",
+    "from_checkpoint",
+    "from_lines",
+    "record_counts",
+]
 
 _MAP: Final = pa.map_(pa.string(), pa.string())
 
@@ -155,7 +164,7 @@ def _record_count(text: str) -> int | None:
 
 def child(column: pa.StructArray, name: str) -> Any:
     """A member of a struct column with the parent's nulls applied."""
-    import pyarrow.compute as pc  # noqa: PLC0415 - costs 50 ms, only checkpoints need it
+    import pyarrow.compute as pc
 
     return pc.struct_field(column, [column.type.get_field_index(name)])
 

@@ -108,7 +108,7 @@ def _timestamp(text: str) -> datetime:
         raise ValueError("no timestamp")
     year, month, day, hour, minute, second, fraction, zone = found.groups()
     microsecond = int((fraction or "0")[:6].ljust(6, "0"))
-    moment = datetime(
+    moment = datetime(  # noqa: DTZ001 - the zone, or that there is none, is settled below
         int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), microsecond
     )
     if zone is None:

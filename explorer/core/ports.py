@@ -66,5 +66,5 @@ class LogStore(Protocol):
         ...
 
     def elsewhere(self, location: str) -> tuple[LogStore, str]:
-        """Return the store and the key for an absolute location (decoded); raises NotAllowed outside the allowed roots."""
+        """Return the store and key of an absolute, decoded location; raises NotAllowed outside the allowed roots."""
         ...

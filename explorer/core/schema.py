@@ -101,7 +101,22 @@ class StructType(msgspec.Struct, frozen=True):
 DataType = PrimitiveType | ArrayType | MapType | StructType
 
 _PRIMITIVES: Final = frozenset(
-    "string long integer short byte float double boolean binary date timestamp timestamp_ntz variant void".split()
+    [
+        "string",
+        "long",
+        "integer",
+        "short",
+        "byte",
+        "float",
+        "double",
+        "boolean",
+        "binary",
+        "date",
+        "timestamp",
+        "timestamp_ntz",
+        "variant",
+        "void",
+    ]
 )
 _ALIASES: Final = {"null": "void", "bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
 _DECIMAL: Final = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)\Z")
@@ -281,7 +296,12 @@ def _to_wire(kind: DataType) -> Any:
             }
         case StructType():
             fields = [
-                {"name": field.name, "type": _to_wire(field.type), "nullable": field.nullable, "metadata": field.metadata}
+                {
+                    "name": field.name,
+                    "type": _to_wire(field.type),
+                    "nullable": field.nullable,
+                    "metadata": field.metadata,
+                }
                 for field in kind.fields
             ]
             return {"type": "struct", "fields": fields}

@@ -165,7 +165,7 @@ class Snapshot:
             location of the vector's file, null when inline), offset, size_in_bytes.
         """
         masked = self.logical_files.filter(self.logical_files.column("dv_unique_id").is_valid())
-        where = [vectors.location(descriptor) for descriptor in _descriptors(masked)]
+        where = [vectors.location(descriptor) for descriptor in _descriptors(masked) if descriptor is not None]
         return pa.table(
             {
                 "path": masked.column("path"),
@@ -248,4 +248,3 @@ def _total(column: pa.ChunkedArray) -> int | None:
     if column.null_count:
         return None
     return int(sum(chunk.to_numpy(zero_copy_only=False).sum() for chunk in column.chunks if len(chunk)))
-

@@ -20,7 +20,14 @@ from explorer.core.columns import bools, int64s, strings
 from explorer.core.partition_values import parse_partition_value
 from explorer.core.schema import DataType, PrimitiveType, StructType, format_column, to_arrow, type_name, walk
 
-__all__ = ["StatisticsColumn", "column_ranges", "coverage", "parse_statistics", "statistics_columns", "statistics_table"]
+__all__ = [
+    "StatisticsColumn",
+    "column_ranges",
+    "coverage",
+    "parse_statistics",
+    "statistics_columns",
+    "statistics_table",
+]
 
 Parsed = Sequence[dict[str, Any] | None]
 

@@ -122,7 +122,7 @@ class LocalLogStore:
 
     def elsewhere(self, location: str) -> tuple[LogStore, str]:
         """Return the store and key of an absolute location."""
-        from explorer.storage.locate import open_object  # noqa: PLC0415 - the two open each other
+        from explorer.storage.locate import open_object
 
         return open_object(location, self._roots)
 
@@ -175,4 +175,6 @@ def _translated(action: str, path: str, error: OSError) -> Exception:
 
 
 def _failed(action: str, path: str, error: OSError) -> StorageError:
-    return StorageError(f"Cannot {action} {path}: {error.strerror or error}. Check the disk and the permissions.", path=path)
+    return StorageError(
+        f"Cannot {action} {path}: {error.strerror or error}. Check the disk and the permissions.", path=path
+    )

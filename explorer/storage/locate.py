@@ -58,7 +58,7 @@ def open_object(location: str, roots: Roots | None) -> tuple[LogStore, str]:
 @cache
 def memory(name: str) -> MemoryStore:
     """The store in memory of that name, made at its first use and kept for the life of the process."""
-    from obstore.store import MemoryStore  # noqa: PLC0415 - costs 20 ms, only object stores need it
+    from obstore.store import MemoryStore
 
     del name
     return MemoryStore()
@@ -70,11 +70,11 @@ def _open_url(url: str, options: Mapping[str, Any], roots: Roots | None) -> LogS
         return ObjectLogStore(memory(parts.netloc), url, parts.path, roots)
     if parts.scheme not in ("s3", "s3a", "gs", "az", "abfs", "abfss", "adl"):
         raise RequestError(
-            f"The scheme of {url!r} is not known. Give a folder, or a URL that begins with file://, s3://, gs://, az:// "
-            "or memory://.",
+            f"The scheme of {url!r} is not known. Give a folder, or a URL that begins with file://, s3://, gs://, "
+            "az:// or memory://.",
             location=url,
         )
-    from obstore.store import from_url  # noqa: PLC0415 - as above
+    from obstore.store import from_url
 
     try:
         return ObjectLogStore(from_url(url, **options), url, "", roots)

@@ -38,7 +38,7 @@ class ObjectLogStore:
 
     def list_from(self, folder: str, start: str = "") -> Iterable[ObjectMeta]:
         """List the objects directly inside a folder from a name on, in name order."""
-        import obstore  # noqa: PLC0415 - costs 20 ms, only object stores need it
+        import obstore
 
         prefix = f"{self._prefix}{folder}"
         # The offset is exclusive: one character less than the name asked for, so that the name itself is listed.
@@ -53,31 +53,35 @@ class ObjectLogStore:
                         found.append(ObjectMeta(f"{folder}/{name}", item["size"], modified))
         except FileNotFoundError:
             return []
-        except Exception as error:  # noqa: BLE001 - obstore's errors share no importable base across stores
+        except Exception as error:
             raise self._failed("list", folder, error) from error
         return sorted(found, key=lambda item: item.path)
 
     def read(self, path: str) -> bytes:
         """Return an object's bytes."""
-        import obstore  # noqa: PLC0415 - as above
+        import obstore
 
         try:
             return bytes(obstore.get(self._store, self._prefix + path).bytes())
         except FileNotFoundError:
             raise
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:
             raise self._failed("read", path, error) from error
 
     def read_range(self, path: str, offset: int, length: int) -> bytes:
         """Return up to ``length`` bytes from ``offset``."""
-        import obstore  # noqa: PLC0415 - as above
+        import obstore
 
         try:
             end = min(offset + length, obstore.head(self._store, self._prefix + path)["size"])
-            return bytes(obstore.get_range(self._store, self._prefix + path, start=offset, end=end)) if end > offset else b""
+            return (
+                bytes(obstore.get_range(self._store, self._prefix + path, start=offset, end=end))
+                if end > offset
+                else b""
+            )
         except FileNotFoundError:
             raise
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:
             raise self._failed("read", path, error) from error
 
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
@@ -86,45 +90,46 @@ class ObjectLogStore:
 
     def put_if_absent(self, path: str, data: bytes) -> None:
         """Create an object by a conditional put."""
-        import obstore  # noqa: PLC0415 - as above
-        from obstore.exceptions import AlreadyExistsError  # noqa: PLC0415 - as above
+        import obstore
+        from obstore.exceptions import AlreadyExistsError
 
         try:
             obstore.put(self._store, self._prefix + path, data, mode="create")
         except AlreadyExistsError as error:
             raise FileExistsError(path) from error
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:
             raise self._failed("write", path, error) from error
 
     def head(self, path: str) -> ObjectMeta:
         """Return an object's size and modification time."""
-        import obstore  # noqa: PLC0415 - as above
+        import obstore
 
         try:
             item = obstore.head(self._store, self._prefix + path)
         except FileNotFoundError:
             raise
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:
             raise self._failed("look at", path, error) from error
         return ObjectMeta(path, item["size"], int(item["last_modified"].timestamp() * 1000))
 
     def delete(self, path: str) -> None:
         """Delete an object."""
-        import obstore  # noqa: PLC0415 - as above
+        import obstore
 
         self.head(path)
         try:
             obstore.delete(self._store, self._prefix + path)
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:
             raise self._failed("delete", path, error) from error
 
     def elsewhere(self, location: str) -> tuple[LogStore, str]:
         """Return the store and key of an absolute location."""
-        from explorer.storage.locate import open_object  # noqa: PLC0415 - the two open each other
+        from explorer.storage.locate import open_object
 
         return open_object(location, self._roots)
 
     def _failed(self, action: str, path: str, error: Exception) -> StorageError:
         return StorageError(
-            f"Cannot {action} {self._root}/{path}: {error}. Check the address, the network and the credentials.", path=path
+            f"Cannot {action} {self._root}/{path}: {error}. Check the address, the network and the credentials.",
+            path=path,
         )

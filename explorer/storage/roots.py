@@ -40,6 +40,6 @@ def _is_url(location: str) -> bool:
 
 
 def _folder(location: str) -> str:
-    from explorer.core.uris import decode_path  # noqa: PLC0415 - keeps this module free of the core until needed
+    from explorer.core.uris import decode_path
 
     return decode_path(location) if location.startswith("file:") else location
