@@ -1,8 +1,6 @@
 """Delta Table Explorer: understand a Delta Lake table and change it safely.
 
-    table = explorer.open_table("warehouse/orders")
-    table.snapshot().files()
-    table.history()
+Start with ``open_table("warehouse/orders")``, then ``snapshot()``, ``history()``, ``diff()`` and ``rows()``.
 """
 
 from explorer.core.diff import SnapshotDiff

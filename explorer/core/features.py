@@ -25,7 +25,8 @@ class TableFeature(msgspec.Struct, frozen=True):
         reader: True if readers must know it too; else it binds writers alone.
         min_reader_version: First reader version that implies it in a table without feature lists, 0 if none does.
         min_writer_version: First writer version that implies it in a table without feature lists, 0 if none does.
-        readable: True if this program reads tables that use it.
+        readable: True if this program reads tables that list it. A feature that only adds types is readable: a
+            schema that uses such a type is refused by `explorer.core.schema`.
     """
 
     name: str
@@ -58,7 +59,7 @@ FEATURES: Final[dict[str, TableFeature]] = {
         TableFeature("catalogManaged", reader=True, readable=False),
         TableFeature("catalogOwned-preview", reader=True, readable=False),
         TableFeature("catalogOwned", reader=True, readable=False),
-        TableFeature("geospatial", reader=True, readable=False),
+        TableFeature("geospatial", reader=True),
         TableFeature("domainMetadata"),
         TableFeature("rowTracking"),
         TableFeature("inCommitTimestamp"),

@@ -120,6 +120,7 @@ _PRIMITIVES: Final = frozenset(
 )
 _ALIASES: Final = {"null": "void", "bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
 _DECIMAL: Final = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)\Z")
+_FEATURE_OF_TYPE: Final = {"geometry": "geospatial", "geography": "geospatial", "interval": "intervalType"}
 _UNSUPPORTED: Final = re.compile(r"(geometry|geography|interval|time|timestamp_nanos|timestamp_ns)\b.*", re.IGNORECASE)
 
 
@@ -256,11 +257,12 @@ def _parse_primitive(name: str) -> PrimitiveType:
         raise _bad(f"{name} is out of range (precision 1 to 38, scale at most the precision)")
     if name.startswith(("char(", "varchar(")):
         return PrimitiveType("string")
-    if _UNSUPPORTED.match(name):
+    if (unsupported := _UNSUPPORTED.match(name)) is not None:
+        feature = _FEATURE_OF_TYPE.get(unsupported[1].lower(), name)
         raise UnsupportedFeature(
-            f"The schema uses the type {name}, which this program does not read. "
+            f"The schema uses the type {name} ({feature}), which this program does not read. "
             "Read the table with a client that implements it.",
-            features=[name],
+            features=[feature],
             operation="read the schema",
         )
     raise _bad(f"the type {name!r} is not known to the protocol")
