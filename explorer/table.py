@@ -26,6 +26,8 @@ from explorer.storage.roots import Roots
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from explorer.jupyter.widget import TableExplorer
+
 __all__ = ["Table", "open_table"]
 
 _T = TypeVar("_T")
@@ -184,6 +186,21 @@ class Table:
         from explorer.spark.scan import rows
 
         return rows(self, self.snapshot(version, timestamp), where)
+
+    def explore(self, version: int | None = None, compared: int | None = None) -> TableExplorer:
+        """Return a notebook widget: the versions, what each commit did, what differs between two of them.
+
+        Args:
+            version: The version chosen at first; None is the newest.
+            compared: The version to compare it with; None is the one before.
+
+        Raises:
+            EngineUnavailable: The packages of the ``jupyter`` extra are missing.
+            VersionNotFound: A version asked for cannot be shown.
+        """
+        from explorer.jupyter import explore
+
+        return explore(self, version=version, compared=compared)
 
     def _load(self, version: int) -> Snapshot:
         segment = self._listing.segment(version)

@@ -1,0 +1,44 @@
+"""The notebook widget: `Table.explore` shows a table's versions, what each did, and what differs between two of them.
+
+Nothing heavy is imported before `explore` is called.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from explorer.core.errors import EngineUnavailable
+
+if TYPE_CHECKING:
+    from explorer.jupyter.widget import TableExplorer
+    from explorer.table import Table
+
+__all__ = ["explore"]
+
+_NEEDED = ("ipywidgets", "anywidget", "plotly", "param")
+_INSTALL = 'pip install "delta-table-explorer[jupyter]"'
+
+
+def explore(table: Table, **state: Any) -> TableExplorer:
+    """Return the widget of a table.
+
+    Args:
+        table: The table.
+        **state: Initial values of the widget's traits: ``version``, ``compared``, ``theme``.
+
+    Raises:
+        EngineUnavailable: A package that the widget is made of is missing; ``install`` says how to get it.
+        VersionNotFound: A version asked for cannot be shown.
+    """
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise EngineUnavailable(
+            f"The notebook widget needs {', '.join(missing)}, which is not installed here. To get it: {_INSTALL}. "
+            "Everything but the widget works without it.",
+            engine="jupyter",
+            install=_INSTALL,
+        )
+    from explorer.jupyter.widget import TableExplorer
+
+    return TableExplorer(table, **state)

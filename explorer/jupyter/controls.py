@@ -1,0 +1,65 @@
+"""The controls of the chosen version and of the one it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ipywidgets
+
+__all__ = ["VersionControls"]
+
+
+class VersionControls(ipywidgets.HBox):  # type: ignore[misc]  # ipywidgets publishes no types
+    """Buttons that step, a slider over the readable versions, and the version compared with.
+
+    Args:
+        first, last: The versions that can be chosen.
+        ask: Called with the version and the compared version (None: the one before) that a control asks for.
+    """
+
+    def __init__(self, first: int, last: int, ask: Callable[[int, int | None], None]) -> None:
+        self._first, self._last, self._ask = first, last, ask
+        self._version, self._other = last, last
+        self._compared: int | None = None
+        narrow = {"width": "36px"}
+        self.back = ipywidgets.Button(description="\u2039", tooltip="the version before", layout=narrow)
+        self.onward = ipywidgets.Button(description="\u203a", tooltip="the next version", layout=narrow)
+        # A slider whose ends are equal is an error in the browser; there is nothing to slide then.
+        ends = {"min": first, "max": max(last, first + 1), "value": last}
+        self.slider = ipywidgets.IntSlider(
+            **ends, description="version", continuous_update=False, disabled=first == last, layout={"width": "420px"}
+        )
+        self.other = ipywidgets.BoundedIntText(
+            min=first, max=last, value=last, description="compared with", layout={"width": "190px"},
+            style={"description_width": "initial"},
+        )  # fmt: skip
+        self.reset = ipywidgets.Button(
+            description="version before", tooltip="compare with the version before", layout={"width": "auto"}
+        )
+        super().__init__(
+            [self.back, self.slider, self.onward, self.other, self.reset],
+            layout={"flex_flow": "row wrap", "align_items": "center"},
+        )
+        self.slider.observe(self._slid, "value")
+        self.other.observe(self._typed, "value")
+        self.back.on_click(lambda _: ask(self._version - 1, self._compared))
+        self.onward.on_click(lambda _: ask(self._version + 1, self._compared))
+        self.reset.on_click(lambda _: ask(self._version, None))
+
+    def show(self, version: int, compared: int | None, other: int) -> None:
+        """Move the controls to a state; ``other`` is the version that None stands for."""
+        self._version, self._compared, self._other = version, compared, other
+        self.slider.value, self.other.value = version, other
+        self.back.disabled, self.onward.disabled = version <= self._first, version >= self._last
+        self.reset.disabled = compared is None
+
+    # Moving a control from `show` reaches these handlers too: what is already so is not asked for again.
+
+    def _slid(self, change: Any) -> None:
+        if change["new"] != self._version:
+            self._ask(change["new"], self._compared)
+
+    def _typed(self, change: Any) -> None:
+        if change["new"] != self._other:
+            self._ask(self._version, change["new"])

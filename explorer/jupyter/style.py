@@ -1,0 +1,62 @@
+"""The style sheet of the widget: the design tokens of the views, on the grounds and type of the host page."""
+
+from __future__ import annotations
+
+from explorer.views.theme import DARK, LIGHT, MONO_FAMILY, css_variables
+
+__all__ = ["ROOT", "style_sheet"]
+
+ROOT = "dte"
+"""The class of the widget's root; ``dte-auto`` beside it takes the host's ground, ``dte-dark`` the dark colours."""
+
+_RULES = """
+.dte { background: var(--surface); color: var(--ink); border: 1px solid var(--line); border-radius: 8px;
+  padding: 12px 14px; font: 13px/1.45 var(--jp-ui-font-family, Roboto, system-ui, sans-serif); overflow: hidden; }
+.dte.dte-auto { background: var(--jp-layout-color1, var(--surface)); }
+.dte .widget-html, .dte .widget-html-content { line-height: 1.45; height: auto; color: var(--ink); }
+.dte .widget-hslider, .dte .widget-text { color: var(--ink); }
+.dte .dte-head { display: flex; flex-wrap: wrap; gap: 2px 10px; align-items: baseline; }
+.dte .dte-version { font-size: 20px; font-weight: 650; }
+.dte .dte-muted { color: var(--muted); }
+.dte .dte-caption { color: var(--muted); font-size: 11.5px; }
+.dte .dte-mono { font-family: MONO; font-size: 12px; }
+.dte .dte-signs { display: flex; flex-wrap: wrap; gap: 0 16px; color: var(--muted); font-size: 11.5px; }
+.dte .dte-figures { display: flex; flex-wrap: wrap; gap: 6px 32px; margin: 6px 0; }
+.dte .dte-figure b { display: block; font-size: 19px; font-weight: 650; }
+.dte .dte-added { color: var(--added); }
+.dte .dte-removed { color: var(--removed-ink); }
+.dte .dte-remasked { color: var(--remasked); }
+.dte .dte-cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(230px, 1fr)); gap: 10px;
+  margin: 4px 0; }
+.dte .dte-card { border: 1px solid var(--line); border-radius: 8px; padding: 8px 10px; min-width: 0;
+  overflow-wrap: anywhere; }
+.dte .dte-card h4 { margin: 0 0 4px; font-size: 12.5px; font-weight: 600; color: var(--ink); }
+.dte .dte-card p { margin: 0; }
+.dte .dte-list { overflow-x: auto; }
+.dte table { width: 100%; border-collapse: collapse; font-size: 12.5px; font-variant-numeric: tabular-nums; }
+.dte th { text-align: left; font-weight: 500; font-size: 11.5px; color: var(--muted); padding: 3px 8px;
+  border-bottom: 1px solid var(--line); white-space: nowrap; }
+.dte td { padding: 0 8px; height: 27px; border-bottom: 1px solid var(--line); white-space: nowrap; }
+.dte .dte-number { text-align: right; }
+.dte .dte-problem { border: 1px solid currentColor; border-radius: 8px; padding: 10px 12px; margin: 4px 0;
+  overflow-wrap: anywhere; }
+.dte .dte-problem h4 { margin: 0 0 4px; font-size: 13px; }
+.dte .dte-problem p, .dte .dte-problem dl { margin: 4px 0 0; color: var(--ink); }
+.dte .dte-problem dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 12px; font-size: 12px; }
+.dte .dte-problem dd { margin: 0; }
+.dte .dte-danger { color: var(--danger); background: var(--danger-ground); }
+.dte .dte-warning { color: var(--warning); background: var(--warning-ground); }
+.dte .dte-info { color: var(--accent); background: var(--accent-ground); }
+"""
+
+
+def style_sheet() -> str:
+    """Return the rules; no part of them comes from a table.
+
+    JupyterLab names its theme in the page before any script of ours runs, so that the first drawing is right there.
+    """
+    return (
+        f".dte{{{css_variables(LIGHT)}}}"
+        f'.dte.dte-dark,body[data-jp-theme-light="false"] .dte.dte-auto{{{css_variables(DARK)}}}'
+        + _RULES.replace("MONO", MONO_FAMILY)
+    )

@@ -1,0 +1,185 @@
+"""The widget that `Table.explore` returns: one table, a chosen version, and what differs from another one.
+
+Its traits are the state: setting one from code, through a link to another widget, or by the controls is the same thing.
+Invariants: a version that cannot be shown is refused where it is set, and nothing moves then; what fails while
+something is drawn is shown in its place; one request of a control is one drawing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets
+import traitlets
+
+from explorer.core.errors import ExplorerError, RequestError
+from explorer.jupyter.controls import VersionControls
+from explorer.jupyter.file_list import FileList
+from explorer.jupyter.host_theme import HostTheme
+from explorer.jupyter.panels import comparison_panel, problem_panel, signs, version_line
+from explorer.jupyter.style import ROOT, style_sheet
+from explorer.jupyter.timeline_chart import TimelineChart
+from explorer.views import TableFacts, TableView
+
+if TYPE_CHECKING:
+    from explorer.table import Table
+
+__all__ = ["TableExplorer"]
+
+_log = logging.getLogger(__name__)
+
+
+class _Version(traitlets.Int[Any, Any]):
+    """A version that can be shown.
+
+    It is checked at the assignment itself, also while notifications are held; traitlets would let None pass unchecked
+    if ``allow_none`` were set, so None is left to the widget too.
+    """
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        return obj.checked(self.name, value if value is None else super().validate(obj, value))
+
+
+class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no types
+    """A table's versions, the chosen one, and what differs between it and the one it is compared with.
+
+    Args:
+        table: The table. One that cannot be read is shown as its error.
+        version: The version chosen at first; the newest one unless given.
+        compared: The version to compare it with.
+        theme: ``auto``, ``light`` or ``dark``.
+
+    Attributes:
+        version: The chosen version; None only where the table cannot be read.
+        compared: The version it is compared with; None is the version before.
+        theme: ``auto`` follows the page.
+
+    Raises:
+        VersionNotFound: A version asked for cannot be shown.
+    """
+
+    version = _Version(default_value=None, help="The chosen version.")
+    compared = _Version(default_value=None, help="The version compared with; None is the one before.")
+    theme = traitlets.Enum(["auto", "light", "dark"], default_value="auto", help="The colours; auto follows the page.")
+
+    def __init__(
+        self, table: Table, *, version: int | None = None, compared: int | None = None, theme: str = "auto"
+    ) -> None:
+        self.table = table
+        self._view: TableView | None = None
+        self._failure: ExplorerError | None = None
+        try:
+            facts = TableFacts(table)
+        except ExplorerError as error:
+            self._failure = error
+        else:
+            self._view = TableView(facts, version=version, compared=compared)
+        self._host = HostTheme(layout={"display": "none"})
+        self._chart: TimelineChart | None = None
+        parts = self._built(self._view) if self._view else [_text(problem_panel(self._broken()))]
+        super().__init__([_text(f"<style>{style_sheet()}</style>", display="none"), self._host, *parts])
+        self.add_class(ROOT)
+        if self._view is not None:
+            self.version, self.compared = self._view.version, self._view.compared
+            self.observe(self._moved, ["version", "compared"])
+            self._draw(self._view)
+        self.observe(self._paint, "theme")
+        self._host.observe(self._paint, "name")
+        self.theme = theme
+        self._paint()
+
+    def __repr__(self) -> str:
+        return f"TableExplorer({self.table.name!r}, version={self.version}, compared={self.compared})"
+
+    def checked(self, name: str | None, value: int | None) -> int | None:
+        """Return a value of ``version`` or ``compared`` if it can be shown.
+
+        Raises:
+            VersionNotFound: It is outside the readable range.
+            ExplorerError: The table cannot be read, so no version of it can be shown.
+        """
+        if value is None:
+            if name == "version" and self._view is not None:
+                raise RequestError(f"The chosen version of {self.table.name} is a number, not None.")
+            return None
+        if self._view is None:
+            raise self._broken()
+        return self._view.facts.check(value)
+
+    def go(self, version: int, compared: int | None = None) -> None:
+        """Choose a version and the one to compare it with (None: the one before) in one step.
+
+        Raises:
+            VersionNotFound: A version is outside the readable range. Nothing is changed then.
+        """
+        self.checked("version", version)
+        self.checked("compared", compared)
+        with self.hold_trait_notifications():
+            self.version, self.compared = version, compared
+
+    def _broken(self) -> ExplorerError:
+        assert self._failure is not None, "a table without a view is one that could not be read"
+        return self._failure
+
+    def _built(self, view: TableView) -> list[Any]:
+        self._controls = VersionControls(view.facts.first, view.facts.last, self._ask)
+        self._line, self._body, self._notice = _text(), _text(), _text()
+        self._files = FileList()
+        if len(view.facts.commits):
+            self._chart = TimelineChart(view, self._clicked)
+        drawing = [self._chart.widget, _text(signs())] if self._chart else []
+        return [self._controls, self._line, *drawing, self._notice, self._body, self._files]
+
+    def _clicked(self, version: int, shift: bool) -> None:
+        assert self.version is not None
+        self._ask(*((self.version, version) if shift else (version, self.compared)))
+
+    def _ask(self, version: int, compared: int | None) -> None:
+        """Move as a control asks; what cannot be shown is said above the comparison."""
+        self._notice.value = ""
+        self._shown_in(self._notice, lambda: self.go(version, compared))
+
+    def _moved(self, _change: Any) -> None:
+        view = self._view
+        assert view is not None
+        if (view.version, view.compared) != (self.version, self.compared):
+            view.go(self.version, self.compared)
+            self._draw(view)
+
+    def _draw(self, view: TableView) -> None:
+        self._controls.show(view.version, view.compared, view.other)
+        self._line.value = version_line(view, datetime.now(UTC))
+        if self._chart is not None:
+            self._chart.move()
+        self._files.layout.display = "none"
+        self._shown_in(self._body, lambda: self._compare(view))
+
+    def _compare(self, view: TableView) -> None:
+        comparison = view.comparison()
+        self._body.value = comparison_panel(view, comparison)
+        self._files.show(comparison)
+
+    def _shown_in(self, place: Any, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except ExplorerError as error:
+            place.value = problem_panel(error)
+        except Exception as error:  # noqa: BLE001 - a fault of ours is said to the person and kept in the log
+            _log.exception("%r could not be drawn", self)
+            place.value = problem_panel(error)
+
+    def _paint(self, _change: Any = None) -> None:
+        name = self._host.name if self.theme == "auto" else self.theme
+        for kind, on in (("auto", self.theme == "auto"), ("dark", name == "dark")):
+            (self.add_class if on else self.remove_class)(f"{ROOT}-{kind}")
+        if self._view is not None and self._view.theme != name:
+            self._view.theme = name
+            if self._chart is not None:
+                self._chart.recolour()
+
+
+def _text(markup: str = "", **layout: str) -> Any:
+    return ipywidgets.HTML(markup, layout=layout)
