@@ -22,12 +22,6 @@ def _dotted_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(tree: ast.AST) -> Iterator[str]:
-    """Yield every name that is imported anywhere below, ``a.b.c`` for ``from a.b import c``."""
-    for node in ast.walk(tree):
-        yield from _imported(node)
-
-
 def imports_when_loaded(tree: ast.AST) -> Iterator[str]:
     """Yield the names that importing the module imports: outside functions and ``TYPE_CHECKING`` blocks."""
     for node in ast.iter_child_nodes(tree):

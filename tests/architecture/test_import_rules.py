@@ -7,23 +7,13 @@ from collections.abc import Callable
 import pytest
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
-from tests.architecture.sources import REPOSITORY, imports, imports_when_loaded, modules, within
+from tests.architecture.sources import REPOSITORY, imports_when_loaded, modules, within
 
 
 def test_import_contracts_hold(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(REPOSITORY)
     status = lint_imports(config_filename=os.fspath(REPOSITORY / "pyproject.toml"), no_cache=True, no_logo=True)
     assert status == EXIT_STATUS_SUCCESS, capsys.readouterr().out
-
-
-def test_only_spark_imports_pyspark() -> None:
-    offenders = {
-        name: bad
-        for name, tree in modules().items()
-        if not within(name, "explorer.spark")
-        and (bad := [found for found in imports(tree) if within(found, "pyspark") or within(found, "py4j")])
-    }
-    assert offenders == {}
 
 
 @pytest.mark.parametrize("package", ["explorer.spark", "explorer.web", "explorer.jupyter"])

@@ -3,9 +3,17 @@
 import explorer
 
 PUBLIC = [
+    "CommitError",
+    "EngineUnavailable",
     "ExplorerError",
+    "History",
+    "RequestError",
     "Snapshot",
+    "SnapshotDiff",
+    "StorageError",
     "Table",
+    "TableError",
+    "UnsupportedFeature",
     "open_table",
 ]
 
