@@ -1,0 +1,103 @@
+"""Follow and stop what one thread runs on Spark, classic or Connect.
+
+Classic Spark knows a thread's work as a job group, Connect as a tag; each can do with its own only. Invariants: nothing
+here raises for a JVM that is gone, as the work itself will say so; a cancel may be sent again and again, as one that
+arrives before Spark knows the job is lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import Any, Protocol
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+__all__ = ["Watch", "watch"]
+
+
+class Watch(Protocol):
+    """Progress and cancellation of the work of one thread."""
+
+    def begin(self) -> None:
+        """Mark the calling thread's work from here on."""
+
+    def end(self) -> None:
+        """Take the mark off the calling thread."""
+
+    def tasks(self) -> tuple[int, int]:
+        """Tasks done and tasks known of so far."""
+
+    def cancel(self) -> None:
+        """Ask Spark to stop the work."""
+
+
+def watch(session: SparkSession, group: str, description: str) -> Watch:
+    """The watch that fits the session."""
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        return _ConnectWatch(session, group)
+    return _ClassicWatch(session, group, description)
+
+
+class _ClassicWatch:
+    def __init__(self, session: SparkSession, group: str, description: str) -> None:
+        self._context = session.sparkContext
+        self._group = group
+        self._description = description
+
+    def begin(self) -> None:
+        self._context.setJobGroup(self._group, self._description, True)
+
+    def end(self) -> None:
+        with contextlib.suppress(Py4JError, AttributeError):
+            for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
+                self._context.setLocalProperty(name, None)  # type: ignore[arg-type]  # None is how it is cleared
+
+    def tasks(self) -> tuple[int, int]:
+        done = total = 0
+        # The JVM may be gone, and the context with it.
+        with contextlib.suppress(Py4JError, AttributeError, OSError):
+            tracker = self._context.statusTracker()
+            for job in tracker.getJobIdsForGroup(self._group):
+                info = tracker.getJobInfo(job)
+                for stage in info.stageIds if info is not None else ():
+                    state = tracker.getStageInfo(stage)
+                    if state is not None:
+                        done, total = done + state.numCompletedTasks, total + state.numTasks
+        return done, total
+
+    def cancel(self) -> None:
+        with contextlib.suppress(Py4JError, AttributeError, OSError):
+            self._context.cancelJobGroup(self._group)
+
+
+class _ConnectWatch:
+    def __init__(self, session: SparkSession, group: str) -> None:
+        self._session: Any = session
+        self._tag = group
+        self._thread: int | None = None
+        self._tasks = (0, 0)
+
+    def begin(self) -> None:
+        self._thread = threading.get_ident()
+        self._session.addTag(self._tag)
+        self._session.registerProgressHandler(self._progress)
+
+    def end(self) -> None:
+        self._session.removeProgressHandler(self._progress)
+        self._session.removeTag(self._tag)
+
+    def tasks(self) -> tuple[int, int]:
+        return self._tasks
+
+    def cancel(self) -> None:
+        self._session.interruptTag(self._tag)
+
+    def _progress(self, stages: Any = (), **_: Any) -> None:
+        # Handlers hear of all work of the session; each is called in the thread whose work it is.
+        if threading.get_ident() == self._thread:
+            self._tasks = (
+                sum(stage.num_completed_tasks for stage in stages or ()),
+                sum(stage.num_tasks for stage in stages or ()),
+            )
