@@ -4,9 +4,11 @@
 """
 
 import os
+from datetime import date
 from pathlib import Path
 
 import hypothesis
+import pyarrow as pa
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -41,3 +43,18 @@ def _shared_tables(name: str, variable: str) -> Path:
     if named or (os.environ.get("CI") == "true" and shared.is_dir()):
         pytest.fail(problem, pytrace=False)
     pytest.skip(problem, allow_module_level=True)
+
+
+@pytest.fixture(scope="session")
+def demo_build(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, dict[int, pa.Table]]]:
+    """Build the demo warehouse once: its folder, and for each table the rows that its versions should hold."""
+    from explorer.demo import build_warehouse
+
+    folder = tmp_path_factory.mktemp("demo") / "warehouse"
+    return folder, build_warehouse(folder, date(2026, 4, 23))
+
+
+@pytest.fixture(scope="session")
+def demo_warehouse(demo_build: tuple[Path, dict[str, dict[int, pa.Table]]]) -> Path:
+    """Return the folder of the demo warehouse; it is shared, so nobody may write to it."""
+    return demo_build[0]

@@ -1,0 +1,49 @@
+"""Who made a commit of the demo, when, with what; and the calendar the stories are told on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final
+
+__all__ = ["DELTA_RS", "SPARK", "Calendar", "Provenance", "milliseconds"]
+
+SPARK: Final = "Apache-Spark/4.2.1 Delta-Lake/4.4.0"
+DELTA_RS: Final = "delta-rs:1.6.6"
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What ``commitInfo`` says about the origin of a commit.
+
+    Attributes:
+        at: When it was committed, UTC.
+        user: Who did it.
+        engine: With which client.
+        reason: What the person wrote beside it (``userMetadata``).
+    """
+
+    at: datetime
+    user: str
+    engine: str = SPARK
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """Days counted from the Monday on which the stories begin, so that weekdays stay the same in every build."""
+
+    monday: date
+
+    def day(self, week: int, weekday: int) -> date:
+        """A day: weeks from 0, weekdays from Monday = 0."""
+        return self.monday + timedelta(weeks=week, days=weekday)
+
+    def at(self, week: int, weekday: int, clock: str) -> datetime:
+        """A moment of a day, ``clock`` as ``14:05:11`` or ``14:05``, UTC."""
+        return datetime.combine(self.day(week, weekday), time.fromisoformat(clock), UTC)
+
+
+def milliseconds(moment: datetime) -> int:
+    """A moment in ms since the epoch, as the log writes it."""
+    return int(moment.timestamp() * 1000)
