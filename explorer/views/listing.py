@@ -1,0 +1,194 @@
+"""A list over an Arrow table: sorted, filtered and paged where the data is, exported whole.
+
+A `Listing` is a value: each of its methods that changes it returns another one. A hundred thousand files stay an Arrow
+table; only the rows of one page become Python objects.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.views import formatting as fmt
+
+__all__ = ["Listing", "ListingColumn", "partition_texts"]
+
+_NUMERIC = frozenset({"rows", "size", "number", "share", "version", "masked", "gained", "figure"})
+
+
+@dataclass(frozen=True, slots=True)
+class ListingColumn:
+    """A column shown: its key in the Arrow table, its title, and how to show it.
+
+    Attributes:
+        kind: ``text``, ``path``, ``mono``, ``sign``, ``rows``, ``size``, ``number``, ``share``, ``version``, ``time``,
+            ``masked`` (rows), ``gained`` (rows masked more or less), ``figure`` (a number of the table's own).
+        unknown: What stands where there is no value.
+    """
+
+    key: str
+    title: str
+    kind: str = "text"
+    unknown: str = "\u2014"
+
+    @property
+    def numeric(self) -> bool:
+        """Whether values are right-aligned figures."""
+        return self.kind in _NUMERIC
+
+    def text(self, value: Any) -> str:
+        """Return a value as the list shows it (paths are shortened; the whole is in the row)."""
+        if value is None:
+            return self.unknown
+        match self.kind:
+            case "rows" | "number" | "masked":
+                return fmt.count(value)
+            case "gained":
+                return fmt.signed(value)
+            case "size":
+                return fmt.size(value)
+            case "share":
+                return fmt.percent(value, 1)
+            case "version":
+                return f"v{value}"
+            case "path":
+                return fmt.shorten(value, 46)
+            case "time":
+                return fmt.day(value)
+            case _:
+                return fmt.value_text(value, 300)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A view of an Arrow table.
+
+    Attributes:
+        name: What the list is called in an export's file name.
+        columns: The columns shown, in order.
+        table: The rows, unsorted.
+        searched: Text columns that the filter looks in.
+        sort: Key of the column sorted by, empty for the order of the table.
+        find: Text that a row must hold in one of ``searched``, in any case.
+        page: From 1.
+    """
+
+    name: str
+    columns: tuple[ListingColumn, ...]
+    table: pa.Table
+    searched: tuple[str, ...] = ()
+    sort: str = ""
+    descending: bool = False
+    find: str = ""
+    page: int = 1
+    page_size: int = 50
+
+    def arranged(self, *, sort: str | None = None, descending: bool | None = None, find: str | None = None) -> Listing:
+        """Return the list sorted and filtered otherwise; an unknown sort key leaves the order of the table."""
+        known = {c.key for c in self.columns if not pa.types.is_nested(self.table.schema.field(c.key).type)}
+        return replace(
+            self,
+            sort=self.sort if sort is None else sort if sort in known else "",
+            descending=self.descending if descending is None else descending,
+            find=self.find if find is None else find,
+            page=1,
+        )
+
+    def at(self, page: int) -> Listing:
+        """Return the list turned to a page; a page past the end is the last one."""
+        return replace(self, page=max(1, page))
+
+    @property
+    def total(self) -> int:
+        """Rows in all."""
+        return int(self.table.num_rows)
+
+    def matching(self) -> pa.Table:
+        """Return the rows that match, in order."""
+        rows = self.table
+        if self.find and self.searched:
+            kept = (
+                pc.fill_null(pc.match_substring(rows.column(key).cast(pa.string()), self.find, ignore_case=True), False)
+                for key in self.searched
+            )
+            rows = rows.filter(reduce(pc.or_, kept))
+        if self.sort:
+            order = "descending" if self.descending else "ascending"
+            rows = rows.take(pc.sort_indices(rows, sort_keys=[(self.sort, order)], null_placement="at_end"))
+        return rows
+
+    def paged(self) -> ListingPage:
+        """Return the rows of the page as records."""
+        rows = self.matching()
+        pages = max(1, -(-rows.num_rows // self.page_size))
+        page = min(self.page, pages)
+        start = (page - 1) * self.page_size
+        return ListingPage(
+            rows=tuple(rows.slice(start, self.page_size).to_pylist()),
+            first=start + 1 if rows.num_rows else 0,
+            last=min(start + self.page_size, rows.num_rows),
+            matched=rows.num_rows,
+            page=page,
+            pages=pages,
+        )
+
+    def to_csv(self) -> str:
+        """Return all matching rows as CSV with a header, whole values, null as an empty field."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow([column.key for column in self.columns])
+        for batch in self._exported().to_batches(max_chunksize=10_000):
+            writer.writerows(
+                ["" if value is None else _exported_text(value) for value in row.values()] for row in batch.to_pylist()
+            )
+        return out.getvalue()
+
+    def to_json(self) -> str:
+        """Return all matching rows as a JSON list of objects."""
+        rows = self._exported().to_pylist()
+        return json.dumps(rows, ensure_ascii=False, default=_exported_text, indent=1)
+
+    def _exported(self) -> pa.Table:
+        return self.matching().select([column.key for column in self.columns])
+
+
+@dataclass(frozen=True, slots=True)
+class ListingPage:
+    """One page: the rows, the places of the first and last among those that match (from 1), and the pages there are."""
+
+    rows: tuple[dict[str, Any], ...]
+    first: int
+    last: int
+    matched: int
+    page: int
+    pages: int
+
+
+def partition_texts(partition_values: pa.ChunkedArray, columns: tuple[str, ...]) -> pa.ChunkedArray:
+    """Return ``region=eu, day=2026-03-02`` for each file; a null partition value reads ``null``.
+
+    Args:
+        partition_values: map<string, string> by file, keys as in ``columns``.
+        columns: Partition columns in order.
+    """
+    if not columns:
+        return pa.chunked_array([pa.array([""] * len(partition_values), pa.string())])
+    parts = [
+        pc.binary_join_element_wise(
+            f"{name}=", pc.fill_null(pc.map_lookup(partition_values, name, "first").cast(pa.string()), "null"), ""
+        )
+        for name in columns
+    ]
+    joined = pc.binary_join_element_wise(*parts, ", ")
+    return joined if isinstance(joined, pa.ChunkedArray) else pa.chunked_array([joined])
+
+
+def _exported_text(value: Any) -> str:
+    return value if isinstance(value, str) else fmt.value_text(value, 100_000)

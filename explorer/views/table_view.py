@@ -1,0 +1,135 @@
+"""The state of a table's page as param values, and the answers that follow from it.
+
+The web page, the Jupyter widget and the tests drive the same `TableView`. The chosen version and the version it is
+compared with are never changed silently: a version that is not there raises.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import param
+
+from explorer.views.charts import masked_shares, ranges_figure, total_over_versions
+from explorer.views.columns import lines_of
+from explorer.views.commits import CommitRecord
+from explorer.views.comparison import Comparison, comparison_of
+from explorer.views.facts import TableFacts
+from explorer.views.figures import Figure
+from explorer.views.files import masked_listing
+from explorer.views.overview import Overview, overview_of
+from explorer.views.river import river_figure
+from explorer.views.theme import Theme, theme_named
+from explorer.views.timeline import Lane, timeline_figure, timeline_shapes
+
+__all__ = ["METRICS", "TABS", "TableView"]
+
+TABS = ("overview", "diff", "files", "columns", "deletion-vectors", "statistics", "data")
+METRICS = ("rows", "files", "size", "masked")
+
+
+class TableView(param.Parameterized):
+    """One table, one chosen version, and the version it is compared with.
+
+    Args:
+        facts: The table's facts.
+        **state: Initial values of the parameters; the version is the newest one unless given.
+    """
+
+    version = param.Integer(doc="The chosen version.")
+    compared = param.Integer(
+        default=None, allow_None=True, doc="The other end; None is the version before the chosen one."
+    )
+    tab = param.Selector(default="overview", objects=list(TABS), doc="The part of the page at hand.")
+    column = param.String(doc="Dotted name of the column at hand; empty for the first one.")
+    file = param.String(doc="Decoded path of the file at hand.")
+    metric = param.Selector(default="rows", objects=list(METRICS), doc="The total drawn over the versions.")
+    theme = param.Selector(default="light", objects=["light", "dark"], doc="Colours of the figures.")
+    zoomed = param.Boolean(default=False, doc="Draw the versions around the chosen one singly.")
+
+    def __init__(self, facts: TableFacts, **state: Any) -> None:
+        version = state.pop("version", None)
+        super().__init__(version=facts.last if version is None else version, **state)
+        self.facts = facts
+        facts.check(self.version)
+        if self.compared is not None:
+            facts.check(self.compared)
+
+    @property
+    def other(self) -> int:
+        """The version compared with: the one set, else the one before the chosen version (or itself at the start)."""
+        return self.compared if self.compared is not None else max(self.version - 1, self.facts.first)
+
+    @property
+    def commit(self) -> CommitRecord | None:
+        """The commit of the chosen version; None if it is no longer in the log."""
+        return self.facts.commits.record(self.version)
+
+    @property
+    def colours(self) -> Theme:
+        """The theme of the figures."""
+        return theme_named(self.theme)
+
+    def go(self, version: int, compared: int | None = None) -> None:
+        """Choose a version, and the one to compare it with (None: the one before).
+
+        Raises:
+            VersionNotFound: A version is outside the readable range. Nothing is changed then.
+        """
+        self.facts.check(version)
+        if compared is not None:
+            self.facts.check(compared)
+        self.param.update(version=version, compared=compared)
+
+    def overview(self) -> Overview:
+        """Return the overview of the chosen version."""
+        return overview_of(self.facts, self.version)
+
+    def comparison(self) -> Comparison:
+        """Return the comparison of the other version with the chosen one."""
+        return comparison_of(self.facts, self.other, self.version)
+
+    @property
+    def lanes(self) -> tuple[Lane, ...]:
+        """The stripes under the timeline: which versions can be read from the log, where the change feed was recorded."""
+        readable = Lane("log readable", ((self.facts.first, self.facts.last),))
+        feed = self.facts.feed_lane()
+        return (readable, feed) if feed else (readable,)
+
+    @property
+    def window(self) -> tuple[int, int] | None:
+        """The versions the timeline is narrowed to, or None for all of them."""
+        return self.facts.window_around(self.version) if self.zoomed else None
+
+    def timeline(self) -> Figure:
+        """Draw the timeline."""
+        return timeline_figure(self.facts.timeline(self.window), self.colours, **self._ends())
+
+    def timeline_shapes(self) -> list[dict[str, Any]]:
+        """Return the timeline's shapes alone: what changes when a version is chosen."""
+        return timeline_shapes(self.facts.timeline(self.window), self.colours, **self._ends())
+
+    def totals(self, metric: str | None = None, height: int = 210) -> Figure:
+        """Draw a total over the versions."""
+        return total_over_versions(
+            self.facts.commits, self.colours, metric=metric or self.metric, version=self.version, height=height
+        )
+
+    def river(self) -> Figure:
+        """Draw the rename river over all versions whose schema is known."""
+        lineage = self.facts.lineage()
+        return river_figure(
+            lines_of(self.facts), self.colours, first=lineage.first_version, last=lineage.last_version,
+            version=self.version, chosen=self.column,
+        )  # fmt: skip
+
+    def masked(self) -> Figure:
+        """Draw the share of masked rows by file."""
+        return masked_shares(masked_listing(self.facts, self.version).table, self.colours, chosen=self.file)
+
+    def ranges(self) -> Figure:
+        """Draw the ranges of the column at hand."""
+        return ranges_figure(self.facts.ranges(self.version, self.column), self.colours, chosen=self.file)
+
+    def _ends(self) -> dict[str, Any]:
+        return {"version": self.version, "compared": self.other, "lanes": self.lanes}

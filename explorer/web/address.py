@@ -1,0 +1,116 @@
+"""The state of a page as a query string: everything a person chose, and nothing else.
+
+``?t=sales/orders&v=12&c=9&tab=diff``. What stands at its default is left out, so that one state has one address.
+Versions are kept as text until the table is known: what is not a version of that table is told with its range.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from urllib.parse import parse_qs, urlencode
+
+from explorer.core.errors import RequestError, VersionNotFound
+from explorer.views import TableFacts
+from explorer.views.comparison import CHANGES
+from explorer.views.table_view import METRICS, TABS
+
+__all__ = ["Address", "version_of"]
+
+_KEYS = {
+    "table": "t",
+    "version": "v",
+    "compared": "c",
+    "tab": "tab",
+    "column": "col",
+    "file": "file",
+    "metric": "metric",
+    "change": "change",
+    "find": "q",
+    "sort": "sort",
+    "page": "page",
+    "zoom": "zoom",
+    "fold": "fold",
+    "view": "view",
+}
+_CHOICES = {
+    "tab": TABS,
+    "metric": METRICS,
+    "change": ("all", *CHANGES),
+    "zoom": ("0", "1"),
+    "fold": ("0", "1"),
+    "view": ("chart", "table"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A parsed address; every field is text as it came, empty or at its default where absent."""
+
+    table: str = ""
+    version: str = ""
+    compared: str = ""
+    tab: str = "overview"
+    column: str = ""
+    file: str = ""
+    metric: str = "rows"
+    change: str = "all"
+    find: str = ""
+    sort: str = ""
+    page: str = "1"
+    zoom: str = "0"
+    fold: str = "0"
+    view: str = "chart"
+
+    @classmethod
+    def parse(cls, query: str) -> Address:
+        """Read a query string, with or without its question mark; keys that mean nothing here are ignored.
+
+        Raises:
+            RequestError: A field has a value that does not exist; the message names those that do.
+        """
+        values = parse_qs(query.removeprefix("?"), keep_blank_values=True)
+        address = cls(**{name: values[key][-1] for name, key in _KEYS.items() if key in values})
+        for name, choices in _CHOICES.items():
+            value = getattr(address, name)
+            if value not in choices:
+                allowed = ", ".join(choices)
+                raise RequestError(
+                    f"{_KEYS[name]}={value} is not known. It can be: {allowed}.", field=_KEYS[name], allowed=choices
+                )
+        return address
+
+    def to(self, **changes: object) -> str:
+        """Return the query of this address with some fields changed; None puts a field back to its default."""
+        defaults = {field.name: field.default for field in fields(self)}
+        wanted = {name: defaults[name] if value is None else str(value) for name, value in changes.items()}
+        address = replace(self, **wanted)  # type: ignore[arg-type]  # the names are checked by replace
+        shown = {key: getattr(address, name) for name, key in _KEYS.items() if getattr(address, name) != defaults[name]}
+        return "?" + urlencode(shown, safe="/")
+
+    def pairs(self, without: list[str]) -> list[tuple[str, str]]:
+        """Return the keys and values that a form must carry along, but for some fields and those at their default."""
+        defaults = {field.name: field.default for field in fields(self)}
+        wanted = {name: key for name, key in _KEYS.items() if name not in without}
+        return [(key, value) for name, key in wanted.items() if (value := getattr(self, name)) != defaults[name]]
+
+    @property
+    def page_number(self) -> int:
+        """The page of the list, at least 1; what is no number is page 1 (a list has always a first page)."""
+        return max(1, int(self.page)) if self.page.isdecimal() and len(self.page) < 10 else 1
+
+
+def version_of(text: str, facts: TableFacts) -> int:
+    """Return the version that an address names.
+
+    Raises:
+        VersionNotFound: It is no number, or no version of the table that can be shown.
+    """
+    digits = text.removeprefix("v")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) < 19):
+        raise VersionNotFound(
+            f"\u201c{text}\u201d is not a version of {facts.name}: versions {facts.first} to {facts.last} can be shown.",
+            earliest=facts.first,
+            latest=facts.last,
+            nearest=facts.last,
+        )
+    return facts.check(int(digits))

@@ -1,0 +1,178 @@
+"""The Panel application: one address for the list of tables and for each table, served by `serve` or `panel serve`."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import logging
+import secrets
+import socket
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import panel as pn
+
+from explorer.core.errors import RequestError
+from explorer.views import as_plotly
+from explorer.web.catalog import Catalog
+from explorer.web.page import head_styles
+from explorer.web.render import environment, render
+from explorer.web.session import Session, show_failure
+
+__all__ = ["create_app", "serve"]
+
+_log = logging.getLogger(__name__)
+_HERE = Path(__file__).parent
+
+
+def create_app(roots: Sequence[str]) -> Callable[[], pn.Template]:
+    """Return the application: a function that makes the page of one request.
+
+    Args:
+        roots: Folders that hold Delta tables. Nothing outside them is shown.
+
+    Raises:
+        TableNotFound: A root does not exist.
+    """
+    catalog = Catalog(roots)
+    _warm()
+    pn.extension("plotly", exception_handler=show_failure, design=None)
+
+    def app() -> pn.Template:
+        return _template(Session(catalog, _query(), _theme()))
+
+    return app
+
+
+def serve(
+    roots: Sequence[str],
+    *,
+    port: int = 0,
+    address: str = "127.0.0.1",
+    show: bool = False,
+    allow_commits: bool = False,
+    basic_auth: str | None = None,
+    ready: Callable[[str], None] | None = None,
+    start: bool = True,
+) -> Any:
+    """Serve the tables under some roots until interrupted.
+
+    Args:
+        roots: As for `create_app`.
+        port: TCP port; 0 takes a free one.
+        address: Where to listen; the default is this machine alone.
+        show: Open a browser.
+        allow_commits: Not available yet: nothing is ever written.
+        basic_auth: A password, or a file of users and passwords (JSON), that a visitor must give.
+        ready: Called with the URL before the first request is answered.
+        start: Run the server's loop; False returns the server unstarted, for tests.
+
+    Returns:
+        The Bokeh server.
+
+    Raises:
+        TableNotFound: A root does not exist.
+        RequestError: Commits were asked for, or the port is taken.
+    """
+    if allow_commits:
+        raise RequestError("The pages are read-only; there is no way to commit from them yet.", field="allow_commits")
+    app = create_app(roots)
+    chosen = port or _free_port(address)
+    url = f"http://{_shown_host(address)}:{chosen}/"
+    guarded = {"basic_auth": basic_auth, "cookie_secret": secrets.token_hex(32)} if basic_auth else {}
+    try:
+        server = pn.serve(
+            {"/": app}, port=chosen, address=address, show=show, start=False, verbose=False,
+            websocket_origin=_origins(address, chosen), title="Delta Table Explorer", **guarded,
+        )  # fmt: skip
+    except OSError as error:
+        raise RequestError(f"Cannot listen on {address}:{chosen}: {error}. Choose another port.", field="port") from error
+    if ready is not None:
+        ready(url)
+    if start:
+        server.start()
+        try:
+            server.io_loop.start()
+        except KeyboardInterrupt:
+            server.stop()
+    return server
+
+
+def _template(session: Session) -> pn.Template:
+    shown = session.shown
+    template = pn.Template(_page())
+    template.add_panel("page", session.page)
+    values: dict[str, Any] = {
+        "theme": session.theme,
+        "kind": session.kind,
+        "page_title": shown.title,
+        "icon": _icon(),
+        "head_styles": head_styles(),
+        "regions": {name: shown.regions.get(name, "") for name in _REGIONS},
+        "hidden": {"timeline-slot": False, "chart-card": False} | shown.hidden,
+        "chart_height": session.chart.height,
+        "shortcuts": render("shortcuts"),
+    }
+    if session.kind == "table":
+        template.add_panel("timeline", session.timeline)
+        template.add_panel("chart", session.chart)
+    for name, value in values.items():
+        template.add_variable(name, value)
+    return template
+
+
+_REGIONS = ("bar", "strip", "still", "commits", "tabs", "notice", "lead", "charthead", "chartfoot", "rest", "side")
+
+
+@cache
+def _page() -> jinja2.Template:
+    # Panel's own environment knows the macros that place the roots; the regions come in as HTML, rendered and escaped.
+    from panel.io.resources import _env
+
+    source, _, _ = environment().loader.get_source(environment(), "page.html")  # type: ignore[union-attr]
+    return _env.from_string(source)
+
+
+@cache
+def _icon() -> str:
+    svg = (_HERE / "static" / "icon.svg").read_bytes()
+    return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
+
+
+def _query() -> str:
+    context = pn.state.curdoc.session_context if pn.state.curdoc else None
+    arguments = context.request.arguments if context else {}
+    from urllib.parse import urlencode
+
+    return "?" + urlencode({key: values[-1] for key, values in arguments.items()}, safe="/")
+
+
+def _theme() -> str:
+    return "dark" if pn.state.cookies.get("explorer-theme") == "dark" else "light"
+
+
+def _warm() -> None:
+    # The first figure imports plotly and pandas: a third of a second that nobody should wait for, and imports that
+    # two threads must not begin at once.
+    importlib.import_module("pandas")
+    as_plotly({"data": [{"type": "bar"}, {"type": "scatter"}], "layout": {"template": "none"}})
+
+
+def _free_port(address: str) -> int:
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+        probe.bind((address, 0))
+        return int(probe.getsockname()[1])
+
+
+def _origins(address: str, port: int) -> list[str]:
+    hosts = {address} if address not in {"127.0.0.1", "localhost", "::1"} else {"127.0.0.1", "localhost"}
+    if address in {"0.0.0.0", "::"}:  # noqa: S104  # the person asked to listen everywhere
+        hosts = {"127.0.0.1", "localhost", socket.gethostname(), socket.getfqdn()}
+    return sorted(f"{host}:{port}" for host in hosts)
+
+
+def _shown_host(address: str) -> str:
+    return "localhost" if address in {"0.0.0.0", "::"} else f"[{address}]" if ":" in address else address  # noqa: S104  # as above

@@ -1,0 +1,63 @@
+"""HTML from records, through templates that escape every value.
+
+Templates live in ``templates/``; autoescaping is always on and no template marks data as safe. A page is a set of
+regions, each a string of HTML with the id of the element it belongs in.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+import jinja2
+
+from explorer.views import formatting as fmt
+from explorer.views.commits import commit_sentence
+
+__all__ = ["render", "render_blocks"]
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """Return the templates' environment, made once."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("explorer.web", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "age": lambda time: fmt.age(time, datetime.now(UTC)),
+        "compact": fmt.compact,
+        "count": fmt.count,
+        "day": fmt.day,
+        "moment": fmt.moment,
+        "percent": fmt.percent,
+        "plain": fmt.plain,
+        "plural": fmt.plural,
+        "quantity": fmt.quantity,
+        "sentence": commit_sentence,
+        "shorten": fmt.shorten,
+        "signed": fmt.signed,
+        "size": fmt.size,
+        "value": fmt.value_text,
+    }
+    # Blocks are rendered one by one, so what they share is global rather than imported at a template's top.
+    macros = made.get_template("macros.html").module
+    made.globals |= {name: macro for name, macro in vars(macros).items() if not name.startswith("_")}
+    return made
+
+
+def render(template: str, /, **values: Any) -> str:
+    """Return a template's HTML."""
+    return environment().get_template(f"{template}.html").render(values)
+
+
+def render_blocks(template_name: str, /, **values: Any) -> dict[str, str]:
+    """Return each block of a template as HTML, by the block's name."""
+    template = environment().get_template(f"{template_name}.html")
+    return {
+        block: "".join(parts(template.new_context(values))).strip() for block, parts in template.blocks.items()
+    }

@@ -1,0 +1,141 @@
+"""Which tables are served: those under the roots given at the start, and no others.
+
+A table's name is the name of its root and its path below, ``sales/eu/orders``. A name is resolved, symlinks and all,
+and must then still lie under its root: ``..``, an escaping symlink, an absolute path, a drive letter are refused alike.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from explorer.core.errors import NotAllowed, TableNotFound
+
+__all__ = ["Roots", "TableRef"]
+
+_DEPTH = 6
+_MOST = 5_000
+_LOG = "_delta_log"
+
+
+@dataclass(frozen=True, slots=True)
+class TableRef:
+    """A table under a root: its served name, where it is, and the root that it must stay under."""
+
+    name: str
+    location: str
+    root: str
+
+    @property
+    def folder(self) -> str:
+        """The served name without its last part."""
+        return self.name.rpartition("/")[0]
+
+    @property
+    def title(self) -> str:
+        """The last part of the served name."""
+        return self.name.rpartition("/")[2]
+
+
+class Roots:
+    """The served roots.
+
+    Args:
+        roots: Directories (or ``file://`` URLs of them), or the URL of a table in a store that is not a file system.
+
+    Raises:
+        TableNotFound: A root does not exist.
+    """
+
+    def __init__(self, roots: Sequence[str]) -> None:
+        self._folders: dict[str, Path] = {}
+        self._remote: dict[str, str] = {}
+        for root in roots:
+            self._add(str(root))
+
+    @property
+    def locations(self) -> tuple[str, ...]:
+        """The roots, resolved, in the order given."""
+        return (*map(str, self._folders.values()), *self._remote.values())
+
+    def tables(self) -> Iterator[TableRef]:
+        """Yield the tables under the roots by name; folders that cannot be read are passed over."""
+        for name, folder in self._folders.items():
+            for found, path in enumerate(_table_folders(folder, folder, 0)):
+                if found >= _MOST:
+                    break
+                below = path.relative_to(folder).as_posix()
+                yield TableRef(name if below == "." else f"{name}/{below}", str(path), str(folder))
+        for name, location in self._remote.items():
+            yield TableRef(name, location, location)
+
+    def locate(self, name: str) -> TableRef:
+        """Return the table of a served name; whether there is one is found out when it is opened.
+
+        Raises:
+            NotAllowed: The name leads outside the served roots.
+        """
+        if name in self._remote:
+            return TableRef(name, self._remote[name], self._remote[name])
+        first, _, below = name.partition("/")
+        folder = self._folders.get(first)
+        if folder is None or "\x00" in name or "\\" in below or ".." in below.split("/") or below.startswith("/"):
+            raise _refused(name)
+        try:
+            path = (folder / below).resolve()
+        except (OSError, RuntimeError) as error:
+            raise _refused(name) from error
+        if not path.is_relative_to(folder):
+            raise _refused(name)
+        return TableRef(name.rstrip("/"), str(path), str(folder))
+
+    def _add(self, root: str) -> None:
+        parts = urlsplit(root)
+        if parts.scheme not in {"", "file"} and len(parts.scheme) > 1:
+            self._remote[self._free(parts.path.rstrip("/").rpartition("/")[2] or parts.netloc)] = root
+            return
+        folder = Path(parts.path if parts.scheme == "file" else root).expanduser().resolve()
+        if not folder.is_dir():
+            raise TableNotFound(
+                f"The root {root} is not a folder. Give a folder that holds Delta tables.", location=root
+            )
+        self._folders[self._free(folder.name or "root")] = folder
+
+    def _free(self, name: str) -> str:
+        taken = {*self._folders, *self._remote}
+        return (
+            name if name not in taken else next(f"{name}~{n}" for n in range(2, 10_000) if f"{name}~{n}" not in taken)
+        )
+
+
+def _table_folders(folder: Path, root: Path, depth: int) -> Iterator[Path]:
+    if (folder / _LOG).is_dir():
+        yield folder
+        return
+    if depth >= _DEPTH:
+        return
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith((".", "_")) or not _is_folder(entry):
+            continue
+        path = Path(entry.path)
+        if entry.is_symlink() and not path.resolve().is_relative_to(root):
+            continue
+        yield from _table_folders(path, root, depth + 1)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _refused(name: str) -> NotAllowed:
+    return NotAllowed(f"{name!r} is not under a served root.", location=name)

@@ -1,0 +1,263 @@
+"""One browser window: it asks for addresses, and is sent what changed.
+
+The work of a page runs on a thread, so that a long log keeps no other window waiting; only the newest request is
+answered. Whatever fails is shown in the page and logged.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from functools import partial
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import panel as pn
+from bokeh.document import Document
+
+from explorer.core.errors import ExplorerError, RequestError
+from explorer.views import as_plotly
+from explorer.views.figures import Figure
+from explorer.views.problems import problem_of
+from explorer.web.address import Address
+from explorer.web.catalog import Catalog, TableSummary
+from explorer.web.page import Page
+from explorer.web.pages import Rendered, home_page, notice, problem_page, table_page, waiting_page
+from explorer.web.rows import RowsJob
+from explorer.web.tabs import arranged, listing_of
+
+__all__ = ["Session", "show_failure"]
+
+_log = logging.getLogger(__name__)
+_WORKERS = ThreadPoolExecutor(max_workers=8, thread_name_prefix="explorer-page")
+_PATIENCE = 0.6
+_CHUNK = 1_000_000
+_sessions: WeakKeyDictionary[Document, Session] = WeakKeyDictionary()
+
+
+class Session:
+    """The server's side of one window.
+
+    Args:
+        catalog: The served tables.
+        query: The query string the window was opened with.
+        theme: ``light`` or ``dark``, as far as the request tells.
+    """
+
+    def __init__(self, catalog: Catalog, query: str, theme: str) -> None:
+        self.catalog = catalog
+        self.page = Page(width=0, height=0)
+        self.page.on_msg(self._receive)
+        self.theme = theme
+        self.rows = RowsJob(self._rows_changed)
+        self._query = query
+        self._newest = 0
+        self._sent: dict[str, str] = {}
+        self._summaries: dict[str, TableSummary] = {}
+        self.kind = "table" if _table_named(query) else "home"
+        self._future = _WORKERS.submit(self._render, query, theme)
+        self.shown, self.complete = self._first()
+        self._sent = dict(self.shown.regions)
+        config = {"displayModeBar": False, "responsive": False, "scrollZoom": False, "doubleClick": False}
+        self.timeline = pn.pane.Plotly(_object(self.shown.timeline), config=config, **_sized(self.shown.timeline, 146))
+        self.chart = pn.pane.Plotly(_object(self.shown.chart), config=config, **_sized(self.shown.chart, 210))
+        self.document: Document | None = pn.state.curdoc
+        if self.document is not None:
+            _sessions[self.document] = self
+            pn.state.on_session_destroyed(self._close)
+
+    # --- what the window asks for
+
+    def _receive(self, message: Any) -> None:
+        handlers: dict[str, Callable[[dict[str, Any]], None]] = {
+            "hello": self._hello,
+            "go": self._go,
+            "theme": self._set_theme,
+            "download": self._download,
+            "rows": self._start_rows,
+            "cancel": lambda _: self.rows.cancel(),
+            "raw": self._raw,
+        }
+        handler = handlers.get(message.get("kind", "")) if isinstance(message, dict) else None
+        if handler is None:
+            return
+        try:
+            handler(message)
+        except ExplorerError as error:
+            self.tell(error, number=message.get("number", 0))
+
+    def _hello(self, message: dict[str, Any]) -> None:
+        self.theme = "dark" if message.get("theme") == "dark" else "light"
+        if not self.complete or message.get("theme") != message.get("shown") or message.get("query", "") != self._query:
+            self._go(message)
+        else:
+            self._acknowledge(message)
+
+    def _go(self, message: dict[str, Any]) -> None:
+        self._query = str(message.get("query", ""))
+        number = int(message.get("number", 0))
+        self._newest = max(self._newest, number)
+        kind = "table" if _table_named(self._query) else "home"
+        if kind != self.kind:
+            # The two kinds of page have different skeletons.
+            self.page.send({"kind": "reload"})
+            return
+        future = _WORKERS.submit(self._render, self._query, self.theme)
+        future.add_done_callback(lambda done: self._later(partial(self._arrived, number, done)))
+
+    def _set_theme(self, message: dict[str, Any]) -> None:
+        self.theme = "dark" if message.get("theme") == "dark" else "light"
+        self._go(message)
+
+    def _raw(self, message: dict[str, Any]) -> None:
+        view = self.shown.view
+        if view is not None:
+            lines = view.facts.table.commit_actions(view.version)
+            text = "\n".join(line.decode("utf-8", "replace") for line in lines[:200])
+            self._patch({"side": self._side_with(text[:200_000])}, message)
+
+    def _side_with(self, raw: str) -> str:
+        from explorer.web.render import render_blocks
+        from explorer.web.tabs import tab_of
+
+        view, address = self.shown.view, Address.parse(self._query)
+        if view is None:
+            return ""
+        values = tab_of(view, address).values | {"raw": raw, "address": address, "version": view.version, "commit": view.commit}
+        return render_blocks("overview", **values)["side"]
+
+    def _download(self, message: dict[str, Any]) -> None:
+        view, name, kind = self.shown.view, str(message.get("list", "")), message.get("format")
+        if view is None:
+            raise RequestError("There is nothing to export on this page.", field="list")
+        address = Address.parse(self._query)
+        listing = arranged(self.rows.listing_required(), address) if name == "data" else listing_of(name, view, address)
+        text, suffix, media = (
+            (listing.to_json(), "json", "application/json") if kind == "json" else (listing.to_csv(), "csv", "text/csv")
+        )
+        file = {"kind": "file", "id": f"{name}-{message.get('number')}", "name": f"{listing.name}.{suffix}", "type": media}
+        file["copy"] = kind == "copy"
+        for start in range(0, max(len(text), 1), _CHUNK):
+            self.page.send({**file, "text": text[start : start + _CHUNK], "done": start + _CHUNK >= len(text)})
+        self._acknowledge(message)
+
+    def _start_rows(self, message: dict[str, Any]) -> None:
+        if self.shown.view is not None:
+            self.rows.start(self.shown.view)
+        self._acknowledge(message)
+
+    def _rows_changed(self) -> None:
+        self._later(lambda: self._go({"query": self._query, "number": self._newest}))
+
+    # --- what the window is sent
+
+    def tell(self, error: Exception, number: int = 0) -> None:
+        """Show an error above the page's content."""
+        self._patch({"notice": notice(problem_of(error))}, {"number": number})
+
+    def _arrived(self, number: int, done: Future[Rendered]) -> None:
+        if number < self._newest:
+            return
+        rendered = done.result()
+        changed = {id_: html for id_, html in rendered.regions.items() if self._sent.get(id_) != html}
+        before, self.shown, self.complete = self.shown, rendered, True
+        self._sent |= changed
+        with pn.io.hold():
+            self._draw(self.timeline, rendered.timeline, before.timeline_key == rendered.timeline_key)
+            self._draw(self.chart, rendered.chart, before.chart_key == rendered.chart_key)
+            message = {"kind": "patch", "regions": changed, "hidden": rendered.hidden, "number": number}
+            self.page.send(message | {"title": rendered.title})
+
+    def _draw(self, pane: pn.pane.Plotly, figure: Figure | None, same_data: bool) -> None:
+        if figure is None:
+            return
+        if same_data and pane.object is not None:
+            if list(pane.object.layout.shapes) != figure["layout"]["shapes"]:
+                pane.object.layout.shapes = figure["layout"]["shapes"]
+            return
+        pane.param.update(object=as_plotly(figure), height=figure["layout"]["height"])
+
+    def _patch(self, regions: dict[str, str], message: dict[str, Any]) -> None:
+        self._sent |= regions
+        self.page.send({"kind": "patch", "regions": regions, "hidden": {}, "number": message.get("number", 0)})
+
+    def _acknowledge(self, message: dict[str, Any]) -> None:
+        self._patch({}, message)
+
+    def _later(self, then: Callable[[], None]) -> None:
+        if self.document is not None and self.document.session_context is not None:
+            self.document.add_next_tick_callback(then)
+
+    def _close(self, _context: Any) -> None:
+        self.rows.cancel()
+        self.document = None
+
+    # --- on a worker's thread
+
+    def _first(self) -> tuple[Rendered, bool]:
+        try:
+            return self._future.result(timeout=_PATIENCE), True
+        except NotYet:
+            address = _address(self._query)
+            if self.kind == "table":
+                return waiting_page(address), False
+            return self._home(address, wait=False), False
+
+    def _render(self, query: str, theme: str) -> Rendered:
+        try:
+            address = Address.parse(query)
+        except ExplorerError as error:
+            return problem_page(Address(table=_table_named(query)), error)
+        if not address.table:
+            return self._home(address, wait=True)
+        return table_page(self.catalog, address, theme, self.rows)
+
+    def _home(self, address: Address, *, wait: bool) -> Rendered:
+        try:
+            refs = self.catalog.refs()
+            if wait:
+                for summary in _WORKERS_HOME.map(self.catalog.summary, refs):
+                    self._summaries[summary.ref.name] = summary
+            rows = [self._summaries.get(ref.name) or TableSummary(ref, pending=True) for ref in refs]
+            return home_page(self.catalog, address, rows)
+        except Exception as error:  # noqa: BLE001  # shown and logged: a page must never stay blank
+            rendered = problem_page(address, error)
+            return Rendered({key: rendered.regions[key] for key in ("bar", "lead", "notice")}, {}, rendered.title)
+
+
+_WORKERS_HOME = ThreadPoolExecutor(max_workers=4, thread_name_prefix="explorer-home")
+
+
+def show_failure(error: Exception) -> None:
+    """Log an error that no handler caught, and show it in the window it arose for (Panel's exception handler)."""
+    _log.error("a callback failed", exc_info=error)
+    document = pn.state.curdoc
+    session = _sessions.get(document) if document is not None else None
+    if session is not None:
+        session.tell(error)
+
+
+def _table_named(query: str) -> str:
+    try:
+        return Address.parse(query).table
+    except ExplorerError:
+        from urllib.parse import parse_qs
+
+        return parse_qs(query.removeprefix("?")).get("t", [""])[-1]
+
+
+def _address(query: str) -> Address:
+    try:
+        return Address.parse(query)
+    except ExplorerError:
+        return Address(table=_table_named(query))
+
+
+def _object(figure: Figure | None) -> Any:
+    return as_plotly(figure or {"data": [], "layout": {"template": "none", "paper_bgcolor": "rgba(0,0,0,0)", "xaxis": {"visible": False}, "yaxis": {"visible": False}}})
+
+
+def _sized(figure: Figure | None, height: int) -> dict[str, Any]:
+    return {"sizing_mode": "stretch_width", "height": figure["layout"]["height"] if figure else height, "margin": 0}

@@ -1,0 +1,267 @@
+// The page's one script: it turns clicks and keys into addresses, sends them to the server, and puts what comes back
+// in its place. All text arrives escaped by the server's templates; nothing here builds HTML from data.
+
+const STEP_KEYS = { ArrowLeft: -1, ArrowRight: 1 };
+
+function pierce(node, selector) {
+  const found = node.querySelector(selector);
+  if (found) return found;
+  for (const child of node.querySelectorAll("*")) {
+    const inner = child.shadowRoot && pierce(child.shadowRoot, selector);
+    if (inner) return inner;
+  }
+  return null;
+}
+
+class Page {
+  constructor(model) {
+    this.model = model;
+    this.sent = 0;
+    this.answered = 0;
+    this.parts = {};
+    this.root = document.documentElement;
+    model.on("msg:custom", (message) => this.receive(message));
+    document.addEventListener("click", (event) => this.click(event));
+    document.addEventListener("submit", (event) => this.submit(event));
+    document.addEventListener("change", (event) => this.change(event));
+    document.addEventListener("input", (event) => this.input(event));
+    document.addEventListener("keydown", (event) => this.key(event));
+    window.addEventListener("popstate", () => this.ask("go", { query: location.search }));
+    this.timeline();
+    this.root.dataset.live = "yes";
+    this.ask("hello", { query: location.search, theme: this.root.dataset.theme, shown: this.root.dataset.shownTheme });
+  }
+
+  // --- to the server
+
+  ask(kind, fields = {}) {
+    this.sent += 1;
+    this.model.send_msg({ kind, number: this.sent, ...fields });
+    window.clearTimeout(this.waiting);
+    this.waiting = window.setTimeout(() => this.root.classList.add("busy"), 300);
+  }
+
+  go(query, replace = false) {
+    const current = location.search || "?";
+    if (query !== current) history[replace ? "replaceState" : "pushState"]({}, "", query);
+    this.ask("go", { query });
+  }
+
+  // --- from the server
+
+  receive(message) {
+    if (message.kind === "patch") this.patch(message);
+    else if (message.kind === "file") this.collect(message);
+    else if (message.kind === "reload") location.reload();
+  }
+
+  patch({ regions, hidden, title, number, query }) {
+    for (const [id, html] of Object.entries(regions)) this.place(id, html);
+    for (const [id, off] of Object.entries(hidden)) {
+      const element = document.getElementById(id);
+      if (element) element.classList.toggle("off", off);
+    }
+    if (title) document.title = title;
+    if (query && query !== location.search) history.replaceState({}, "", query);
+    this.answered = Math.max(this.answered, number || 0);
+    if (this.answered >= this.sent) {
+      window.clearTimeout(this.waiting);
+      this.root.classList.remove("busy");
+    }
+    this.root.dataset.answered = String(this.answered);
+  }
+
+  place(id, html) {
+    const element = document.getElementById(id);
+    if (!element) return;
+    const active = document.activeElement;
+    const kept = active && element.contains(active) && active.id ? { id: active.id, value: active.value } : null;
+    const selection = kept && active.type === "search" ? [active.selectionStart, active.selectionEnd] : null;
+    element.innerHTML = html;
+    if (!kept) return;
+    const again = document.getElementById(kept.id);
+    if (!again) return;
+    if (selection) {
+      again.value = kept.value;
+      again.focus({ preventScroll: true });
+      again.setSelectionRange(...selection);
+    } else again.focus({ preventScroll: true });
+  }
+
+  collect({ id, name, type, text, done, copy }) {
+    (this.parts[id] = this.parts[id] || []).push(text);
+    if (!done) return;
+    if (copy) {
+      this.copy(this.parts[id].join(""), "list copied");
+      delete this.parts[id];
+      return;
+    }
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob(this.parts[id], { type }));
+    link.download = name;
+    link.click();
+    URL.revokeObjectURL(link.href);
+    delete this.parts[id];
+    this.say(`${name} downloaded`);
+  }
+
+  say(text) {
+    const notice = document.getElementById("toast");
+    notice.textContent = text;
+    notice.classList.add("shown");
+    window.clearTimeout(this.saying);
+    this.saying = window.setTimeout(() => notice.classList.remove("shown"), 2600);
+  }
+
+  // --- clicks, forms, keys
+
+  click(event) {
+    const target = event.target instanceof Element ? event.target : null;
+    if (!target) return;
+    for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(target)) menu.open = false;
+    const link = target.closest("a[data-nav]");
+    if (link && !event.metaKey && !event.ctrlKey && event.button === 0) {
+      if (event.shiftKey && !link.dataset.shift) return;
+      event.preventDefault();
+      const menu = link.closest("details.menu");
+      if (menu) menu.open = false;
+      this.go(link.getAttribute("href"));
+      return;
+    }
+    const button = target.closest("[data-do]");
+    if (button) this.act(button.dataset.do, button);
+  }
+
+  act(name, element) {
+    if (name === "theme") this.theme();
+    else if (name === "copy") this.copy(element.dataset.text, element.dataset.what || "copied");
+    else if (name === "copy-link") this.copy(location.href, "link copied");
+    else if (name === "shortcuts") document.getElementById("shortcuts").showModal();
+    else if (name === "close") element.closest("dialog").close();
+    else if (name === "dismiss") element.closest(".notice").remove();
+    else this.ask(name, { ...element.dataset });
+  }
+
+  theme() {
+    const theme = this.root.dataset.theme === "dark" ? "light" : "dark";
+    this.root.dataset.theme = theme;
+    document.cookie = `explorer-theme=${theme};path=/;max-age=31536000;SameSite=Lax`;
+    this.ask("theme", { theme, query: location.search });
+  }
+
+  async copy(text, what) {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = document.createElement("textarea");
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+    }
+    this.say(what);
+  }
+
+  submit(event) {
+    const form = event.target.closest("form[data-nav]");
+    if (!form) return;
+    event.preventDefault();
+    const menu = form.closest("details.menu");
+    if (menu) menu.open = false;
+    this.go(this.query(form));
+  }
+
+  change(event) {
+    const form = event.target.closest("form[data-nav]");
+    if (form && event.target.matches("select")) this.go(this.query(form));
+  }
+
+  input(event) {
+    if (!event.target.matches("input[type=search]")) return;
+    const form = event.target.closest("form[data-nav]");
+    if (!form) return;
+    window.clearTimeout(this.typing);
+    this.typing = window.setTimeout(() => this.go(this.query(form), true), 160);
+  }
+
+  query(form) {
+    const values = new URLSearchParams();
+    for (const [key, value] of new FormData(form)) if (value !== "") values.append(key, value);
+    return "?" + values.toString().replaceAll("%2F", "/");
+  }
+
+  key(event) {
+    if (event.metaKey || event.ctrlKey || event.altKey) return;
+    const target = event.composedPath()[0];
+    if (target instanceof Element && target.matches("input, select, textarea, [contenteditable]")) return;
+    if (document.querySelector("dialog[open]")) return;
+    const steps = document.getElementById("steps");
+    if (event.key === "?") return this.stop(event, () => this.act("shortcuts"));
+    if (!steps) return;
+    if (event.key === "t") return this.stop(event, () => this.go(steps.dataset.view));
+    const step = STEP_KEYS[event.key];
+    const key = step ? `${event.shiftKey ? "compared" : "version"}${step > 0 ? "Next" : "Previous"}`
+      : event.key === "Home" ? "versionFirst" : event.key === "End" ? "versionLast" : "";
+    const query = key && steps.dataset[key];
+    if (key) this.stop(event, () => query && query !== location.search && this.go(query, this.repeating(event)));
+  }
+
+  repeating(event) {
+    return event.repeat;
+  }
+
+  stop(event, then) {
+    event.preventDefault();
+    then();
+  }
+
+  // --- the timeline
+
+  timeline() {
+    const slot = document.getElementById("timeline-slot");
+    if (!slot) return;
+    let start = null;
+    slot.addEventListener("pointerdown", (event) => { start = this.versionAt(event); }, true);
+    slot.addEventListener("pointerup", (event) => {
+      const end = this.versionAt(event);
+      if (start === null || end === null) return;
+      const from = start;
+      start = null;
+      if (from !== end) this.choose(end, from);
+      else if (event.shiftKey) this.choose(null, end);
+      else this.choose(end, null);
+    }, true);
+    slot.addEventListener("pointercancel", () => { start = null; }, true);
+  }
+
+  choose(version, compared) {
+    const values = new URLSearchParams(location.search);
+    if (version !== null) {
+      values.set("v", version);
+      if (compared === null) values.delete("c");
+    }
+    if (compared !== null) values.set("c", compared);
+    this.go("?" + values.toString().replaceAll("%2F", "/"));
+  }
+
+  versionAt(event) {
+    const plot = pierce(document.getElementById("timeline-slot"), ".js-plotly-plot");
+    if (!plot || !plot._fullLayout) return null;
+    const { first, last, width } = plot.layout.meta;
+    const area = plot._fullLayout._size;
+    const x = event.clientX - plot.getBoundingClientRect().left - area.l;
+    if (x < 0 || x > area.w) return null;
+    const place = plot._fullLayout.xaxis.p2d(x);
+    const mark = Math.floor((place - first + 0.5) / width);
+    const version = first + mark * width + width - 1;
+    return version < first || first + mark * width > last ? null : Math.min(version, last);
+  }
+}
+
+export function render({ model }) {
+  if (!window.explorerPage) window.explorerPage = new Page(model);
+  const mark = document.createElement("span");
+  mark.hidden = true;
+  return mark;
+}
