@@ -68,7 +68,8 @@ class Table:
         self.store = store
         self._history: History | None = None
         self._snapshots: OrderedDict[int, Snapshot] = OrderedDict()
-        self._listing: LogListing = self._located(lambda: list_log(store))
+        self._recent: LogListing = self._located(lambda: list_log(store, use_hint=True))
+        self._whole: LogListing | None = None
 
     def __repr__(self) -> str:
         return f"Table({self.location!r})"
@@ -85,14 +86,14 @@ class Table:
 
     def refresh(self) -> None:
         """Look for new versions."""
-        listing = self._located(lambda: list_log(self.store))
-        if listing != self._listing:
-            self._listing, self._history = listing, None
+        recent = self._located(lambda: list_log(self.store, use_hint=True))
+        if recent != self._recent:
+            self._recent, self._whole, self._history = recent, None, None
             self._snapshots.clear()
 
     def latest_version(self) -> int:
         """The newest version, whether it can be rebuilt or not."""
-        return self._listing.latest
+        return self._recent.latest
 
     def version_range(self) -> tuple[int, int]:
         """The oldest and the newest version that can be rebuilt.
@@ -101,6 +102,13 @@ class Table:
             VersionGap: Not even the newest can.
         """
         return self._located(lambda: (self._listing.earliest(), self._listing.latest))
+
+    @property
+    def _listing(self) -> LogListing:
+        """The whole listing, made at the first need; the latest version needs only its end."""
+        if self._whole is None:
+            self._whole = self._located(lambda: list_log(self.store))
+        return self._whole
 
     def snapshot(self, version: int | None = None, timestamp: datetime | str | None = None) -> Snapshot:
         """Return the table at a version, at a time, or now.
@@ -119,7 +127,7 @@ class Table:
             raise RequestError("Give a version or a timestamp, not both.")
         if timestamp is not None:
             version = self.history_record().version_at(_moment(timestamp))
-        wanted = self._listing.latest if version is None else version
+        wanted = self._recent.latest if version is None else version
         found = self._snapshots.get(wanted)
         if found is None:
             found = self._located(lambda: self._load(wanted))
@@ -203,14 +211,17 @@ class Table:
         return explore(self, version=version, compared=compared)
 
     def _load(self, version: int) -> Snapshot:
-        segment = self._listing.segment(version)
+        listing = self._recent if version == self._recent.latest else self._listing
+        segment = listing.segment(version)
         commits = list(read_commits(self.store, segment.commits))
         state = replay_state(self.store, segment, commits)
-        timestamp = self._timestamp(segment, state, commits)
-        return Snapshot(self.store, version, timestamp, state, lambda: self._files(segment, commits))
-
-    def _files(self, segment: LogSegment, commits: list[Commit]) -> pa.Table:
-        return self._located(lambda: replay_files(self.store, segment, commits))
+        return Snapshot(
+            self.store,
+            version,
+            state,
+            lambda: self._located(lambda: replay_files(self.store, segment, commits)),
+            lambda: self._located(lambda: self._timestamp(segment, state, commits)),
+        )
 
     def _timestamp(self, segment: LogSegment, state: TableState, commits: list[Commit]) -> datetime:
         """Time of the segment's last commit; of its checkpoint file where the commit is gone."""

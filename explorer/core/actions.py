@@ -80,18 +80,14 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             raise msgspec.ValidationError(f"Expected `object`, got `{type(value).__name__}`")
         known = {name: item for name, item in value.items() if item is not None}
         record = msgspec.convert(known, cls)
-        names = {field.encode_name for field in msgspec.structs.fields(cls)}
-        extra = {name: item for name, item in value.items() if name not in names}
+        extra = {name: item for name, item in value.items() if name not in cls.__struct_encode_fields__}
         return msgspec.structs.replace(record, unknown=extra) if extra else record
 
     def to_wire(self) -> dict[str, Any]:
         """Return the action as a JSON-able object in the protocol's names, without absent fields."""
-        wire = {}
-        for field in msgspec.structs.fields(type(self)):
-            value = getattr(self, field.name)
-            if field.name != "unknown" and value is not None:
-                wire[field.encode_name] = wire_value(value)
-        return {**wire, **self.unknown}
+        names = zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
+        members = ((encoded, getattr(self, name)) for name, encoded in names if name != "unknown")
+        return {encoded: wire_value(value) for encoded, value in members if value is not None} | self.unknown
 
 
 class Protocol(_Record, frozen=True, kw_only=True, rename="camel"):

@@ -1,6 +1,7 @@
-"""Arrow columns from Python values, built from buffers.
+"""Arrow columns from Python values and to NumPy arrays, by way of their buffers.
 
-`pyarrow.array` on Python objects imports pandas wherever it is installed, which costs more than opening a table.
+`pyarrow.array` on Python objects and `pyarrow.Array.to_numpy` import pandas wherever it is installed, which costs more
+than opening a table.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["bools", "int32s", "int64s", "string_maps", "strings"]
+__all__ = ["bools", "flags", "int32s", "int64s", "mask", "numbers", "string_maps", "strings", "validity"]
 
 
 def strings(values: Sequence[str | None]) -> pa.StringArray:
@@ -41,6 +42,11 @@ def bools(values: Sequence[bool | None]) -> pa.BooleanArray:
     return pa.Array.from_buffers(pa.bool_(), len(values), [_validity(values), pa.py_buffer(data)])
 
 
+def mask(values: Any) -> pa.BooleanArray:
+    """A boolean column without nulls, of a NumPy array."""
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(np.packbits(values, bitorder="little"))])
+
+
 def string_maps(values: Sequence[dict[str, str | None] | None]) -> pa.MapArray:
     """A map<string, string> column; None is a null map, a None value inside a map stays a null value (CKPT-026)."""
     filled = [value or {} for value in values]
@@ -52,6 +58,31 @@ def string_maps(values: Sequence[dict[str, str | None] | None]) -> pa.MapArray:
     )
     buffers = [_validity(values), pa.py_buffer(offsets)]
     return pa.Array.from_buffers(pa.map_(pa.string(), pa.string()), len(values), buffers, children=[entries])
+
+
+def numbers(column: pa.Array) -> tuple[Any, Any]:
+    """An integer column as a NumPy array with 0 for null, and a mask of what is not null."""
+    width = np.dtype(f"int{column.type.bit_width}")
+    values = np.frombuffer(column.buffers()[1], width)[column.offset : column.offset + len(column)]
+    known = validity(column)
+    return (values, known) if known.all() else (np.where(known, values, 0), known)
+
+
+def flags(column: pa.BooleanArray) -> Any:
+    """A boolean column as a NumPy array; null is False."""
+    return _bits(column.buffers()[1], column) & validity(column)
+
+
+def validity(column: pa.Array) -> Any:
+    """True where a column is not null, as a NumPy array."""
+    bitmap = column.buffers()[0]
+    return np.ones(len(column), bool) if bitmap is None else _bits(bitmap, column)
+
+
+def _bits(buffer: pa.Buffer, column: pa.Array) -> Any:
+    end = column.offset + len(column)
+    bits = np.unpackbits(np.frombuffer(buffer, np.uint8), count=end, bitorder="little")
+    return bits[column.offset :].astype(bool)
 
 
 def _primitive(values: Sequence[int | None], kind: pa.DataType, dtype: Any) -> Any:

@@ -69,6 +69,7 @@ class CommitLine(msgspec.Struct, gc=False):
 
 
 _LINES = msgspec.json.Decoder(CommitLine)
+_COMMIT_INFO = msgspec.json.Decoder(CommitInfo)
 
 
 class Commit(msgspec.Struct, frozen=True):
@@ -136,16 +137,16 @@ def decode_commit(data: bytes, version: int, path: str) -> Commit:
 
 
 def parse_commit_info(raw: msgspec.Raw | bytes) -> CommitInfo:
-    """Decode provenance leniently: a field of an unexpected type moves to ``unknown`` instead of failing the commit."""
-    value = msgspec.json.decode(raw)
+    """Decode the known fields of provenance; one of an unexpected type goes to ``unknown`` and fails nothing."""
+    try:
+        return _COMMIT_INFO.decode(raw)
+    except msgspec.ValidationError:
+        value = msgspec.json.decode(raw)
     if not isinstance(value, dict):
         return CommitInfo(unknown={"commitInfo": value})
-    try:
-        return CommitInfo.from_wire(value)
-    except msgspec.ValidationError:
-        odd = {name for name in value if not _fits(name, value[name])}
-        kept = CommitInfo.from_wire({name: item for name, item in value.items() if name not in odd})
-        return msgspec.structs.replace(kept, unknown={**kept.unknown, **{name: value[name] for name in odd}})
+    odd = {name for name in value if not _fits(name, value[name])}
+    kept = CommitInfo.from_wire({name: item for name, item in value.items() if name not in odd})
+    return msgspec.structs.replace(kept, unknown={**kept.unknown, **{name: value[name] for name in odd}})
 
 
 def _fits(name: str, item: object) -> bool:

@@ -8,10 +8,12 @@ lack.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from functools import cached_property
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.actions import Metadata, Protocol
@@ -20,10 +22,13 @@ from explorer.core.columns import bools, int64s, strings
 from explorer.core.errors import VersionNotFound
 from explorer.core.features import supported_features
 from explorer.core.history import History
-from explorer.core.lifetimes import Lifetimes
+from explorer.core.lifetimes import Int64s, Lifetimes, Mask
 from explorer.core.schema import StructField, StructType, format_column, parse_schema, type_name, walk
 
 __all__ = ["ColumnChange", "DiffTotals", "PropertyChange", "ProtocolChange", "SnapshotDiff", "diff_versions"]
+
+
+Rows = npt.NDArray[Any]
 
 
 class ColumnChange(msgspec.Struct, frozen=True):
@@ -66,13 +71,14 @@ class DiffTotals(msgspec.Struct, frozen=True):
     rows_masked: int
 
 
-class SnapshotDiff(msgspec.Struct, frozen=True):
+class SnapshotDiff(msgspec.Struct, frozen=True, dict=True):
     """What differs between two versions.
 
     Attributes:
         from_version, to_version: The compared versions, in the order asked.
-        files: One row a file: change (added, removed, remasked), path, raw_path, partition_values, size, num_records
-            (physical), dv_cardinality_before, dv_cardinality_after, data_change (False: data only rearranged).
+        files: One row a file, made when first asked for: change (added, removed, remasked), path, raw_path,
+            partition_values, size, num_records (physical), dv_cardinality_before, dv_cardinality_after, data_change
+            (False: data only rearranged).
         totals: Sums over ``files``.
         schema: Column changes in the order of the later schema, drops last.
         protocol: None if unchanged.
@@ -82,12 +88,17 @@ class SnapshotDiff(msgspec.Struct, frozen=True):
 
     from_version: int
     to_version: int
-    files: pa.Table
+    _files: _FilesOfDiff
     totals: DiffTotals
     schema: tuple[ColumnChange, ...]
     protocol: ProtocolChange | None
     properties: tuple[PropertyChange, ...]
     attributes: tuple[PropertyChange, ...]
+
+    @cached_property
+    def files(self) -> pa.Table:
+        """The files that differ, one row each."""
+        return self._files.table()
 
 
 def diff_versions(history: History, from_version: int, to_version: int) -> SnapshotDiff:
@@ -117,49 +128,59 @@ def _metadata(history: History, version: int) -> Metadata:
     return found
 
 
-def _diff_files(life: Lifetimes, from_version: int, to_version: int) -> tuple[pa.Table, DiffTotals]:
+def _diff_files(life: Lifetimes, from_version: int, to_version: int) -> tuple[_FilesOfDiff, DiffTotals]:
     before, after = life.live(from_version), life.live(to_version)
-    gone, come = np.flatnonzero(before & ~after), np.flatnonzero(after & ~before)
-    paths = life.files.column("path")
-    old = {paths[int(row)].as_py(): int(row) for row in gone}
-    new = {paths[int(row)].as_py(): int(row) for row in come}
-    ids = life.files.column("dv_unique_id")
-    added = [row for path, row in new.items() if path not in old]
-    removed = [row for path, row in old.items() if path not in new]
-    both = [(old[path], new[path]) for path in new if path in old]
-    remasked = [(a, b) for a, b in both if ids[a].as_py() != ids[b].as_py()]
-    rows, rows_known = life.rows()
-    sizes, sizes_known = life.sizes()
-    masked = life.masked()
-    changed = life.data_change()
-    chosen = [*added, *removed, *(b for _, b in remasked)]
-    data_change = [
-        *(bool(changed[row]) for row in added),
-        *(bool(life.removed_data_change[row]) for row in removed),
-        *(True for _ in remasked),
-    ]
-    table = life.files.select(["path", "raw_path", "partition_values", "size", "num_records"]).take(int64s(chosen))
-    kinds = ["added"] * len(added) + ["removed"] * len(removed) + ["remasked"] * len(remasked)
-    cards_before = [None] * len(added) + [int(masked[row]) for row in removed] + [int(masked[a]) for a, _ in remasked]
-    cards_after = [int(masked[row]) for row in added] + [None] * len(removed) + [int(masked[b]) for _, b in remasked]
-    table = table.add_column(0, "change", strings(kinds))
-    table = table.append_column("dv_cardinality_before", int64s(cards_before))
-    table = table.append_column("dv_cardinality_after", int64s(cards_after))
-    table = table.append_column("data_change", bools(data_change))
+    differs = before ^ after
+    gone, come = np.flatnonzero(differs & before), np.flatnonzero(differs & after)
+    _, stays_old, stays_new = np.intersect1d(
+        life.path_ids[gone], life.path_ids[come], assume_unique=True, return_indices=True
+    )
+    was, now = gone[stays_old], come[stays_new]
+    added, removed = np.delete(come, stays_new), np.delete(gone, stays_old)
+    masked = life.masked
+    remasked = life.vectors_differ(was, now)
+    was, now = was[remasked], now[remasked]
+    rows, sizes = life.rows, life.sizes
     totals = DiffTotals(
         len(added),
         len(removed),
-        len(remasked),
-        _sum(sizes, sizes_known, added),
-        _sum(sizes, sizes_known, removed),
-        _sum(rows, rows_known, added),
-        _sum(rows, rows_known, removed),
-        sum(int(masked[b]) - int(masked[a]) for a, b in remasked),
+        len(now),
+        _sum(sizes, added),
+        _sum(sizes, removed),
+        _sum(rows, added),
+        _sum(rows, removed),
+        int((masked[now] - masked[was]).sum()),
     )
-    return table, totals
+    return _FilesOfDiff(life, added, removed, was, now), totals
 
 
-def _sum(values: np.ndarray, known: np.ndarray, rows: list[int]) -> int | None:
+class _FilesOfDiff(msgspec.Struct, frozen=True):
+    """Rows of the lifetimes that make up a diff; the table is made when it is asked for."""
+
+    life: Lifetimes
+    added: Rows
+    removed: Rows
+    was: Rows
+    now: Rows
+
+    def table(self) -> pa.Table:
+        life, masked = self.life, self.life.masked.tolist()
+        counts = len(self.added), len(self.removed), len(self.now)
+        chosen = np.concatenate([self.added, self.removed, self.now])
+        table = life.take(chosen, ["path", "raw_path", "partition_values", "size", "num_records"])
+        kinds = ["added"] * counts[0] + ["removed"] * counts[1] + ["remasked"] * counts[2]
+        absent_before, absent_after = [None] * counts[0], [None] * counts[1]
+        cards_before = [*absent_before, *(masked[row] for row in (*self.removed, *self.was))]
+        cards_after = [*(masked[row] for row in self.added), *absent_after, *(masked[row] for row in self.now)]
+        changed = [*life.data_change[self.added], *life.removed_data_change[self.removed], *[True] * counts[2]]
+        table = table.add_column(0, "change", strings(kinds))
+        table = table.append_column("dv_cardinality_before", int64s(cards_before))
+        table = table.append_column("dv_cardinality_after", int64s(cards_after))
+        return table.append_column("data_change", bools([bool(flag) for flag in changed]))
+
+
+def _sum(numbers: tuple[Int64s, Mask], rows: Rows) -> int | None:
+    values, known = numbers
     return int(values[rows].sum()) if known[rows].all() else None
 
 

@@ -14,21 +14,23 @@ from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 
 from explorer.core.actions import CommitInfo, Metadata, Protocol
-from explorer.core.checkpoints import read_checkpoint_files, read_checkpoint_state
+from explorer.core.checkpoints import open_checkpoint_files, read_checkpoint_state
 from explorer.core.column_mapping import Lineage, column_lineage, mapping_mode
 from explorer.core.columns import bools, int64s, string_maps, strings
-from explorer.core.commits import Commit
+from explorer.core.commits import Commit, CommitLine
 from explorer.core.errors import TimestampOutOfRange
-from explorer.core.lifetimes import NEVER, Lifetimes, LifetimesBuilder
+from explorer.core.lifetimes import Lifetimes
+from explorer.core.lifetimes_builder import LifetimesBuilder
 from explorer.core.log_segment import LogListing
+from explorer.core.logical_files import LogicalFiles
 from explorer.core.ports import LogStore
 from explorer.core.properties import flag
 from explorer.core.replay import read_commits
 from explorer.core.schema import parse_schema
+from explorer.core.totals import Totals
 
 __all__ = ["CommitRecord", "History", "commit_time", "read_history"]
 
@@ -37,7 +39,7 @@ ENABLE_CDF: Final = "delta.enableChangeDataFeed"
 _COPIED: Final = ("numCopiedRows", "numTargetRowsCopied")
 
 
-class CommitRecord(msgspec.Struct, frozen=True):
+class CommitRecord(msgspec.Struct, frozen=True, gc=False):
     """One commit: its version, its time (ms since the epoch) and its small actions."""
 
     version: int
@@ -135,29 +137,24 @@ def read_history(store: LogStore, listing: LogListing) -> History:
         MalformedAction: A commit is broken.
     """
     readable_from = listing.earliest()
-    first = min(listing.first_recorded(), readable_from + 1) if listing.commits else readable_from + 1
-    base = (
-        next((c for c in listing.checkpoints if c.version == readable_from), None) if readable_from or first else None
-    )
-    builder = LifetimesBuilder(first, readable_from)
+    first = min(listing.first_recorded(), readable_from + 1)
+    base = next((c for c in listing.checkpoints if c.version == readable_from), None) if first else None
     state = read_checkpoint_state(store, base) if base else None
-    records: list[CommitRecord] = []
-    enabled, clock = False, -1
-    pending = base
+    builder = LifetimesBuilder(first, readable_from)
     paths = [path for version, path in listing.commits.items() if version >= first]
+    records: list[CommitRecord] = []
+    enabled, clock, pending = False, -1, base
     for commit, path in zip(read_commits(store, paths), paths, strict=True):
-        if pending is not None and commit.version > pending.version:
-            builder.checkpoint(read_checkpoint_files(store, pending))
-            pending = None
-            enabled = flag(state.metadata.configuration, ENABLE_ICT) if state else enabled
-        builder.commit(commit)
-        record = _record(commit, 0)
+        if pending is not None and state is not None and commit.version > pending.version:
+            builder.checkpoint(LogicalFiles(open_checkpoint_files(store, pending)))
+            pending, enabled = None, flag(state.metadata.configuration, ENABLE_ICT)
+        record = _record(commit, builder.commit(commit))
         if record.metadata is not None:
             enabled = flag(record.metadata.configuration, ENABLE_ICT)
         clock = commit_time(path.modified, record.info if enabled else None, clock)
         records.append(msgspec.structs.replace(record, timestamp=clock))
     if pending is not None:
-        builder.checkpoint(read_checkpoint_files(store, pending))
+        builder.checkpoint(LogicalFiles(open_checkpoint_files(store, pending)))
     known = (base.version, state.protocol, state.metadata) if base and state else None
     return History(records, builder.build(listing.latest), known)
 
@@ -175,9 +172,11 @@ def commit_time(modified: int, info: CommitInfo | None, before: int) -> int:
     return max(modified, before + 1)
 
 
-def _record(commit: Commit, timestamp: int) -> CommitRecord:
+def _record(commit: Commit, lines: list[CommitLine]) -> CommitRecord:
+    """The small actions of a commit, out of its lines that are no file actions."""
+    small = Commit(commit.version, commit.path, lines)
     return CommitRecord(
-        commit.version, timestamp, commit.commit_info(), commit.protocol(), commit.metadata(), commit.has_change_files()
+        commit.version, 0, small.commit_info(), small.protocol(), small.metadata(), small.has_change_files()
     )
 
 
@@ -206,68 +205,8 @@ def _utc(milliseconds: int) -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-class _Totals:
-    """Sums by version over the instances, indexed from the first recorded version."""
-
-    def __init__(self, lifetimes: Lifetimes) -> None:
-        self._life = lifetimes
-        self._count = lifetimes.last - lifetimes.first + 1
-        life = lifetimes
-        previous = life.previous
-        replaced = np.zeros(len(life.added), bool)
-        replaced[previous[previous >= 0]] = True
-        entered = (life.added >= life.first) & (previous < 0)
-        left = (life.removed != NEVER) & ~replaced
-        remade = np.flatnonzero(previous >= 0)
-        ids = life.files.column("dv_unique_id").to_pylist()
-        remasked = np.array([row for row in remade if ids[row] != ids[previous[row]]], np.int64)
-        rows, rows_known = life.rows()
-        sizes, sizes_known = life.sizes()
-        masked = life.masked()
-        self.files_added, self.files_removed = self._sum(life.added, entered), self._sum(life.removed, left)
-        self.remasked = np.bincount(life.added[remasked] - life.first, minlength=self._count)
-        self.bytes_added = self._known(life.added, entered, sizes, sizes_known)
-        self.bytes_removed = self._known(life.removed, left, sizes, sizes_known)
-        self.rows_added = self._known(life.added, entered, rows, rows_known)
-        self.rows_removed = self._known(life.removed, left, rows, rows_known)
-        delta = masked[remasked] - masked[previous[remasked]]
-        self.rows_masked = np.zeros(self._count, np.int64)
-        np.add.at(self.rows_masked, life.added[remasked] - life.first, delta)
-        rearranged = entered & ~life.data_change()
-        self.rows_rewritten = self._known(life.added, rearranged, rows, rows_known)
-        changed = (entered & life.data_change(), left & life.removed_data_change)
-        self.data_change = (self._sum(life.added, changed[0]) + self._sum(life.removed, changed[1]) + self.remasked) > 0
-        everything = np.ones(len(life.added), bool)
-        self.files = self._running(np.ones(len(life.added), np.int64), everything)
-        self.bytes = self._running(sizes, sizes_known)
-        self.rows = self._running(rows, rows_known)
-        self.deleted = self._running(masked, everything)
-
-    def _sum(self, version: Any, chosen: Any) -> Any:
-        return np.bincount(version[chosen] - self._life.first, minlength=self._count)
-
-    def _known(self, version: Any, chosen: Any, values: Any, known: Any) -> list[int | None]:
-        sums = np.zeros(self._count, np.int64)
-        np.add.at(sums, version[chosen] - self._life.first, values[chosen])
-        unknown = self._sum(version, chosen & ~known)
-        return [None if missing else int(total) for total, missing in zip(sums, unknown, strict=True)]
-
-    def _running(self, values: Any, known: Any) -> list[int | None]:
-        """Totals over the live files after each version; unknown before the first readable one."""
-        life = self._life
-        steps = np.zeros((2, self._count + 2), np.int64)
-        start = np.clip(life.added - life.first + 1, 0, self._count)
-        end = np.clip(life.removed.astype(np.int64) - life.first + 1, 0, self._count + 1)
-        for row, amounts in enumerate((np.where(known, values, 0), (~known).astype(np.int64))):
-            np.add.at(steps[row], start, amounts)
-            np.add.at(steps[row], end, -amounts)
-        sums, missing = np.cumsum(steps, axis=1)[:, 1 : self._count + 1]
-        readable = np.arange(life.first, life.last + 1) >= life.readable_from
-        return [int(s) if ok and not m else None for s, m, ok in zip(sums, missing, readable, strict=True)]
-
-
 def _table(history: History, limit: int | None) -> pa.Table:
-    totals = _Totals(history.lifetimes)
+    totals = Totals(history.lifetimes)
     chosen = list(reversed(history.commits))[:limit]
     at = [record.version - history.lifetimes.first for record in chosen]
     infos = [record.info or CommitInfo() for record in chosen]

@@ -7,36 +7,40 @@ that re-adds or re-masks a path in the version that ends the former one points b
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.core.columns import int64s
-from explorer.core.commits import AddLine, Commit, RemoveLine
+from explorer.core.columns import int64s, numbers
+from explorer.core.commits import AddLine
 from explorer.core.errors import VersionNotFound
-from explorer.core.logical_files import empty_files, from_lines
-from explorer.core.uris import canonical_key
+from explorer.core.logical_files import SCHEMA, LineSource, LogicalFiles
 
-__all__ = ["NEVER", "Lifetimes", "LifetimesBuilder"]
+__all__ = ["COLUMNS", "NEVER", "Lifetimes"]
 
 Mask = npt.NDArray[np.bool_]
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 
-NEVER: Final = np.iinfo(np.int32).max
+NEVER: Final = int(np.iinfo(np.int32).max)
 """``removed`` of a file that is still live."""
+
+COLUMNS: Final = tuple(name for name in SCHEMA.names if name not in ("tags", "stats"))
+"""The columns that are kept of every instance."""
 
 
 class Lifetimes:
-    """All instances of logical files over the recorded versions.
+    """All instances of logical files over the recorded versions, those of the first checkpoint before the others.
 
     Attributes:
-        files: One row an instance, columns of `explorer.core.logical_files.SCHEMA`.
         added: Version that added each; ``first - 1`` for files from before the record.
         removed: Version that removed or replaced each; `NEVER` if live at the end.
         previous: Row of the instance of the same path that this one replaced in the same version, or -1.
+        path_ids: Equal for instances of one path.
         removed_data_change: False where the removal only rearranged data.
         first, last: The recorded versions.
         readable_from: The first version whose live files are known whole.
@@ -44,16 +48,19 @@ class Lifetimes:
 
     def __init__(
         self,
-        files: pa.Table,
+        base: LogicalFiles,
+        lines: Sequence[AddLine],
+        counts: Sequence[int | None],
         *,
         added: Int32s,
         removed: Int32s,
         previous: Int32s,
+        path_ids: Int32s,
         removed_data_change: Mask,
         versions: tuple[int, int, int],
     ) -> None:
-        self.files = files
-        self.added, self.removed, self.previous = added, removed, previous
+        self._base, self._lines, self._counts = base, lines, counts
+        self.added, self.removed, self.previous, self.path_ids = added, removed, previous, path_ids
         self.removed_data_change = removed_data_change
         self.first, self.readable_from, self.last = versions
 
@@ -77,139 +84,69 @@ class Lifetimes:
         return mask
 
     def files_at(self, version: int) -> pa.Table:
-        """The live files of a version."""
-        return self.files.filter(pa.array(self.live(version)))
+        """The live files of a version, columns `COLUMNS`."""
+        return self.take(np.flatnonzero(self.live(version)))
 
+    def take(self, rows: npt.NDArray[Any], names: Sequence[str] = COLUMNS) -> pa.Table:
+        """The files of some instances, in the order asked."""
+        split = self._base.num_rows
+        base, lines = rows[rows < split], rows[rows >= split] - split
+        parts = [self._base.select(names).take(int64s(base.tolist()))] if len(base) else []
+        chosen = [self._lines[row] for row in lines.tolist()]
+        table = LogicalFiles([LineSource(chosen)]).select(names)
+        if "num_records" in names:
+            counts = int64s([self._counts[row] for row in lines.tolist()])
+            table = table.set_column(names.index("num_records"), "num_records", counts)
+        joined = pa.concat_tables([*parts, table])
+        order = np.concatenate([np.flatnonzero(rows < split), np.flatnonzero(rows >= split)])
+        if (np.diff(order) < 0).any():
+            joined = joined.take(int64s(np.argsort(order).tolist()))
+        return joined.combine_chunks()
+
+    @cached_property
     def rows(self) -> tuple[Int64s, Mask]:
         """Rows a reader sees in each instance (physical less masked), and where that is known."""
-        records, known = _numbers(self.files.column("num_records"))
-        masked, _ = _numbers(self.files.column("dv_cardinality"))
-        return records - masked, known
+        records, known = self._numbers("num_records", self._counts)
+        return records - self.masked, known
 
+    @cached_property
     def sizes(self) -> tuple[Int64s, Mask]:
         """Bytes of each instance, and where the log says so."""
-        return _numbers(self.files.column("size"))
+        return self._numbers("size", [line.size for line in self._lines])
 
+    @cached_property
     def masked(self) -> Int64s:
         """Rows hidden by each instance's deletion vector."""
-        return _numbers(self.files.column("dv_cardinality"))[0]
+        cards = [0 if (dv := line.deletion_vector) is None else dv.cardinality for line in self._lines]
+        return self._numbers("dv_cardinality", cards)[0]
 
+    @cached_property
     def data_change(self) -> Mask:
         """True where the add changed data."""
-        return np.array([flag is not False for flag in self.files.column("data_change").to_pylist()], bool)
+        lines = np.fromiter((line.data_change is not False for line in self._lines), bool, len(self._lines))
+        return np.concatenate([np.ones(self._base.num_rows, bool), lines])
 
+    @cached_property
+    def remade(self) -> npt.NDArray[np.int64]:
+        """Rows of the instances whose deletion vector differs from that of the instance they replaced."""
+        rows = np.flatnonzero(self.previous >= 0)
+        return rows[self.vectors_differ(self.previous[rows], rows)]
 
-class LifetimesBuilder:
-    """Takes commits in ascending order, and a checkpoint where the record does not begin at version 0.
+    def vectors_differ(self, some: npt.NDArray[Any], others: npt.NDArray[Any]) -> Mask:
+        """For pairs of instances, whether their deletion vectors are different ones."""
+        pairs = zip(some.tolist(), others.tolist(), strict=True)
+        return np.fromiter((self._vector_id(a) != self._vector_id(b) for a, b in pairs), bool, len(some))
 
-    Rows are numbered as they come; those of the checkpoint come together, so that both sources stay whole columns.
-    """
+    def _vector_id(self, row: int) -> str | None:
+        split = self._base.num_rows
+        if row < split:
+            value: str | None = self._base.column("dv_unique_id")[row].as_py()
+            return value
+        vector = self._lines[row - split].deletion_vector
+        return None if vector is None else vector.unique_id
 
-    def __init__(self, first: int, readable_from: int) -> None:
-        self._first, self._readable_from = first, readable_from
-        self._lines: list[AddLine] = []
-        self._base: tuple[int, pa.Table] = (0, empty_files())
-        self._added: list[int] = []
-        self._removed: list[int] = []
-        self._previous: list[int] = []
-        self._rearranged: list[int] = []
-        self._live: dict[str, tuple[int, str | None]] = {}
-
-    def checkpoint(self, files: pa.Table) -> None:
-        """Take the live files of the first readable version; those already seen stay as they are."""
-        keys = files.column("path").to_pylist()
-        vector_ids = files.column("dv_unique_id").to_pylist()
-        unseen = [row for row, key in enumerate(keys) if key not in self._live]
-        self._base = len(self._lines), files.take(int64s(unseen))
-        for row in unseen:
-            self._live[keys[row]] = self._append(self._first - 1), vector_ids[row]
-
-    def commit(self, commit: Commit) -> None:
-        """Take the file actions of a commit, in line order."""
-        ended: dict[str, int] = {}
-        for line in commit.lines:
-            if line.add is not None:
-                self._add(line.add, commit.version, ended)
-            elif line.remove is not None:
-                self._remove(line.remove, commit.version, ended)
-
-    def build(self, last: int) -> Lifetimes:
-        """Make the table of everything taken so far."""
-        split, base = self._base
-        files = pa.concat_tables([from_lines(self._lines[:split]), base, from_lines(self._lines[split:])])
-        changed = np.ones(len(self._added), bool)
-        changed[self._rearranged] = False
-        return Lifetimes(
-            files.combine_chunks(),
-            added=np.array(self._added, np.int32),
-            removed=np.array(self._removed, np.int32),
-            previous=np.array(self._previous, np.int32),
-            removed_data_change=changed,
-            versions=(self._first, self._readable_from, last),
-        )
-
-    def _add(self, add: AddLine, version: int, ended: dict[str, int]) -> None:
-        key = canonical_key(add.path)
-        current = self._live.get(key)
-        if current is not None:
-            self._end(current[0], version)
-            ended[key] = current[0]
-        self._lines.append(add)
-        row = self._append(version, ended.get(key, -1))
-        self._live[key] = row, _vector_id(add)
-
-    def _remove(self, remove: RemoveLine, version: int, ended: dict[str, int]) -> None:
-        key, vector_id = canonical_key(remove.path), _vector_id(remove)
-        current = self._live.get(key)
-        if current is not None and current[1] == vector_id:
-            row = current[0]
-            del self._live[key]
-            self._end(row, version)
-            ended[key] = row
-        elif current is not None and self._added[current[0]] == version and key in ended:
-            row = ended[key]
-        elif version <= self._readable_from and key not in ended:
-            row = self._from_before(remove, version)
-            ended[key] = row
-            if current is not None and self._added[current[0]] == version:
-                self._previous[current[0]] = row
-        else:
-            return
-        if remove.data_change is False:
-            self._rearranged.append(row)
-
-    def _from_before(self, remove: RemoveLine, version: int) -> int:
-        """A file that the record only shows leaving: what is known of it is what its remove says."""
-        self._lines.append(
-            AddLine(
-                remove.path,
-                remove.partition_values,
-                remove.size,
-                stats=remove.stats,
-                deletion_vector=remove.deletion_vector,
-            )
-        )
-        row = self._append(self._first - 1)
-        self._end(row, version)
-        return row
-
-    def _append(self, version: int, previous: int = -1) -> int:
-        self._added.append(version)
-        self._removed.append(NEVER)
-        self._previous.append(previous)
-        return len(self._added) - 1
-
-    def _end(self, row: int, version: int) -> None:
-        self._removed[row] = version
-
-
-def _vector_id(line: AddLine | RemoveLine) -> str | None:
-    return None if line.deletion_vector is None else line.deletion_vector.unique_id
-
-
-def _numbers(column: pa.ChunkedArray) -> tuple[Int64s, Mask]:
-    """Values with 0 for null, and where they are not null."""
-    known: Mask = np.array(column.is_valid().to_pylist(), bool)
-    values: Int64s = np.zeros(len(column), np.int64)
-    values[known] = column.drop_null().to_numpy()
-    return values, known
+    def _numbers(self, name: str, lines: Sequence[int | None]) -> tuple[Int64s, Mask]:
+        """Values with 0 for null, and where they are not null: base first, then lines."""
+        head, head_known = numbers(self._base.column(name))
+        tail, tail_known = numbers(int64s(lines))
+        return np.concatenate([head, tail]), np.concatenate([head_known, tail_known])

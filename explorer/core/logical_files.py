@@ -1,40 +1,42 @@
-"""Logical files as an Arrow table: one row a file, from commit lines or from a checkpoint.
+"""Logical files as Arrow columns, each read only when it is asked for.
 
-Protocol section: Add File and Remove File. Invariants: every source gives the same columns (`SCHEMA`); ``path`` is
-decoded once and ``raw_path`` stands as in the log; an unknown number is null, never 0 (STATS-002).
+Protocol sections: Add File and Remove File, Checkpoints. Invariants: every source gives the same columns (`SCHEMA`);
+``path`` is decoded once and ``raw_path`` stands as in the log; an unknown number is null, never 0 (STATS-002).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, Protocol
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
-from explorer.core.columns import bools, int32s, int64s, string_maps, strings
+from explorer.core.columns import bools, flags, int32s, int64s, mask, string_maps, strings
 from explorer.core.commits import AddLine
 from explorer.core.errors import MalformedAction
+from explorer.core.record_counts import count_of_line, counts_of_lines
 from explorer.core.uris import canonical_key, needs_decoding
 
 __all__ = [
     "PUBLIC_COLUMNS",
     "SCHEMA",
-    "child",
-    "decoded_paths",
-    "empty_files",
-    "from_checkpoint",
-    "from_lines",
-    "record_counts",
+    "FileSource",
+    "FilteredSource",
+    "LineSource",
+    "LogicalFiles",
+    "decode_map",
+    "rows_among",
 ]
 
-_MAP: Final = pa.map_(pa.string(), pa.string())
+MAP: Final = pa.map_(pa.string(), pa.string())
 
 SCHEMA: Final = pa.schema(
     [
         ("path", pa.string()),
         ("raw_path", pa.string()),
-        ("partition_values", _MAP),
+        ("partition_values", MAP),
         ("size", pa.int64()),
         ("modification_time", pa.int64()),
         ("data_change", pa.bool_()),
@@ -44,7 +46,7 @@ SCHEMA: Final = pa.schema(
         ("dv_cardinality", pa.int64()),
         ("base_row_id", pa.int64()),
         ("default_row_commit_version", pa.int64()),
-        ("tags", _MAP),
+        ("tags", MAP),
         ("dv_path_or_inline", pa.string()),
         ("dv_offset", pa.int32()),
         ("dv_size_in_bytes", pa.int32()),
@@ -53,160 +55,159 @@ SCHEMA: Final = pa.schema(
 )
 """Columns of a list of logical files; sizes in bytes, times in ms since the epoch."""
 
-PUBLIC_COLUMNS: Final = SCHEMA.names[:13]
+PUBLIC_COLUMNS: Final = tuple(SCHEMA.names[:13])
 """The columns that `Snapshot.files` shows."""
 
 
-class _RecordCount(msgspec.Struct, rename="camel", gc=False):
-    num_records: int | None = None
+class FileSource(Protocol):
+    """Some files, whose columns can be read one by one."""
+
+    @property
+    def num_rows(self) -> int:
+        """How many files."""
+        ...
+
+    def columns(self, names: Sequence[str]) -> list[pa.Array]:
+        """Read columns of `SCHEMA`, in the order asked."""
+        ...
+
+
+class LogicalFiles:
+    """Files of several sources, one after the other; a column once read is kept."""
+
+    def __init__(self, sources: Iterable[FileSource]) -> None:
+        self._sources = tuple(sources)
+        self._known: dict[str, pa.ChunkedArray] = {}
+        self.num_rows = sum(source.num_rows for source in self._sources)
+
+    def select(self, names: Sequence[str]) -> pa.Table:
+        """A table of these columns of `SCHEMA`, one chunk each."""
+        missing = [name for name in names if name not in self._known]
+        if missing:
+            parts = [source.columns(missing) for source in self._sources]
+            for place, name in enumerate(missing):
+                self._known[name] = _joined([part[place] for part in parts], SCHEMA.field(name).type)
+        return pa.Table.from_arrays(
+            [self._known[name] for name in names], schema=pa.schema([SCHEMA.field(name) for name in names])
+        )
+
+    def column(self, name: str) -> pa.Array:
+        """One column as a single array."""
+        return self.select([name]).column(0).chunk(0)
+
+
+class LineSource:
+    """Files as they stand in commits, in the order given."""
+
+    def __init__(self, lines: Sequence[AddLine]) -> None:
+        self._lines = lines
+
+    @property
+    def num_rows(self) -> int:
+        """How many files."""
+        return len(self._lines)
+
+    def columns(self, names: Sequence[str]) -> list[pa.Array]:
+        """Build columns of `SCHEMA`.
+
+        Raises:
+            MalformedAction: Partition values, tags or statistics are not what the protocol says.
+        """
+        return [_BUILDERS[name](self._lines) for name in names]
+
+
+class FilteredSource:
+    """The files of another source without some rows."""
+
+    def __init__(self, source: FileSource, dropped: Sequence[int]) -> None:
+        keep = np.ones(source.num_rows, bool)
+        keep[list(dropped)] = False
+        self._source = source
+        self._keep = mask(keep)
+        self._count = int(keep.sum())
+
+    @property
+    def num_rows(self) -> int:
+        """How many files."""
+        return self._count
+
+    def columns(self, names: Sequence[str]) -> list[pa.Array]:
+        """Read columns of `SCHEMA`."""
+        return [column.filter(self._keep) for column in self._source.columns(names)]
+
+
+def rows_among(paths: pa.StringArray, keys: Iterable[str]) -> Any:
+    """Rows of a column of paths that hold one of the keys, ascending, as a NumPy array."""
+    import pyarrow.compute as pc
+
+    found = pc.is_in(paths, value_set=strings(list(keys)))
+    return np.flatnonzero(flags(found))
+
+
+def decode_map(raw: msgspec.Raw, line: AddLine, name: str) -> dict[str, str | None] | None:
+    """Decode a map member of an ``add``; an absent one is None.
+
+    Raises:
+        MalformedAction: It is not an object of strings.
+    """
+    value: dict[str, str | None] | None = _decode(_VALUES, raw, line, name)
+    return value
 
 
 _STATS_TEXT: Final = msgspec.json.Decoder(str | None)
-_RECORD_COUNT: Final = msgspec.json.Decoder(_RecordCount)
 _VALUES: Final = msgspec.json.Decoder(dict[str, str | None] | None)
 
 
-def empty_files() -> pa.Table:
-    """A list of no files."""
-    return SCHEMA.empty_table()
+def _paths(lines: Sequence[AddLine]) -> pa.Array:
+    return strings([canonical_key(line.path) if needs_decoding(line.path) else line.path for line in lines])
 
 
-def from_lines(lines: Sequence[AddLine]) -> pa.Table:
-    """Make the table of ``add`` lines, in their order.
-
-    Raises:
-        MalformedAction: Partition values, tags or statistics are not what the protocol says.
-    """
-    if not lines:
-        return empty_files()
-    stats = [_decode(_STATS_TEXT, line.stats, line, "stats") for line in lines]
-    vectors = [line.deletion_vector for line in lines]
-    raw_paths = strings([line.path for line in lines])
-    arrays = [
-        decoded_paths(raw_paths, [line.path for line in lines]),
-        raw_paths,
-        string_maps(_maps([line.partition_values for line in lines], lines, "partitionValues")),
-        int64s([line.size for line in lines]),
-        int64s([line.modification_time for line in lines]),
-        bools([line.data_change is not False for line in lines]),
-        int64s(record_counts(stats)),
-        strings([None if dv is None else dv.unique_id for dv in vectors]),
-        strings([None if dv is None else dv.storage_type for dv in vectors]),
-        int64s([None if dv is None else dv.cardinality for dv in vectors]),
-        int64s([line.base_row_id for line in lines]),
-        int64s([line.default_row_commit_version for line in lines]),
-        string_maps(_maps([line.tags for line in lines], lines, "tags", null=True)),
-        strings([None if dv is None else dv.path_or_inline_dv for dv in vectors]),
-        int32s([None if dv is None else dv.offset for dv in vectors]),
-        int32s([None if dv is None else dv.size_in_bytes for dv in vectors]),
-        strings(stats),
-    ]
-    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+def _partition_values(lines: Sequence[AddLine]) -> pa.Array:
+    return string_maps([value or {} for value in _maps(lines, "partition_values", "partitionValues")])
 
 
-def from_checkpoint(adds: pa.StructArray, stats: pa.Array) -> pa.Table:
-    """Make the table of a checkpoint's ``add`` structs (no null rows); a missing field reads as null (CKPT-010).
-
-    Args:
-        adds: The ``add`` column.
-        stats: Statistics as JSON, one a row, rebuilt from ``stats_parsed`` where only these exist (CKPT-019).
-    """
-    count = len(adds)
-    if not count:
-        return empty_files()
-    field = _FieldReader(adds)
-    vectors = _FieldReader(field.struct("deletionVector"))
-    raw_paths = field.get("path", pa.string())
-    offsets = vectors.get("offset", pa.int32())
-    kinds, places = vectors.get("storageType", pa.string()), vectors.get("pathOrInlineDv", pa.string())
-    data_change = field.get("dataChange", pa.bool_())
-    arrays = [
-        decoded_paths(raw_paths, None),
-        raw_paths,
-        field.get("partitionValues", _MAP),
-        field.get("size", pa.int64()),
-        field.get("modificationTime", pa.int64()),
-        data_change,
-        int64s(record_counts(stats.to_pylist())),
-        _unique_ids(kinds, places, offsets),
-        kinds,
-        vectors.get("cardinality", pa.int64()),
-        field.get("baseRowId", pa.int64()),
-        field.get("defaultRowCommitVersion", pa.int64()),
-        field.get("tags", _MAP),
-        places,
-        offsets,
-        vectors.get("sizeInBytes", pa.int32()),
-        stats,
-    ]
-    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+def _stats(lines: Sequence[AddLine]) -> pa.Array:
+    return strings([_decode(_STATS_TEXT, line.stats, line, "stats") for line in lines])
 
 
-def decoded_paths(raw_paths: pa.StringArray, texts: list[str] | None) -> pa.StringArray:
-    """Decode a column of paths; the column itself where no path holds an escape, a scheme or a leading slash."""
-    known = raw_paths.to_pylist() if texts is None else texts
-    if not any(map(needs_decoding, known)):
-        return raw_paths
-    return strings([canonical_key(path) for path in known])
+def _of_vector(member: str, column: Callable[[Any], pa.Array]) -> Callable[[Sequence[AddLine]], pa.Array]:
+    def build(lines: Sequence[AddLine]) -> pa.Array:
+        vectors = (line.deletion_vector for line in lines)
+        return column([None if vector is None else getattr(vector, member) for vector in vectors])
+
+    return build
 
 
-def record_counts(stats: Sequence[str | None]) -> list[int | None]:
-    """``numRecords`` of statistics as JSON; null where they are absent, unreadable or lack it."""
-    return [None if text is None else _record_count(text) for text in stats]
+_BUILDERS: Final[dict[str, Callable[[Sequence[AddLine]], pa.Array]]] = {
+    "path": _paths,
+    "raw_path": lambda lines: strings([line.path for line in lines]),
+    "partition_values": _partition_values,
+    "size": lambda lines: int64s([line.size for line in lines]),
+    "modification_time": lambda lines: int64s([line.modification_time for line in lines]),
+    "data_change": lambda lines: bools([line.data_change is not False for line in lines]),
+    "num_records": lambda lines: counts_of_lines([count_of_line(line.stats) for line in lines]),
+    "dv_unique_id": _of_vector("unique_id", strings),
+    "dv_storage_type": _of_vector("storage_type", strings),
+    "dv_cardinality": _of_vector("cardinality", int64s),
+    "base_row_id": lambda lines: int64s([line.base_row_id for line in lines]),
+    "default_row_commit_version": lambda lines: int64s([line.default_row_commit_version for line in lines]),
+    "tags": lambda lines: string_maps(_maps(lines, "tags", "tags")),
+    "dv_path_or_inline": _of_vector("path_or_inline_dv", strings),
+    "dv_offset": _of_vector("offset", int32s),
+    "dv_size_in_bytes": _of_vector("size_in_bytes", int32s),
+    "stats": _stats,
+}
 
 
-def _record_count(text: str) -> int | None:
-    try:
-        return _RECORD_COUNT.decode(text).num_records
-    except msgspec.DecodeError:
-        return None
-
-
-def child(column: pa.StructArray, name: str) -> Any:
-    """A member of a struct column with the parent's nulls applied."""
-    import pyarrow.compute as pc
-
-    return pc.struct_field(column, [column.type.get_field_index(name)])
-
-
-class _FieldReader:
-    """Reads the fields of a struct column by name, casting to the wanted type."""
-
-    def __init__(self, column: pa.StructArray | None) -> None:
-        self._column = column
-        self._names = set() if column is None else {field.name for field in column.type}
-        self._length = 0 if column is None else len(column)
-
-    def get(self, name: str, kind: pa.DataType) -> pa.Array:
-        if self._column is None or name not in self._names:
-            return pa.nulls(self._length, kind)
-        values = child(self._column, name)
-        return values if values.type.equals(kind) else values.cast(kind)
-
-    def struct(self, name: str) -> pa.StructArray:
-        if self._column is None or name not in self._names:
-            return pa.nulls(self._length, pa.struct([]))
-        return child(self._column, name)
-
-
-def _unique_ids(kinds: pa.StringArray, places: pa.StringArray, offsets: pa.Int32Array) -> pa.StringArray:
-    if kinds.null_count == len(kinds):
-        return pa.nulls(len(kinds), pa.string())
-    rows = zip(kinds.to_pylist(), places.to_pylist(), offsets.to_pylist(), strict=True)
-    return strings([None if k is None else f"{k}{p}" if o is None else f"{k}{p}@{o}" for k, p, o in rows])
-
-
-def _maps(
-    raws: list[msgspec.Raw], lines: Sequence[AddLine], name: str, *, null: bool = False
-) -> list[dict[str, str | None] | None]:
+def _maps(lines: Sequence[AddLine], member: str, name: str) -> list[dict[str, str | None] | None]:
     """Decode map members, each distinct text once."""
-    known: dict[bytes, dict[str, str | None] | None] = {b"": None if null else {}}
+    known: dict[bytes, dict[str, str | None] | None] = {b"": None}
     values = []
-    for raw, line in zip(raws, lines, strict=True):
+    for line in lines:
+        raw = getattr(line, member)
         text = bytes(raw)
         if text not in known:
-            value = _decode(_VALUES, raw, line, name)
-            known[text] = value if value is not None or null else {}
+            known[text] = decode_map(raw, line, name)
         values.append(known[text])
     return values
 
@@ -216,8 +217,17 @@ def _decode(decoder: msgspec.json.Decoder[Any], raw: msgspec.Raw, line: AddLine,
         return None
     try:
         return decoder.decode(raw)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MalformedAction(
             f"The {name} of the file {line.path} is not what the protocol says: {error}. The add action is broken.",
             path=line.path,
         ) from error
+
+
+def _joined(parts: list[pa.Array], kind: pa.DataType) -> pa.ChunkedArray:
+    """The parts as one chunk; strings beyond 2 GiB stay apart."""
+    if not parts:
+        return pa.chunked_array([pa.nulls(0, kind)])
+    if len(parts) == 1:
+        return pa.chunked_array(parts)
+    return pa.chunked_array([pa.concat_arrays(parts)])

@@ -98,6 +98,8 @@ def parse_log_name(name: str, size: int = 0, modified: int = 0) -> LogPath | Non
         size: Size in bytes, carried along.
         modified: Modification time in ms since the epoch, carried along.
     """
+    if len(name) == 25 and name.endswith(".json") and (digits := name[:20]).isdecimal() and digits.isascii():
+        return LogPath(name, LogFileKind.COMMIT, int(digits), size=size, modified=modified)
     if not name[:1].isdigit():
         return None
     if (commit := _COMMIT.match(name)) is not None:

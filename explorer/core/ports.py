@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import msgspec
+import pyarrow as pa
 
 __all__ = ["LogStore", "ObjectMeta"]
 
@@ -47,6 +48,10 @@ class LogStore(Protocol):
 
     def read_range(self, path: str, offset: int, length: int) -> bytes:
         """Return up to ``length`` bytes from ``offset``; raises FileNotFoundError if there is no such object."""
+        ...
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """Open an object for reading at random; raises FileNotFoundError if there is none."""
         ...
 
     def read_many(self, paths: Sequence[str]) -> list[bytes]:

@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import msgspec
-import numpy as np
-import pyarrow as pa
 
 from explorer.core.actions import DomainMetadata, Metadata, Protocol, SetTransaction
-from explorer.core.checkpoints import read_checkpoint_files, read_checkpoint_state
+from explorer.core.checkpoints import open_checkpoint_files, read_checkpoint_state
+from explorer.core.columns import int64s
 from explorer.core.commits import AddLine, Commit, decode_commit
 from explorer.core.errors import CorruptTable, VersionGap
 from explorer.core.log_segment import LogSegment
-from explorer.core.logical_files import from_lines
+from explorer.core.logical_files import FileSource, FilteredSource, LineSource, LogicalFiles, rows_among
 from explorer.core.paths import LogPath
 from explorer.core.ports import LogStore
 from explorer.core.uris import canonical_key
@@ -96,8 +95,8 @@ def replay_state(store: LogStore, segment: LogSegment, commits: Iterable[Commit]
     return TableState(protocol, metadata, transactions, domains)
 
 
-def replay_files(store: LogStore, segment: LogSegment, commits: Iterable[Commit]) -> pa.Table:
-    """Reconcile the file actions to the live files (columns of `explorer.core.logical_files.SCHEMA`).
+def replay_files(store: LogStore, segment: LogSegment, commits: Iterable[Commit]) -> LogicalFiles:
+    """Reconcile the file actions to the live files.
 
     Files of the checkpoint come first in its order, then those added since in the order of their commits.
     """
@@ -119,26 +118,28 @@ def replay_files(store: LogStore, segment: LogSegment, commits: Iterable[Commit]
                 if current is not None and _vector_id(current) == vector_id:
                     del live[key]
                 removed.add((key, vector_id))
-    tail = from_lines(list(live.values()))
-    if segment.checkpoint is None:
-        return tail
-    base = read_checkpoint_files(store, segment.checkpoint)
-    return pa.concat_tables([_survivors(base, added, removed), tail]).combine_chunks()
+    sources: list[FileSource] = []
+    if segment.checkpoint is not None:
+        opened = open_checkpoint_files(store, segment.checkpoint)
+        sources += [_survivors(source, added, removed) for source in opened]
+    return LogicalFiles([*sources, LineSource(list(live.values()))])
 
 
-def _survivors(base: pa.Table, added: set[str], removed: set[tuple[str, str | None]]) -> pa.Table:
-    """Rows of the checkpoint that no later action replaced or removed."""
-    if not added and not removed:
-        return base
+def _survivors(source: FileSource, added: set[str], removed: set[tuple[str, str | None]]) -> FileSource:
+    """The files of a checkpoint that no later action replaced or removed."""
     touched = added | {key for key, _ in removed}
-    paths, vectors = base.column("path").to_pylist(), base.column("dv_unique_id")
-    hits = [row for row, path in enumerate(paths) if path in touched]
-    gone = [row for row in hits if paths[row] in added or (paths[row], vectors[row].as_py()) in removed]
-    if not gone:
-        return base
-    mask = np.ones(len(paths), bool)
-    mask[gone] = False
-    return base.filter(pa.array(mask))
+    if not touched:
+        return source
+    (paths,) = source.columns(["path"])
+    rows = rows_among(paths, touched)
+    if not len(rows):
+        return source
+    places = int64s(rows.tolist())
+    keys = paths.take(places).to_pylist()
+    ids = source.columns(["dv_unique_id"])[0].take(places).to_pylist()
+    pairs = zip(rows.tolist(), keys, ids, strict=True)
+    gone = [row for row, key, vector_id in pairs if key in added or (key, vector_id) in removed]
+    return FilteredSource(source, gone)
 
 
 def _vector_id(line: AddLine) -> str | None:

@@ -17,10 +17,10 @@ import pyarrow as pa
 from explorer.core import deletion_vectors as vectors
 from explorer.core.actions import DeletionVectorDescriptor, Metadata, Protocol
 from explorer.core.column_mapping import MappingMode, check_mapping, mapping_mode, physical_paths
-from explorer.core.columns import strings
+from explorer.core.columns import numbers, strings
 from explorer.core.errors import CorruptTable, RequestError
 from explorer.core.features import check_readable
-from explorer.core.logical_files import PUBLIC_COLUMNS
+from explorer.core.logical_files import PUBLIC_COLUMNS, SCHEMA, LogicalFiles
 from explorer.core.ports import LogStore
 from explorer.core.replay import TableState
 from explorer.core.schema import StructType, parse_column, parse_schema
@@ -41,7 +41,6 @@ class Snapshot:
 
     Attributes:
         version: The version.
-        timestamp: When it was committed, UTC.
         protocol: Versions and features in force.
         metadata: Metadata in force.
         schema: The schema, logical names.
@@ -51,16 +50,16 @@ class Snapshot:
         self,
         store: LogStore,
         version: int,
-        timestamp: datetime,
         state: TableState,
-        load_files: Callable[[], pa.Table],
+        load_files: Callable[[], LogicalFiles],
+        load_timestamp: Callable[[], datetime],
     ) -> None:
         check_readable(state.protocol, version)
         self._store = store
         self._state = state
         self._load_files = load_files
+        self._load_timestamp = load_timestamp
         self.version = version
-        self.timestamp = timestamp
         self.protocol: Protocol = state.protocol
         self.metadata: Metadata = state.metadata
         _check_format(self.metadata, version)
@@ -93,39 +92,56 @@ class Snapshot:
         return tuple(self.metadata.partition_columns)
 
     @cached_property
-    def logical_files(self) -> pa.Table:
-        """Live files with all columns of `explorer.core.logical_files.SCHEMA`."""
+    def timestamp(self) -> datetime:
+        """When the version was committed, UTC."""
+        return self._load_timestamp()
+
+    @cached_property
+    def _files(self) -> LogicalFiles:
         return self._load_files()
 
-    def files(self) -> pa.Table:
+    @cached_property
+    def logical_files(self) -> pa.Table:
+        """Live files with all columns of `explorer.core.logical_files.SCHEMA`."""
+        return self._files.select(SCHEMA.names)
+
+    def files(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Live files, one row each.
+
+        Args:
+            columns: Which columns to read; None for all.
 
         Returns:
             path (decoded), raw_path, partition_values (map<string, string>), size (bytes), modification_time (ms since
             the epoch), data_change, num_records (physical rows, null if not in statistics), dv_unique_id,
             dv_storage_type, dv_cardinality, base_row_id, default_row_commit_version, tags.
         """
-        return self.logical_files.select(PUBLIC_COLUMNS)
+        chosen = PUBLIC_COLUMNS if columns is None else columns
+        unknown = [name for name in chosen if name not in PUBLIC_COLUMNS]
+        if unknown:
+            names = ", ".join(PUBLIC_COLUMNS)
+            raise RequestError(f"There is no column {unknown[0]!r} of files. Columns: {names}.", column=unknown[0])
+        return self._files.select(chosen)
 
     @property
     def num_files(self) -> int:
         """Number of live files."""
-        return int(self.logical_files.num_rows)
+        return self._files.num_rows
 
     @property
     def size_in_bytes(self) -> int | None:
         """Bytes of all live files; None if the log does not say for one of them."""
-        return _total(self.logical_files.column("size"))
+        return _total(self._files.column("size"))
 
     @property
     def num_records(self) -> int | None:
         """Physical rows of all live files, masked ones included; None if one file lacks the count (STATS-003)."""
-        return _total(self.logical_files.column("num_records"))
+        return _total(self._files.column("num_records"))
 
     @property
     def num_deleted_records(self) -> int:
         """Rows that deletion vectors hide."""
-        return sum(filter(None, self.logical_files.column("dv_cardinality").drop_null().to_pylist()))
+        return _sum(self._files.column("dv_cardinality"))
 
     def statistics(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Statistics, one row a file and column.
@@ -244,7 +260,9 @@ def _check_format(metadata: Metadata, version: int) -> None:
         )
 
 
-def _total(column: pa.ChunkedArray) -> int | None:
-    if column.null_count:
-        return None
-    return int(sum(chunk.to_numpy(zero_copy_only=False).sum() for chunk in column.chunks if len(chunk)))
+def _total(column: pa.Array) -> int | None:
+    return None if column.null_count else _sum(column)
+
+
+def _sum(column: pa.Array) -> int:
+    return int(numbers(column)[0].sum()) if column.null_count < len(column) else 0

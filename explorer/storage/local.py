@@ -9,14 +9,21 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
 
 from explorer.core.errors import NotAllowed, StorageError
 from explorer.core.ports import LogStore, ObjectMeta
 from explorer.storage.roots import Roots
 
 __all__ = ["LocalLogStore"]
+
+# Most commits fit: one call reads the file and tells that it has ended.
+_READ_SIZE: Final = 1 << 16
 
 
 class LocalLogStore:
@@ -30,6 +37,7 @@ class LocalLogStore:
     def __init__(self, folder: Path, roots: Roots | None = None) -> None:
         self._folder = str(folder)
         self._roots = roots
+        self._checked: set[str] = set()
 
     @property
     def root(self) -> str:
@@ -45,20 +53,17 @@ class LocalLogStore:
         """List the files directly inside a folder from a name on, in name order."""
         path = self._path(folder)
         try:
-            with os.scandir(path) as entries:
-                names = sorted(entry.name for entry in entries if entry.name >= start)
+            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         except (FileNotFoundError, NotADirectoryError):
-            return
+            return []
         except OSError as error:
             raise _failed("list", path, error) from error
-        for name in names:
-            try:
-                found = os.stat(f"{path}/{name}")
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                raise _failed("list", f"{path}/{name}", error) from error
-            yield ObjectMeta(f"{folder}/{name}", found.st_size, found.st_mtime_ns // 1_000_000)
+        try:
+            return _stat_all(handle, folder, sorted(name for name in os.listdir(handle) if name >= start))
+        except OSError as error:
+            raise _failed("list", path, error) from error
+        finally:
+            os.close(handle)
 
     def read(self, path: str) -> bytes:
         """Return a file's bytes."""
@@ -78,9 +83,18 @@ class LocalLogStore:
         except OSError as error:
             raise _translated("read", target, error) from error
 
+    def open_input(self, path: str) -> pa.NativeFile:
+        """Open a file for reading at random."""
+        target = self._path(path)
+        try:
+            return pa.OSFile(target, "rb")
+        except OSError as error:
+            raise _translated("open", target, error) from error
+
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
         """Return several files' bytes."""
-        return [self.read(path) for path in paths]
+        targets = [self._path(path) for path in paths]
+        return [_read_whole(target) for target in targets]
 
     def put_if_absent(self, path: str, data: bytes) -> None:
         """Create a file atomically: write aside, flush to disk, link under its name, flush the folder."""
@@ -131,12 +145,51 @@ class LocalLogStore:
         if ".." in key and ".." in key.split("/"):
             raise NotAllowed(f"The path {key!r} climbs out of the table's folder.", location=key)
         path = f"{self._folder}/{key}"
-        if self._roots is not None and not self._roots.allow(path):
+        if self._roots is not None and not self._allowed(path):
             raise NotAllowed(
                 f"The file {key!r} lies outside the folders this program was given (a link leads out of them).",
                 location=key,
             )
         return path
+
+    def _allowed(self, path: str) -> bool:
+        """Follow links only where there are some: a plain file in a folder found allowed before is allowed."""
+        assert self._roots is not None
+        folder = os.path.dirname(path)
+        if folder in self._checked and not os.path.islink(path):
+            return True
+        if self._roots.allow(path):
+            if self._roots.allow(folder):
+                self._checked.add(folder)
+            return True
+        return False
+
+
+def _stat_all(handle: int, folder: str, names: Sequence[str]) -> list[ObjectMeta]:
+    """Sizes and times of the files of an open folder; one that vanishes meanwhile is left out."""
+    found = []
+    for name in names:
+        try:
+            status = os.stat(name, dir_fd=handle)
+        except FileNotFoundError:
+            continue
+        if stat.S_ISREG(status.st_mode):
+            found.append(ObjectMeta(f"{folder}/{name}", status.st_size, status.st_mtime_ns // 1_000_000))
+    return found
+
+
+def _read_whole(target: str) -> bytes:
+    try:
+        handle = os.open(target, os.O_RDONLY)
+        try:
+            data = os.read(handle, _READ_SIZE)
+            if len(data) < _READ_SIZE:
+                return data
+            return data + _read_all(handle, len(data), os.fstat(handle).st_size - len(data))
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise _translated("read", target, error) from error
 
 
 def _read_all(handle: int, offset: int, wanted: int) -> bytes:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
 
 from explorer.core.errors import StorageError
 from explorer.core.ports import LogStore, ObjectMeta
@@ -13,6 +16,10 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 __all__ = ["ObjectLogStore"]
+
+
+# What is fetched at once of an object that is read at random, in bytes.
+_BLOCK: Final = 1 << 20
 
 
 class ObjectLogStore:
@@ -84,6 +91,11 @@ class ObjectLogStore:
         except Exception as error:
             raise self._failed("read", path, error) from error
 
+    def open_input(self, path: str) -> pa.NativeFile:
+        """Open an object for reading at random."""
+        size = self.head(path).size
+        return pa.PythonFile(io.BufferedReader(_RangeReader(self, path, size), _BLOCK), mode="r")
+
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
         """Return several objects' bytes."""
         return [self.read(path) for path in paths]
@@ -133,3 +145,32 @@ class ObjectLogStore:
             f"Cannot {action} {self._root}/{path}: {error}. Check the address, the network and the credentials.",
             path=path,
         )
+
+
+class _RangeReader(io.RawIOBase):
+    """An object as a seekable file: each read is one ranged request."""
+
+    def __init__(self, store: ObjectLogStore, path: str, size: int) -> None:
+        self._store, self._path, self._size = store, path, size
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = max(0, start + offset)
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)
+        data = self._store.read_range(self._path, self._position, min(len(view), self._size - self._position))
+        view[: len(data)] = data
+        self._position += len(data)
+        return len(data)

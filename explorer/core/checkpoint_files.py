@@ -1,0 +1,289 @@
+"""One Parquet file of a checkpoint, read by column.
+
+Protocol sections: Checkpoints, V1 Spec, Sidecar Files. Invariants: row groups that hold nothing of what is asked are
+skipped; a missing column reads as null (CKPT-010); where only ``stats_parsed`` exists, statistics are rebuilt from it
+(CKPT-019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.columns import strings
+from explorer.core.errors import IncompleteCheckpoint
+from explorer.core.logical_files import MAP, SCHEMA
+from explorer.core.record_counts import counts_of_column
+from explorer.core.uris import canonical_key, needs_decoding
+
+__all__ = ["CheckpointPart", "read_rows"]
+
+_MEMBERS: Final[dict[str, tuple[str, ...]]] = {
+    "path": ("path",),
+    "raw_path": ("path",),
+    "partition_values": ("partitionValues",),
+    "size": ("size",),
+    "modification_time": ("modificationTime",),
+    "data_change": ("dataChange",),
+    "num_records": ("stats", "stats_parsed.numRecords"),
+    "dv_unique_id": ("deletionVector",),
+    "dv_storage_type": ("deletionVector",),
+    "dv_cardinality": ("deletionVector",),
+    "base_row_id": ("baseRowId",),
+    "default_row_commit_version": ("defaultRowCommitVersion",),
+    "tags": ("tags",),
+    "dv_path_or_inline": ("deletionVector",),
+    "dv_offset": ("deletionVector",),
+    "dv_size_in_bytes": ("deletionVector",),
+    "stats": ("stats", "stats_parsed"),
+}
+"""What of the ``add`` struct each column is made of."""
+
+_OF_VECTOR: Final = {
+    "dv_storage_type": "storageType",
+    "dv_cardinality": "cardinality",
+    "dv_path_or_inline": "pathOrInlineDv",
+    "dv_offset": "offset",
+    "dv_size_in_bytes": "sizeInBytes",
+}
+
+
+class CheckpointPart:
+    """The ``add`` rows of one Parquet file.
+
+    Args:
+        file: The open file; the part keeps it.
+        broken: Makes the error for a file that cannot be read.
+
+    Raises:
+        IncompleteCheckpoint: The file is no Parquet.
+    """
+
+    def __init__(self, file: pa.NativeFile, broken: Callable[[str], IncompleteCheckpoint]) -> None:
+        self._broken = broken
+        self._keep: pa.Array | None = None
+        try:
+            self._parquet = _parquet(file)
+            self._groups = _groups(self._parquet, "add", "path")
+            self._members = _members(self._parquet.schema_arrow)
+            # Only this column tells which rows are files, so it is read at once and kept.
+            self._paths = self._read(["path"]).get("path", pa.nulls(0, pa.string()))
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise broken(str(error)) from error
+        if self._paths.null_count:
+            self._keep = self._paths.is_valid()
+            self._paths = self._paths.filter(self._keep)
+
+    @property
+    def num_rows(self) -> int:
+        """How many files."""
+        return len(self._paths)
+
+    def columns(self, names: Sequence[str]) -> list[pa.Array]:
+        """Read columns of `explorer.core.logical_files.SCHEMA`.
+
+        Raises:
+            IncompleteCheckpoint: A page is broken, or a column has a type that no action has.
+        """
+        wanted = {member for name in names for member in _MEMBERS[name]} - {"path"}
+        if "stats" in wanted and "stats" not in names and "stats_parsed.numRecords" in self._members:
+            wanted -= {"stats"}
+        try:
+            values = self._read(sorted(wanted))
+            if self._keep is not None:
+                values = {name: value.filter(self._keep) for name, value in values.items()}
+            return [self._column(name, values) for name in names]
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise self._broken(str(error)) from error
+
+    def _column(self, name: str, values: dict[str, Any]) -> pa.Array:
+        match name:
+            case "path":
+                return _decoded(self._paths)
+            case "raw_path":
+                return self._paths
+            case "num_records":
+                return self._counts(values)
+            case "stats":
+                return self._stats(values)
+            case "dv_unique_id":
+                vectors = self._vectors(values)
+                return pa.nulls(self.num_rows, pa.string()) if vectors is None else _unique_ids(vectors)
+            case "data_change":
+                flags = self._plain("dataChange", pa.bool_(), values)
+                return flags.fill_null(True) if flags.null_count else flags
+            case "partition_values" | "tags":
+                return self._plain(_MEMBERS[name][0], MAP, values)
+            case _ if name in _OF_VECTOR:
+                kind, vectors = SCHEMA.field(name).type, self._vectors(values)
+                return pa.nulls(self.num_rows, kind) if vectors is None else _member(vectors, _OF_VECTOR[name], kind)
+            case _:
+                return self._plain(_MEMBERS[name][0], SCHEMA.field(name).type, values)
+
+    def _plain(self, member: str, kind: pa.DataType, values: dict[str, Any]) -> pa.Array:
+        if member not in values:
+            return pa.nulls(self.num_rows, kind)
+        return values[member] if values[member].type.equals(kind) else values[member].cast(kind)
+
+    def _vectors(self, values: dict[str, Any]) -> pa.StructArray | None:
+        vectors = values.get("deletionVector")
+        return None if vectors is None or vectors.null_count == len(vectors) else vectors
+
+    def _counts(self, values: dict[str, Any]) -> pa.Array:
+        """Counts of ``stats_parsed``, and of ``stats`` where these are null."""
+        parsed = values.get("stats_parsed")
+        if parsed is None:
+            return counts_of_column(self._plain("stats", pa.string(), values))
+        counts = _member(parsed, "numRecords", pa.int64())
+        if counts.null_count and "stats" in self._members:
+            text = values.get("stats")
+            if text is None:
+                text = self._read(["stats"])["stats"]
+                text = text if self._keep is None else text.filter(self._keep)
+            return _or_else(counts, counts_of_column(text.cast(pa.string())))
+        return counts
+
+    def _stats(self, values: dict[str, Any]) -> pa.Array:
+        text = self._plain("stats", pa.string(), values)
+        if "stats_parsed" not in values or not text.null_count:
+            return text
+        rows = zip(text.to_pylist(), values["stats_parsed"].to_pylist(), strict=True)
+        return strings([old if old is not None else _as_json(parsed) for old, parsed in rows])
+
+    def _read(self, members: Sequence[str]) -> dict[str, Any]:
+        """Members of ``add`` that the file has, as arrays with the nulls of ``add`` applied."""
+        present = [member for member in members if member in self._members]
+        if "stats_parsed" in present:
+            present = [member for member in present if member != "stats_parsed.numRecords"]
+        if not present:
+            return {}
+        columns = [f"add.{member}" for member in present]
+        add = _single(self._parquet.read_row_groups(self._groups, columns=columns).column("add"))
+        names = [field.name for field in add.type]
+        return dict(zip(names, add.flatten(), strict=True))
+
+
+def read_rows(file: pa.NativeFile, names: Sequence[str]) -> dict[str, list[Any]]:
+    """Read small actions as objects, each from the row groups that hold any.
+
+    Raises:
+        pa.ArrowException, OSError, ValueError: The file cannot be read.
+    """
+    parquet = _parquet(file)
+    found: dict[str, list[Any]] = {}
+    for name in names:
+        if parquet.schema_arrow.get_field_index(name) < 0:
+            continue
+        groups = _groups(parquet, name)
+        column = parquet.read_row_groups(groups, columns=[name]).column(name) if groups else None
+        found[name] = [] if column is None else column.drop_null().to_pylist(maps_as_pydicts="strict")
+    return found
+
+
+def _parquet(file: pa.NativeFile) -> Any:
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(file, coerce_int96_timestamp_unit="us")
+
+
+def _groups(parquet: Any, action: str, member: str | None = None) -> list[int]:
+    """Row groups in which some row has the action, as far as their statistics tell."""
+    metadata = parquet.metadata
+    prefix = f"{action}.{member}" if member else f"{action}."
+    leaves = [
+        place
+        for place in range(metadata.num_columns)
+        if (path := metadata.schema.column(place).path) == prefix or (member is None and path.startswith(prefix))
+    ]
+    return [group for group in range(metadata.num_row_groups) if _holds(metadata.row_group(group), leaves)]
+
+
+def _holds(group: Any, leaves: list[int]) -> bool:
+    for leaf in leaves:
+        column = group.column(leaf)
+        statistics = column.statistics if column.is_stats_set else None
+        if statistics is None or not statistics.has_null_count or statistics.null_count < column.num_values:
+            return True
+    return False
+
+
+def _members(schema: pa.Schema) -> set[str]:
+    """Members of ``add``, and with a dot the members of ``stats_parsed``."""
+    place = schema.get_field_index("add")
+    if place < 0:
+        return set()
+    kind = schema.field(place).type
+    nested = kind.field("stats_parsed").type if kind.get_field_index("stats_parsed") >= 0 else ()
+    return {field.name for field in kind} | {f"stats_parsed.{field.name}" for field in nested}
+
+
+def _single(column: pa.ChunkedArray) -> pa.StructArray:
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
+
+
+def _member(struct: pa.StructArray, name: str, kind: pa.DataType) -> Any:
+    """A member of a struct column with the struct's nulls applied."""
+    if struct.type.get_field_index(name) < 0:
+        return pa.nulls(len(struct), kind)
+    values = struct.flatten()[struct.type.get_field_index(name)]
+    return values if values.type.equals(kind) else values.cast(kind)
+
+
+def _or_else(first: pa.Array, second: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc
+
+    return pc.coalesce(first, second)
+
+
+def _decoded(paths: pa.StringArray) -> pa.StringArray:
+    """Decode a column of paths; where nothing needs it the column itself."""
+    if not len(paths) or not _any_special(paths):
+        return paths
+    texts = paths.to_pylist()
+    return strings([canonical_key(path) if needs_decoding(path) else path for path in texts])
+
+
+def _any_special(paths: pa.StringArray) -> bool:
+    """Whether any path holds an escape or a scheme, or begins with a slash, by a search of the raw bytes."""
+    offsets = np.frombuffer(paths.buffers()[1], np.int32)[paths.offset : paths.offset + len(paths) + 1]
+    data = memoryview(paths.buffers()[2])[int(offsets[0]) : int(offsets[-1])]
+    text = np.frombuffer(data, np.uint8)
+    starts = offsets[:-1][offsets[:-1] < offsets[1:]] - offsets[0]
+    return bool((text == 37).any() or (text == 58).any() or (text[starts] == 47).any())
+
+
+def _unique_ids(vectors: pa.StructArray) -> pa.Array:
+    kinds, places, offsets = (
+        _member(vectors, name, kind).to_pylist()
+        for name, kind in (("storageType", pa.string()), ("pathOrInlineDv", pa.string()), ("offset", pa.int32()))
+    )
+    rows = zip(kinds, places, offsets, strict=True)
+    return strings([None if k is None else f"{k}{p}" if o is None else f"{k}{p}@{o}" for k, p, o in rows])
+
+
+_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
+
+
+def _as_json(parsed: dict[str, Any] | None) -> str | None:
+    """Statistics of a struct as JSON; both spellings of the null counter are read (D-09)."""
+    kept: dict[str, Any] = _prune(parsed or {})
+    if "nullCounts" in kept:
+        kept.setdefault("nullCount", kept.pop("nullCounts"))
+    return _ENCODER.encode(kept).decode() if kept else None
+
+
+def _prune(value: Any) -> Any:
+    """Drop nulls at every depth and spell typed values as statistics in JSON do."""
+    match value:
+        case dict():
+            return {name: _prune(item) for name, item in value.items() if item is not None}
+        case bytes():
+            return value.decode("latin-1")
+        case _:
+            return value
