@@ -30,7 +30,7 @@ class TimelineChart:
         self._view = view
         self._choose = choose
         self._timeline: Timeline = view.facts.timeline(view.window)
-        figure = _with_targets(view.timeline(), self._timeline)
+        figure = _drawn(view.timeline(), self._timeline)
         self.widget = FigureWidget(figure)
         self.widget._config = {"displayModeBar": False, "responsive": True}
         for trace in self.widget.data:
@@ -42,7 +42,7 @@ class TimelineChart:
 
     def recolour(self) -> None:
         """Draw in the view's colours."""
-        figure = _with_targets(self._view.timeline(), self._timeline)
+        figure = _drawn(self._view.timeline(), self._timeline)
         with self.widget.batch_update():
             for trace, fresh in zip(self.widget.data, figure["data"], strict=True):
                 trace.update(fresh, overwrite=False)
@@ -62,11 +62,25 @@ class TimelineChart:
             self._choose(version, bool(getattr(state, "shift", False)))
 
 
-def _with_targets(figure: Figure, timeline: Timeline) -> Figure:
-    """Lay an invisible bar over each mark, so that commits without a bar of their own can be pointed at too."""
+def _drawn(figure: Figure, timeline: Timeline) -> Figure:
+    """Fit the views' figure to a plotly widget.
+
+    An invisible bar over each mark lets commits without a bar of their own be pointed at; bars of no height would
+    still show their outline; a notebook's type is wider than the page's.
+    """
+    bars = [trace | {"y": _seen(trace["y"])} if trace["type"] == "bar" else trace for trace in figure["data"]]
+    layout = figure["layout"] | {"margin": figure["layout"]["margin"] | {"l": 78}}
+    return {"data": [*bars, _targets(figure, timeline)], "layout": layout}
+
+
+def _seen(heights: Any) -> Any:
+    return np.where(np.asarray(heights) == 0, np.nan, heights)
+
+
+def _targets(figure: Figure, timeline: Timeline) -> dict[str, Any]:
     low, high = figure["layout"]["yaxis"]["range"]
     count = len(timeline.start)
-    targets = {
+    return {
         "type": "bar",
         "name": "versions",
         "x": np.asarray(timeline.start, dtype=np.float64) + (timeline.width - 1) / 2,
@@ -78,4 +92,3 @@ def _with_targets(figure: Figure, timeline: Timeline) -> Figure:
         "hoverinfo": "text",
         "showlegend": False,
     }
-    return {"data": [*figure["data"], targets], "layout": figure["layout"]}

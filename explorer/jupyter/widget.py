@@ -18,7 +18,7 @@ import traitlets
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.jupyter.controls import VersionControls
 from explorer.jupyter.file_list import FileList
-from explorer.jupyter.host_theme import HostTheme
+from explorer.jupyter.host_page import HostPage
 from explorer.jupyter.panels import comparison_panel, problem_panel, signs, version_line
 from explorer.jupyter.style import ROOT, style_sheet
 from explorer.jupyter.timeline_chart import TimelineChart
@@ -77,7 +77,7 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
             self._failure = error
         else:
             self._view = TableView(facts, version=version, compared=compared)
-        self._host = HostTheme(layout={"display": "none"})
+        self._host = HostPage(layout={"display": "none"})
         self._chart: TimelineChart | None = None
         parts = self._built(self._view) if self._view else [_text(problem_panel(self._broken()))]
         super().__init__([_text(f"<style>{style_sheet()}</style>", display="none"), self._host, *parts])
@@ -87,7 +87,7 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
             self.observe(self._moved, ["version", "compared"])
             self._draw(self._view)
         self.observe(self._paint, "theme")
-        self._host.observe(self._paint, "name")
+        self._host.observe(self._paint, "theme")
         self.theme = theme
         self._paint()
 
@@ -172,7 +172,7 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
             place.value = problem_panel(error)
 
     def _paint(self, _change: Any = None) -> None:
-        name = self._host.name if self.theme == "auto" else self.theme
+        name = self._host.theme if self.theme == "auto" else self.theme
         for kind, on in (("auto", self.theme == "auto"), ("dark", name == "dark")):
             (self.add_class if on else self.remove_class)(f"{ROOT}-{kind}")
         if self._view is not None and self._view.theme != name:

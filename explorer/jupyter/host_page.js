@@ -1,0 +1,77 @@
+// What the widget needs of the page it stands in: whether the page is dark, how wide the widget is, and that the page
+// leaves the mouse to the timeline.
+
+const WATCHED = ["class", "style", "data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-kind"];
+
+function ground(element) {
+  for (let node = element; node; node = node.parentElement) {
+    const parts = getComputedStyle(node).backgroundColor.match(/[\d.]+/g)?.map(Number);
+    if (parts && parts.length >= 3 && (parts.length === 3 || parts[3] > 0)) return parts;
+  }
+  return [255, 255, 255];
+}
+
+// JupyterLab and VS Code say it on the body; elsewhere the colour of the ground behind the widget decides.
+function theme(root) {
+  const { dataset } = document.body;
+  if (dataset.jpThemeLight) return dataset.jpThemeLight === "false" ? "dark" : "light";
+  if (dataset.vscodeThemeKind) return dataset.vscodeThemeKind.endsWith("light") ? "light" : "dark";
+  const [red, green, blue] = ground(root.parentElement);
+  return 0.299 * red + 0.587 * green + 0.114 * blue < 128 ? "dark" : "light";
+}
+
+function followTheme(root, model) {
+  const tell = () => {
+    if (model.get("theme") === theme(root)) return;
+    model.set("theme", theme(root));
+    model.save_changes();
+  };
+  const observer = new MutationObserver(tell);
+  for (const node of [document.body, document.documentElement]) {
+    observer.observe(node, { attributes: true, attributeFilter: WATCHED });
+  }
+  tell();
+  return () => observer.disconnect();
+}
+
+// plotly fits a figure to its place when the window is resized, but not when its place appears or a sidebar folds.
+function followWidth(root) {
+  const fit = () => window.dispatchEvent(new Event("resize"));
+  let width = 0;
+  const observer = new ResizeObserver(() => {
+    if (root.clientWidth !== width) fit();
+    width = root.clientWidth;
+  });
+  const drawn = (event) => root.contains(event.detail?.element) && fit();
+  observer.observe(root);
+  document.addEventListener("plotlywidget-after-render", drawn);
+  return () => {
+    observer.disconnect();
+    document.removeEventListener("plotlywidget-after-render", drawn);
+  };
+}
+
+// JupyterLab takes Shift+click on an output to select cells, and keeps the release of the button from the figure.
+function keepMouse(root) {
+  const keep = (event) => event.shiftKey && event.target.closest?.(".js-plotly-plot") && event.stopPropagation();
+  root.addEventListener("mousedown", keep);
+  return () => root.removeEventListener("mousedown", keep);
+}
+
+function render({ model, el }) {
+  let undo = [];
+  let waiting = 0;
+  const start = () => {
+    const root = el.closest(".dte");
+    // The element joins the page only after render has returned.
+    if (root && el.isConnected) undo = [followTheme(root, model), followWidth(root), keepMouse(root)];
+    else waiting = requestAnimationFrame(start);
+  };
+  start();
+  return () => {
+    cancelAnimationFrame(waiting);
+    for (const step of undo) step();
+  };
+}
+
+export default { render };

@@ -1,0 +1,21 @@
+"""The page that shows the widget: its theme, as the browser tells, and what the browser must do there for the widget."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anywidget
+import traitlets
+
+__all__ = ["HostPage"]
+
+
+class HostPage(anywidget.AnyWidget):
+    """An element without a size. It must stand inside the element that carries the root class of the widget.
+
+    Attributes:
+        theme: ``light`` or ``dark``; follows the page.
+    """
+
+    _esm = Path(__file__).with_name("host_page.js")
+    theme = traitlets.Enum(["light", "dark"], default_value="light").tag(sync=True)
