@@ -69,8 +69,11 @@ class LogListing(msgspec.Struct, frozen=True):
         return min(self._start(self.latest)[0], self.latest)
 
     def first_recorded(self) -> int:
-        """The oldest commit from which the commits run on without a gap to the latest, readable or not."""
-        version = self.latest
+        """The oldest commit from which the commits run on without a gap to the latest, readable or not.
+
+        The version after the latest if only its checkpoint is left.
+        """
+        version = self.latest + 1
         while version - 1 in self.commits:
             version -= 1
         return version

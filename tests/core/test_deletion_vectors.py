@@ -27,14 +27,16 @@ BIG_ENDIAN = "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L"
 ROWS = [3, 4, 7, 11, 18, 29]
 FRAMES = bytes.fromhex(
     "01"
-    "0000002c" "d1d33964" "0100000000000000" "00000000" "3a300000" "01000000" "00000500" "10000000"
-    "03000400" "07000b00" "12001d00" "acd74a79"
-    "00000038" "d1d33964" "0200000000000000" "00000000" "3a300000" "01000000" "00000000" "10000000" "0000"
-    "01000000" "3a300000" "01000000" "00000000" "10000000" "0500" "3acdf3c1"
+    "0000002cd1d339640100000000000000000000003a300000010000000000050010000000"
+    "0300040007000b0012001d00acd74a79"
+    "00000038d1d339640200000000000000000000003a3000000100000000000000100000000000"
+    "010000003a30000001000000000000001000000005003acdf3c1"
 )  # fmt: skip
 
 
-def descriptor(kind: str, text: str, size: int, cardinality: int, offset: int | None = None) -> DeletionVectorDescriptor:
+def descriptor(
+    kind: str, text: str, size: int, cardinality: int, offset: int | None = None
+) -> DeletionVectorDescriptor:
     return DeletionVectorDescriptor(kind, text, size, cardinality, offset)
 
 

@@ -22,7 +22,10 @@ def test_the_document_of_the_specification_has_its_digest() -> None:
 @pytest.mark.parametrize(
     ("text", "form"),
     [
-        ('{"a": 10, "b": {"y": null, "x": "https://delta.io"}}', '"a"=10,"b"+"x"="https%3A%2F%2Fdelta.io","b"+"y"=null'),
+        (
+            '{"a": 10, "b": {"y": null, "x": "https://delta.io"}}',
+            '"a"=10,"b"+"x"="https%3A%2F%2Fdelta.io","b"+"y"=null',
+        ),
         ('[null, "hi ho", 2.71]', '0=null,1="hi%20ho",2=2.71'),
         ('{"t":{},"l":[],"v":1}', '"v"=1'),
         ('{"k0":"normal","k1":"a€+"}', '"k0"="normal","k1"="a%E2%82%AC%2B"'),
@@ -46,7 +49,10 @@ def test_the_canonical_form_of_worked_examples(text: str, form: str) -> None:
     [
         ('{"a":{"checksum":1},"checksum":"zz"}', "0d776d6168ee61e154225fd7cf49ee41"),
         ('{"k0":"normal","k1":"a€+"}', "bb022b5f99cddb579f4c94a559e10610"),
-        ('{"version":10,"size":13,"parts":3,"sizeInBytes":12345,"numOfAddFiles":7}', "9812d787d117ae834e94825bbbc2715a"),
+        (
+            '{"version":10,"size":13,"parts":3,"sizeInBytes":12345,"numOfAddFiles":7}',
+            "9812d787d117ae834e94825bbbc2715a",
+        ),
         ('{"version":1,"size":2,"parts":3}', "d84a0aa11c93304d57feca6acaceb7fb"),
         ("{}", "d41d8cd98f00b204e9800998ecf8427e"),
         ('{"t":{},"l":[],"v":1}', "f73e3fe9ed4ff61a6fc4d23bc64c8a1d"),

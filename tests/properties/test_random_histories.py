@@ -1,0 +1,145 @@
+"""Random valid histories, built from a plain model, replay to the model at every version and in every way."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import explorer
+from explorer.core.actions import Action, Add, DomainMetadata, SetTransaction
+from explorer.core.paths import commit_name
+from tests.checkpoints import SHAPES, Shape, write_checkpoint
+from tests.logs import MASKED, METADATA, add, lines, new_store, paths, remove, vector
+
+PATHS = ["a", "b/c", "d e", "ä", "p=1/x+y", "100%"]
+ENCODED = {"d e": "d%20e", "100%": "100%25"}
+COUNTER = iter(range(10**9))
+
+
+class Model:
+    """The table as a dict, and the commits that lead to each of its states."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, Add] = {}
+        self.transactions: dict[str, int] = {}
+        self.domains: dict[str, str] = {}
+        self.commits: list[list[Action]] = []
+        self.states: list[tuple[dict[str, Add], dict[str, int], dict[str, str]]] = []
+
+    def commit(self, actions: list[Action]) -> None:
+        self.commits.append(actions)
+        self.states.append((dict(self.files), dict(self.transactions), dict(self.domains)))
+
+    def step(self, draw: st.DataObject) -> None:
+        """One commit: each path is left alone, added, removed, re-masked or rewritten in place."""
+        actions: list[Action] = [] if self.commits else [MASKED, METADATA]
+        for path in PATHS:
+            actions += self._touch(path, draw.draw(st.sampled_from(["", "", "add", "remove", "mask", "again"])))
+        app = draw.draw(st.sampled_from(["", "", "one", "two"]))
+        if app:
+            self.transactions[app] = draw.draw(st.integers(0, 5))
+            actions.append(SetTransaction(app_id=app, version=self.transactions[app]))
+        actions += self._domain(draw.draw(st.sampled_from(["", "", "set", "drop"])))
+        if draw.draw(st.booleans()):
+            draw.draw(st.randoms(use_true_random=False)).shuffle(actions)
+        self.commit(actions)
+
+    def _touch(self, path: str, what: str) -> list[Action]:
+        raw, live = ENCODED.get(path, path), self.files.get(path)
+        if what == "add" and live is None:
+            self.files[path] = add(raw, records=next(COUNTER) % 97)
+            return [self.files[path]]
+        if what == "remove" and live is not None:
+            del self.files[path]
+            return [remove(raw, vector=live.deletion_vector)]
+        if what == "mask" and live is not None:
+            self.files[path] = add(raw, records=100, vector=vector(f"v{next(COUNTER)}", 2))
+            return [remove(raw, vector=live.deletion_vector), self.files[path]]
+        if what == "again" and live is not None:
+            self.files[path] = add(raw, records=None, vector=live.deletion_vector)
+            return [self.files[path]]
+        return []
+
+    def _domain(self, what: str) -> list[Action]:
+        if what == "set":
+            self.domains["d"] = str(next(COUNTER))
+            return [DomainMetadata(domain="d", configuration=self.domains["d"])]
+        if what == "drop" and "d" in self.domains:
+            return [DomainMetadata(domain="d", configuration=self.domains.pop("d"), removed=True)]
+        return []
+
+    def checkpoint(self, version: int) -> list[Action]:
+        """The actions of a checkpoint of a version, in no particular order."""
+        files, transactions, domains = self.states[version]
+        actions: list[Action] = [MASKED, METADATA, *files.values(), remove("long gone")]
+        actions += [SetTransaction(app_id=app, version=number) for app, number in transactions.items()]
+        actions += [DomainMetadata(domain=name, configuration=text) for name, text in domains.items()]
+        random.Random(version).shuffle(actions)
+        return actions
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(draw=st.data(), length=st.integers(1, 9))
+def test_every_version_is_the_model_by_every_way(draw: st.DataObject, length: int) -> None:
+    model, store = Model(), new_store()
+    for _ in range(length):
+        model.step(draw)
+    checkpoints: dict[int, Shape] = draw.draw(
+        st.dictionaries(st.integers(0, length - 1), st.sampled_from(SHAPES), max_size=3)
+    )
+    for version, actions in enumerate(model.commits):
+        store.put_if_absent(commit_name(version), lines(actions))
+    for version, shape in checkpoints.items():
+        write_checkpoint(store, version, model.checkpoint(version), shape)
+    first = 0
+    if checkpoints and draw.draw(st.booleans()):
+        first = draw.draw(st.sampled_from(sorted(checkpoints)))
+        for version in range(draw.draw(st.integers(0, first + 1))):
+            store.delete(commit_name(version))
+        if commit_name(0) in {found.path for found in store.list_from("_delta_log")}:
+            first = 0
+    _is_the_model(explorer.Table(store), model, first)
+
+
+def _is_the_model(table: explorer.Table, model: Model, first: int) -> None:
+    last = len(model.commits) - 1
+    assert table.version_range()[0] <= first
+    history = {row["version"]: row for row in table.history().to_pylist()}
+    life = table.history_record().lifetimes
+    for version in range(first, last + 1):
+        files, transactions, domains = model.states[version]
+        expected = {(path, _id(file)) for path, file in files.items()}
+        snapshot = table.snapshot(version)
+        assert paths(snapshot) == expected
+        assert snapshot.transactions == transactions
+        assert snapshot.domain_metadata == domains
+        known = life.files_at(version)
+        assert set(zip(known["path"].to_pylist(), known["dv_unique_id"].to_pylist(), strict=True)) == expected
+        if version in history:
+            assert history[version]["num_files"] == len(files)
+            assert history[version]["num_bytes"] == 100 * len(files)
+            masked = sum(file.deletion_vector.cardinality for file in files.values() if file.deletion_vector)
+            assert history[version]["num_deleted_rows"] == masked
+        _diffs(table, model, first, version)
+
+
+def _diffs(table: explorer.Table, model: Model, first: int, version: int) -> None:
+    """Every pair up to this version: the diff is that of the two dicts."""
+    for other in range(first, version + 1):
+        before, after = model.states[other][0], model.states[version][0]
+        diff = table.diff(other, version)
+        rows = {kind: set() for kind in ("added", "removed", "remasked")}
+        for row in diff.files.to_pylist():
+            rows[row["change"]].add(row["path"])
+        assert rows["added"] == set(after) - set(before)
+        assert rows["removed"] == set(before) - set(after)
+        both = set(before) & set(after)
+        assert rows["remasked"] == {path for path in both if _id(before[path]) != _id(after[path])}
+        assert diff.totals.files_added == len(rows["added"])
+        assert diff.totals.files_remasked == len(rows["remasked"])
+
+
+def _id(file: Add) -> str | None:
+    return None if file.deletion_vector is None else file.deletion_vector.unique_id
