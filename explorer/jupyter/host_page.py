@@ -1,4 +1,4 @@
-"""The page that shows the widget: its theme, as the browser tells, and what the browser must do there for the widget."""
+"""The page that shows the widget: its theme as the browser tells it, and what the browser does there for the widget."""
 
 from __future__ import annotations
 

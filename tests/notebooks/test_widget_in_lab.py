@@ -1,0 +1,110 @@
+"""The widget in a real JupyterLab and a real browser: it draws, it answers the mouse, it asks no other machine."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+import nbformat
+import pytest
+from playwright.sync_api import Page, Playwright, expect
+
+from tests.conftest import REPOSITORY
+from tests.notebooks.lab import TOKEN, running_lab
+
+BROWSER_OPTIONS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+DARK = re.compile(r"\bdte-dark\b")
+FITS = """() => {
+  const figure = document.querySelector(".dte .js-plotly-plot");
+  return Math.abs(figure._fullLayout.width - figure.closest(".dte").clientWidth) < 60;
+}"""
+PLACE = """(version) => {
+  const figure = document.querySelector(".dte .js-plotly-plot");
+  const { left, top } = figure.getBoundingClientRect();
+  const { xaxis, _size } = figure._fullLayout;
+  return { x: left + _size.l + xaxis.d2p(version), y: top + _size.t + 3 };
+}"""
+
+
+@pytest.mark.e2e
+@pytest.mark.notebook
+@pytest.mark.timeout(180)
+def test_widget_draws_and_answers_in_a_dark_lab(jupyter_home: Path, playwright: Playwright) -> None:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    folder = jupyter_home / "served"
+    folder.mkdir()
+    story = nbformat.read(REPOSITORY / "notebooks" / "orders_story.ipynb", as_version=4)
+    story.cells = [cell for cell in story.cells if cell["id"] in {"open", "explore"}]
+    nbformat.write(story, folder / "story.ipynb")
+    strangers: list[str] = []
+    faults: list[str] = []
+    with running_lab(folder, jupyter_home / "runtime", theme="JupyterLab Dark") as address:
+        browser = playwright.chromium.launch(executable_path=chromium, args=BROWSER_OPTIONS)
+        try:
+            page = browser.new_page(viewport={"width": 1440, "height": 1000})
+            page.on("request", lambda request: strangers.append(request.url) if _leaves(request.url) else None)
+            page.on("pageerror", lambda error: faults.append(str(error)))
+            _run_all(page, f"{address}lab/tree/story.ipynb?token={TOKEN}")
+            _drive(page)
+        finally:
+            browser.close()
+    assert strangers == []
+    assert faults == []
+
+
+def _leaves(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme not in {"data", "blob"} and parts.hostname not in {"127.0.0.1", "localhost"}
+
+
+def _run_all(page: Page, address: str) -> None:
+    page.goto(address)
+    page.locator(".jp-StatusBar-Widget").get_by_text("| Idle").wait_for(timeout=60_000)
+    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells') }")
+    page.locator(".dte .js-plotly-plot .bars").first.wait_for(state="attached", timeout=60_000)
+
+
+def _drive(page: Page) -> None:
+    root, version = page.locator(".widget-vbox.dte"), page.locator(".dte .dte-version")
+    compared = root.locator("input[type=number]")
+    last = int(version.inner_text().removeprefix("v"))
+    expect(root).to_have_class(DARK)
+    _point(page, 10)
+    expect(version).to_have_text("v10")
+    expect(compared).to_have_value("9")
+    _point(page, 4, "Shift")
+    expect(compared).to_have_value("4")
+    expect(version).to_have_text("v10")
+    root.get_by_role("slider").press("ArrowRight")
+    expect(version).to_have_text("v11")
+    compared.fill(str(last))
+    compared.press("Enter")
+    expect(root.get_by_text(f"v{last} \u2192 v11", exact=True)).to_be_visible()
+    page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })")
+    expect(root).not_to_have_class(DARK)
+
+
+def _point(page: Page, version: int, *keys: Literal["Shift"]) -> None:
+    """Click over a version where its column has no bar, when the figure has taken the width of the widget."""
+    page.wait_for_function(FITS)
+    place = page.evaluate(PLACE, version)
+    page.mouse.move(place["x"] - 3, place["y"])
+    page.mouse.move(place["x"], place["y"])
+    page.wait_for_timeout(150)  # as a hand does: plotly looks under the mouse every 50 ms, and at the click tells that
+    for key in keys:
+        page.keyboard.down(key)
+    page.mouse.click(place["x"], place["y"])
+    for key in keys:
+        page.keyboard.up(key)
