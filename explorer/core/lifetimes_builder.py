@@ -64,14 +64,13 @@ class LifetimesBuilder:
 
     def commit(self, commit: Commit) -> list[CommitLine]:
         """Take the file actions of a commit, in line order, and return its other lines."""
-        version = commit.version
-        ended: dict[str, int] = {}
+        version, ended = commit.version, dict[str, int]()
         others = []
         for line in commit.lines:
             if (add := line.add) is not None:
-                self._add(add, version, ended)
+                self._add(add, canonical_key(add.path), version, ended)
             elif (remove := line.remove) is not None:
-                self._remove(remove, version, ended)
+                self._remove(remove, canonical_key(remove.path), version, ended)
             else:
                 others.append(line)
         return others
@@ -107,21 +106,19 @@ class LifetimesBuilder:
             versions=(self._first, self._readable_from, last),
         )
 
-    def _add(self, add: AddLine, version: int, ended: dict[str, int]) -> None:
-        key = canonical_key(add.path)
-        row = len(self._lines)
-        before = ended.get(key, _UNKNOWN)
+    def _add(self, add: AddLine, key: str, version: int, ended: dict[str, int]) -> None:
         current = self._live.get(key)
         if current is not None:
             self._removed[current] = version
             ended[key] = before = current
-        elif before < 0:
-            self._maybe_from_base(key, version, row)
-        self._take(add, key, version, before)
-        self._live[key] = row
+        else:
+            before = ended.get(key, _UNKNOWN)
+            if before < 0 and self._first:
+                self._maybe_from_base(key, version, len(self._lines))
+        self._live[key] = self._take(add, key, version, before)
 
-    def _remove(self, remove: RemoveLine, version: int, ended: dict[str, int]) -> None:
-        key, vector_id = canonical_key(remove.path), _vector_id(remove)
+    def _remove(self, remove: RemoveLine, key: str, version: int, ended: dict[str, int]) -> None:
+        vector_id = _vector_id(remove)
         quiet = remove.data_change is False
         current = self._live.get(key)
         if current is not None and _vector_id(self._lines[current]) == vector_id:
@@ -133,9 +130,9 @@ class LifetimesBuilder:
         elif key in ended:
             if quiet:
                 self._rearranged.append(ended[key])
-        elif version <= self._readable_from and self._first > 0:
+        elif version <= self._readable_from and self._first:
             self._leave(remove, key, version, ended, current)
-        else:
+        elif self._first:
             ends = self._ends.setdefault(key, [])
             if quiet and ends and ends[-1].version == version:
                 ends[-1].data_change = False
@@ -151,7 +148,6 @@ class LifetimesBuilder:
 
     def _leave(self, remove: RemoveLine, key: str, version: int, ended: dict[str, int], current: int | None) -> None:
         """A file that the record only shows leaving: what is known of it is what its remove says."""
-        row = len(self._lines)
         gone = AddLine(
             remove.path,
             remove.partition_values,
@@ -159,7 +155,7 @@ class LifetimesBuilder:
             stats=remove.stats,
             deletion_vector=remove.deletion_vector,
         )
-        self._take(gone, key, self._first - 1, _UNKNOWN)
+        row = self._take(gone, key, self._first - 1, _UNKNOWN)
         self._removed[row] = version
         if remove.data_change is False:
             self._rearranged.append(row)
@@ -168,17 +164,21 @@ class LifetimesBuilder:
         else:
             ended[key] = row
 
-    def _take(self, line: AddLine, key: str, version: int, previous: int) -> None:
+    def _take(self, line: AddLine, key: str, version: int, previous: int) -> int:
         """Keep a line without what pins its commit's bytes: of the statistics the count, partition values shared."""
         self._counts.append(count_of_line(line.stats))
         text = bytes(line.partition_values)
-        line.partition_values = self._partitions.setdefault(text, msgspec.Raw(text))
+        shared = self._partitions.get(text)
+        if shared is None:
+            shared = self._partitions[text] = msgspec.Raw(text)
+        line.partition_values = shared
         line.stats = line.tags = _ABSENT
         self._lines.append(line)
         self._added.append(version)
         self._removed.append(NEVER)
         self._previous.append(previous)
         self._keys.append(key)
+        return len(self._keys) - 1
 
     def _hidden_rows(self) -> Int32s:
         if not self._covered or not self._base.num_rows:

@@ -6,6 +6,7 @@ writers put it; anything else is decoded as JSON; statistics that cannot be read
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -24,20 +25,17 @@ class _RecordCount(msgspec.Struct, rename="camel", gc=False):
 
 _DECODER: Final = msgspec.json.Decoder(_RecordCount)
 _TEXT: Final = msgspec.json.Decoder(str | None)
-_ESCAPED: Final = b'"{\\"numRecords\\":'
+_FIRST_MEMBER: Final = re.compile(rb'"\{\\"numRecords\\":(\d{1,18})[,}]')
 _PLAIN: Final = b'{"numRecords":'
 _MOST_DIGITS: Final = 18
 
 
 def count_of_line(raw: msgspec.Raw) -> int | None:
     """The count in the ``stats`` of one action, a JSON string that itself holds JSON."""
+    if (first := _FIRST_MEMBER.match(raw)) is not None:
+        return int(first[1])
     if not raw:
         return None
-    head = bytes(memoryview(raw)[: len(_ESCAPED) + _MOST_DIGITS + 1])
-    if head.startswith(_ESCAPED):
-        digits = head[len(_ESCAPED) :].split(b",", 1)[0]
-        if digits.isdigit():
-            return int(digits)
     try:
         text = _TEXT.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -60,7 +60,7 @@ def decode_path(path: str) -> str:
 
 def canonical_key(path: str) -> str:
     """The key under which two spellings of one file meet in reconciliation: the decoded location."""
-    return decode_path(path) if needs_decoding(path) else path
+    return decode_path(path) if "%" in path or ":" in path or path.startswith("/") else path
 
 
 def encode_path(location: str) -> str:
