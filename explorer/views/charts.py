@@ -12,13 +12,15 @@ import pyarrow as pa
 
 from explorer.views import formatting as fmt
 from explorer.views.commits import Commits
-from explorer.views.figures import Figure, axis, base_layout, nice_ticks
+from explorer.views.figures import Figure, axis, base_layout, nice_ticks, version_ticks
 from explorer.views.ranges import ColumnRanges, depth
 from explorer.views.theme import Theme
 
-__all__ = ["BARS", "masked_shares", "ranges_figure", "total_over_versions"]
+__all__ = ["BARS", "HEAVY", "masked_shares", "ranges_figure", "total_over_versions"]
 
 BARS = 200
+HEAVY = 30.0
+_LEAST_SLOTS = 24
 _TOTALS = {"rows": "live rows", "files": "files", "size": "bytes", "masked": "masked rows"}
 
 
@@ -41,18 +43,16 @@ def total_over_versions(commits: Commits, theme: Theme, *, metric: str, version:
         "hovertext": [f"v{v}<br>{_amount(value, metric)}" for v, value in zip(commits.versions, values, strict=True)],
         "hoverinfo": "text",
     }
-    layout = base_layout(theme, height, margin={"l": 64, "r": 16, "t": 10, "b": 26})
+    layout = base_layout(theme, height, margin={"l": 52, "r": 10, "t": 8, "b": 20})
     first, last = commits.first, commits.last
     layout |= {
         "hovermode": "x",
-        "xaxis": axis(
-            theme, range=[first - 0.5, max(last, first + 1) + 0.5], tickformat="d", tickprefix="v", nticks=14
-        ),
+        "xaxis": axis(theme, range=[first - 0.5, max(last, first + 1) + 0.5], **version_ticks(first, last, 14)),
         "yaxis": axis(
             theme,
             range=[0, (top or 1) * 1.12],
             tickvals=[0, *ticks],
-            ticktext=["0", *(format_value(int(t) if t >= 1 else t) for t in ticks)],
+            ticktext=["0", *(format_value(int(t)) if t >= 1 else f"{t:g}" for t in ticks)],
             showgrid=True,
             zeroline=True,
         ),
@@ -61,25 +61,24 @@ def total_over_versions(commits: Commits, theme: Theme, *, metric: str, version:
     return {"data": [line], "layout": layout}
 
 
-def masked_shares(vectors: pa.Table, theme: Theme, *, chosen: str = "", height: int = 230) -> Figure:
-    """Draw the share of masked rows by file, largest first.
+def masked_shares(vectors: pa.Table, theme: Theme, *, live_files: int, chosen: str = "") -> Figure:
+    """Draw the share of masked rows by file, largest first; the axis has room for every live file.
 
     Args:
-        vectors: Columns ``path``, ``cardinality``, ``share`` (0 to 1, null unknown), sorted; the first `BARS` are drawn.
+        vectors: Columns ``path``, ``cardinality``, ``share`` (0 to 1, null unknown), sorted; `BARS` are drawn.
         theme: Colours.
+        live_files: Live files of the version, with and without masked rows.
         chosen: ``path`` of the file at hand.
-        height: Pixels.
     """
     shown = vectors.slice(0, BARS)
     shares = np.nan_to_num(shown.column("share").cast(pa.float64()).to_numpy(zero_copy_only=False)) * 100
     paths = shown.column("path").to_pylist()
     masked = shown.column("cardinality").to_pylist()
-    colors = [theme.cursor if path == chosen else "rgba(0,0,0,0)" for path in paths]
     bars = {
         "type": "bar",
         "x": np.arange(len(paths), dtype=np.float64),
         "y": shares,
-        "marker": {"color": theme.remasked, "opacity": 0.9},
+        "marker": {"color": [theme.danger if share > HEAVY else theme.remasked for share in shares], "opacity": 0.9},
         "width": 0.78,
         "customdata": [fmt.plotly_text(path, 60) for path in paths],
         "hovertext": [
@@ -89,21 +88,35 @@ def masked_shares(vectors: pa.Table, theme: Theme, *, chosen: str = "", height: 
         "hoverinfo": "text",
     }
     top = max(float(shares.max()) if len(shares) else 0.0, 0.1)
+    slots = max(min(live_files, BARS), len(paths), _LEAST_SLOTS)
     ticks = nice_ticks(top, wanted=4)
-    layout = base_layout(theme, height, margin={"l": 48, "r": 12, "t": 10, "b": 12})
+    layout = base_layout(theme, 220 if len(paths) > 8 else 160, margin={"l": 48, "r": 12, "t": 10, "b": 12})
     layout |= {
         "bargap": 0.2,
-        "xaxis": axis(theme, range=[-0.7, max(len(paths), _LEAST_SLOTS) - 0.3], showticklabels=False),
+        "xaxis": axis(theme, range=[-0.7, slots - 0.3], showticklabels=False),
         "yaxis": axis(
             theme, range=[0, top * 1.1], tickvals=[0, *ticks], ticktext=[f"{t:g} %" for t in [0, *ticks]],
             showgrid=True, zeroline=True,
         ),
-        "shapes": [_band(index - 0.5, index + 0.5, color) for index, color in enumerate(colors) if color == theme.cursor],
+        "shapes": [
+            *(_band(index - 0.5, index + 0.5, theme.cursor) for index, path in enumerate(paths) if path == chosen),
+            *([_threshold(theme)] if top > HEAVY / 2 else []),
+        ],
+        "annotations": [_threshold_label(theme)] if top > HEAVY / 2 else [],
     }  # fmt: skip
     return {"data": [bars], "layout": layout}
 
 
-_LEAST_SLOTS = 24
+def _threshold(theme: Theme) -> dict[str, Any]:
+    line = {"color": theme.danger, "width": 1, "dash": "4px,3px"}
+    return {"type": "line", "xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": HEAVY, "y1": HEAVY, "line": line}
+
+
+def _threshold_label(theme: Theme) -> dict[str, Any]:
+    return {
+        "xref": "paper", "yref": "y", "x": 1, "y": HEAVY, "xanchor": "right", "yanchor": "bottom", "showarrow": False,
+        "text": f"heavily masked above {HEAVY:g} %", "font": {"size": 10.5, "color": theme.danger},
+    }  # fmt: skip
 
 
 def ranges_figure(ranges: ColumnRanges, theme: Theme, *, chosen: str = "", height: int | None = None) -> Figure:
@@ -116,9 +129,9 @@ def ranges_figure(ranges: ColumnRanges, theme: Theme, *, chosen: str = "", heigh
     at_hand = np.array([path == chosen for path in ranges.paths], dtype=bool)
     thickness = 7.0 if files < 40 else 5.0 if files < 90 else 3.0
     traces = [
-        _segments(ranges, rows, ~wide & ~at_hand, theme.idle, thickness, "solid"),
-        _segments(ranges, rows, wide & ~at_hand, theme.warning, thickness, "2px,2px"),
-        _segments(ranges, rows, at_hand, theme.accent, thickness, "solid"),
+        _segments(ranges, rows, ~wide & ~at_hand, color=theme.idle, width=thickness, dash="solid"),
+        _segments(ranges, rows, wide & ~at_hand, color=theme.warning, width=thickness, dash="2px,2px"),
+        _segments(ranges, rows, at_hand, color=theme.accent, width=thickness, dash="solid"),
         _hover_points(ranges, rows),
     ]
     needed = int(max(120, min(520, files * (thickness + 4) + 44)))
@@ -131,7 +144,7 @@ def ranges_figure(ranges: ColumnRanges, theme: Theme, *, chosen: str = "", heigh
     return {"data": traces, "layout": layout}
 
 
-def _segments(ranges: ColumnRanges, rows: Any, kept: Any, color: str, width: float, dash: str) -> dict[str, Any]:
+def _segments(ranges: ColumnRanges, rows: Any, kept: Any, *, color: str, width: float, dash: str) -> dict[str, Any]:
     """One line per file in one trace; a file with a single value gets a short stroke so that it can be seen."""
     low, high = ranges.low[kept], ranges.high[kept]
     short = np.maximum((ranges.span * 0.004) - (high - low), 0) / 2

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from explorer.core.schema import format_column
 from explorer.views import formatting as fmt
 from explorer.views.facts import TableFacts
 from explorer.views.listing import Listing, ListingColumn
@@ -47,8 +48,8 @@ def columns_listing(facts: TableFacts, version: int) -> Listing:
 def column_story(facts: TableFacts, name: str) -> ColumnStory | None:
     """Tell what befell the column that bears a name now (or bore it last), or None if there is none."""
     columns = facts.lineage().columns
-    column = next((c for c in reversed(columns) if ".".join(c.path) == name and c.dropped_at is None), None)
-    column = column or next((c for c in reversed(columns) if ".".join(c.path) == name), None)
+    column = next((c for c in reversed(columns) if format_column(c.path) == name and c.dropped_at is None), None)
+    column = column or next((c for c in reversed(columns) if format_column(c.path) == name), None)
     if column is None or not column.spans:
         return None
     label = f"field {column.field_id}" if column.field_id is not None else "known by name"

@@ -61,11 +61,13 @@ class Commits:
     """All commits of a table, oldest first.
 
     Args:
-        history: The Arrow table of `Table.history()`.
+        history: The Arrow table of `Table.history()`, or None where it cannot be read.
     """
 
-    def __init__(self, history: pa.Table) -> None:
-        self.history = history.sort_by("version")
+    def __init__(self, history: pa.Table | None) -> None:
+        self.history = (
+            pa.table({"version": pa.array([], pa.int64())}) if history is None else history.sort_by("version")
+        )
         self.versions = self.integers("version", 0)
         self._row_of = {int(version): row for row, version in enumerate(self.versions)}
 

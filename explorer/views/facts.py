@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.errors import VersionNotFound
+from explorer.core.errors import ExplorerError, TableError, VersionNotFound
 from explorer.views.commits import Commits
 from explorer.views.ranges import ColumnRanges, column_ranges
 from explorer.views.timeline import MARKS, Lane, Timeline, timeline_of
@@ -33,6 +33,11 @@ class TableFacts:
         table: A `Table` from `explorer.open_table`.
         name: What to call it; the table's own name unless given.
 
+    Attributes:
+        first, last: The readable versions.
+        commits: The commits; none where the history cannot be read.
+        problem: Why the history cannot be read, or None.
+
     Raises:
         ExplorerError: The table cannot be read at all.
     """
@@ -44,7 +49,13 @@ class TableFacts:
         self._lock = threading.RLock()
         self._kept: OrderedDict[Hashable, Any] = OrderedDict()
         self.first, self.last = table.version_range()
-        self.commits = Commits(table.history())
+        self.problem: TableError | None = None
+        try:
+            self.commits = Commits(table.history())
+        except TableError as error:
+            # A line that cannot be read spoils the history, not the versions before it.
+            self.commits = Commits(None)
+            self.problem = error
 
     def check(self, version: int) -> int:
         """Return the version if it can be shown.
@@ -65,6 +76,14 @@ class TableFacts:
     def snapshot(self, version: int) -> Any:
         """Return the snapshot of a version."""
         return self.keep(("snapshot", version), lambda: self.table.snapshot(version=self.check(version)))
+
+    def snapshot_works(self, version: int) -> bool:
+        """Whether the version itself can be shown."""
+        try:
+            self.snapshot(version)
+        except ExplorerError:
+            return False
+        return True
 
     def diff(self, from_version: int, to_version: int) -> Any:
         """Return the difference of two versions."""
@@ -88,8 +107,10 @@ class TableFacts:
         """Return the timeline of all commits, or of those in a window of versions."""
         return self.keep(("timeline", window), lambda: timeline_of(self.commits, window))
 
-    def window_around(self, version: int) -> tuple[int, int]:
+    def window_around(self, version: int) -> tuple[int, int] | None:
         """Return as many versions as can be drawn singly, with the given one in the middle."""
+        if not len(self.commits):
+            return None
         first, last = self.commits.first, self.commits.last
         start = max(first, min(version - MARKS // 2, last - MARKS + 1))
         return start, min(last, start + MARKS - 1)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from explorer.views.theme import FONT_FAMILY, Theme
 
-__all__ = ["Figure", "as_plotly", "axis", "base_layout", "nice_ticks"]
+__all__ = ["Figure", "as_plotly", "axis", "base_layout", "nice_ticks", "version_ticks"]
 
 Figure: TypeAlias = dict[str, Any]
 
@@ -63,8 +63,15 @@ def nice_ticks(top: float, square_root: bool = False, wanted: int = 2) -> list[f
         magnitudes = (s * 10.0**p for p in range(int(math.log10(top)) + 1, -3, -1) for s in (5, 2, 1))
         largest = next((value for value in magnitudes if value <= top), top)
         return sorted({_round_down(largest / 6), largest} if wanted > 1 else {largest})
-    step = _round_down(top / wanted) or top
-    return [step * index for index in range(1, wanted + 1) if step * index <= top * 1.0001]
+    step = _round_up(top / wanted)
+    return [step * index for index in range(1, wanted + 1) if step * index <= top * 1.0001] or [_round_down(top)]
+
+
+def version_ticks(first: int, last: int, most: int) -> dict[str, Any]:
+    """Return at most ``most`` round versions between two, labelled ``v10``."""
+    step = next(s * 10**p for p in range(18) for s in (1, 2, 5) if (last - first + 1) / (s * 10**p) <= most)
+    ticks = list(range(-(-first // step) * step, last + 1, step))
+    return {"tickvals": ticks, "ticktext": [f"v{tick}" for tick in ticks]}
 
 
 def as_plotly(figure: Figure) -> Any:
@@ -78,4 +85,9 @@ def _round_down(value: float) -> float:
     if not value > 0:
         return 0.0
     power = 10.0 ** math.floor(math.log10(value))
-    return next(factor * power for factor in (5, 2.5, 2, 1) if factor * power <= value * 1.0001)
+    return next(factor * power for factor in (5, 2, 1) if factor * power <= value * 1.0001)
+
+
+def _round_up(value: float) -> float:
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= value * 0.9999)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +14,7 @@ from explorer.views import formatting as fmt
 from explorer.views.facts import TableFacts
 from explorer.views.listing import Listing, ListingColumn, partition_texts
 
-__all__ = ["file_facts", "files_listing", "masked_listing", "row_strip"]
+__all__ = ["file_facts", "files_listing", "masked_listing", "ranges_listing", "row_strip"]
 
 _FILES = (
     ListingColumn("path", "path", "path"),
@@ -30,6 +31,14 @@ _MASKED = (
     ListingColumn("share", "share", "share", "unknown"),
     ListingColumn("stored", "stored as", "mono"),
     ListingColumn("size_in_bytes", "vector", "size"),
+)
+_RANGES = (
+    ListingColumn("path", "file", "path"),
+    ListingColumn("min", "least", "text"),
+    ListingColumn("max", "greatest", "text"),
+    ListingColumn("null_count", "nulls", "number", "unknown"),
+    ListingColumn("num_records", "rows", "rows", "unknown"),
+    ListingColumn("tight", "bounds", "text", "unknown"),
 )
 _STORAGE = {"u": "beside the data", "p": "absolute path", "i": "inline in the log"}
 
@@ -67,6 +76,11 @@ def file_facts(facts: TableFacts, version: int, path: str) -> tuple[tuple[str, s
         *((f"tag {key}", value) for key, value in row["tags"] or ()),
     ]
     return tuple((name, fmt.plain(text)) for name, text in entries if text)
+
+
+def ranges_listing(facts: TableFacts, version: int, column: str) -> Listing:
+    """Return the bounds of a column by file, as a list; files without bounds come last."""
+    return facts.keep(("ranges-list", version, column), lambda: _ranges(facts, version, column))
 
 
 def row_strip(rows: Any, num_records: int | None, bins: int = 320) -> tuple[tuple[float, float, float], ...]:
@@ -117,6 +131,22 @@ def _masked(facts: TableFacts, version: int) -> Listing:
     table = vectors.append_column("share", share).append_column("stored", pa.array(stored, pa.string()))
     order = pc.sort_indices(table, sort_keys=[("share", "descending"), ("cardinality", "descending")])
     return Listing(f"{facts.name}-v{version}-deletion-vectors", _MASKED, table.take(order), ("path",), page_size=12)
+
+
+def _ranges(facts: TableFacts, version: int, column: str) -> Listing:
+    bounds = facts.snapshot(version).column_ranges(column)
+    order = pc.sort_indices(bounds, sort_keys=[("min", "ascending")]) if _sortable(bounds) else None
+    bounds = bounds if order is None else bounds.take(order)
+    tight = pc.if_else(bounds.column("tight"), "tight", "wide")
+    table = bounds.set_column(bounds.schema.get_field_index("tight"), "tight", tight)
+    figures = not pa.types.is_string(table.schema.field("min").type)
+    columns = tuple(replace(c, kind="amount") if figures and c.key in {"min", "max"} else c for c in _RANGES)
+    return Listing(f"{facts.name}-v{version}-ranges", columns, table, ("path",), page_size=25)
+
+
+def _sortable(bounds: pa.Table) -> bool:
+    kind = bounds.schema.field("min").type
+    return not (pa.types.is_nested(kind) or pa.types.is_null(kind))
 
 
 def _stored(row: dict[str, Any]) -> str:

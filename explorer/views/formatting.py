@@ -148,7 +148,7 @@ def plotly_text(text: object, limit: int = 80) -> str:
 
 
 def value_text(value: object, limit: int = 200) -> str:
-    """Return a value of a row or of a statistic as text: null as a word, bytes as hexadecimal, times with their zone."""
+    """Return a value of a row or a statistic as text: null as a word, bytes as hexadecimal, times with their zone."""
     match value:
         case None:
             return "null"

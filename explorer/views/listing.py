@@ -20,7 +20,7 @@ from explorer.views import formatting as fmt
 
 __all__ = ["Listing", "ListingColumn", "partition_texts"]
 
-_NUMERIC = frozenset({"rows", "size", "number", "share", "version", "masked", "gained", "figure"})
+_NUMERIC = frozenset({"rows", "size", "number", "share", "version", "masked", "gained", "amount"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class ListingColumn:
 
     Attributes:
         kind: ``text``, ``path``, ``mono``, ``sign``, ``rows``, ``size``, ``number``, ``share``, ``version``, ``time``,
-            ``masked`` (rows), ``gained`` (rows masked more or less), ``figure`` (a number of the table's own).
+            ``masked`` (rows), ``gained`` (rows masked more or less), ``amount`` (a number of the table's own).
         unknown: What stands where there is no value.
     """
 
@@ -59,7 +59,7 @@ class ListingColumn:
             case "version":
                 return f"v{value}"
             case "path":
-                return fmt.shorten(value, 46)
+                return fmt.shorten(value, 58)
             case "time":
                 return fmt.day(value)
             case _:
@@ -121,7 +121,7 @@ class Listing:
             rows = rows.filter(reduce(pc.or_, kept))
         if self.sort:
             order = "descending" if self.descending else "ascending"
-            rows = rows.take(pc.sort_indices(rows, sort_keys=[(self.sort, order)], null_placement="at_end"))
+            rows = rows.take(pc.sort_indices(rows, sort_keys=[(self.sort, order)]))
         return rows
 
     def paged(self) -> ListingPage:

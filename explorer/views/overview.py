@@ -109,6 +109,8 @@ def fields_of(schema: StructType, partition_columns: tuple[str, ...]) -> tuple[F
 def findings_of(facts: TableFacts, version: int) -> tuple[Finding, ...]:
     """Return what the log itself proves, the gravest first."""
     files = facts.snapshot(version).files()
+    if facts.problem is not None:
+        return ()
     found = [*_hazards(facts, version), *_masked(files), *_uncounted(files), *_small(files), *_cleaned(facts)]
     order = {"danger": 0, "warning": 1, "info": 2}
     return tuple(sorted(found, key=lambda finding: order[finding.severity]))
@@ -120,13 +122,14 @@ def _verdict(facts: TableFacts, snapshot: Any) -> str:
         return f"{facts.name} at v{snapshot.version}: {created}."
     records, masked = snapshot.num_records, snapshot.num_deleted_records
     rows = "an unknown number of rows" if records is None else fmt.plural(records - masked, "live row")
-    hidden = f", {fmt.plural(masked, 'row')} masked" if masked else ""
+    hidden = f" ({fmt.count(masked)} more masked)" if masked else ""
     newest = (
         "the newest version"
         if snapshot.version == facts.last
         else f"{fmt.plural(facts.last - snapshot.version, 'version')} behind v{facts.last}"
     )
-    return f"{rows}{hidden} in {fmt.plural(snapshot.num_files, 'file')}, {fmt.size(snapshot.size_in_bytes)}. v{snapshot.version} is {newest}."
+    files = f"{fmt.plural(snapshot.num_files, 'file')}, {fmt.size(snapshot.size_in_bytes)}"
+    return f"{rows}{hidden} in {files}. v{snapshot.version} is {newest}."
 
 
 def _figures(snapshot: Any) -> tuple[KeyFigure, ...]:
@@ -155,16 +158,14 @@ def _figures(snapshot: Any) -> tuple[KeyFigure, ...]:
 
 def _hazards(facts: TableFacts, version: int) -> list[Finding]:
     hazards = [hazard for hazard in facts.lineage().hazards if hazard.version <= version]
-    return [
-        Finding(
-            "warning",
-            f"The name {hazard.name} changed hands",
-            f"at v{hazard.version}",
-            fmt.plain(hazard.detail),
-            "columns",
-        )
-        for hazard in hazards[:5]
-    ]
+    if not hazards:
+        return []
+    names = sorted({hazard.name for hazard in hazards})
+    title = f"The name {names[0]} changed hands" if len(names) == 1 else f"{len(names)} names changed hands"
+    evidence = ", ".join(f"{fmt.shorten(hazard.name, 40)} at v{hazard.version}" for hazard in hazards[:4])
+    more = f" and {len(hazards) - 4} more" if len(hazards) > 4 else ""
+    effect = "A client that ignores column mapping reads one column's values under the other's name."
+    return [Finding("warning", title, evidence + more, effect, "columns")]
 
 
 def _masked(files: pa.Table) -> list[Finding]:

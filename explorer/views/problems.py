@@ -15,7 +15,7 @@ class Problem:
 
     Attributes:
         kind: The error's class name.
-        severity: ``danger`` for a broken table, ``warning`` for what this program cannot do, ``info`` for a bad request.
+        severity: ``danger`` for a broken table, ``warning`` for what cannot be done here, ``info`` for a bad request.
         title: A few words.
         message: The error's own sentence.
         next_step: What the person can do.
@@ -35,44 +35,55 @@ class Problem:
 _WORDS: tuple[tuple[type[errors.ExplorerError], str, str, str], ...] = (
     (errors.VersionNotFound, "info", "No such version", "Choose a version within the range."),
     (errors.TimestampOutOfRange, "info", "No version at that time", "Choose a time within the history."),
-    (errors.NotAllowed, "warning", "Not served here", "Only tables under the served roots are shown. Go back to the list of tables."),
-    (errors.RequestError, "info", "The address asks for something that is not there", "Correct the address, or choose anew on the page."),
-    (errors.TableNotFound, "warning", "No Delta table here", "Check the path: a Delta table is a folder that holds a _delta_log folder."),
-    (errors.VersionGap, "danger", "A commit is missing from the log",
-     "Restore the missing file from a backup. Versions after a later checkpoint, if there is one, can still be opened."),
-    (errors.MalformedAction, "danger", "A line of the log cannot be read", "Look at the named file and line; restore the file if it was truncated."),
+    (errors.NotAllowed, "warning", "Not served here",
+     "Only tables under the served roots are shown: see the list of tables."),
+    (errors.RequestError, "info", "That is not there", "Correct the address, or choose anew on the page."),
+    (errors.TableNotFound, "warning", "No Delta table here",
+     "Check the path: a Delta table is a folder that holds a _delta_log folder."),
+    (errors.VersionGap, "danger", "A commit is missing",
+     "Restore the missing file from a backup. Versions after a later checkpoint, if any, can still be opened."),
+    (errors.MalformedAction, "danger", "A line of the log cannot be read",
+     "Look at the named file and line; restore the file if it was truncated."),
     (errors.IncompleteCheckpoint, "danger", "A checkpoint cannot be read",
      "Restore the checkpoint's files, or remove the broken checkpoint if every commit before it is still there."),
-    (errors.CorruptDeletionVector, "danger", "A deletion vector cannot be read", "Restore the named file. Without it the rows of that data file cannot be told right."),
+    (errors.CorruptDeletionVector, "danger", "A deletion vector cannot be read",
+     "Restore the named file. Without it the rows of that data file cannot be told right."),
     (errors.TableError, "danger", "The table is broken", "Look at the named file. The other tables are not affected."),
     (errors.UnsupportedFeature, "warning", "The table uses a feature that is not supported here",
      "Read it with a client that supports the feature. Nothing is shown rather than something wrong."),
-    (errors.StorageError, "danger", "The storage did not answer", "Check the permissions and the connection, then reload."),
-    (errors.EngineUnavailable, "warning", "Spark is not available", "Install what is named below and start again. Everything that the log answers works without it."),
+    (errors.StorageError, "danger", "The storage did not answer",
+     "Check the permissions and the connection, then reload."),
+    (errors.EngineUnavailable, "warning", "Spark is not available",
+     "Install what is named and start again. Everything that the log answers works without it."),
     (errors.Cancelled, "info", "Cancelled", "Nothing was kept. Start again when you like."),
+    (errors.ExplorerError, "danger", "The table could not be read",
+     "The message says why. The other tables are not affected."),
 )  # fmt: skip
 
 
-def problem_of(error: Exception) -> Problem:
-    """Describe any error; one that this package did not raise on purpose is called a fault of the program."""
+def problem_of(error: Exception, nearest: int | None = None) -> Problem:
+    """Describe any error; one that this package did not raise on purpose is called a fault of the program.
+
+    Args:
+        error: The error.
+        nearest: A version that can be shown instead, where the error names none.
+    """
     if not isinstance(error, errors.ExplorerError):
         return Problem(
             kind=type(error).__name__,
             severity="danger",
             title="This page failed",
             message=f"{type(error).__name__}: {error}",
-            next_step="This is a fault in the program, not in the table. The server's log has the details; the other pages work on.",
+            next_step="This is a fault of the program, not of the table. The server's log has the details.",
         )
-    severity, title, step = (
-        next((s, t, n) for kind, s, t, n in _WORDS if isinstance(error, kind)) if _known(error) else _OTHER
-    )
+    severity, title, step = next((s, t, n) for kind, s, t, n in _WORDS if isinstance(error, kind))
     facts = error.facts()
     shown = tuple(
         (name, ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
         for name, value in facts.items()
         if name not in {"error", "message"} and value not in (None, "", [], ())
     )
-    nearest = facts.get("nearest")
+    named = facts.get("nearest")
     return Problem(
         kind=type(error).__name__,
         severity=severity,
@@ -80,12 +91,5 @@ def problem_of(error: Exception) -> Problem:
         message=str(error),
         next_step=step,
         facts=shown,
-        nearest=nearest if isinstance(nearest, int) else None,
+        nearest=named if isinstance(named, int) else nearest,
     )
-
-
-_OTHER = ("danger", "The table could not be read", "Look at the message below. The other tables are not affected.")
-
-
-def _known(error: errors.ExplorerError) -> bool:
-    return any(isinstance(error, kind) for kind, *_ in _WORDS)

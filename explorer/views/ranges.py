@@ -6,6 +6,7 @@ Files without bounds are left out and counted.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -18,7 +19,7 @@ from explorer.views import formatting as fmt
 
 __all__ = ["ColumnRanges", "column_ranges", "depth"]
 
-_EPOCH = datetime(1970, 1, 1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def depth(ranges: ColumnRanges, steps: int = 400) -> tuple[Any, Any]:
 
 def _bounded(row: dict[str, Any]) -> bool:
     values = (row["min"], row["max"])
-    return all(value is not None and not (isinstance(value, float) and value != value) for value in values)
+    return all(value is not None and not (isinstance(value, float) and math.isnan(value)) for value in values)
 
 
 def _kind(rows: list[dict[str, Any]]) -> str:
@@ -118,5 +119,5 @@ def _placing(kind: str, rows: list[dict[str, Any]]) -> tuple[Any, tuple[str, ...
 def _milliseconds(value: date | datetime) -> float:
     if not isinstance(value, datetime):
         return (value - _EPOCH.date()).days * 86_400_000.0
-    naive = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
-    return (naive - _EPOCH).total_seconds() * 1000
+    moment = value if value.tzinfo else value.replace(tzinfo=UTC)
+    return (moment - _EPOCH).total_seconds() * 1000

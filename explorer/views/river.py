@@ -9,14 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from explorer.core.schema import format_column
 from explorer.views import formatting as fmt
-from explorer.views.figures import Figure, axis, base_layout
+from explorer.views.figures import Figure, axis, base_layout, version_ticks
 from explorer.views.theme import Theme
 
 __all__ = ["RIVER_LINES", "RiverLine", "RiverSpan", "river_figure", "river_lines"]
 
 RIVER_LINES = 40
 _PITCH = 44
+_ARCS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,9 @@ def river_lines(lineage: Any) -> tuple[RiverLine, ...]:
         spans = tuple(RiverSpan(s.from_version, s.to_version, s.name, s.type) for s in column.spans)
         label = f"field {column.field_id}" if column.field_id is not None else "by name"
         reused = _earlier_holder(spans[0], lines) if spans else None
-        lines.append(RiverLine(label, column.physical_name, ".".join(column.path), spans, column.dropped_at, reused))
+        lines.append(
+            RiverLine(label, column.physical_name, format_column(column.path), spans, column.dropped_at, reused)
+        )
     return tuple(lines)
 
 
@@ -68,16 +72,17 @@ def river_figure(
         color = theme.series[row % len(theme.series)]
         traces += _line_traces(line, row, color, theme, emphasised=bool(chosen) and line.name == chosen)
         notes += _line_notes(line, row, span, theme)
-    shapes = [_cursor(version, theme)] + [
+    arcs = [
         _arc(lines[line.reused], line, line.reused, row, theme)
         for row, line in enumerate(lines)
         if line.reused is not None
     ]
+    shapes = [_cursor(version, theme), *arcs[:_ARCS]]
     layout = base_layout(theme, 34 + _PITCH * len(lines), margin={"l": 116, "r": 18, "t": 24, "b": 6})
     layout |= {
         "xaxis": axis(
-            theme, range=[first - 0.01 * span - 0.5, last + 0.5 + 0.04 * span], side="top", showgrid=True,
-            tickprefix="v", tickformat="d", nticks=10,
+            theme, range=[first - 0.5 - 0.004 * span, last + 0.5 + 0.02 * span], side="top", showgrid=True,
+            **version_ticks(first, last, 12),
         ),
         "yaxis": axis(theme, range=[len(lines) - 0.45, -0.72], showticklabels=False),
         "shapes": shapes,
@@ -98,7 +103,8 @@ def _line_traces(line: RiverLine, row: int, color: str, theme: Theme, *, emphasi
         return []
     start, end = line.spans[0].from_version, line.spans[-1].to_version
     stream = {
-        "type": "scatter", "mode": "lines", "x": [start - 0.35, end + 0.35], "y": [row, row], "hoverinfo": "skip",
+        "type": "scatter", "mode": "lines", "x": [start - 0.35, end + 0.35], "y": [row, row],
+        "hoverinfo": "skip", "cliponaxis": False,
         "line": {"color": color, "width": 11 if emphasised else 8}, "opacity": 0.92,
     }  # fmt: skip
     knots = [span.from_version for span in line.spans[1:]]
@@ -130,8 +136,8 @@ def _change(old: RiverSpan, new: RiverSpan) -> str:
 
 def _line_notes(line: RiverLine, row: int, span: int, theme: Theme) -> list[dict[str, Any]]:
     notes = [
-        _note(line.label, "paper", 0, row, theme.ink, xshift=-104, yshift=5, size=11),
-        _note(line.physical_name, "paper", 0, row, theme.muted, xshift=-104, yshift=-8, size=10, limit=17),
+        _note(line.label, "paper", 0, row, theme.ink, xshift=-116, yshift=5, size=11),
+        _note(line.physical_name, "paper", 0, row, theme.muted, xshift=-116, yshift=-8, size=10, limit=17),
     ]
     previous: RiverSpan | None = None
     for stretch, following in zip(line.spans, [*line.spans[1:], None], strict=True):

@@ -40,16 +40,16 @@ class TableView(param.Parameterized):
     compared = param.Integer(
         default=None, allow_None=True, doc="The other end; None is the version before the chosen one."
     )
-    tab = param.Selector(default="overview", objects=list(TABS), doc="The part of the page at hand.")
+    tab: Any = param.Selector(default="overview", objects=list(TABS), doc="The part of the page at hand.")
     column = param.String(doc="Dotted name of the column at hand; empty for the first one.")
     file = param.String(doc="Decoded path of the file at hand.")
-    metric = param.Selector(default="rows", objects=list(METRICS), doc="The total drawn over the versions.")
-    theme = param.Selector(default="light", objects=["light", "dark"], doc="Colours of the figures.")
+    metric: Any = param.Selector(default="rows", objects=list(METRICS), doc="The total drawn over the versions.")
+    theme: Any = param.Selector(default="light", objects=["light", "dark"], doc="Colours of the figures.")
     zoomed = param.Boolean(default=False, doc="Draw the versions around the chosen one singly.")
 
     def __init__(self, facts: TableFacts, **state: Any) -> None:
         version = state.pop("version", None)
-        super().__init__(version=facts.last if version is None else version, **state)
+        super().__init__(version=facts.last if version is None else version, **state)  # type: ignore[no-untyped-call]  # param
         self.facts = facts
         facts.check(self.version)
         if self.compared is not None:
@@ -91,7 +91,7 @@ class TableView(param.Parameterized):
 
     @property
     def lanes(self) -> tuple[Lane, ...]:
-        """The stripes under the timeline: which versions can be read from the log, where the change feed was recorded."""
+        """The stripes under the timeline: versions the log can rebuild, versions with the change feed on."""
         readable = Lane("log readable", ((self.facts.first, self.facts.last),))
         feed = self.facts.feed_lane()
         return (readable, feed) if feed else (readable,)
@@ -125,7 +125,10 @@ class TableView(param.Parameterized):
 
     def masked(self) -> Figure:
         """Draw the share of masked rows by file."""
-        return masked_shares(masked_listing(self.facts, self.version).table, self.colours, chosen=self.file)
+        files = self.facts.snapshot(self.version).num_files
+        return masked_shares(
+            masked_listing(self.facts, self.version).table, self.colours, live_files=files, chosen=self.file
+        )
 
     def ranges(self) -> Figure:
         """Draw the ranges of the column at hand."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from explorer.views import formatting as fmt
 from explorer.views.commits import CommitRecord, Commits, commit_sentence
-from explorer.views.figures import Figure, axis, base_layout, nice_ticks
+from explorer.views.figures import Figure, axis, base_layout, nice_ticks, version_ticks
 from explorer.views.theme import Theme
 
 __all__ = ["MARKS", "Lane", "Timeline", "timeline_figure", "timeline_of", "timeline_shapes"]
@@ -64,7 +64,7 @@ class Timeline:
         """Whether amounts differ so much that a linear scale would hide most bars."""
         amounts = np.abs(np.concatenate([self.added, self.removed, self.masked]))
         amounts = amounts[amounts > 0]
-        return len(amounts) > 2 and bool(amounts.max() > 25 * np.median(amounts))
+        return len(amounts) > 2 and bool(amounts.max() > 8 * np.median(amounts))
 
     def position(self, version: int) -> float:
         """Return where a version stands on the axis."""
@@ -83,11 +83,12 @@ def timeline_of(commits: Commits, window: tuple[int, int] | None = None) -> Time
     bins = (versions - first) // width
     count = int(bins[-1]) + 1
     sums = [_summed(column[kept], bins, count) for column in columns]
+    added, removed, masked = sums
     unknown = _summed(np.isnan(columns[0][kept]) | np.isnan(columns[1][kept]), bins, count) > 0
     form = _summed(commits.flags("metadata_changed", "protocol_changed", "schema_changed")[kept], bins, count) > 0
     start = first + np.arange(count) * width
-    labels = tuple(_labels(commits, versions, start, width, sums, unit))
-    return Timeline(first, last, width, start, *sums, unknown, form, unit, labels)
+    labels = tuple(_labels(commits, start) if width == 1 else _bin_labels(versions, start, sums, unit))
+    return Timeline(first, last, width, start, added, removed, masked, unknown, form, unit, labels)
 
 
 def timeline_figure(
@@ -103,10 +104,11 @@ def timeline_figure(
     floor = 0.025 * (high + low)
     x = timeline.start + (timeline.width - 1) / 2
     traces = [
-        _bars("added", x, _least(up, floor), 0, {"color": theme.added}, timeline),
-        _bars("removed", x, -_least(removed, floor), 0, _hatched(theme), timeline),
-        _bars("masked", x, -_least(down - removed, floor), -removed, _outlined(theme), timeline),
+        _bars("added", x, _least(up, floor), np.zeros(len(x)), marker={"color": theme.added}, timeline=timeline),
+        _bars("removed", x, -_least(removed, floor), np.zeros(len(x)), marker=_hatched(theme), timeline=timeline),
+        _bars("masked", x, -_least(down - removed, floor), -removed, marker=_outlined(theme), timeline=timeline),
         _stubs(timeline, x, floor, theme),
+        _quiet(timeline, x, theme),
         _diamonds(timeline, x, theme),
     ]
     layout = base_layout(theme, _HEIGHT, margin={"l": 64, "r": 12, "t": 8, "b": 20 + 7 * len(lanes)})
@@ -120,7 +122,10 @@ def timeline_figure(
         ),
         "yaxis": axis(theme, range=[-low * 1.08 - floor * 3, high * 1.08], **_row_ticks(timeline, high, low)),
         "shapes": timeline_shapes(timeline, theme, version=version, compared=compared, lanes=lanes),
-        "annotations": [_lane_label(lane, row, theme) for row, lane in enumerate(lanes)],
+        "annotations": [
+            _unit_label(timeline, theme),
+            *(_lane_label(lane, row, theme) for row, lane in enumerate(lanes)),
+        ],
     }
     return {"data": traces, "layout": layout}
 
@@ -156,13 +161,15 @@ def _summed(values: Any, bins: Any, count: int) -> Any:
     return np.bincount(bins, weights=np.nan_to_num(values.astype(np.float64)), minlength=count)
 
 
-def _labels(commits: Commits, versions: Any, start: Any, width: int, sums: list[Any], unit: str) -> list[str]:
-    if width == 1:
-        known = {int(version) for version in versions}
-        return [_label(commits.record(int(v)), int(v)) if int(v) in known else f"v{v}: not in the log" for v in start]
+def _labels(commits: Commits, start: Any) -> list[str]:
+    return [_label(commits.record(int(v)), int(v)) if commits.has(int(v)) else f"v{v}: not in the log" for v in start]
+
+
+def _bin_labels(versions: Any, start: Any, sums: list[Any], unit: str) -> list[str]:
+    ends = [*(start[1:] - 1), versions[-1]]
     return [
-        f"v{v} to v{min(v + width - 1, int(versions[-1]))}\n+{fmt.compact(float(a))} \u2212{fmt.compact(float(r))} {unit}"
-        for v, a, r in zip(start, sums[0], sums[1], strict=True)
+        f"v{first} to v{last}\n+{fmt.compact(float(added))} \u2212{fmt.compact(float(removed))} {unit}"
+        for first, last, added, removed in zip(start, ends, sums[0], sums[1], strict=True)
     ]
 
 
@@ -173,19 +180,24 @@ def _label(commit: CommitRecord | None, version: int) -> str:
     return f"v{version} {commit.operation}{who}\n{commit_sentence(commit)}\n{fmt.day(commit.timestamp)}"
 
 
-def _bars(name: str, x: Any, height: Any, base: Any, marker: dict[str, Any], timeline: Timeline) -> dict[str, Any]:
+def _bars(name: str, x: Any, height: Any, base: Any, *, marker: dict[str, Any], timeline: Timeline) -> dict[str, Any]:
+    there = np.flatnonzero(height)
     return {
         "type": "bar",
         "name": name,
-        "x": np.asarray(x, dtype=np.float64),
-        "y": np.asarray(height, dtype=np.float64),
-        "base": base,
+        "x": np.asarray(x, dtype=np.float64)[there],
+        "y": np.asarray(height, dtype=np.float64)[there],
+        "base": np.asarray(base, dtype=np.float64)[there],
         "marker": marker,
         "width": 0.8 * timeline.width if len(x) < 200 else timeline.width,
-        "hovertext": ["<br>".join(fmt.plotly_text(line, 90) for line in text.split("\n")) for text in timeline.labels],
+        "hovertext": [_hover(timeline.labels[index]) for index in there],
         "hoverinfo": "text",
         "showlegend": False,
     }
+
+
+def _hover(label: str) -> str:
+    return "<br>".join(fmt.plotly_text(line, 90) for line in label.split("\n"))
 
 
 def _least(amounts: Any, floor: float) -> Any:
@@ -206,7 +218,26 @@ def _stubs(timeline: Timeline, x: Any, floor: float, theme: Theme) -> dict[str, 
     """Commits whose rows the log does not state: a grey stub across the zero line, not a bar of height zero."""
     silent = timeline.unknown & (timeline.added == 0) & (timeline.removed == 0) & (timeline.masked == 0)
     height = np.where(silent, 2 * floor, 0)
-    return _bars("rows unknown", x, height, -height / 2, {"color": theme.idle, "opacity": 0.55}, timeline)
+    return _bars(
+        "rows unknown", x, height, -height / 2, marker={"color": theme.idle, "opacity": 0.55}, timeline=timeline
+    )
+
+
+def _quiet(timeline: Timeline, x: Any, theme: Theme) -> dict[str, Any]:
+    """Commits that changed no row and no form (a compaction, a vacuum): a tick on the zero line."""
+    moved = (timeline.added != 0) | (timeline.removed != 0) | (timeline.masked != 0)
+    where = np.flatnonzero(~(moved | timeline.form | timeline.unknown))
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "no row changed",
+        "x": np.asarray(x, dtype=np.float64)[where],
+        "y": np.zeros(len(where)),
+        "marker": {"symbol": "line-ns", "size": 7, "line": {"color": theme.idle, "width": 1.6}},
+        "hovertext": [_hover(timeline.labels[index]) for index in where],
+        "hoverinfo": "text",
+        "showlegend": False,
+    }
 
 
 def _diamonds(timeline: Timeline, x: Any, theme: Theme) -> dict[str, Any]:
@@ -218,7 +249,7 @@ def _diamonds(timeline: Timeline, x: Any, theme: Theme) -> dict[str, Any]:
         "x": np.asarray(x, dtype=np.float64)[where],
         "y": np.zeros(len(where)),
         "marker": {"symbol": "diamond", "size": 9, "color": theme.surface, "line": {"color": theme.ink, "width": 1.4}},
-        "hovertext": ["<br>".join(fmt.plotly_text(line, 90) for line in timeline.labels[i].split("\n")) for i in where],
+        "hovertext": [_hover(timeline.labels[index]) for index in where],
         "hoverinfo": "text",
         "cliponaxis": False,
         "showlegend": False,
@@ -226,10 +257,7 @@ def _diamonds(timeline: Timeline, x: Any, theme: Theme) -> dict[str, Any]:
 
 
 def _version_ticks(timeline: Timeline) -> dict[str, Any]:
-    span = timeline.last - timeline.first + 1
-    step = next(s * 10**p for p in range(9) for s in (1, 2, 5) if span / (s * 10**p) <= 18)
-    ticks = list(range(-(-timeline.first // step) * step, timeline.last + 1, step))
-    return {"tickvals": ticks, "ticktext": [f"v{tick}" for tick in ticks]}
+    return version_ticks(timeline.first, timeline.last, 18)
 
 
 def _row_ticks(timeline: Timeline, high: float, low: float) -> dict[str, Any]:
@@ -238,8 +266,29 @@ def _row_ticks(timeline: Timeline, high: float, low: float) -> dict[str, Any]:
     bottom = nice_ticks(low**2 if square else low, square) if low > 0.35 * high else []
     values = [-value for value in reversed(bottom)] + [0.0, *top]
     at = [np.sign(value) * np.sqrt(abs(value)) if square else value for value in values]
+    at, values = _apart(at, values, 0.13 * (high + low))
     texts = [fmt.compact(abs(value)) if value else "0" for value in values]
     return {"tickvals": at, "ticktext": texts, "zeroline": True}
+
+
+def _unit_label(timeline: Timeline, theme: Theme) -> dict[str, Any]:
+    """The axis' unit, and its scale where that is not linear."""
+    text = f"{timeline.unit}<br>\u221a scale" if timeline.square_root else timeline.unit
+    return {
+        "xref": "paper", "yref": "paper", "x": 0, "y": 1, "xshift": -62, "yshift": 4,
+        "xanchor": "left", "yanchor": "top",
+        "showarrow": False, "align": "left", "text": text, "font": {"size": 9.5, "color": theme.muted},
+    }  # fmt: skip
+
+
+def _apart(places: list[float], values: list[float], gap: float) -> tuple[list[float], list[float]]:
+    """Drop ticks whose labels would touch; zero and the outermost stay."""
+    kept: list[tuple[float, float]] = [(0.0, 0.0)]
+    for place, value in sorted(zip(places, values, strict=True), key=lambda tick: -abs(tick[0])):
+        if all(abs(place - other) >= gap for other, _ in kept):
+            kept.append((place, value))
+    kept.sort()
+    return [place for place, _ in kept], [value for _, value in kept]
 
 
 def _lane_label(lane: Lane, row: int, theme: Theme) -> dict[str, Any]:

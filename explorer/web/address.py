@@ -74,9 +74,8 @@ class Address:
             value = getattr(address, name)
             if value not in choices:
                 allowed = ", ".join(choices)
-                raise RequestError(
-                    f"{_KEYS[name]}={value} is not known. It can be: {allowed}.", field=_KEYS[name], allowed=choices
-                )
+                message = f"{_KEYS[name]}={value} is not known. It can be: {allowed}."
+                raise RequestError(message, field=_KEYS[name], allowed=choices)
         return address
 
     def to(self, **changes: object) -> str:
@@ -108,7 +107,7 @@ def version_of(text: str, facts: TableFacts) -> int:
     digits = text.removeprefix("v")
     if not (digits.isascii() and digits.isdecimal() and len(digits) < 19):
         raise VersionNotFound(
-            f"\u201c{text}\u201d is not a version of {facts.name}: versions {facts.first} to {facts.last} can be shown.",
+            f"\u201c{text}\u201d is no version of {facts.name}: versions {facts.first} to {facts.last} can be shown.",
             earliest=facts.first,
             latest=facts.last,
             nearest=facts.last,

@@ -11,9 +11,11 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import jinja2
 import panel as pn
+from bokeh.server.contexts import BokehSessionContext
 
 from explorer.core.errors import RequestError
 from explorer.views import as_plotly
@@ -89,7 +91,9 @@ def serve(
             websocket_origin=_origins(address, chosen), title="Delta Table Explorer", **guarded,
         )  # fmt: skip
     except OSError as error:
-        raise RequestError(f"Cannot listen on {address}:{chosen}: {error}. Choose another port.", field="port") from error
+        raise RequestError(
+            f"Cannot listen on {address}:{chosen}: {error}. Choose another port.", field="port"
+        ) from error
     if ready is not None:
         ready(url)
     if start:
@@ -133,7 +137,8 @@ def _page() -> jinja2.Template:
     from panel.io.resources import _env
 
     source, _, _ = environment().loader.get_source(environment(), "page.html")  # type: ignore[union-attr]
-    return _env.from_string(source)
+    page: jinja2.Template = _env.from_string(source)
+    return page
 
 
 @cache
@@ -144,8 +149,8 @@ def _icon() -> str:
 
 def _query() -> str:
     context = pn.state.curdoc.session_context if pn.state.curdoc else None
-    arguments = context.request.arguments if context else {}
-    from urllib.parse import urlencode
+    request = context.request if isinstance(context, BokehSessionContext) else None
+    arguments = request.arguments if request is not None else {}
 
     return "?" + urlencode({key: values[-1] for key, values in arguments.items()}, safe="/")
 

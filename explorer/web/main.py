@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from explorer.core.errors import RequestError
@@ -38,6 +39,6 @@ def _app(roots: tuple[str, ...]) -> Any:
 
 if __name__.startswith("bokeh_app"):
     # Panel runs this file anew for each request; the application behind it is made once.
-    from explorer.web import main as module
-
-    module._app(roots_from(sys.argv[1:], os.environ.get("DELTA_EXPLORER_ROOTS", "")))().servable()
+    import_module("explorer.web.main")._app(
+        roots_from(sys.argv[1:], os.environ.get("DELTA_EXPLORER_ROOTS", ""))
+    )().servable()

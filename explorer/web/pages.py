@@ -165,31 +165,46 @@ def _table(view: TableView, address: Address, rows: RowsJob | None) -> Rendered:
         figure, drawn = (tab.figure, tab.drawn) if tab else (None, ())
     except ExplorerError as error:
         # The version cannot be shown; the history around it can, and is the way to one that can.
-        regions |= render_blocks("problem", p=problem_of(error), address=address)
+        regions |= render_blocks("problem", p=problem_of(error, _before(error, facts)), address=address)
         regions["bar"] = _bar(address, facts.location, commit=view.commit)
         figure, drawn = None, ()
     as_table, folded = address.view == "table", address.fold == "1"
-    if as_table and not folded:
+    if as_table and not folded and len(facts.commits):
         regions["commits"] = _commits(view, address)
-    window = view.window
-    timeline = facts.timeline(window)
-    regions["still"] = _still(timeline)
-    hidden = {"timeline-slot": as_table or folded, "chart-card": figure is None, "time": False, "tabs": False}
+    window, timeline = view.window, None
+    if len(facts.commits):
+        regions["still"] = _still(facts.timeline(window))
+        timeline = view.timeline()
+    elif facts.problem is not None and facts.snapshot_works(version):
+        regions["notice"] = notice(problem_of(facts.problem))
+    hidden = {
+        "timeline-slot": as_table or folded or timeline is None,
+        "chart-card": figure is None,
+        "time": False,
+        "tabs": False,
+    }
     return Rendered(
-        regions, hidden, f"{facts.name} v{version} \u00b7 {dict(TITLES)[address.tab]}", view.timeline(),
+        regions, hidden, f"{facts.name} v{version} \u00b7 {dict(TITLES)[address.tab]}", timeline,
         (id(facts), window, view.theme), figure, (id(facts), address.tab, view.theme, *drawn), view,
     )  # fmt: skip
+
+
+def _before(error: ExplorerError, facts: TableFacts) -> int | None:
+    """Return the version before the one an error names, where it can still be shown."""
+    named = error.facts().get("version")
+    return named - 1 if isinstance(named, int) and facts.first <= named - 1 < facts.last else None
 
 
 def _steps(view: TableView) -> dict[str, Any]:
     facts, version = view.facts, view.version
     return {
         "other": view.other,
+        "broken": not len(facts.commits),
         "first": facts.first,
         "last": facts.last,
         "previous": version - 1 if version > facts.first else None,
         "following": version + 1 if version < facts.last else None,
-        "long": facts.commits.last - facts.commits.first >= MARKS,
+        "long": facts.last - facts.first >= MARKS and len(facts.commits) > 0,
     }
 
 
@@ -197,7 +212,13 @@ def _bar(
     address: Address, location: str, commit: CommitRecord | None = None, protocol: Any = None, findings: Any = ()
 ) -> str:
     return render(
-        "bar", address=address, name=address.table, location=location, commit=commit, protocol=protocol, findings=findings
+        "bar",
+        address=address,
+        name=address.table,
+        location=location,
+        commit=commit,
+        protocol=protocol,
+        findings=findings,
     )
 
 
@@ -226,7 +247,11 @@ def _still(timeline: Timeline) -> str:
     bars = []
     for index, start in enumerate(timeline.start):
         x = float(start - timeline.first) + 0.1 * timeline.width
-        pieces = (("a", top - up[index], up[index]), ("r", top, removed[index]), ("m", top + removed[index], down[index] - removed[index]))
+        pieces = (
+            ("a", top - up[index], up[index]),
+            ("r", top, removed[index]),
+            ("m", top + removed[index], down[index] - removed[index]),
+        )
         bars += [
             {"kind": kind, "x": x, "y": float(y) * unit, "width": width, "height": float(height) * unit}
             for kind, y, height in pieces

@@ -58,6 +58,4 @@ def render(template: str, /, **values: Any) -> str:
 def render_blocks(template_name: str, /, **values: Any) -> dict[str, str]:
     """Return each block of a template as HTML, by the block's name."""
     template = environment().get_template(f"{template_name}.html")
-    return {
-        block: "".join(parts(template.new_context(values))).strip() for block, parts in template.blocks.items()
-    }
+    return {block: "".join(parts(template.new_context(values))).strip() for block, parts in template.blocks.items()}

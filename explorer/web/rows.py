@@ -1,4 +1,4 @@
-"""The rows of the Data tab: read by Spark when asked, with progress, a way to stop, and an answer that says what it is."""
+"""The rows of the Data tab: read by Spark when asked, with progress and a way to stop; the answer says what it is."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _listing(table: pa.Table, version: int | None) -> Listing:
 def _kind(kind: pa.DataType) -> str:
     if pa.types.is_nested(kind) or pa.types.is_binary(kind):
         return "mono"
-    return "figure" if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) else "text"
+    return "amount" if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) else "text"
 
 
 def _searchable(kind: pa.DataType) -> bool:
@@ -152,7 +152,8 @@ def _estimate(snapshot: Any) -> str:
     if not snapshot.num_files:
         return f"v{snapshot.version} has no live file: there are no rows to read."
     start = "" if _engine()["state"] == "ready" else " Spark starts first, which takes about ten seconds."
-    return f"The first {_ROWS} rows come from the first of {fmt.plural(snapshot.num_files, 'file')}, so a second or two.{start}"
+    files = fmt.plural(snapshot.num_files, "file")
+    return f"The first {_ROWS} rows come from the first of {files}, so a second or two.{start}"
 
 
 def _engine() -> dict[str, str]:
@@ -170,5 +171,5 @@ def _missing(error: ImportError) -> Problem:
         severity="warning",
         title="Spark is not available",
         message=f"Rows are read by Spark, which is not installed ({error}).",
-        next_step='Install it with pip install "delta-table-explorer[spark]" and start again. Everything else works without it.',
+        next_step='Install it with pip install "delta-table-explorer[spark]" and start again. The rest goes on.',
     )

@@ -48,7 +48,7 @@ class Session:
 
     def __init__(self, catalog: Catalog, query: str, theme: str) -> None:
         self.catalog = catalog
-        self.page = Page(width=0, height=0)
+        self.page: Page = Page(width=0, height=0)  # type: ignore[no-untyped-call]  # param
         self.page.on_msg(self._receive)
         self.theme = theme
         self.rows = RowsJob(self._rows_changed)
@@ -70,7 +70,8 @@ class Session:
 
     # --- what the window asks for
 
-    def _receive(self, message: Any) -> None:
+    def _receive(self, event: Any) -> None:
+        message = event.data
         handlers: dict[str, Callable[[dict[str, Any]], None]] = {
             "hello": self._hello,
             "go": self._go,
@@ -125,7 +126,12 @@ class Session:
         view, address = self.shown.view, Address.parse(self._query)
         if view is None:
             return ""
-        values = tab_of(view, address).values | {"raw": raw, "address": address, "version": view.version, "commit": view.commit}
+        values = tab_of(view, address).values | {
+            "raw": raw,
+            "address": address,
+            "version": view.version,
+            "commit": view.commit,
+        }
         return render_blocks("overview", **values)["side"]
 
     def _download(self, message: dict[str, Any]) -> None:
@@ -137,7 +143,12 @@ class Session:
         text, suffix, media = (
             (listing.to_json(), "json", "application/json") if kind == "json" else (listing.to_csv(), "csv", "text/csv")
         )
-        file = {"kind": "file", "id": f"{name}-{message.get('number')}", "name": f"{listing.name}.{suffix}", "type": media}
+        file: dict[str, Any] = {
+            "kind": "file",
+            "id": f"{name}-{message.get('number')}",
+            "name": f"{listing.name}.{suffix}",
+            "type": media,
+        }
         file["copy"] = kind == "copy"
         for start in range(0, max(len(text), 1), _CHUNK):
             self.page.send({**file, "text": text[start : start + _CHUNK], "done": start + _CHUNK >= len(text)})
@@ -256,7 +267,18 @@ def _address(query: str) -> Address:
 
 
 def _object(figure: Figure | None) -> Any:
-    return as_plotly(figure or {"data": [], "layout": {"template": "none", "paper_bgcolor": "rgba(0,0,0,0)", "xaxis": {"visible": False}, "yaxis": {"visible": False}}})
+    return as_plotly(
+        figure
+        or {
+            "data": [],
+            "layout": {
+                "template": "none",
+                "paper_bgcolor": "rgba(0,0,0,0)",
+                "xaxis": {"visible": False},
+                "yaxis": {"visible": False},
+            },
+        }
+    )
 
 
 def _sized(figure: Figure | None, height: int) -> dict[str, Any]:

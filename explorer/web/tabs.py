@@ -15,7 +15,7 @@ from explorer.views.charts import BARS
 from explorer.views.columns import column_story, columns_listing, lines_of
 from explorer.views.comparison import Comparison
 from explorer.views.figures import Figure
-from explorer.views.files import file_facts, files_listing, masked_listing, row_strip
+from explorer.views.files import file_facts, files_listing, masked_listing, ranges_listing, row_strip
 from explorer.views.listing import Listing
 from explorer.views.problems import problem_of
 from explorer.views.river import RIVER_LINES
@@ -54,7 +54,9 @@ def tab_of(view: TableView, address: Address) -> Tab:
 def arranged(listing: Listing, address: Address) -> Listing:
     """Return a list as the address asks for it."""
     key = address.sort.removeprefix("-")
-    return listing.arranged(sort=key, descending=address.sort.startswith("-"), find=address.find).at(address.page_number)
+    return listing.arranged(sort=key, descending=address.sort.startswith("-"), find=address.find).at(
+        address.page_number
+    )
 
 
 def listing_of(name: str, view: TableView, address: Address) -> Listing:
@@ -68,6 +70,7 @@ def listing_of(name: str, view: TableView, address: Address) -> Listing:
         "files": lambda: files_listing(view.facts, view.version),
         "columns": lambda: columns_listing(view.facts, view.version),
         "deletion-vectors": lambda: masked_listing(view.facts, view.version),
+        "statistics": lambda: ranges_listing(view.facts, view.version, view.column),
     }
     if name not in makers:
         raise RequestError(f"There is no list {name!r}.", field="list", allowed=tuple(makers))
@@ -81,12 +84,16 @@ def _listed(listing: Listing) -> dict[str, Any]:
 def _overview(view: TableView, address: Address) -> Tab:
     snapshot = view.facts.snapshot(view.version)
     values = {"overview": view.overview(), "schema_string": snapshot.metadata.schema_string or ""}
-    return Tab(values | {"raw": ""}, view.totals(address.metric), (address.metric,))
+    figure = view.totals(address.metric) if len(view.facts.commits) else None
+    return Tab(values | {"raw": "", "broken": not len(view.facts.commits)}, figure, (address.metric,))
 
 
 def _diff(view: TableView, address: Address) -> Tab:
     diff = view.comparison()
-    return Tab({"diff": diff, "compared_same": view.other == view.version} | _listed(arranged(_changed(diff, address), address)))
+    return Tab(
+        {"diff": diff, "compared_same": view.other == view.version}
+        | _listed(arranged(_changed(diff, address), address))
+    )
 
 
 def _changed(diff: Comparison, address: Address) -> Listing:
@@ -111,10 +118,12 @@ def _columns(view: TableView, address: Address) -> Tab:
         "max_id": snapshot.properties.get("delta.columnMapping.maxColumnId", ""),
         "lines": len(lines),
         "shown_lines": RIVER_LINES,
-        "hazards": view.facts.lineage().hazards[:6],
+        "hazards": view.facts.lineage().hazards,
         "story": column_story(view.facts, address.column) if address.column else None,
     }
-    return Tab(values | _listed(arranged(columns_listing(view.facts, view.version), address)), view.river(), (view.column,))
+    return Tab(
+        values | _listed(arranged(columns_listing(view.facts, view.version), address)), view.river(), (view.column,)
+    )
 
 
 def _deletion_vectors(view: TableView, address: Address) -> Tab:
@@ -133,7 +142,13 @@ def _deletion_vectors(view: TableView, address: Address) -> Tab:
         return Tab(values | _listed(listing))
     values |= _masked_totals(view, listing)
     shown = _listed(arranged(listing, address))
-    chosen = address.file if address.file in listing.table.column("path").to_pylist() else shown["page"].rows[0]["path"] if shown["page"].rows else ""
+    chosen = (
+        address.file
+        if address.file in listing.table.column("path").to_pylist()
+        else shown["page"].rows[0]["path"]
+        if shown["page"].rows
+        else ""
+    )
     view.file = chosen
     return Tab(values | shown | _strip(view, listing, chosen), view.masked(), (view.version,))
 
@@ -141,7 +156,12 @@ def _deletion_vectors(view: TableView, address: Address) -> Tab:
 def _masked_totals(view: TableView, listing: Listing) -> dict[str, Any]:
     facts, version = view.facts, view.version
     table = listing.table
-    sizes = facts.snapshot(version).files().select(["path", "size"]).join(table.select(["path", "share"]), "path", join_type="inner")
+    sizes = (
+        facts.snapshot(version)
+        .files()
+        .select(["path", "size"])
+        .join(table.select(["path", "share"]), "path", join_type="inner")
+    )
     shares = table.column("share").cast("double").to_numpy(zero_copy_only=False)
     dead = pc.sum(pc.multiply(sizes.column("size").cast("double"), sizes.column("share"))).as_py()
     return {
@@ -175,6 +195,8 @@ def _strip(view: TableView, listing: Listing, path: str) -> dict[str, Any]:
 
 def _masked_series(view: TableView) -> dict[str, Any]:
     commits = view.facts.commits
+    if not len(commits):
+        return {"top": 0}
     values = np.nan_to_num(commits.values("num_deleted_rows"))
     step = max(1, len(values) // 300)
     chosen = np.arange(0, len(values), step)
@@ -184,7 +206,14 @@ def _masked_series(view: TableView) -> dict[str, Any]:
     points = " ".join(f"{x:.1f},{92 - 84 * v / (top or 1):.1f}" for x, v in zip(places, values[chosen], strict=True))
     slot = max(300 / (span + 1), 3)
     cursor = (view.version - commits.first) / span * 300 - slot / 2
-    return {"top": int(top), "points": points, "first": commits.first, "last": commits.last, "cursor": cursor, "slot": slot}
+    return {
+        "top": int(top),
+        "points": points,
+        "first": commits.first,
+        "last": commits.last,
+        "cursor": cursor,
+        "slot": slot,
+    }
 
 
 def _statistics(view: TableView, address: Address) -> Tab:
@@ -192,7 +221,14 @@ def _statistics(view: TableView, address: Address) -> Tab:
     coverage = facts.coverage(version).to_pylist()
     names = [row["column"] for row in coverage]
     column = address.column if address.column in names else _first_covered(coverage) if not address.column else ""
-    values: dict[str, Any] = {"coverage": coverage, "names": names, "column": column, "ranges": None, "wide": 0, "single": True}
+    values: dict[str, Any] = {
+        "coverage": coverage,
+        "names": names,
+        "column": column,
+        "ranges": None,
+        "wide": 0,
+        "single": True,
+    }
     nothing = _why_no_ranges(view, address, names, column)
     if nothing:
         title, why = nothing
@@ -200,11 +236,18 @@ def _statistics(view: TableView, address: Address) -> Tab:
     ranges = facts.ranges(version, column)
     if not len(ranges.low):
         title = f"No file has bounds for {column}"
-        why = f"{ranges.missing} live files, none with a least and a greatest value of this column: the writer kept none, or every value is null."
+        why = f"{ranges.missing} live files, none with bounds of it: the writer kept none, or every value is null."
         return Tab(values | {"drawn": False, "title": title, "why": why})
     view.column = column
-    values |= {"ranges": ranges, "wide": sum(tight is False for tight in ranges.tight), "single": len(ranges.paths) <= BARS}
-    return Tab(values | {"drawn": True, "title": "", "why": ""}, view.ranges(), (view.version, column, view.file))
+    values |= {
+        "ranges": ranges,
+        "wide": sum(tight is False for tight in ranges.tight),
+        "single": len(ranges.paths) <= BARS,
+    }
+    values |= {"drawn": True, "title": "", "why": ""} | _listed(
+        arranged(ranges_listing(facts, version, column), address)
+    )
+    return Tab(values, view.ranges(), (view.version, column, view.file))
 
 
 def _first_covered(coverage: list[dict[str, Any]]) -> str:
@@ -216,9 +259,15 @@ def _why_no_ranges(view: TableView, address: Address, names: list[str], column: 
     if not view.facts.snapshot(view.version).num_files:
         return "No live files", f"v{view.version} holds no files, so there are no statistics."
     if not names:
-        return "No column can have statistics", "Only columns of simple types outside arrays and maps have a least and a greatest value."
+        return (
+            "No column can have statistics",
+            "Only columns of simple types outside arrays and maps have a least and a greatest value.",
+        )
     if not column:
-        return f"No statistics for \u201c{address.column}\u201d", "It is no simple column of this version. Choose another one."
+        return (
+            f"No statistics for \u201c{address.column}\u201d",
+            "It is no simple column of this version. Choose another one.",
+        )
     return None
 
 
