@@ -13,6 +13,8 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
+pytest_plugins = ["tests.conformance.plugin"]
+
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("prove", deadline=None, max_examples=5_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
