@@ -158,6 +158,8 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         self._shown_in(self._body, lambda: self._compare(view))
 
     def _compare(self, view: TableView) -> None:
+        for version in {view.other, view.version}:
+            view.facts.snapshot(version)  # why a version cannot be read says more than why it cannot be compared
         comparison = view.comparison()
         self._body.value = comparison_panel(view, comparison)
         self._files.show(comparison)

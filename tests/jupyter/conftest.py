@@ -1,0 +1,38 @@
+"""A small table with a history of every kind of mark, and the parts of a widget that tests look into."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import ipywidgets
+import pytest
+
+import explorer
+from explorer.table import Table
+from tests.jupyter.logs import add, commit_info, metadata, protocol, remove, write_log
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> Table:
+    """v0 creates, v1 to v3 append 10, 20 and 30 rows, v4 sets a property, v5 removes the file of v2."""
+    columns = {"order_id": "long", "amount": "double"}
+    commits = [
+        [commit_info(operation="CREATE TABLE", userName="ana"), protocol(), metadata(columns)],
+        *[[commit_info(operation="WRITE", userName="etl"), add(f"part-{n}.parquet", n * 10)] for n in (1, 2, 3)],
+        [
+            commit_info(operation="SET TBLPROPERTIES", userName="ben"),
+            metadata(columns, configuration={"delta.appendOnly": "false"}),
+        ],
+        [commit_info(operation="DELETE", userName="ana"), remove("part-2.parquet")],
+    ]
+    return explorer.open_table(write_log(tmp_path / "orders", commits))
+
+
+def shown(widget: Any) -> str:
+    """All HTML that the widget puts on the page, but its own style sheet."""
+    if isinstance(widget, ipywidgets.HTML):
+        return "" if widget.value.startswith("<style>") else str(widget.value)
+    if getattr(widget.layout, "display", None) == "none":
+        return ""
+    return "\n".join(map(shown, getattr(widget, "children", ())))

@@ -1,0 +1,117 @@
+"""What cannot be shown is said: what failed, where, what to do; never a traceback, never a blank."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import explorer
+from explorer.core.errors import EngineUnavailable, ExplorerError, VersionGap
+from explorer.table import Table
+from tests.conftest import golden_root
+from tests.jupyter.conftest import shown
+from tests.jupyter.logs import Elements, add, metadata, protocol, write_log
+
+
+def said(table: Table) -> str:
+    return Elements(shown(table.explore())).text
+
+
+def test_truncated_line_is_named_by_version_file_and_line(tmp_path: Path) -> None:
+    folder = write_log(tmp_path / "cut", [[protocol(), metadata({"a": "long"})], [add("a.parquet")]])
+    last = folder / "_delta_log" / f"{1:020}.json"
+    last.write_text(json.dumps({"commitInfo": {}}) + "\n" + last.read_text()[:40])
+    text = said(explorer.open_table(folder))
+    assert "MalformedAction" in text
+    assert f"{1:020}.json" in text
+    assert "line2" in text
+    assert "restore the file" in text
+
+
+def test_missing_commit_is_named_and_setting_a_version_raises_the_same_error(tmp_path: Path) -> None:
+    folder = write_log(
+        tmp_path / "gap", [[protocol(), metadata({"a": "long"})], [add("a.parquet")], [add("b.parquet")]]
+    )
+    (folder / "_delta_log" / f"{1:020}.json").unlink()
+    widget = explorer.open_table(folder).explore()
+    assert "VersionGap" in shown(widget)
+    assert widget.version is None
+    with pytest.raises(VersionGap):
+        widget.version = 0
+    assert widget.version is None
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_version_that_needs_an_unknown_feature_is_refused_in_words(tmp_path: Path, version: int) -> None:
+    unknown = {
+        "protocol": {
+            "minReaderVersion": 3,
+            "minWriterVersion": 7,
+            "readerFeatures": ["timeMachine"],
+            "writerFeatures": ["timeMachine"],
+        }
+    }
+    commits = [[unknown, metadata({"a": "long"})]]
+    if version:
+        commits = [[protocol(), metadata({"a": "long"})], [unknown]]
+    text = said(explorer.open_table(write_log(tmp_path / "unknown", commits)))
+    assert "UnsupportedFeature" in text
+    assert "timeMachine" in text
+
+
+def test_diff_that_cannot_be_made_is_said_in_its_place_and_the_rest_works(tmp_path: Path) -> None:
+    unknown = {
+        "protocol": {
+            "minReaderVersion": 3,
+            "minWriterVersion": 7,
+            "readerFeatures": ["timeMachine"],
+            "writerFeatures": ["timeMachine"],
+        }
+    }
+    back = [protocol(), metadata({"a": "long"}), add("c.parquet")]
+    commits = [[protocol(), metadata({"a": "long"})], [unknown, add("b.parquet")], back]
+    widget = explorer.open_table(write_log(tmp_path / "between", commits)).explore()
+    assert "UnsupportedFeature" in Elements(shown(widget)).text
+    widget.version = 1
+    assert "timeMachine" in Elements(shown(widget)).text
+    widget.go(2, 0)
+    assert "v0 \u2192 v2" in shown(widget)
+    assert 'role="alert"' not in shown(widget)
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize("folder", sorted((golden_root() / "tables").iterdir()), ids=lambda folder: folder.name)
+def test_golden_table_is_drawn_or_refused_in_words(folder: Path) -> None:
+    expected = _refusal(folder)
+    widget = explorer.open_table(folder).explore()
+    text = Elements(shown(widget)).text
+    assert ('role="alert"' in shown(widget)) == (expected is not None)
+    assert (expected or f"v{widget.version}") in text
+
+
+def _refusal(folder: Path) -> str | None:
+    """Name of the error that the newest version answers with, if it cannot be read."""
+    try:
+        table = explorer.open_table(folder)
+        table.snapshot().files()
+        table.history()
+    except ExplorerError as error:
+        return type(error).__name__
+    return None
+
+
+@pytest.mark.golden
+def test_table_with_a_checkpoint_alone_is_shown_without_a_timeline() -> None:
+    widget = explorer.open_table(golden_root() / "tables" / "deltars__table-with-domain-metadata").explore()
+    assert not [child for child in widget.children if hasattr(child, "data")]
+    assert "its commit is no longer in the log" in shown(widget)
+
+
+def test_missing_package_is_named_with_what_to_install(orders: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    with pytest.raises(EngineUnavailable, match="ipywidgets") as refused:
+        orders.explore()
+    assert refused.value.install == 'pip install "delta-table-explorer[jupyter]"'

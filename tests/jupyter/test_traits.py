@@ -1,0 +1,175 @@
+"""The traits are the state: from code, by a link, by the controls, and by a click on the timeline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ipywidgets
+import pytest
+import traitlets
+
+from explorer import RequestError
+from explorer.core.errors import VersionNotFound
+from explorer.jupyter.widget import TableExplorer
+from explorer.table import Table
+from tests.jupyter.conftest import shown
+
+
+@pytest.fixture
+def widget(orders: Table) -> TableExplorer:
+    return orders.explore()
+
+
+def controls(widget: TableExplorer) -> Any:
+    return next(child for child in widget.children if hasattr(child, "slider"))
+
+
+def figure(widget: TableExplorer) -> Any:
+    return next(child for child in widget.children if hasattr(child, "data"))
+
+
+def click(widget: TableExplorer, place: float, *, shift: bool = False) -> None:
+    """Send what the browser's half of the figure sends at a click on its last trace."""
+    last = len(figure(widget).data) - 1
+    figure(widget)._js2py_pointsCallback = {
+        "event_type": "plotly_click",
+        "points": {"trace_indexes": [last], "point_indexes": [0], "xs": [place], "ys": [0.0]},
+        "device_state": {
+            "alt": False, "ctrl": False, "meta": False, "shift": shift, "button": 0, "buttons": 1,
+        },
+        "selector": None,
+    }  # fmt: skip
+
+
+def cursor(widget: TableExplorer) -> tuple[float, float]:
+    shape = figure(widget).layout.shapes[0]
+    return shape.x0, shape.x1
+
+
+def test_is_a_widget_that_boxes_take(widget: TableExplorer) -> None:
+    assert isinstance(widget, ipywidgets.VBox)
+    assert widget in ipywidgets.VBox([widget]).children
+
+
+def test_newest_version_is_chosen_at_first(widget: TableExplorer) -> None:
+    assert (widget.version, widget.compared) == (5, None)
+    assert repr(widget) == "TableExplorer('orders', version=5, compared=None)"
+    assert "v4 \u2192 v5" in shown(widget)
+
+
+def test_versions_can_be_given_at_the_start(orders: Table) -> None:
+    widget = orders.explore(version=3, compared=1)
+    assert (widget.version, widget.compared) == (3, 1)
+    assert "v1 \u2192 v3" in shown(widget)
+
+
+def test_setting_the_trait_moves_every_part(widget: TableExplorer) -> None:
+    widget.version = 2
+    assert controls(widget).slider.value == 2
+    assert controls(widget).other.value == 1
+    assert cursor(widget) == (1.5, 2.5)
+    assert "v1 \u2192 v2" in shown(widget)
+    assert "part-2.parquet" in shown(widget)
+
+
+def test_moving_the_slider_sets_the_trait_and_tells_observers_once(widget: TableExplorer) -> None:
+    seen: list[int] = []
+    widget.observe(lambda change: seen.append(change["new"]), "version")
+    controls(widget).slider.value = 3
+    assert (widget.version, seen) == (3, [3])
+
+
+def test_buttons_step_and_stop_at_the_ends(widget: TableExplorer) -> None:
+    assert controls(widget).onward.disabled
+    for _ in range(5):
+        controls(widget).back.click()
+    assert (widget.version, controls(widget).back.disabled) == (0, True)
+    controls(widget).onward.click()
+    assert widget.version == 1
+
+
+def test_link_to_another_widget_works_both_ways(widget: TableExplorer) -> None:
+    other = ipywidgets.IntSlider(value=1, min=0, max=5)
+    link = traitlets.link((other, "value"), (widget, "version"))
+    assert widget.version == 1
+    widget.version = 4
+    assert other.value == 4
+    other.value = 2
+    assert (widget.version, controls(widget).slider.value) == (2, 2)
+    link.unlink()
+
+
+def test_compared_version_changes_the_diff_and_can_be_let_go(widget: TableExplorer) -> None:
+    widget.compared = 1
+    assert "v1 \u2192 v5" in shown(widget)
+    assert controls(widget).other.value == 1
+    widget.version = 3
+    assert "v1 \u2192 v3" in shown(widget)
+    controls(widget).reset.click()
+    assert widget.compared is None
+    assert "v2 \u2192 v3" in shown(widget)
+
+
+def test_typed_compared_version_sets_the_trait(widget: TableExplorer) -> None:
+    controls(widget).other.value = 0
+    assert widget.compared == 0
+
+
+def test_compared_version_may_be_the_later_one(widget: TableExplorer) -> None:
+    widget.go(1, 3)
+    assert "back in time" in shown(widget)
+    assert "\u22122 files" in shown(widget)
+
+
+def test_both_ends_move_in_one_step(widget: TableExplorer) -> None:
+    states: list[tuple[int, int]] = []
+    widget.observe(lambda _: states.append((widget.version, widget.compared)), ["version", "compared"])
+    widget.go(3, 1)
+    assert set(states) == {(3, 1)}
+
+
+@pytest.mark.parametrize("version", [-1, 6, 10_000])
+def test_version_that_is_not_there_is_refused_and_nothing_moves(widget: TableExplorer, version: int) -> None:
+    before = shown(widget)
+    with pytest.raises(VersionNotFound) as refused:
+        widget.version = version
+    assert refused.value.nearest == (0 if version < 0 else 5)
+    with pytest.raises(VersionNotFound):
+        widget.compared = version
+    with pytest.raises(VersionNotFound):
+        widget.go(2, version)
+    with pytest.raises(VersionNotFound), widget.hold_trait_notifications():
+        widget.version = version
+    assert (widget.version, widget.compared) == (5, None)
+    assert (controls(widget).slider.value, shown(widget)) == (5, before)
+
+
+def test_version_is_never_none_on_a_table_that_can_be_read(widget: TableExplorer) -> None:
+    with pytest.raises(RequestError, match="is a number"):
+        widget.version = None
+    assert widget.version == 5
+
+
+def test_click_on_the_timeline_chooses_and_shift_click_compares(widget: TableExplorer) -> None:
+    click(widget, 3.0)
+    assert (widget.version, widget.compared) == (3, None)
+    click(widget, 1.0, shift=True)
+    assert (widget.version, widget.compared) == (3, 1)
+
+
+def test_click_beside_the_versions_moves_nothing(widget: TableExplorer) -> None:
+    click(widget, 9.0)
+    assert widget.version == 5
+
+
+def test_colours_follow_the_page_or_the_trait(widget: TableExplorer) -> None:
+    added = dict.fromkeys(("light", "dark", "back"))
+    host = next(child for child in widget.children if hasattr(child, "_esm") and child.has_trait("theme"))
+    added["light"] = figure(widget).data[0].marker.color
+    host.theme = "dark"
+    added["dark"] = figure(widget).data[0].marker.color
+    assert "dte-dark" in widget._dom_classes
+    widget.theme = "light"
+    added["back"] = figure(widget).data[0].marker.color
+    assert "dte-dark" not in widget._dom_classes
+    assert added["light"] == added["back"] != added["dark"]
