@@ -1,7 +1,7 @@
 """Launch, find and let go of Spark sessions: the seam to PySpark's JVM gateway.
 
-Invariants: the environment of the process is as before once a launch is over; what the JVM prints goes to a file of
-its own, never to our stdout or stderr; a closed session leaves no process behind.
+Invariants: what a launch sets in the process's environment is as before once it is over; what the JVM prints goes to a
+file of its own, never to our stdout or stderr; a closed session leaves no process behind.
 """
 
 from __future__ import annotations

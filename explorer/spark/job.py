@@ -45,6 +45,7 @@ class Job(Generic[Result]):
         self._value: Result | None = None
         self._error: ExplorerError | None = None
         self._cancel_asked: float | None = None
+        self._work_ended = threading.Event()
         self._changed = threading.Condition(threading.RLock())
         self._subscribers: list[Callable[[Job[Result]], None]] = []
 
@@ -176,6 +177,7 @@ class Job(Generic[Result]):
                 self.check_cancelled()
                 value = work(self)
             finally:
+                self._work_ended.set()
                 follower.end()
         except Exception as error:  # noqa: BLE001 - it is typed, kept, and raised to whoever asks for the result
             self._fail(error)
@@ -199,16 +201,18 @@ class Job(Generic[Result]):
         self._settle("cancelled", None, Cancelled(f"{self.name} was cancelled.", operation=self.name))
 
     def _follow(self, tasks: Callable[[], tuple[int, int]], cancel: Callable[[], None]) -> None:
-        """The watching thread: counts while the work runs, and sends the cancel until the work has ended."""
-        while self._state == "running":
+        """The watching thread: counts while the work runs, and sends the cancel until the work has ended.
+
+        A cancelled job is settled before its work has ended, if Spark was still planning: the cancel must be sent then
+        too, or what was planned would start and hold the cores with nobody to ask for it.
+        """
+        while not self._work_ended.wait(_POLL_SECONDS):
             if self._cancel_asked is not None:
                 cancel()
             count = tasks()
             if count != self._count and self._state == "running":
                 self._count = count
                 self._tell()
-            with self._changed:
-                self._changed.wait_for(lambda: self._state != "running", _POLL_SECONDS)
 
     def _guard(self) -> None:
         """The guarding thread: a job that was cancelled is settled even if Spark is deaf (planning, starting)."""

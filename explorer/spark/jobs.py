@@ -87,7 +87,7 @@ def _preview(job: Job[Preview], table: Table, snapshot: Snapshot, limit: int, wh
         # One row more than wanted tells a full answer from a cut one.
         parts.append(planned.to_arrow(limit + 1 - found, readable=True))
         found += parts[-1].num_rows
-        if found > limit or end == files.num_rows:
+        if found >= limit or end == files.num_rows:
             break
         begin, end = end, end * _GROWTH
     rows = pa.concat_tables(parts).slice(0, limit)

@@ -213,7 +213,8 @@ def _partition_array(
         try:
             typed.append(parse_partition_value(values[key], field.type, field.name))
         except ExplorerError as error:
-            raise error.with_facts(path=raw_path, version=snapshot.version) from error.__cause__
+            error.add_facts(path=raw_path, version=snapshot.version)
+            raise
     try:
         return pa.array(typed, to_arrow(field.type))
     except (pa.ArrowInvalid, OverflowError) as error:

@@ -57,9 +57,7 @@ def filtered(frame: DataFrame, where: str) -> DataFrame:
     """
     check_text(where)
     try:
-        # Parsed as it stands for the position of errors; then in parentheses, which keep a trailing word from being
-        # taken for an alias, with a newline that ends a comment.
-        sf.expr(where)
+        # The parentheses keep a trailing word from being taken for an alias, the newline ends a comment.
         condition = sf.expr(f"({where}\n)")
         kind = frame.select(condition.alias("condition")).schema["condition"].dataType
         if isinstance(kind, st.BooleanType):
@@ -142,6 +140,8 @@ def _refusal(where: str, error: PySparkException) -> RequestError:
     position = _position(str(error))
     if condition is not None and condition.startswith("PARSE_") and position is not None:
         line, column = position
+        # One character of ours, the parenthesis, stands before the first line.
+        column -= line == 1
         if line > where.count("\n") + 1:
             message = f"The condition {where!r} cannot be used: it ends where more is expected."
         else:

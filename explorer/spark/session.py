@@ -144,30 +144,32 @@ class Engine:
         return gateway.launch(master or "local[*]", self._conf), True
 
     def _notice_death(self) -> None:
-        if self._state != "ready" or self._session is None:
+        session = self._session
+        if session is None:
             return
         from explorer.spark import gateway
 
-        ended = gateway.how_it_ended(self._session)
+        ended = gateway.how_it_ended(session)
         if ended is not None:
-            gateway.forget(self._session)
-            self._session = self._case_sensitive = None
-            self._become("off", f"{ended} It starts again at the next request for rows.")
+            self._lose(session, ended)
 
     def _check_alive(self) -> None:
         """Ask the JVM itself: one that is just dying still looks alive from outside."""
         with self._changed:
-            if self._state != "ready" or self._session is None:
+            session = self._session
+            if session is None:
                 return
             from explorer.spark import gateway
 
-            if gateway.answers(self._session):
-                return
-            self._notice_death()
-            if self._state == "ready" and self._session is not None:
-                gateway.forget(self._session)
-                self._session = self._case_sensitive = None
-                self._become("off", "Spark was stopped. It starts again at the next request for rows.")
+            if not gateway.answers(session):
+                self._lose(session, gateway.how_it_ended(session) or "Spark was stopped.")
+
+    def _lose(self, session: SparkSession, ended: str) -> None:
+        from explorer.spark import gateway
+
+        gateway.forget(session)
+        self._session = self._case_sensitive = None
+        self._become("off", f"{ended} It starts again at the next request for rows.")
 
     def _become(self, state: EngineState, detail: str) -> None:
         self._state, self._detail = state, detail

@@ -23,10 +23,7 @@ ROOT = reference_root()
 EXPECTED = expected(ROOT)
 
 # Versions that the reference reads and that are refused here, and why.
-REFUSED: Final = {
-    ("protocol-features", 14): "geospatial is in readerFeatures, which this program does not implement",
-    ("protocol-features", 15): "geospatial is in readerFeatures, which this program does not implement",
-}
+REFUSED: Final = {}
 # Versions that the reference refuses for the age of their log files alone, which a copy of the table does not keep.
 OPEN_WHEN_YOUNG: Final = {("log-cleanup", 6): 6, ("log-cleanup", 7): 7}
 _CHAR: Final = re.compile(r"char\((\d+)\)\Z")
