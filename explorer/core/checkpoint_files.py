@@ -7,18 +7,19 @@ skipped; a missing column reads as null (CKPT-010); where only ``stats_parsed`` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from copy import copy
 from typing import Any, Final
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.columns import strings
+from explorer.core.columns import int64s, mask, strings, validity
 from explorer.core.errors import IncompleteCheckpoint
-from explorer.core.logical_files import MAP, SCHEMA
+from explorer.core.logical_files import MAP, SCHEMA, rows_among
 from explorer.core.record_counts import counts_of_column
-from explorer.core.uris import canonical_key, needs_decoding
+from explorer.core.uris import canonical_key
 
 __all__ = ["CheckpointPart", "read_rows"]
 
@@ -43,6 +44,10 @@ _MEMBERS: Final[dict[str, tuple[str, ...]]] = {
 }
 """What of the ``add`` struct each column is made of."""
 
+_OWN: Final = ("path", "raw_path")
+# How much of the paths' text is searched at once, in bytes.
+_SLICE: Final = 1 << 22
+
 _OF_VECTOR: Final = {
     "dv_storage_type": "storageType",
     "dv_cardinality": "cardinality",
@@ -65,23 +70,41 @@ class CheckpointPart:
 
     def __init__(self, file: pa.NativeFile, broken: Callable[[str], IncompleteCheckpoint]) -> None:
         self._broken = broken
-        self._keep: pa.Array | None = None
         try:
             self._parquet = _parquet(file)
             self._groups = _groups(self._parquet, "add", "path")
             self._members = _members(self._parquet.schema_arrow)
             # Only this column tells which rows are files, so it is read at once and kept.
-            self._paths = self._read(["path"]).get("path", pa.nulls(0, pa.string()))
+            self._raw_paths = self._read(["path"]).get("path", pa.nulls(0, pa.string()))
+            self._paths = _decoded(self._raw_paths)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise broken(str(error)) from error
-        if self._paths.null_count:
-            self._keep = self._paths.is_valid()
-            self._paths = self._paths.filter(self._keep)
+        self._kept = validity(self._raw_paths)
+        self._count = int(self._kept.sum())
 
     @property
     def num_rows(self) -> int:
         """How many files."""
-        return len(self._paths)
+        return self._count
+
+    def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
+        """The files whose path is one of the keys: place, path, deletion-vector id."""
+        rows = [row for row in rows_among(self._paths, keys).tolist() if self._kept[row]]
+        places = int64s(rows)
+        try:
+            vectors = self._read(["deletionVector"]).get("deletionVector") if rows else None
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise self._broken(str(error)) from error
+        ids = [None] * len(rows) if vectors is None else _unique_ids(vectors.take(places)).to_pylist()
+        return list(zip(rows, self._paths.take(places).to_pylist(), ids, strict=True))
+
+    def without(self, places: Sequence[int]) -> CheckpointPart:
+        """The same files but those at some places that `find` gave."""
+        part = copy(self)
+        part._kept = self._kept.copy()
+        part._kept[list(places)] = False
+        part._count = int(part._kept.sum())
+        return part
 
     def columns(self, names: Sequence[str]) -> list[pa.Array]:
         """Read columns of `explorer.core.logical_files.SCHEMA`.
@@ -89,23 +112,23 @@ class CheckpointPart:
         Raises:
             IncompleteCheckpoint: A page is broken, or a column has a type that no action has.
         """
+        keep = None if self._count == len(self._kept) else mask(self._kept)
         wanted = {member for name in names for member in _MEMBERS[name]} - {"path"}
         if "stats" in wanted and "stats" not in names and "stats_parsed.numRecords" in self._members:
             wanted -= {"stats"}
         try:
-            values = self._read(sorted(wanted))
-            if self._keep is not None:
-                values = {name: value.filter(self._keep) for name, value in values.items()}
+            values = self._read(sorted(wanted)) | {"path": self._paths, "raw_path": self._raw_paths}
+            if keep is not None:
+                used = {name: value for name, value in values.items() if name not in _OWN or name in names}
+                values = {name: value.filter(keep) for name, value in used.items()}
             return [self._column(name, values) for name in names]
         except (pa.ArrowException, OSError, ValueError) as error:
             raise self._broken(str(error)) from error
 
     def _column(self, name: str, values: dict[str, Any]) -> pa.Array:
         match name:
-            case "path":
-                return _decoded(self._paths)
-            case "raw_path":
-                return self._paths
+            case "path" | "raw_path":
+                return values[name]
             case "num_records":
                 return self._counts(values)
             case "stats":
@@ -143,7 +166,7 @@ class CheckpointPart:
             text = values.get("stats")
             if text is None:
                 text = self._read(["stats"])["stats"]
-                text = text if self._keep is None else text.filter(self._keep)
+                text = text if self._count == len(self._kept) else text.filter(mask(self._kept))
             return _or_else(counts, counts_of_column(text.cast(pa.string())))
         return counts
 
@@ -245,17 +268,20 @@ def _decoded(paths: pa.StringArray) -> pa.StringArray:
     """Decode a column of paths; where nothing needs it the column itself."""
     if not len(paths) or not _any_special(paths):
         return paths
-    texts = paths.to_pylist()
-    return strings([canonical_key(path) if needs_decoding(path) else path for path in texts])
+    return strings([None if path is None else canonical_key(path) for path in paths.to_pylist()])
 
 
 def _any_special(paths: pa.StringArray) -> bool:
     """Whether any path holds an escape or a scheme, or begins with a slash, by a search of the raw bytes."""
     offsets = np.frombuffer(paths.buffers()[1], np.int32)[paths.offset : paths.offset + len(paths) + 1]
-    data = memoryview(paths.buffers()[2])[int(offsets[0]) : int(offsets[-1])]
-    text = np.frombuffer(data, np.uint8)
-    starts = offsets[:-1][offsets[:-1] < offsets[1:]] - offsets[0]
-    return bool((text == 37).any() or (text == 58).any() or (text[starts] == 47).any())
+    if offsets[0] == offsets[-1]:
+        return False
+    data = memoryview(paths.buffers()[2])
+    starts = offsets[:-1][offsets[:-1] < offsets[1:]]
+    if (np.frombuffer(data, np.uint8)[starts] == ord("/")).any():
+        return True
+    slices = (bytes(data[start : start + _SLICE]) for start in range(int(offsets[0]), int(offsets[-1]), _SLICE))
+    return any(b"%" in part or b":" in part for part in slices)
 
 
 def _unique_ids(vectors: pa.StructArray) -> pa.Array:

@@ -41,6 +41,11 @@ class AddLine(msgspec.Struct, gc=False, rename="camel"):
     base_row_id: int | None = None
     default_row_commit_version: int | None = None
 
+    @property
+    def vector_id(self) -> str | None:
+        """Identity of the deletion vector, None without one."""
+        return None if self.deletion_vector is None else self.deletion_vector.unique_id
+
 
 class RemoveLine(msgspec.Struct, gc=False, rename="camel"):
     """A ``remove`` as it stands in a commit."""
@@ -53,6 +58,11 @@ class RemoveLine(msgspec.Struct, gc=False, rename="camel"):
     size: int | None = None
     stats: msgspec.Raw = _ABSENT
     deletion_vector: DeletionVectorDescriptor | None = None
+
+    @property
+    def vector_id(self) -> str | None:
+        """Identity of the deletion vector, None without one."""
+        return None if self.deletion_vector is None else self.deletion_vector.unique_id
 
 
 class CommitLine(msgspec.Struct, gc=False):

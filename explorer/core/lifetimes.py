@@ -142,8 +142,7 @@ class Lifetimes:
         if row < split:
             value: str | None = self._base.column("dv_unique_id")[row].as_py()
             return value
-        vector = self._lines[row - split].deletion_vector
-        return None if vector is None else vector.unique_id
+        return self._lines[row - split].vector_id
 
     def _numbers(self, name: str, lines: Sequence[int | None]) -> tuple[Int64s, Mask]:
         """Values with 0 for null, and where they are not null: base first, then lines."""

@@ -118,10 +118,10 @@ class LifetimesBuilder:
         self._live[key] = self._take(add, key, version, before)
 
     def _remove(self, remove: RemoveLine, key: str, version: int, ended: dict[str, int]) -> None:
-        vector_id = _vector_id(remove)
+        vector_id = remove.vector_id
         quiet = remove.data_change is False
         current = self._live.get(key)
-        if current is not None and _vector_id(self._lines[current]) == vector_id:
+        if current is not None and self._lines[current].vector_id == vector_id:
             del self._live[key]
             self._removed[current] = version
             ended[key] = current
@@ -208,7 +208,3 @@ class LifetimesBuilder:
             in_base = {paths[row].as_py(): row for row in rows_among(paths, ids).tolist()}
             numbered = [in_base.get(key, number) for key, number in zip(self._keys, numbered, strict=True)]
         return np.concatenate([np.arange(split, dtype=np.int32), np.array(numbered, np.int32)])
-
-
-def _vector_id(line: AddLine | RemoveLine) -> str | None:
-    return None if line.deletion_vector is None else line.deletion_vector.unique_id

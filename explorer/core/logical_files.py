@@ -6,14 +6,14 @@ Protocol sections: Add File and Remove File, Checkpoints. Invariants: every sour
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.columns import bools, flags, int32s, int64s, mask, string_maps, strings
+from explorer.core.columns import bools, flags, int32s, int64s, string_maps, strings
 from explorer.core.commits import AddLine
 from explorer.core.errors import MalformedAction
 from explorer.core.record_counts import count_of_line, counts_of_lines
@@ -23,7 +23,6 @@ __all__ = [
     "PUBLIC_COLUMNS",
     "SCHEMA",
     "FileSource",
-    "FilteredSource",
     "LineSource",
     "LogicalFiles",
     "decode_map",
@@ -71,6 +70,14 @@ class FileSource(Protocol):
         """Read columns of `SCHEMA`, in the order asked."""
         ...
 
+    def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
+        """The files whose path is one of the keys: place, path, deletion-vector id."""
+        ...
+
+    def without(self, places: Sequence[int]) -> FileSource:
+        """The same files but those at some places that `find` gave."""
+        ...
+
 
 class LogicalFiles:
     """Files of several sources, one after the other; a column once read is kept."""
@@ -115,25 +122,15 @@ class LineSource:
         """
         return [_BUILDERS[name](self._lines) for name in names]
 
+    def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
+        """The files whose path is one of the keys: place, path, deletion-vector id."""
+        found = ((place, canonical_key(line.path), line) for place, line in enumerate(self._lines))
+        return [(place, key, line.vector_id) for place, key, line in found if key in keys]
 
-class FilteredSource:
-    """The files of another source without some rows."""
-
-    def __init__(self, source: FileSource, dropped: Sequence[int]) -> None:
-        keep = np.ones(source.num_rows, bool)
-        keep[list(dropped)] = False
-        self._source = source
-        self._keep = mask(keep)
-        self._count = int(keep.sum())
-
-    @property
-    def num_rows(self) -> int:
-        """How many files."""
-        return self._count
-
-    def columns(self, names: Sequence[str]) -> list[pa.Array]:
-        """Read columns of `SCHEMA`."""
-        return [column.filter(self._keep) for column in self._source.columns(names)]
+    def without(self, places: Sequence[int]) -> LineSource:
+        """The same files but those at some places."""
+        gone = set(places)
+        return LineSource([line for place, line in enumerate(self._lines) if place not in gone])
 
 
 def rows_among(paths: pa.StringArray, keys: Iterable[str]) -> Any:

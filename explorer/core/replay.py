@@ -14,11 +14,10 @@ import msgspec
 
 from explorer.core.actions import DomainMetadata, Metadata, Protocol, SetTransaction
 from explorer.core.checkpoints import open_checkpoint_files, read_checkpoint_state
-from explorer.core.columns import int64s
 from explorer.core.commits import AddLine, Commit, decode_commit
 from explorer.core.errors import CorruptTable, VersionGap
 from explorer.core.log_segment import LogSegment
-from explorer.core.logical_files import FileSource, FilteredSource, LineSource, LogicalFiles, rows_among
+from explorer.core.logical_files import FileSource, LineSource, LogicalFiles
 from explorer.core.paths import LogPath
 from explorer.core.ports import LogStore
 from explorer.core.uris import canonical_key
@@ -112,12 +111,10 @@ def replay_files(store: LogStore, segment: LogSegment, commits: Iterable[Commit]
                 added.add(key)
             elif (remove := line.remove) is not None:
                 key = canonical_key(remove.path)
-                vector = remove.deletion_vector
-                vector_id = None if vector is None else vector.unique_id
                 current = live.get(key)
-                if current is not None and _vector_id(current) == vector_id:
+                if current is not None and current.vector_id == remove.vector_id:
                     del live[key]
-                removed.add((key, vector_id))
+                removed.add((key, remove.vector_id))
     sources: list[FileSource] = []
     if segment.checkpoint is not None:
         opened = open_checkpoint_files(store, segment.checkpoint)
@@ -130,17 +127,5 @@ def _survivors(source: FileSource, added: set[str], removed: set[tuple[str, str 
     touched = added | {key for key, _ in removed}
     if not touched:
         return source
-    (paths,) = source.columns(["path"])
-    rows = rows_among(paths, touched)
-    if not len(rows):
-        return source
-    places = int64s(rows.tolist())
-    keys = paths.take(places).to_pylist()
-    ids = source.columns(["dv_unique_id"])[0].take(places).to_pylist()
-    pairs = zip(rows.tolist(), keys, ids, strict=True)
-    gone = [row for row, key, vector_id in pairs if key in added or (key, vector_id) in removed]
-    return FilteredSource(source, gone)
-
-
-def _vector_id(line: AddLine) -> str | None:
-    return None if line.deletion_vector is None else line.deletion_vector.unique_id
+    found = source.find(touched)
+    return source.without([place for place, key, vector_id in found if key in added or (key, vector_id) in removed])
