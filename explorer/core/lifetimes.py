@@ -7,7 +7,7 @@ that re-adds or re-masks a path in the version that ends the former one points b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, Final
 
@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.core.columns import int64s, numbers
+from explorer.core.actions import DeletionVectorDescriptor
+from explorer.core.columns import int64s, numbers, validity
 from explorer.core.commits import AddLine
 from explorer.core.errors import VersionNotFound
 from explorer.core.logical_files import SCHEMA, LineSource, LogicalFiles
@@ -42,6 +43,8 @@ class Lifetimes:
         previous: Row of the instance of the same path that this one replaced in the same version, or -1.
         path_ids: Equal for instances of one path.
         removed_data_change: False where the removal only rearranged data.
+        deletion_times: When each was removed by its tombstone, ms since the epoch; 0 where the tombstone does not say
+            (FILE-003), where there is none, or where it is live.
         first, last: The recorded versions.
         readable_from: The first version whose live files are known whole.
     """
@@ -57,11 +60,12 @@ class Lifetimes:
         previous: Int32s,
         path_ids: Int32s,
         removed_data_change: Mask,
+        deletion_times: Int64s,
         versions: tuple[int, int, int],
     ) -> None:
         self._base, self._lines, self._counts = base, lines, counts
         self.added, self.removed, self.previous, self.path_ids = added, removed, previous, path_ids
-        self.removed_data_change = removed_data_change
+        self.removed_data_change, self.deletion_times = removed_data_change, deletion_times
         self.first, self.readable_from, self.last = versions
 
     def live(self, version: int) -> Mask:
@@ -131,6 +135,34 @@ class Lifetimes:
         """Rows of the instances whose deletion vector differs from that of the instance they replaced."""
         rows = np.flatnonzero(self.previous >= 0)
         return rows[self.vectors_differ(self.previous[rows], rows)]
+
+    @cached_property
+    def vector_files(self) -> tuple[Int32s, tuple[DeletionVectorDescriptor, ...]]:
+        """For each instance, its place in a list of descriptors, one for each file of vectors; -1 without a file."""
+        places: dict[str, int] = {}
+        found: list[DeletionVectorDescriptor] = []
+        files = np.full(len(self.added), -1, np.int32)
+        for row, vector in self._vectors():
+            if vector.storage_type == "i":
+                continue
+            place = places.setdefault(vector.storage_type + vector.path_or_inline_dv, len(found))
+            if place == len(found):
+                found.append(vector)
+            files[row] = place
+        return files, tuple(found)
+
+    def _vectors(self) -> Iterator[tuple[int, DeletionVectorDescriptor]]:
+        """(row, descriptor) of the instances with a deletion vector."""
+        split, kinds = self._base.num_rows, self._base.column("dv_storage_type")
+        if kinds.null_count < split:
+            rows = np.flatnonzero(validity(kinds))
+            columns = ("dv_storage_type", "dv_path_or_inline", "dv_size_in_bytes", "dv_cardinality", "dv_offset")
+            values = (column.to_pylist() for column in self._base.select(columns).take(int64s(rows.tolist())).columns)
+            for row, parts in zip(rows.tolist(), zip(*values, strict=True), strict=True):
+                yield row, DeletionVectorDescriptor(*parts)
+        for row, line in enumerate(self._lines, split):
+            if line.deletion_vector is not None:
+                yield row, line.deletion_vector
 
     def vectors_differ(self, some: npt.NDArray[Any], others: npt.NDArray[Any]) -> Mask:
         """For pairs of instances, whether their deletion vectors are different ones."""

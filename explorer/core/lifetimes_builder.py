@@ -7,6 +7,7 @@ action names their path.
 
 from __future__ import annotations
 
+from array import array
 from typing import Final
 
 import msgspec
@@ -22,6 +23,7 @@ __all__ = ["LifetimesBuilder"]
 
 _ABSENT: Final = msgspec.Raw()
 _UNKNOWN: Final = -1
+_LATEST_TIME: Final = 1 << 60
 
 
 class _End(msgspec.Struct, gc=False):
@@ -31,6 +33,7 @@ class _End(msgspec.Struct, gc=False):
     vector_id: str | None
     any_vector: bool
     data_change: bool
+    deleted: int = 0
     successor: int = _UNKNOWN
 
 
@@ -47,6 +50,7 @@ class LifetimesBuilder:
         self._added: list[int] = []
         self._removed: list[int] = []
         self._previous: list[int] = []
+        self._deleted = array("q")
         self._keys: list[str] = []
         self._rearranged: list[int] = []
         self._live: dict[str, int] = {}
@@ -84,12 +88,14 @@ class LifetimesBuilder:
         previous = np.array(self._previous, np.int32)
         previous = np.concatenate([np.full(split, -1, np.int32), np.where(previous >= 0, previous + split, -1)])
         previous = previous.astype(np.int32)
+        deleted = np.concatenate([np.zeros(split, np.int64), np.array(self._deleted, np.int64)])
         changed = np.ones(split + count, bool)
         changed[[row + split for row in self._rearranged]] = False
         path_ids = self._path_ids(split)
         for row, end in self._ended_rows():
             removed[row] = end.version
             changed[row] = end.data_change
+            deleted[row] = end.deleted
             if end.successor >= 0:
                 previous[end.successor + split] = row
         # Rows of the checkpoint that commits had added before are theirs: they never live.
@@ -103,6 +109,7 @@ class LifetimesBuilder:
             previous=previous,
             path_ids=path_ids,
             removed_data_change=changed,
+            deletion_times=deleted,
             versions=(self._first, self._readable_from, last),
         )
 
@@ -119,24 +126,27 @@ class LifetimesBuilder:
 
     def _remove(self, remove: RemoveLine, key: str, version: int, ended: dict[str, int]) -> None:
         vector_id = remove.vector_id
-        quiet = remove.data_change is False
+        quiet, deleted = remove.data_change is False, _deletion_time(remove)
         current = self._live.get(key)
         if current is not None and self._lines[current].vector_id == vector_id:
             del self._live[key]
             self._removed[current] = version
+            self._deleted[current] = deleted
             ended[key] = current
             if quiet:
                 self._rearranged.append(current)
         elif key in ended:
+            self._deleted[ended[key]] = deleted
             if quiet:
                 self._rearranged.append(ended[key])
         elif version <= self._readable_from and self._first:
             self._leave(remove, key, version, ended, current)
         elif self._first:
             ends = self._ends.setdefault(key, [])
-            if quiet and ends and ends[-1].version == version:
-                ends[-1].data_change = False
-            ends.append(_End(version, vector_id, False, not quiet))
+            if ends and ends[-1].version == version:
+                ends[-1].data_change &= not quiet
+                ends[-1].deleted = deleted
+            ends.append(_End(version, vector_id, False, not quiet, deleted))
 
     def _maybe_from_base(self, key: str, version: int, row: int) -> None:
         """An add of a path that no commit had added: if the checkpoint has it, it is replaced, or was just ended."""
@@ -144,19 +154,21 @@ class LifetimesBuilder:
         for end in ends:
             if end.version == version:
                 end.successor = row
-        ends.append(_End(version, None, True, True, row))
+        ends.append(_End(version, None, True, True, successor=row))
 
     def _leave(self, remove: RemoveLine, key: str, version: int, ended: dict[str, int], current: int | None) -> None:
-        """A file that the record only shows leaving: what is known of it is what its remove says."""
+        """A file that the record only shows leaving: what is known of it is what its remove says (FILE-004)."""
+        extended = remove.extended_file_metadata is True
         gone = AddLine(
             remove.path,
-            remove.partition_values,
-            remove.size,
+            remove.partition_values if extended else _ABSENT,
+            remove.size if extended else None,
             stats=remove.stats,
             deletion_vector=remove.deletion_vector,
         )
         row = self._take(gone, key, self._first - 1, _UNKNOWN)
         self._removed[row] = version
+        self._deleted[row] = _deletion_time(remove)
         if remove.data_change is False:
             self._rearranged.append(row)
         if current is not None and self._added[current] == version:
@@ -177,6 +189,7 @@ class LifetimesBuilder:
         self._added.append(version)
         self._removed.append(NEVER)
         self._previous.append(previous)
+        self._deleted.append(0)
         self._keys.append(key)
         return len(self._keys) - 1
 
@@ -208,3 +221,9 @@ class LifetimesBuilder:
             in_base = {paths[row].as_py(): row for row in rows_among(paths, ids).tolist()}
             numbered = [in_base.get(key, number) for key, number in zip(self._keys, numbered, strict=True)]
         return np.concatenate([np.arange(split, dtype=np.int32), np.array(numbered, np.int32)])
+
+
+def _deletion_time(remove: RemoveLine) -> int:
+    """Time of a tombstone; one without it counts as expired for ever (FILE-003), as does a time out of this world."""
+    time = remove.deletion_timestamp or 0
+    return time if 0 <= time < _LATEST_TIME else 0
