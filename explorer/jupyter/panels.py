@@ -16,6 +16,7 @@ from explorer.views.problems import Problem, problem_of
 __all__ = ["comparison_panel", "problem_panel", "signs", "version_line"]
 
 _SHOWN = 20
+_COMMITS = 6
 _SIGN_CLASSES = {"+": "dte-added", "\u2212": "dte-removed", "~": "dte-remasked"}
 
 
@@ -127,13 +128,13 @@ def _card(title: str, lines: Sequence[Html], rest: str) -> Html | None:
         return None
     shown = list(lines[:_SHOWN])
     if len(lines) > _SHOWN:
-        shown.append(tag("p", f"and {len(lines) - _SHOWN} more: ", tag("code", rest), class_="dte-caption"))
+        shown.append(tag("p", f"and {fmt.count(len(lines) - _SHOWN)} more: ", tag("code", rest), class_="dte-caption"))
     return tag("div", tag("h4", title), *shown, class_="dte-card")
 
 
 def _form(change: FormChange) -> Html:
     sign = tag("span", change.sign, class_=_SIGN_CLASSES.get(change.sign))
-    return tag("p", sign, " ", tag("b", change.subject), " ", change.detail)
+    return tag("p", sign, "\u00a0", tag("b", change.subject), " ", change.detail)
 
 
 def _protocol(change: Any) -> list[Html]:
@@ -153,9 +154,9 @@ def _features(sign: str, names: Iterable[str]) -> list[Html]:
 
 
 def _commits(comparison: Comparison) -> list[Html]:
-    shown = [_commit(commit) for commit in comparison.commits]
-    hidden = comparison.commits_between - len(comparison.commits)
-    return [*shown, tag("p", f"and {hidden} more", class_="dte-caption")] if hidden > 0 else shown
+    shown = [_commit(commit) for commit in comparison.commits[:_COMMITS]]
+    hidden = comparison.commits_between - len(shown)
+    return [*shown, tag("p", f"and {fmt.count(hidden)} more", class_="dte-caption")] if hidden > 0 else shown
 
 
 def _commit(commit: CommitRecord) -> Html:

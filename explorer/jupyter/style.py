@@ -27,11 +27,11 @@ _RULES = """
 .dte .dte-removed { color: var(--removed-ink); }
 .dte .dte-remasked { color: var(--remasked); }
 .dte .dte-cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(230px, 1fr)); gap: 10px;
-  margin: 4px 0; }
+  align-items: start; margin: 4px 0; }
 .dte .dte-card { border: 1px solid var(--line); border-radius: 8px; padding: 8px 10px; min-width: 0;
-  overflow-wrap: anywhere; }
+  overflow-wrap: break-word; }
 .dte .dte-card h4 { margin: 0 0 4px; font-size: 12.5px; font-weight: 600; color: var(--ink); }
-.dte .dte-card p { margin: 0; }
+.dte .dte-card p { margin: 0; padding-left: 14px; text-indent: -14px; }
 .dte .dte-list { overflow-x: auto; }
 .dte table { width: 100%; border-collapse: collapse; font-size: 12.5px; font-variant-numeric: tabular-nums; }
 .dte th { text-align: left; font-weight: 500; font-size: 11.5px; color: var(--muted); padding: 3px 8px;
