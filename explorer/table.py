@@ -13,9 +13,10 @@ import pyarrow as pa
 from explorer.core.column_mapping import Lineage
 from explorer.core.commits import Commit
 from explorer.core.diff import SnapshotDiff, diff_versions
-from explorer.core.errors import ExplorerError, RequestError, VersionNotFound
+from explorer.core.errors import ExplorerError, IncompleteCheckpoint, RequestError, VersionGap, VersionNotFound
 from explorer.core.history import ENABLE_ICT, History, commit_time, read_history
 from explorer.core.log_segment import LogListing, LogSegment, list_log
+from explorer.core.logical_files import LogicalFiles
 from explorer.core.ports import LogStore
 from explorer.core.properties import flag
 from explorer.core.replay import TableState, read_commits, replay_files, replay_state
@@ -68,6 +69,7 @@ class Table:
         self.store = store
         self._history: History | None = None
         self._snapshots: OrderedDict[int, Snapshot] = OrderedDict()
+        self._unusable: set[int] = set()
         self._recent: LogListing = self._located(lambda: list_log(store, use_hint=True))
         self._whole: LogListing | None = None
 
@@ -87,7 +89,7 @@ class Table:
     def refresh(self) -> None:
         """Look for new versions."""
         recent = self._located(lambda: list_log(self.store, use_hint=True))
-        if recent != self._recent:
+        if recent.latest != self._recent.latest:
             self._recent, self._whole, self._history = recent, None, None
             self._snapshots.clear()
 
@@ -107,7 +109,8 @@ class Table:
     def _listing(self) -> LogListing:
         """The whole listing, made at the first need; the latest version needs only its end."""
         if self._whole is None:
-            self._whole = self._located(lambda: list_log(self.store))
+            whole = self._located(lambda: list_log(self.store).without_checkpoints(self._unusable))
+            self._whole = self._recent = whole
         return self._whole
 
     def snapshot(self, version: int | None = None, timestamp: datetime | str | None = None) -> Snapshot:
@@ -211,17 +214,44 @@ class Table:
         return explore(self, version=version, compared=compared)
 
     def _load(self, version: int) -> Snapshot:
+        def load(segment: LogSegment) -> Snapshot:
+            commits = list(read_commits(self.store, segment.commits))
+            state = replay_state(self.store, segment, commits)
+            return Snapshot(
+                self.store,
+                version,
+                state,
+                lambda: self._located(lambda: self._replay_files(segment, commits)),
+                lambda: self._located(lambda: self._timestamp(segment, state, commits)),
+            )
+
+        return self._retrying(version, load)
+
+    def _replay_files(self, segment: LogSegment, commits: list[Commit]) -> LogicalFiles:
+        def replay(found: LogSegment) -> LogicalFiles:
+            same = found.commits == segment.commits
+            return replay_files(self.store, found, commits if same else read_commits(self.store, found.commits))
+
+        return self._retrying(segment.version, replay)
+
+    def _retrying(self, version: int, action: Callable[[LogSegment], _T]) -> _T:
+        """Run a step on the files of a version; if one vanished meanwhile, once more on what is there now (LOG-022).
+
+        A checkpoint that lost a file is unusable (V2CKPT-007): an older one, or the commits, give the same state.
+        """
+        try:
+            return action(self._segment(version))
+        except (VersionGap, IncompleteCheckpoint) as error:
+            if not error.vanished:
+                raise
+            if isinstance(error, IncompleteCheckpoint):
+                self._unusable.add(error.version)
+            self._whole = self._recent = list_log(self.store).without_checkpoints(self._unusable)
+            return action(self._segment(version))
+
+    def _segment(self, version: int) -> LogSegment:
         listing = self._recent if version == self._recent.latest else self._listing
-        segment = listing.segment(version)
-        commits = list(read_commits(self.store, segment.commits))
-        state = replay_state(self.store, segment, commits)
-        return Snapshot(
-            self.store,
-            version,
-            state,
-            lambda: self._located(lambda: replay_files(self.store, segment, commits)),
-            lambda: self._located(lambda: self._timestamp(segment, state, commits)),
-        )
+        return listing.segment(version)
 
     def _timestamp(self, segment: LogSegment, state: TableState, commits: list[Commit]) -> datetime:
         """Time of the segment's last commit; of its checkpoint file where the commit is gone."""

@@ -81,13 +81,14 @@ def open_checkpoint_files(store: LogStore, checkpoint: Checkpoint) -> list[FileS
     return [source for source in sources if source.num_rows]
 
 
-def unreadable(part: LogPath, reason: str) -> IncompleteCheckpoint:
-    """The error for a checkpoint that cannot be used."""
+def unreadable(part: LogPath, reason: str, *, vanished: bool | None = None) -> IncompleteCheckpoint:
+    """The error for a checkpoint that cannot be used; ``vanished`` if a file of it is not there."""
     return IncompleteCheckpoint(
         f"The checkpoint of version {part.version} ({part.name}) cannot be used: {reason}. "
         "If all commits since an older checkpoint are still there, remove the broken checkpoint; else restore it.",
         version=part.version,
         path=part.path,
+        vanished=vanished,
     )
 
 
@@ -99,7 +100,7 @@ def _small_rows(store: LogStore, part: LogPath, names: tuple[str, ...]) -> dict[
         with store.open_input(part.path) as file:
             return read_rows(file, names)
     except FileNotFoundError as error:
-        raise unreadable(part, "the file is missing") from error
+        raise unreadable(part, "the file is missing", vanished=True) from error
     except (pa.ArrowException, OSError, ValueError) as error:
         raise unreadable(part, str(error)) from error
 
@@ -109,7 +110,7 @@ def _open(store: LogStore, path: str, part: LogPath) -> CheckpointPart:
     try:
         return CheckpointPart(holder.open_input(key), lambda reason: unreadable(part, f"{path}: {reason}"))
     except FileNotFoundError as error:
-        raise unreadable(part, f"{path} is missing") from error
+        raise unreadable(part, f"{path} is missing", vanished=True) from error
 
 
 def _json_lines(store: LogStore, part: LogPath) -> list[CommitLine]:
@@ -128,7 +129,7 @@ def _bytes(store: LogStore, part: LogPath) -> bytes:
     try:
         return store.read(part.path)
     except FileNotFoundError as error:
-        raise unreadable(part, "the file is gone") from error
+        raise unreadable(part, "the file is gone", vanished=True) from error
 
 
 def _sidecars(store: LogStore, part: LogPath) -> list[Sidecar]:

@@ -183,6 +183,7 @@ _FACT_NAMES = frozenset(
         "timestamp",
         "unique_id",
         "features",
+        "vanished",
         "operation",
         "winner",
         "results",

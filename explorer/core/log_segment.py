@@ -8,7 +8,7 @@ version (LOG-011, LOG-014, CKPT-003).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import groupby
 
 import msgspec
@@ -95,10 +95,38 @@ class LogListing(msgspec.Struct, frozen=True):
         usable = [c for c in self.checkpoints if c.version <= target] if use_checkpoints else []
         checkpoint = usable[-1] if usable else None
         start = checkpoint.version + 1 if checkpoint else 0
-        missing = next((v for v in range(start, target + 1) if v not in self.commits), None)
-        if missing is not None:
-            raise self._gap(target, missing)
-        return LogSegment(target, checkpoint, tuple(self.commits[v] for v in range(start, target + 1)))
+        return LogSegment(target, checkpoint, tuple(self._commits(start, target)))
+
+    def without_checkpoints(self, versions: Collection[int]) -> LogListing:
+        """The same listing without the checkpoints of some versions."""
+        kept = tuple(checkpoint for checkpoint in self.checkpoints if checkpoint.version not in versions)
+        return msgspec.structs.replace(self, checkpoints=kept)
+
+    def _commits(self, start: int, target: int) -> list[LogPath]:
+        """Commits from ``start`` to ``target``; a compaction only where commits of its range are gone (COMPACT-006).
+
+        Raises:
+            VersionGap: A commit is missing and no compaction inside the range stands for it.
+        """
+        chosen: list[LogPath] = []
+        version = start
+        while version <= target:
+            path = self.commits.get(version)
+            if path is None:
+                path = self._compaction(version, start, target)
+                while chosen and chosen[-1].version >= path.version:
+                    chosen.pop()
+                version = path.last_version
+            chosen.append(path)
+            version += 1
+        return chosen
+
+    def _compaction(self, version: int, start: int, target: int) -> LogPath:
+        """The widest compaction inside the range that covers a version."""
+        covering = [c for c in self.compactions if start <= c.version <= version <= c.last_version <= target]
+        if not covering:
+            raise self._gap(target, version)
+        return max(covering, key=lambda path: path.last_version - path.version)
 
     def _start(self, target: int) -> tuple[int, Checkpoint | None]:
         """First version readable in the unbroken run that ends at ``target``."""

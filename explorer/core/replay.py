@@ -52,6 +52,7 @@ def read_commits(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Commit]:
             raise VersionGap(
                 f"A commit between versions {batch[0].version} and {batch[-1].version} vanished while the log was "
                 f"read ({error}). The log is being cleaned up: open the table again.",
+                vanished=True,
                 earliest=batch[0].version,
                 latest=batch[-1].version,
             ) from error
