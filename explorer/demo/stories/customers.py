@@ -93,7 +93,7 @@ def _customers(table: TableWriter, numbers: np.random.Generator, calendar: Calen
         "email": [e if e is None or n % 3 else "news+" + e for n, e in enumerate(emails)],
         "contact_email": emails,
         "address": [{"city": city, "postcode": code} if n % 13 else None for n, (city, code) in enumerate(places)],
-        "since": [calendar.day(0, n % 30) for n in range(count)],
+        "since": [calendar.day(-40, 7 * (first + n) % 270) for n in range(count)],
     }
     return pa.Table.from_pylist(
         [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],

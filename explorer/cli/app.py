@@ -1,0 +1,61 @@
+"""The commands under one name, and the way out: every error becomes a message and an exit code, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from explorer.cli import commits, files, rows, serving, state
+from explorer.cli.errors import CANCELLED, exit_code, facts_of
+from explorer.cli.output import complain
+
+__all__ = ["app", "main", "run"]
+
+_BROKEN_PIPE = 141
+
+app = typer.Typer(
+    name="delta-explorer",
+    help="Explain a Delta table: what it is now, how it came to be so, and what each commit did.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+for module in (state, files, commits, rows, serving):
+    module.register(app)
+
+
+@app.callback()
+def _options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Explain a Delta table: what it is now, how it came to be so, and what each commit did."""
+
+
+def main() -> None:
+    """Entry point of the command."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code."""
+    try:
+        result = app(list(arguments), prog_name="delta-explorer", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the output has enough. What is still buffered must not fail again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except Exception as error:
+        # The outermost frame: whatever it is, people get a message, not a traceback.
+        if "--debug" in arguments:
+            raise
+        complain(facts_of(error), as_json="--json" in arguments)
+        return exit_code(error)
+    if result == CANCELLED:
+        # Typer has turned Ctrl-C into this.
+        complain({"error": "Cancelled", "message": "Cancelled."}, as_json="--json" in arguments)
+    return result if isinstance(result, int) else 0

@@ -1,0 +1,23 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["JsonFlag", "TableArgument", "TimestampOption", "VersionOption"]
+
+TableArgument = Annotated[
+    str, typer.Argument(metavar="TABLE", help="A folder, or a file://, s3://, gs:// or az:// URL.", show_default=False)
+]
+VersionOption = Annotated[
+    int | None, typer.Option("--version", metavar="N", min=0, help="The version to read; else the newest.")
+]
+TimestampOption = Annotated[
+    str | None,
+    typer.Option(
+        "--timestamp", metavar="T", help="Read the version that was current at this time, such as 2026-03-02T14:05:11Z."
+    ),
+]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Write JSON; errors too, as one object on stderr.")]

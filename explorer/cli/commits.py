@@ -1,0 +1,205 @@
+"""``history`` and ``diff``: what each commit did, and what differs between two versions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+import explorer
+from explorer.cli.arguments import JsonFlag, TableArgument
+from explorer.cli.output import console, count, emit, facts, listing, moment, patience, size
+
+__all__ = ["register"]
+
+_HISTORY = {
+    "version": "version",
+    "timestamp": "timestamp",
+    "operation": "operation",
+    "operationParameters": "parameters",
+    "operationMetrics": "metrics",
+    "userName": "user_name",
+    "userMetadata": "reason",
+    "engineInfo": "engine_info",
+    "numFilesAdded": "num_files_added",
+    "numFilesRemoved": "num_files_removed",
+    "numFilesRemasked": "num_files_remasked",
+    "bytesAdded": "bytes_added",
+    "bytesRemoved": "bytes_removed",
+    "rowsAdded": "rows_added",
+    "rowsRemoved": "rows_removed",
+    "rowsMasked": "rows_masked",
+    "rowsRewritten": "rows_rewritten",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("history")(history)
+    app.command("diff")(diff)
+
+
+def history(
+    table: TableArgument,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, help="Only the newest N commits; else all.")
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """List the commits, newest first.
+
+    JSON, a line a commit: version, timestamp, operation, operationParameters, operationMetrics, userName, userMetadata,
+    engineInfo, numFilesAdded, numFilesRemoved, numFilesRemasked, bytesAdded, bytesRemoved, rowsAdded, rowsRemoved,
+    rowsMasked, rowsRewritten (rows among the added and the removed ones that only moved). Null means unknown.
+    """
+    with patience("Reading the log"):
+        commits = explorer.open_table(table).history(limit)
+    rows = commits.select(list(dict.fromkeys(_HISTORY.values()))).to_pylist(maps_as_pydicts="strict")
+    if json:
+        for row in rows:
+            emit({name: row[column] for name, column in _HISTORY.items()})
+        return
+    listing(
+        [">version", "time", "operation", "by", ">files", ">rows added", ">removed", ">masked", ">rewritten", "reason"],
+        (_commit(row) for row in rows),
+        "The log holds no commits.",
+    )
+
+
+def diff(
+    table: TableArgument,
+    from_version: Annotated[int, typer.Argument(metavar="FROM", min=0, help="A version.", show_default=False)],
+    to_version: Annotated[int, typer.Argument(metavar="TO", min=0, help="Another version.", show_default=False)],
+    json: JsonFlag = False,
+) -> None:
+    """Show what differs between two versions: files, deletion vectors, schema, protocol, properties.
+
+    JSON, one document: table, fromVersion, toVersion, files [{change: added|removed|remasked, path, partitionValues,
+    size, numRecords, deletionVectorCardinalityBefore, deletionVectorCardinalityAfter, dataChange}], totals
+    {filesAdded, filesRemoved, filesRemasked, bytesAdded, bytesRemoved, rowsAdded, rowsRemoved, rowsMasked}, schema
+    [{kind, column, before, after, fieldId}], protocol {before, after, featuresAdded, featuresRemoved} or null,
+    properties and attributes [{key, before, after}].
+    """
+    with patience("Reading the log"):
+        opened = explorer.open_table(table)
+        found = opened.diff(from_version, to_version)
+        document = _document(opened, found)
+    if json:
+        emit(document)
+    else:
+        _print_diff(document)
+
+
+def _commit(row: dict[str, Any]) -> tuple[object, ...]:
+    changes = [f"+{row['num_files_added']}" if row["num_files_added"] else ""]
+    changes += [f"-{row['num_files_removed']}" if row["num_files_removed"] else ""]
+    changes += [f"~{row['num_files_remasked']}" if row["num_files_remasked"] else ""]
+    return (
+        row["version"],
+        moment(row["timestamp"]),
+        row["operation"] or "unknown",
+        row["user_name"] or "unknown",
+        " ".join(filter(None, changes)),
+        *(_unless_zero(row[name]) for name in ("rows_added", "rows_removed", "rows_masked", "rows_rewritten")),
+        row["reason"] or "",
+    )
+
+
+def _unless_zero(number: int | None) -> str:
+    return "" if number == 0 else count(number)
+
+
+def _document(table: explorer.Table, found: explorer.SnapshotDiff) -> dict[str, Any]:
+    totals, protocol = found.totals, found.protocol
+    return {
+        "table": table.location,
+        "fromVersion": found.from_version,
+        "toVersion": found.to_version,
+        "files": [_file(row) for row in found.files.to_pylist(maps_as_pydicts="strict")],
+        "totals": {
+            "filesAdded": totals.files_added,
+            "filesRemoved": totals.files_removed,
+            "filesRemasked": totals.files_remasked,
+            "bytesAdded": totals.bytes_added,
+            "bytesRemoved": totals.bytes_removed,
+            "rowsAdded": totals.rows_added,
+            "rowsRemoved": totals.rows_removed,
+            "rowsMasked": totals.rows_masked,
+        },
+        "schema": [
+            {
+                "kind": change.kind,
+                "column": change.column,
+                "before": change.before,
+                "after": change.after,
+                "fieldId": change.field_id,
+            }
+            for change in found.schema
+        ],
+        "protocol": None
+        if protocol is None
+        else {
+            "before": protocol.before.to_wire(),
+            "after": protocol.after.to_wire(),
+            "featuresAdded": protocol.features_added,
+            "featuresRemoved": protocol.features_removed,
+        },
+        "properties": [{"key": c.key, "before": c.before, "after": c.after} for c in found.properties],
+        "attributes": [{"key": c.key, "before": c.before, "after": c.after} for c in found.attributes],
+    }
+
+
+def _file(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "change": row["change"],
+        "path": row["raw_path"],
+        "partitionValues": row["partition_values"] or {},
+        "size": row["size"],
+        "numRecords": row["num_records"],
+        "deletionVectorCardinalityBefore": row["dv_cardinality_before"],
+        "deletionVectorCardinalityAfter": row["dv_cardinality_after"],
+        "dataChange": row["data_change"],
+    }
+
+
+def _print_diff(document: dict[str, Any]) -> None:
+    totals = document["totals"]
+    pairs: list[tuple[str, object]] = [
+        ("added", _sum(totals, "Added")),
+        ("removed", _sum(totals, "Removed")),
+        ("re-masked", f"{count(totals['filesRemasked'])} files, {count(totals['rowsMasked'])} rows more hidden"),
+    ]
+    protocol = document["protocol"]
+    if protocol is not None:
+        before, after = (_versions(protocol[side]) for side in ("before", "after"))
+        pairs.append(("reader, writer", f"{before} -> {after}"))
+        pairs += [("feature added", name) for name in protocol["featuresAdded"]]
+        pairs += [("feature removed", name) for name in protocol["featuresRemoved"]]
+    facts(f"v{document['fromVersion']} -> v{document['toVersion']} of {document['table']}", pairs)
+    changes = [(change["kind"], change["column"], change["before"], change["after"]) for change in document["schema"]]
+    changes += [("property", change["key"], change["before"], change["after"]) for change in document["properties"]]
+    changes += [("attribute", change["key"], change["before"], change["after"]) for change in document["attributes"]]
+    if changes:
+        rows = ((kind, name, _side(before), _side(after)) for kind, name, before, after in changes)
+        listing(["change", "of", "before", "after"], rows, "")
+    if document["files"]:
+        listing(["change", "path", ">size", ">rows", ">masked before", ">after"], map(_file_row, document["files"]), "")
+    elif not changes and protocol is None:
+        console().print("The two versions are the same.")
+
+
+def _sum(totals: dict[str, Any], what: str) -> str:
+    return f"{count(totals[f'files{what}'])} files, {size(totals[f'bytes{what}'])}, {count(totals[f'rows{what}'])} rows"
+
+
+def _versions(protocol: dict[str, Any]) -> str:
+    return f"{protocol['minReaderVersion']}, {protocol['minWriterVersion']}"
+
+
+def _side(value: str | None) -> str:
+    return "" if value is None else value
+
+
+def _file_row(file: dict[str, Any]) -> tuple[object, ...]:
+    masked = (file["deletionVectorCardinalityBefore"] or 0, file["deletionVectorCardinalityAfter"] or 0)
+    return (file["change"], file["path"], size(file["size"]), count(file["numRecords"]), *map(count, masked))

@@ -1,0 +1,66 @@
+"""Errors -> exit codes and JSON objects.
+
+0    done
+1    a fault of this program
+2    bad request: wrong usage, no such version, column or place to write to
+3    the table is broken, is none, or its store failed
+4    the table needs a feature that is not supported
+5    a guard failed, or another commit was first
+6    an engine is missing: Java, Spark, or the package that serves pages
+130  cancelled
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import typer
+
+from explorer.core.errors import (
+    Cancelled,
+    CommitError,
+    EngineUnavailable,
+    ExplorerError,
+    RequestError,
+    StorageError,
+    TableError,
+    UnsupportedFeature,
+)
+
+__all__ = ["CANCELLED", "exit_code", "facts_of"]
+
+CANCELLED: Final = 130
+_CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
+    (RequestError, 2),
+    (TableError, 3),
+    (StorageError, 3),
+    (UnsupportedFeature, 4),
+    (CommitError, 5),
+    (EngineUnavailable, 6),
+    (Cancelled, CANCELLED),
+    (typer.TyperException, 2),
+)
+_FAULT: Final = 1
+
+
+def exit_code(error: Exception) -> int:
+    """The exit code of an error."""
+    return next((code for kind, code in _CODES if isinstance(error, kind)), _FAULT)
+
+
+def facts_of(error: Exception) -> dict[str, Any]:
+    """The error as a JSON object: ``error`` (the class), ``message`` and its facts."""
+    if isinstance(error, ExplorerError):
+        return error.facts()
+    if isinstance(error, typer.TyperException):
+        return {"error": "UsageError", "message": f"{error.format_message().rstrip('.')}.{_hint(error)}"}
+    message = f"{error}. " if str(error) else ""
+    return {
+        "error": type(error).__name__,
+        "message": f"{message}This is a fault of the program; delta-explorer --debug COMMAND ... shows where.",
+    }
+
+
+def _hint(error: typer.TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    return "" if context is None else f" See {context.command_path} --help."

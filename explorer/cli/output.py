@@ -1,0 +1,165 @@
+"""What the commands print: JSON lines on stdout, tables for people, errors on stderr.
+
+Text from tables is hostile: markup stays text, and characters that steer a terminal are made visible. A number that is
+not known is called unknown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from explorer.cli.json_values import encode
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+__all__ = [
+    "complain",
+    "console",
+    "count",
+    "emit",
+    "facts",
+    "listing",
+    "moment",
+    "note",
+    "patience",
+    "shown",
+    "size",
+]
+
+UNKNOWN: Final = "unknown"
+_PIPE_WIDTH: Final = 400
+_UNITS: Final = ("B", "kB", "MB", "GB", "TB", "PB")
+
+
+def emit(document: Mapping[str, Any]) -> None:
+    """Write one JSON document, or one row, as a line."""
+    sys.stdout.buffer.write(encode(document) + b"\n")
+
+
+def complain(error: Mapping[str, Any], *, as_json: bool) -> None:
+    """Write an error to stderr: one JSON object, or its message."""
+    line = encode(error) if as_json else f"Error: {shown(error['message'], 4000)}".encode(errors="replace")
+    sys.stderr.buffer.write(line + b"\n")
+    sys.stderr.buffer.flush()
+
+
+def console() -> Console:
+    """The console for people; wide where the output is not a terminal, so that pipes get whole lines."""
+    from rich.console import Console
+
+    terminal = sys.stdout.isatty()
+    return Console(file=sys.stdout, width=None if terminal else _PIPE_WIDTH, markup=False, highlight=False, emoji=False)
+
+
+def facts(title: str, pairs: Iterable[tuple[str, object]]) -> None:
+    """Print a title and what is known, a line each."""
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in pairs:
+        grid.add_row(name, _cell(value))
+    out = console()
+    out.print(_cell(title), style="bold")
+    out.print(grid)
+
+
+def listing(headings: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> None:
+    """Print a table; a heading that begins with ``>`` is of numbers. ``empty`` is said where there is no row."""
+    from rich import box
+    from rich.table import Table
+
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for heading in headings:
+        number = heading.startswith(">")
+        grid.add_column(heading.lstrip(">"), justify="right" if number else "left", overflow="fold", no_wrap=number)
+    for row in rows:
+        grid.add_row(*(_cell(value) for value in row))
+    out = console()
+    out.print(grid if grid.row_count else _cell(empty))
+
+
+def note(text: str) -> None:
+    """Say something beside the output, on stderr."""
+    sys.stderr.buffer.write(shown(text, 4000).encode(errors="replace") + b"\n")
+    sys.stderr.buffer.flush()
+
+
+@contextlib.contextmanager
+def patience(text: str) -> Iterator[None]:
+    """Show on a terminal's stderr that something is going on, once it takes more than a second."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    status = Console(stderr=True, markup=False, emoji=False).status(text)
+    timer = threading.Timer(1.0, status.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()
+
+
+def count(number: int | None) -> str:
+    """``1,627,778``, or the word for unknown."""
+    return UNKNOWN if number is None else f"{number:,}"
+
+
+def size(number: int | None) -> str:
+    """``319.5 MB``; below a kilobyte the exact bytes."""
+    if number is None:
+        return UNKNOWN
+    value, unit = float(number), 0
+    while value >= 999.95 and unit < len(_UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{number:,} B" if unit == 0 else f"{value:,.1f} {_UNITS[unit]}"
+
+
+def moment(time: datetime | None) -> str:
+    """``2026-03-02 14:05:11 UTC``."""
+    return UNKNOWN if time is None else f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def shown(value: object, limit: int = 200) -> str:
+    """A value as text that is safe on a terminal, cut at ``limit`` characters."""
+    match value:
+        case None:
+            text = "null"
+        case bool():
+            text = "true" if value else "false"
+        case datetime():
+            text = moment(value) if value.tzinfo else f"{value:%Y-%m-%d %H:%M:%S}"
+        case str() | int() | float() | Decimal() | date():
+            text = str(value)
+        case bytes():
+            text = "0x" + value.hex()
+        case _:
+            text = encode(value).decode()
+    visible = "".join(_visible(character) for character in text[:limit])
+    return visible if len(text) <= limit else visible + "…"
+
+
+def _visible(character: str) -> str:
+    if character in "\n\r\t":
+        return "␤" if character != "\t" else " "
+    return "\ufffd" if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Zl", "Zp"} else character
+
+
+def _cell(value: object) -> RenderableType:
+    from rich.text import Text
+
+    return value if isinstance(value, Text) else Text(shown(value))

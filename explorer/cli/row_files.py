@@ -1,0 +1,156 @@
+"""Rows -> a Parquet, CSV or JSON-lines file, whole or not at all.
+
+A file is written aside, flushed, and renamed; what was there before stays until then. Parquet and JSON keep nested
+values; CSV holds them as JSON text. Text in CSV is quoted, null is not, so that an empty text and null stay apart.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Final
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from explorer.cli.json_values import encode
+from explorer.core.errors import RequestError, StorageError
+
+__all__ = ["FORMATS", "check_output", "json_rows", "write_rows"]
+
+FORMATS: Final = (".parquet", ".csv", ".jsonl")
+_ROW_GROUP: Final = 131_072
+
+
+def check_output(path: Path) -> None:
+    """Refuse a place that cannot be written to, before anything is read.
+
+    Raises:
+        RequestError: The ending is not one of ours, the folder is absent, or the place is a folder.
+    """
+    if path.suffix not in FORMATS:
+        raise RequestError(f"{path} must end in {', '.join(FORMATS)}: the ending chooses the format.", path=str(path))
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise RequestError(f"{path} cannot be written: its folder does not exist, or it is one.", path=str(path))
+
+
+def write_rows(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
+    """Write all batches and return the number of rows.
+
+    Raises:
+        StorageError: The file cannot be written.
+    """
+    written = 0
+
+    def counted() -> Iterator[pa.RecordBatch]:
+        nonlocal written
+        for batch in batches:
+            written += batch.num_rows
+            yield batch
+
+    writers = {".parquet": _write_parquet, ".csv": _write_csv, ".jsonl": _write_json}
+    try:
+        with _aside(path) as file:
+            writers[path.suffix](file, schema, counted())
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be written ({error}). What was there is unchanged.", path=str(path)
+        ) from error
+    return written
+
+
+def json_rows(batch: pa.RecordBatch) -> Iterator[bytes]:
+    """The rows of a batch as JSON lines, without newlines; columns in order, maps with text keys as objects."""
+    columns = [_plain_column(column) for column in batch.columns]
+    for values in zip(*columns, strict=True):
+        yield encode(dict(zip(batch.schema.names, values, strict=True)))
+
+
+def _write_parquet(file: IO[bytes], schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        for group in _grouped(batches):
+            writer.write_table(pa.Table.from_batches(group, schema))
+
+
+def _write_csv(file: IO[bytes], schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+    flat = pa.schema([pa.field(field.name, _flat_type(field.type)) for field in schema])
+    with pa.csv.CSVWriter(file, flat) as writer:
+        for batch in batches:
+            columns = [_flat(column, field.type) for column, field in zip(batch.columns, flat, strict=True)]
+            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=flat))
+
+
+def _write_json(file: IO[bytes], _: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+    for batch in batches:
+        file.writelines(line + b"\n" for line in json_rows(batch))
+
+
+def _grouped(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    group: list[pa.RecordBatch] = []
+    for batch in batches:
+        group.append(batch)
+        if sum(part.num_rows for part in group) >= _ROW_GROUP:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _flat_type(kind: pa.DataType) -> pa.DataType:
+    """The type a column has in CSV: times and nested values are text."""
+    textual = pa.types.is_nested(kind) or pa.types.is_timestamp(kind) or pa.types.is_binary(kind)
+    return pa.string() if textual else kind
+
+
+def _flat(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if column.type == kind:
+        return column
+    if pa.types.is_nested(column.type):
+        return pa.array([None if value is None else encode(value).decode() for value in _plain_column(column)], kind)
+    # Times and binary as they are in JSON.
+    texts = (None if value is None else encode(value).decode().strip('"') for value in column.to_pylist())
+    return pa.array(list(texts), kind)
+
+
+def _plain_column(column: pa.Array) -> list[Any]:
+    kind = column.type
+    if not pa.types.is_nested(kind):
+        values: list[Any] = column.to_pylist()
+        return values
+    return [_plain(value, kind) for value in column.to_pylist()]
+
+
+def _plain(value: Any, kind: pa.DataType) -> Any:
+    """A nested value for JSON; pyarrow gives maps as lists of pairs."""
+    if value is None:
+        return None
+    if pa.types.is_struct(kind):
+        return {field.name: _plain(value[field.name], field.type) for field in kind}
+    if pa.types.is_map(kind):
+        pairs = [(_plain(key, kind.key_type), _plain(item, kind.item_type)) for key, item in value]
+        return dict(pairs) if pa.types.is_string(kind.key_type) else pairs
+    if pa.types.is_list(kind):
+        return [_plain(item, kind.value_type) for item in value]
+    return value
+
+
+@contextmanager
+def _aside(path: Path) -> Iterator[IO[bytes]]:
+    """A file beside the path that takes its place at the end, and vanishes if anything fails."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.absolute().parent)
+    try:
+        with open(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise

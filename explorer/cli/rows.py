@@ -1,0 +1,121 @@
+"""``rows``: the rows of a version, through Spark."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import explorer
+from explorer.cli.arguments import JsonFlag, TableArgument, TimestampOption, VersionOption
+from explorer.cli.output import count, emit, listing, note, patience, shown, size
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["register"]
+
+_SCREEN = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("rows")(rows)
+
+
+def rows(
+    table: TableArgument,
+    *,
+    version: VersionOption = None,
+    timestamp: TimestampOption = None,
+    where: Annotated[
+        str | None, typer.Option("--where", metavar="SQL", help="Only rows for which this expression is true.")
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit", metavar="N", min=0, help=f"At most N rows; else {_SCREEN}, and all with --json or --output."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE", help="Write to a .parquet, .csv or .jsonl file instead."),
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Read the rows of a version through Spark; masked rows are left out.
+
+    Columns come in the order of the table's schema, under logical names; the order of the rows is not fixed. An output
+    file is complete or not there. Ctrl-C cancels.
+
+    JSON, a line a row: each column by its name; decimals as numbers with all digits, times as ISO 8601 text, binary as
+    base64. With --output one document: output, rows, table, version.
+    """
+    if output is not None:
+        from explorer.cli.row_files import check_output
+
+        check_output(output)
+    with patience("Reading the log"):
+        opened = explorer.open_table(table)
+        found = opened.snapshot(version, timestamp)
+    if output is not None:
+        _write(opened, found, where, limit, output, as_json=json)
+    elif json:
+        _print_json(opened, found, where, limit)
+    else:
+        _print(opened, found, where, _SCREEN if limit is None else limit)
+
+
+def _write(
+    table: explorer.Table,
+    found: explorer.Snapshot,
+    where: str | None,
+    limit: int | None,
+    output: Path,
+    *,
+    as_json: bool,
+) -> None:
+    from explorer.cli.row_batches import result_schema, row_batches
+    from explorer.cli.row_files import write_rows
+
+    with closing(row_batches(table, found, where)) as batches:
+        written = write_rows(output, result_schema(found), _limited(batches, limit))
+    if as_json:
+        emit({"output": str(output), "rows": written, "table": table.location, "version": found.version})
+    else:
+        note(f"Wrote {count(written)} rows of version {found.version} to {output} ({size(output.stat().st_size)}).")
+
+
+def _print_json(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int | None) -> None:
+    from explorer.cli.row_batches import row_batches
+    from explorer.cli.row_files import json_rows
+
+    with closing(row_batches(table, found, where)) as batches:
+        for batch in _limited(batches, limit):
+            sys.stdout.buffer.writelines(line + b"\n" for line in json_rows(batch))
+
+
+def _print(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int) -> None:
+    from explorer.cli.row_batches import waiting
+    from explorer.spark.jobs import preview
+
+    seen = waiting(preview(table, found, limit, where))
+    names = seen.table.column_names
+    lines = (tuple(shown(value, 60) for value in row) for row in zip(*seen.table.to_pydict().values(), strict=True))
+    listing(names, lines, f"No rows. Columns: {', '.join(names)}")
+    note(seen.note)
+
+
+def _limited(batches: Iterator[pa.RecordBatch], limit: int | None) -> Iterator[pa.RecordBatch]:
+    """The first rows, and no batch more than it takes."""
+    left = limit
+    while left is None or left > 0:
+        batch = next(batches, None)
+        if batch is None:
+            return
+        yield batch if left is None else batch.slice(0, left)
+        left = None if left is None else left - batch.num_rows

@@ -1,0 +1,138 @@
+"""``serve`` and ``demo``: the explorer in a browser."""
+
+from __future__ import annotations
+
+import importlib.util
+import json as json_module
+import socket
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from explorer.cli.arguments import JsonFlag
+from explorer.cli.output import emit, note, patience
+from explorer.core.errors import EngineUnavailable, RequestError
+
+__all__ = ["register"]
+
+DEFAULT_PORT: Final = 5007
+_INSTALL: Final = 'pip install "delta-table-explorer[web]"'
+
+PortOption = Annotated[
+    int | None,
+    typer.Option(
+        "--port",
+        metavar="N",
+        min=1,
+        max=65535,
+        help=f"TCP port; else {DEFAULT_PORT}, or a free one where that is taken.",
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("serve")(serve)
+    app.command("demo")(demo)
+
+
+def serve(
+    roots: Annotated[
+        list[str], typer.Argument(metavar="ROOT...", help="Folders that hold Delta tables.", show_default=False)
+    ],
+    port: PortOption = None,
+    address: Annotated[
+        str, typer.Option("--address", metavar="HOST", help="Where to listen; the default is this machine alone.")
+    ] = "127.0.0.1",
+    basic_auth: Annotated[
+        Path | None,
+        typer.Option(
+            "--basic-auth", metavar="FILE", help='Ask for a name and password from FILE: {"name": "password"}.'
+        ),
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Serve the tables under some folders in the browser, until interrupted.
+
+    JSON, one document once it is ready: url, roots.
+    """
+    _serve(roots, port, address, basic_auth, {"roots": roots}, as_json=json)
+
+
+def demo(
+    port: PortOption = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--folder", metavar="FOLDER", help="Where the demo tables are or go; else the user's data folder."
+        ),
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Build the demo tables if they are absent, and serve them.
+
+    JSON, one document once it is ready: url, folder, built (true if the tables were built now).
+    """
+    _require_web()
+    from explorer.demo import default_folder, ensure_warehouse
+
+    place = (folder or default_folder()).expanduser().absolute()
+    with patience("Building the demo tables"):
+        built = ensure_warehouse(place)
+    if not json:
+        note(f"{'Built the demo tables in' if built else 'The demo tables are in'} {place}")
+    _serve([str(place)], port, "127.0.0.1", None, {"folder": str(place), "built": built}, as_json=json)
+
+
+def _serve(
+    roots: list[str], port: int | None, address: str, basic_auth: Path | None, told: dict[str, Any], *, as_json: bool
+) -> None:
+    _require_web()
+    users = None if basic_auth is None else _checked(basic_auth)
+    from explorer.web import serve as serve_pages
+
+    def ready(url: str) -> None:
+        if as_json:
+            emit({"url": url, **told})
+        else:
+            typer.echo(f"Delta Table Explorer is at {url}")
+            note("Ctrl-C stops it.")
+        typer.get_text_stream("stdout").flush()
+
+    chosen = port if port is not None else _usual_port(address)
+    serve_pages(roots=roots, port=chosen, address=address, basic_auth=users, ready=ready)
+
+
+def _require_web() -> None:
+    if importlib.util.find_spec("panel") is None:
+        raise EngineUnavailable(
+            f"The pages need the package panel, which is not installed. To get it: {_INSTALL}. "
+            "All other commands work without it.",
+            engine="panel",
+            install=_INSTALL,
+        )
+
+
+def _usual_port(address: str) -> int:
+    """The usual port if it is free, else 0, which takes any."""
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, DEFAULT_PORT))
+        except OSError:
+            return 0
+    return DEFAULT_PORT
+
+
+def _checked(file: Path) -> str:
+    """The file of names and passwords, known to be one: a wrong path must not become the password."""
+    try:
+        users = json_module.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RequestError(f"The file of users {file} cannot be read: {error}.", path=str(file)) from error
+    if not isinstance(users, dict) or not users or not all(isinstance(word, str) for word in users.values()):
+        raise RequestError(
+            f'The file {file} must hold a JSON object of names and passwords, {{"ana": "secret"}}.', path=str(file)
+        )
+    return str(file)

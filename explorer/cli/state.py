@@ -1,0 +1,158 @@
+"""``snapshot`` and ``columns``: what the table is, and how its columns came to be named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+import explorer
+from explorer.cli.arguments import JsonFlag, TableArgument, TimestampOption, VersionOption
+from explorer.cli.output import count, emit, facts, listing, moment, patience, size
+from explorer.core.column_mapping import ColumnLine, Lineage
+from explorer.core.schema import format_column, parse_column, type_name
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("snapshot")(snapshot)
+    app.command("columns")(columns)
+
+
+def snapshot(
+    table: TableArgument, version: VersionOption = None, timestamp: TimestampOption = None, json: JsonFlag = False
+) -> None:
+    """Show the table at a version: protocol, metadata, totals.
+
+    JSON, one document: table, version, timestamp, protocol, metadata, numFiles, sizeInBytes, numRecords (null if one
+    file lacks the count; masked rows included), numDeletedRecords, transactions, domainMetadata.
+    """
+    with patience("Reading the log"):
+        opened = explorer.open_table(table)
+        found = opened.snapshot(version, timestamp)
+        document = _document(opened, found)
+    if json:
+        emit(document)
+    else:
+        _print_snapshot(found, document)
+
+
+def columns(table: TableArgument, json: JsonFlag = False) -> None:
+    """Show every column with its names and types over the versions, and names that changed hands.
+
+    JSON, a line a column: fieldId, physicalName, physicalPath (from the top level down), column (its present or last
+    name), spans [{fromVersion, toVersion, name, type, nullable}], droppedAt, hazards [{kind, name, version, detail}].
+    """
+    with patience("Reading the log"):
+        lineage = explorer.open_table(table).column_lineage()
+    if json:
+        for line in lineage.columns:
+            emit(_line(line, lineage))
+        return
+    listing(
+        ["column", ">id", "physical name", "type", "nullable", "versions", "before"],
+        (_column_row(line, lineage) for line in lineage.columns),
+        "The table has no columns.",
+    )
+    if lineage.hazards:
+        hazards = ((hazard.name, f"v{hazard.version}", hazard.detail) for hazard in lineage.hazards)
+        listing(["take care with", "from", "because"], hazards, "")
+
+
+def _document(table: explorer.Table, found: explorer.Snapshot) -> dict[str, Any]:
+    return {
+        "table": table.location,
+        "version": found.version,
+        "timestamp": found.timestamp,
+        "protocol": found.protocol.to_wire(),
+        "metadata": found.metadata.to_wire(),
+        "numFiles": found.num_files,
+        "sizeInBytes": found.size_in_bytes,
+        "numRecords": found.num_records,
+        "numDeletedRecords": found.num_deleted_records,
+        "transactions": found.transactions,
+        "domainMetadata": found.domain_metadata,
+    }
+
+
+def _print_snapshot(found: explorer.Snapshot, document: dict[str, Any]) -> None:
+    protocol, metadata = found.protocol, found.metadata
+    records, deleted = found.num_records, found.num_deleted_records
+    rows = count(None if records is None else records - deleted)
+    features = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
+    pairs: list[tuple[str, object]] = [
+        ("version", f"{found.version}, committed {moment(found.timestamp)}"),
+        ("rows", f"{rows} ({count(deleted)} more masked by deletion vectors)" if deleted else rows),
+        ("files", f"{count(found.num_files)}, {size(found.size_in_bytes)}"),
+        ("reader, writer", f"{protocol.min_reader_version}, {protocol.min_writer_version}"),
+        ("features", ", ".join(features) or "none listed"),
+        ("partitioned by", ", ".join(found.partition_columns) or "nothing"),
+        ("id", metadata.id),
+    ]
+    for name, value in (("name", metadata.name), ("description", metadata.description)):
+        if value is not None:
+            pairs.append((name, value))
+    pairs += [(f"property {key}", value) for key, value in sorted(metadata.configuration.items())]
+    pairs += [(f"transaction {app}", f"version {number}") for app, number in sorted(found.transactions.items())]
+    pairs += [(f"domain {name}", value) for name, value in sorted(found.domain_metadata.items())]
+    facts(document["table"], pairs)
+    listing(
+        ["column", "type", "nullable"],
+        ((format_column((f.name,)), type_name(f.type), f.nullable) for f in found.schema.fields),
+        "The table has no columns.",
+    )
+
+
+def _line(line: ColumnLine, lineage: Lineage) -> dict[str, Any]:
+    names = {span.name for span in line.spans}
+    return {
+        "fieldId": line.field_id,
+        "physicalName": _physical(line)[-1],
+        "physicalPath": _physical(line),
+        "column": format_column(line.path),
+        "spans": [
+            {
+                "fromVersion": span.from_version,
+                "toVersion": span.to_version,
+                "name": span.name,
+                "type": span.type,
+                "nullable": span.nullable,
+            }
+            for span in line.spans
+        ],
+        "droppedAt": line.dropped_at,
+        "hazards": [
+            {"kind": hazard.kind, "name": hazard.name, "version": hazard.version, "detail": hazard.detail}
+            for hazard in lineage.hazards
+            if hazard.name in names
+        ],
+    }
+
+
+def _column_row(line: ColumnLine, lineage: Lineage) -> tuple[object, ...]:
+    last = line.spans[-1]
+    until = "now" if last.to_version == lineage.last_version else f"v{last.to_version}"
+    return (
+        format_column(line.path),
+        "" if line.field_id is None else line.field_id,
+        _physical(line)[-1],
+        last.type,
+        last.nullable,
+        f"v{line.spans[0].from_version} to {until}",
+        ", ".join(_earlier(line)),
+    )
+
+
+def _physical(line: ColumnLine) -> tuple[str, ...]:
+    return parse_column(line.physical_name)
+
+
+def _earlier(line: ColumnLine) -> Iterator[str]:
+    """What the column was called, or of which type it was, before."""
+    for before, after in zip(line.spans, line.spans[1:], strict=False):
+        parts = [before.name] if before.name != after.name else []
+        parts += [before.type] if before.type != after.type else []
+        yield f"{' '.join(parts) or 'other nullability'} to v{before.to_version}"
