@@ -13,7 +13,9 @@ from typing import Final, Literal
 
 import msgspec
 
+from explorer.core.actions import Protocol
 from explorer.core.errors import CorruptTable
+from explorer.core.features import supported_features
 from explorer.core.schema import (
     ArrayType,
     DataType,
@@ -27,6 +29,7 @@ from explorer.core.schema import (
 )
 
 __all__ = [
+    "MAX_ID_KEY",
     "ColumnLine",
     "ColumnSpan",
     "Lineage",
@@ -42,6 +45,7 @@ __all__ = [
 
 MappingMode = Literal["none", "name", "id"]
 MODE_KEY: Final = "delta.columnMapping.mode"
+MAX_ID_KEY: Final = "delta.columnMapping.maxColumnId"
 
 
 class ColumnSpan(msgspec.Struct, frozen=True):
@@ -82,12 +86,18 @@ class Lineage(msgspec.Struct, frozen=True):
     last_version: int
 
 
-def mapping_mode(configuration: dict[str, str]) -> MappingMode:
+def mapping_mode(configuration: dict[str, str], protocol: Protocol | None = None) -> MappingMode:
     """The table's mapping mode.
+
+    Args:
+        configuration: The table's properties.
+        protocol: The protocol in force; if given, a mode that it does not allow counts as none (CM-001).
 
     Raises:
         CorruptTable: The property has a value the protocol does not know.
     """
+    if protocol is not None and "columnMapping" not in supported_features(protocol):
+        return "none"
     match configuration.get(MODE_KEY, "none").lower():
         case "none":
             return "none"
@@ -99,11 +109,16 @@ def mapping_mode(configuration: dict[str, str]) -> MappingMode:
             raise CorruptTable(f"{MODE_KEY} is {other!r}; the protocol knows none, name and id.", found=other)
 
 
-def check_mapping(schema: StructType, mode: MappingMode) -> None:
+def check_mapping(schema: StructType, mode: MappingMode, max_column_id: int | None = None) -> None:
     """Check that every field is mapped once (CM-016).
 
+    Args:
+        schema: The table's schema.
+        mode: Its mapping mode.
+        max_column_id: The highest id ever given, if the table's properties say it.
+
     Raises:
-        CorruptTable: An id or physical name is missing or used twice.
+        CorruptTable: An id or physical name is missing or used twice, or an id is above the highest one.
     """
     if mode == "none":
         return
@@ -119,6 +134,12 @@ def check_mapping(schema: StructType, mode: MappingMode) -> None:
             raise CorruptTable(f"Columns {ids[field.field_id]} and {column} share id {field.field_id}.", column=column)
         if physical in names:
             raise CorruptTable(f"Columns {names[physical]} and {column} share a physical name.", column=column)
+        if max_column_id is not None and field.field_id > max_column_id:
+            raise CorruptTable(
+                f"Column {column} has id {field.field_id}, but {MAX_ID_KEY} is {max_column_id}: the next column added "
+                "would take an id in use.",
+                column=column,
+            )
         ids[field.field_id], names[physical] = column, column
 
 

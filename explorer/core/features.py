@@ -14,7 +14,18 @@ import msgspec
 from explorer.core.actions import Protocol
 from explorer.core.errors import CorruptTable, UnsupportedFeature
 
-__all__ = ["FEATURES", "TableFeature", "active_features", "check_readable", "supported_features", "why_not_readable"]
+__all__ = [
+    "FEATURES",
+    "READER_VERSION",
+    "TableFeature",
+    "active_features",
+    "check_readable",
+    "supported_features",
+    "why_not_readable",
+]
+
+READER_VERSION: Final = 3
+"""The newest reader version that this program implements."""
 
 
 class TableFeature(msgspec.Struct, frozen=True):
@@ -99,7 +110,7 @@ def active_features(protocol: Protocol) -> frozenset[str]:
 
 def why_not_readable(protocol: Protocol) -> tuple[str, ...]:
     """Names of what keeps this program from reading the table: features, or a reader version; empty if it reads it."""
-    if protocol.min_reader_version > 3:
+    if protocol.min_reader_version > READER_VERSION:
         return (f"minReaderVersion {protocol.min_reader_version}",)
     if protocol.min_reader_version < 3:
         return ()
@@ -121,7 +132,8 @@ def check_readable(protocol: Protocol, version: int) -> None:
     if missing:
         raise UnsupportedFeature(
             f"Version {version} can only be read by a client that implements {', '.join(missing)}; "
-            "this program does not. Read the table with its own engine, or ask its owner to drop the feature.",
+            f"this program implements reader version {READER_VERSION} and the features of its list. Upgrade it, read "
+            "the table with its own engine, or ask its owner to drop the feature.",
             features=list(missing),
             operation="read",
             version=version,

@@ -27,6 +27,7 @@ __all__ = [
     "format_column",
     "parse_column",
     "parse_schema",
+    "parse_type",
     "to_arrow",
     "type_name",
     "walk",
@@ -121,7 +122,11 @@ _PRIMITIVES: Final = frozenset(
 _ALIASES: Final = {"null": "void", "bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
 _DECIMAL: Final = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)\Z")
 _FEATURE_OF_TYPE: Final = {"geometry": "geospatial", "geography": "geospatial", "interval": "intervalType"}
-_UNSUPPORTED: Final = re.compile(r"(geometry|geography|interval|time|timestamp_nanos|timestamp_ns)\b.*", re.IGNORECASE)
+_UNSUPPORTED: Final = re.compile(
+    r"(geometry|geography|time|timestamp_nanos|timestamp_ntz_nanos|timestamp_ns)\b.*"
+    r"|(interval) (?:(?:year|month)|(?:day|hour|minute|second)"
+    r"|year to month|day to (?:hour|minute|second)|hour to (?:minute|second)|minute to second)\Z"
+)
 
 
 def parse_schema(text: str) -> StructType:
@@ -139,6 +144,16 @@ def parse_schema(text: str) -> StructType:
     if not isinstance(parsed, StructType):
         raise _bad("its top level is not a struct")
     return parsed
+
+
+def parse_type(value: Any) -> DataType:
+    """Parse a type as it stands in decoded JSON: a name, or an object of a nested type.
+
+    Raises:
+        CorruptTable: It is no type.
+        UnsupportedFeature: It is one this program does not read.
+    """
+    return _parse(value)
 
 
 def walk(struct: StructType) -> Iterator[tuple[tuple[str, ...], StructField]]:
@@ -258,7 +273,7 @@ def _parse_primitive(name: str) -> PrimitiveType:
     if name.startswith(("char(", "varchar(")):
         return PrimitiveType("string")
     if (unsupported := _UNSUPPORTED.match(name)) is not None:
-        feature = _FEATURE_OF_TYPE.get(unsupported[1].lower(), name)
+        feature = _FEATURE_OF_TYPE.get(unsupported[1] or unsupported[2], name)
         raise UnsupportedFeature(
             f"The schema uses the type {name} ({feature}), which this program does not read. "
             "Read the table with a client that implements it.",

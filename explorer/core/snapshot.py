@@ -16,12 +16,13 @@ import pyarrow as pa
 
 from explorer.core import deletion_vectors as vectors
 from explorer.core.actions import DeletionVectorDescriptor, Metadata, Protocol
-from explorer.core.column_mapping import MappingMode, check_mapping, mapping_mode, physical_paths
+from explorer.core.column_mapping import MAX_ID_KEY, MappingMode, check_mapping, mapping_mode, physical_paths
 from explorer.core.columns import numbers, strings
-from explorer.core.errors import CorruptTable, RequestError
+from explorer.core.errors import CorruptDeletionVector, CorruptTable, RequestError
 from explorer.core.features import check_readable
 from explorer.core.logical_files import PUBLIC_COLUMNS, SCHEMA, LogicalFiles
 from explorer.core.ports import LogStore
+from explorer.core.properties import number
 from explorer.core.replay import TableState
 from explorer.core.schema import StructType, parse_column, parse_schema
 from explorer.core.statistics import (
@@ -32,6 +33,7 @@ from explorer.core.statistics import (
     statistics_columns,
     statistics_table,
 )
+from explorer.core.type_widening import check_type_changes
 
 __all__ = ["Snapshot"]
 
@@ -64,7 +66,8 @@ class Snapshot:
         self.metadata: Metadata = state.metadata
         _check_format(self.metadata, version)
         self.schema: StructType = _schema(self.metadata, version)
-        check_mapping(self.schema, self.column_mapping_mode)
+        check_type_changes(self.schema, self.protocol)
+        check_mapping(self.schema, self.column_mapping_mode, _max_column_id(self.metadata.configuration))
 
     @property
     def transactions(self) -> dict[str, int]:
@@ -84,7 +87,7 @@ class Snapshot:
     @cached_property
     def column_mapping_mode(self) -> MappingMode:
         """``none``, ``name`` or ``id``."""
-        return mapping_mode(self.metadata.configuration)
+        return mapping_mode(self.metadata.configuration, self.protocol)
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
@@ -201,7 +204,8 @@ class Snapshot:
 
         Raises:
             RequestError: The version has no such file.
-            CorruptDeletionVector: The vector's bytes do not match its descriptor.
+            CorruptDeletionVector: The vector's bytes do not match its descriptor, or it masks rows that the file does
+                not have (DV-020).
         """
         paths = self.logical_files.column("raw_path").to_pylist()
         if raw_path not in paths:
@@ -209,7 +213,17 @@ class Snapshot:
         (descriptor,) = _descriptors(self.logical_files.slice(paths.index(raw_path), 1))
         if descriptor is None:
             return np.empty(0, np.uint64)
-        return vectors.read_rows(self._store, descriptor)
+        masked = vectors.read_rows(self._store, descriptor)
+        records = self.logical_files.column("num_records")[paths.index(raw_path)].as_py()
+        if records is not None and len(masked) and int(masked[-1]) >= records:
+            raise CorruptDeletionVector(
+                f"The deletion vector {descriptor.unique_id} of {raw_path} masks row {int(masked[-1])}, but the file's "
+                f"statistics count {records} rows. One of the two was written for another file.",
+                path=raw_path,
+                unique_id=descriptor.unique_id,
+                version=self.version,
+            )
+        return masked
 
     @cached_property
     def _statistics(self) -> Sequence[dict[str, object] | None]:
@@ -248,6 +262,10 @@ def _schema(metadata: Metadata, version: int) -> StructType:
             column=unknown[0],
         )
     return schema
+
+
+def _max_column_id(configuration: dict[str, str]) -> int | None:
+    return number(configuration, MAX_ID_KEY, 0) if MAX_ID_KEY in configuration else None
 
 
 def _check_format(metadata: Metadata, version: int) -> None:
