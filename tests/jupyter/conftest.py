@@ -36,3 +36,8 @@ def shown(widget: Any) -> str:
     if getattr(widget.layout, "display", None) == "none":
         return ""
     return "\n".join(map(shown, getattr(widget, "children", ())))
+
+
+def figure_of(widget: Any) -> Any:
+    """The widget's plotly figure."""
+    return next(child for child in widget.children if hasattr(child, "data"))

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 import explorer
-from explorer.core.errors import EngineUnavailable, ExplorerError, VersionGap
+from explorer.core.errors import EngineUnavailable, VersionGap
 from explorer.table import Table
-from tests.conftest import golden_root
 from tests.jupyter.conftest import shown
 from tests.jupyter.logs import Elements, add, metadata, protocol, write_log
 
@@ -80,34 +79,6 @@ def test_diff_that_cannot_be_made_is_said_in_its_place_and_the_rest_works(tmp_pa
     widget.go(2, 0)
     assert "v0 \u2192 v2" in shown(widget)
     assert 'role="alert"' not in shown(widget)
-
-
-@pytest.mark.golden
-@pytest.mark.parametrize("folder", sorted((golden_root() / "tables").iterdir()), ids=lambda folder: folder.name)
-def test_golden_table_is_drawn_or_refused_in_words(folder: Path) -> None:
-    expected = _refusal(folder)
-    widget = explorer.open_table(folder).explore()
-    text = Elements(shown(widget)).text
-    assert ('role="alert"' in shown(widget)) == (expected is not None)
-    assert (expected or f"v{widget.version}") in text
-
-
-def _refusal(folder: Path) -> str | None:
-    """Name of the error that the newest version answers with, if it cannot be read."""
-    try:
-        table = explorer.open_table(folder)
-        table.snapshot().files()
-        table.history()
-    except ExplorerError as error:
-        return type(error).__name__
-    return None
-
-
-@pytest.mark.golden
-def test_table_with_a_checkpoint_alone_is_shown_without_a_timeline() -> None:
-    widget = explorer.open_table(golden_root() / "tables" / "deltars__table-with-domain-metadata").explore()
-    assert not [child for child in widget.children if hasattr(child, "data")]
-    assert "its commit is no longer in the log" in shown(widget)
 
 
 def test_missing_package_is_named_with_what_to_install(orders: Table, monkeypatch: pytest.MonkeyPatch) -> None:

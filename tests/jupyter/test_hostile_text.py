@@ -8,7 +8,7 @@ import pytest
 
 import explorer
 from explorer.jupyter.markup import joined, tag
-from tests.jupyter.conftest import shown
+from tests.jupyter.conftest import figure_of, shown
 from tests.jupyter.logs import Elements, add, commit_info, metadata, protocol, write_log
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&lt;</td></style><script>alert(2)</script>\u202e%{x}$y$"
@@ -45,8 +45,7 @@ def test_only_our_elements_reach_the_page(widget: explorer.jupyter.widget.TableE
 
 
 def test_figure_holds_no_markup_of_the_table(widget: explorer.jupyter.widget.TableExplorer) -> None:
-    figure = next(child for child in widget.children if hasattr(child, "data"))
-    texts = [text for trace in figure.data for text in trace.hovertext or ()]
+    texts = [text for trace in figure_of(widget).data for text in trace.hovertext or ()]
     assert texts
     for text in texts:
         plain = text.replace("<br>", "")

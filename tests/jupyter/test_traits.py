@@ -12,7 +12,7 @@ from explorer import RequestError
 from explorer.core.errors import VersionNotFound
 from explorer.jupyter.widget import TableExplorer
 from explorer.table import Table
-from tests.jupyter.conftest import shown
+from tests.jupyter.conftest import figure_of, shown
 
 
 @pytest.fixture
@@ -24,14 +24,10 @@ def controls(widget: TableExplorer) -> Any:
     return next(child for child in widget.children if hasattr(child, "slider"))
 
 
-def figure(widget: TableExplorer) -> Any:
-    return next(child for child in widget.children if hasattr(child, "data"))
-
-
 def click(widget: TableExplorer, place: float, *, shift: bool = False) -> None:
     """Send what the browser's half of the figure sends at a click on its last trace."""
-    last = len(figure(widget).data) - 1
-    figure(widget)._js2py_pointsCallback = {
+    last = len(figure_of(widget).data) - 1
+    figure_of(widget)._js2py_pointsCallback = {
         "event_type": "plotly_click",
         "points": {"trace_indexes": [last], "point_indexes": [0], "xs": [place], "ys": [0.0]},
         "device_state": {
@@ -42,7 +38,7 @@ def click(widget: TableExplorer, place: float, *, shift: bool = False) -> None:
 
 
 def cursor(widget: TableExplorer) -> tuple[float, float]:
-    shape = figure(widget).layout.shapes[0]
+    shape = figure_of(widget).layout.shapes[0]
     return shape.x0, shape.x1
 
 
@@ -165,11 +161,11 @@ def test_click_beside_the_versions_moves_nothing(widget: TableExplorer) -> None:
 def test_colours_follow_the_page_or_the_trait(widget: TableExplorer) -> None:
     added = dict.fromkeys(("light", "dark", "back"))
     host = next(child for child in widget.children if hasattr(child, "_esm") and child.has_trait("theme"))
-    added["light"] = figure(widget).data[0].marker.color
+    added["light"] = figure_of(widget).data[0].marker.color
     host.theme = "dark"
-    added["dark"] = figure(widget).data[0].marker.color
+    added["dark"] = figure_of(widget).data[0].marker.color
     assert "dte-dark" in widget._dom_classes
     widget.theme = "light"
-    added["back"] = figure(widget).data[0].marker.color
+    added["back"] = figure_of(widget).data[0].marker.color
     assert "dte-dark" not in widget._dom_classes
     assert added["light"] == added["back"] != added["dark"]

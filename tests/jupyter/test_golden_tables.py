@@ -1,0 +1,44 @@
+"""Every golden table is drawn, or its error is shown in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import explorer
+from explorer.core.errors import ExplorerError
+from tests.conftest import golden_root
+from tests.jupyter.conftest import shown
+from tests.jupyter.logs import Elements
+
+ROOT = golden_root()
+TABLES = sorted((ROOT / "tables").iterdir())
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize("folder", TABLES, ids=lambda folder: folder.name)
+def test_golden_table_is_drawn_or_refused_in_words(folder: Path) -> None:
+    expected = _refusal(folder)
+    widget = explorer.open_table(folder).explore()
+    text = Elements(shown(widget)).text
+    assert ('role="alert"' in shown(widget)) == (expected is not None)
+    assert (expected or f"v{widget.version}") in text
+
+
+def _refusal(folder: Path) -> str | None:
+    """Name of the error that the newest version answers with, if it cannot be read."""
+    try:
+        table = explorer.open_table(folder)
+        table.snapshot().files()
+        table.history()
+    except ExplorerError as error:
+        return type(error).__name__
+    return None
+
+
+@pytest.mark.golden
+def test_table_with_a_checkpoint_alone_is_shown_without_a_timeline() -> None:
+    widget = explorer.open_table(ROOT / "tables" / "deltars__table-with-domain-metadata").explore()
+    assert not [child for child in widget.children if hasattr(child, "data")]
+    assert "its commit is no longer in the log" in shown(widget)
