@@ -5,16 +5,24 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
+from explorer.core.change_feed import ChangeSources, change_sources, check_sources
 from explorer.core.column_mapping import Lineage
 from explorer.core.commits import Commit
 from explorer.core.diff import SnapshotDiff, diff_versions
 from explorer.core.errors import ExplorerError, IncompleteCheckpoint, RequestError, VersionGap, VersionNotFound
-from explorer.core.history import ENABLE_ICT, History, commit_time, read_history
+from explorer.core.history import (
+    ENABLE_ICT,
+    History,
+    commit_time,
+    mentions_in_commit_timestamps,
+    moment,
+    read_history,
+)
 from explorer.core.log_segment import LogListing, LogSegment, list_log
 from explorer.core.logical_files import LogicalFiles
 from explorer.core.ports import LogStore
@@ -167,6 +175,39 @@ class Table:
         """
         return self._located(lambda: diff_versions(self.history_record(), from_version, to_version))
 
+    def change_sources(
+        self, from_version: int, to_version: int, inferred: bool = False, *, schema_version: int | None = None
+    ) -> ChangeSources:
+        """Find the files that hold the changes of a range of versions, both ends included, and check that they exist.
+
+        Args:
+            from_version, to_version: The range.
+            inferred: Tell versions without a recorded change feed by the files that came and went; rows that a commit
+                copied from one file to another then appear as deleted and inserted.
+            schema_version: Version whose schema the rows are shown with; see `explorer.core.change_feed`.
+
+        Raises:
+            RequestError: The range runs backwards.
+            VersionNotFound: It leaves the versions that the log tells of.
+            ChangeFeedGap: The feed was off in between, the schema changed, or a file was deleted by VACUUM.
+        """
+
+        def find() -> ChangeSources:
+            history = self.history_record()
+            found = change_sources(
+                self.store,
+                self._listing,
+                history,
+                from_version,
+                to_version,
+                inferred=inferred,
+                schema_version=schema_version,
+            )
+            check_sources(self.store, found)
+            return found
+
+        return self._located(find)
+
     def column_lineage(self) -> Lineage:
         """How each column was named and typed over the readable versions."""
         return self._located(lambda: self.history_record().lineage())
@@ -254,16 +295,21 @@ class Table:
         return listing.segment(version)
 
     def _timestamp(self, segment: LogSegment, state: TableState, commits: list[Commit]) -> datetime:
-        """Time of the segment's last commit; of its checkpoint file where the commit is gone."""
+        """Time of the segment's last commit; that of its newest file where the commit is gone."""
         path = self._listing.commits.get(segment.version)
         if path is None:
-            assert segment.checkpoint is not None
-            return _utc(max(part.modified for part in segment.checkpoint.parts))
+            newest = segment.commits[-1:] or (segment.checkpoint.parts if segment.checkpoint else ())
+            return moment(max((part.modified for part in newest), default=0))
         info = None
         if flag(state.metadata.configuration, ENABLE_ICT):
             commit = commits[-1] if commits else next(iter(read_commits(self.store, [path])))
             info = commit.commit_info()
-        return _utc(commit_time(path.modified, info, self._clock_before(segment.version)))
+        elif mentions_in_commit_timestamps(state.protocol, state.metadata):
+            # The file's time is raised above timestamps in the commits before, so those have to be read.
+            known = self.history_record().timestamp(segment.version)
+            if known is not None:
+                return moment(known)
+        return moment(commit_time(path.modified, info, self._clock_before(segment.version)))
 
     def _clock_before(self, version: int) -> int:
         """Raised modification time of the commit before a version, or -1."""
@@ -296,7 +342,3 @@ def _moment(timestamp: datetime | str) -> datetime:
             f"The time {timestamp} has no zone: write it like 2026-03-02T14:05:11Z.", timestamp=timestamp
         )
     return timestamp
-
-
-def _utc(milliseconds: int) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)

@@ -12,6 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from explorer.core.actions import (
+    AddCDCFile,
     CommitInfo,
     DeletionVectorDescriptor,
     DomainMetadata,
@@ -24,7 +25,7 @@ from explorer.core.errors import MalformedAction
 __all__ = ["AddLine", "Commit", "CommitLine", "RemoveLine", "decode_commit", "parse_commit_info"]
 
 _ABSENT = msgspec.Raw()
-_SmallT = TypeVar("_SmallT", Protocol, Metadata, SetTransaction, DomainMetadata)
+_SmallT = TypeVar("_SmallT", Protocol, Metadata, SetTransaction, DomainMetadata, AddCDCFile)
 
 
 class AddLine(msgspec.Struct, gc=False, rename="camel"):
@@ -117,6 +118,10 @@ class Commit(msgspec.Struct, frozen=True):
         """True if the commit records change data."""
         return any(_present(line.cdc) for line in self.lines)
 
+    def change_files(self) -> list[AddCDCFile]:
+        """The files of recorded changes, in line order."""
+        return [self._decode(AddCDCFile, line.cdc) for line in self.lines if _present(line.cdc)]
+
     def _decode(self, record: type[_SmallT], raw: msgspec.Raw) -> _SmallT:
         try:
             return record.decode(raw)
@@ -124,7 +129,7 @@ class Commit(msgspec.Struct, frozen=True):
             raise _malformed(self.version, self.path, self._line_of(raw), f"{record.wire_name}: {error}") from error
 
     def _line_of(self, raw: msgspec.Raw) -> int:
-        members = ("protocol", "metaData", "txn", "domainMetadata")
+        members = ("protocol", "metaData", "txn", "domainMetadata", "cdc")
         return next(i for i, line in enumerate(self.lines, 1) if any(getattr(line, name) is raw for name in members))
 
 
@@ -140,7 +145,11 @@ def decode_commit(data: bytes, version: int, path: str) -> Commit:
         MalformedAction: A line is not JSON, not an object, or a known action has a field of a wrong type.
     """
     try:
-        return Commit(version, path, _LINES.decode_lines(data))
+        lines = _LINES.decode_lines(data)
+        # The decoder also takes documents that span lines or share one (LOG-007).
+        if len(lines) != data.count(b"\n") + (not data.endswith(b"\n")):
+            _check_lines(data)
+        return Commit(version, path, lines)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         line, reason = _first_bad_line(data)
         raise _malformed(version, path, line, reason or str(error)) from error
@@ -171,10 +180,17 @@ def _present(raw: msgspec.Raw) -> bool:
     return bool(raw) and bytes(raw) != b"null"
 
 
+def _check_lines(data: bytes) -> None:
+    """Decode line by line; this finds the line that is not one document."""
+    for line in data.split(b"\n"):
+        if line.strip():
+            _LINES.decode(line)
+
+
 def _first_bad_line(data: bytes) -> tuple[int, str]:
     for number, line in enumerate(data.split(b"\n"), 1):
         try:
-            _LINES.decode_lines(line)
+            _check_lines(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return number, str(error)
     return data.count(b"\n") + 1, ""

@@ -4,6 +4,7 @@
     ├── RequestError            the question cannot be answered as asked
     │   ├── VersionNotFound         version, earliest, latest, nearest
     │   ├── TimestampOutOfRange     timestamp, earliest, latest, nearest
+    │   ├── ChangeFeedGap           version, holes, path
     │   ├── InvalidIntent           field, allowed
     │   └── NotAllowed              location
     ├── TableError              the table, or what should be one, is broken
@@ -29,6 +30,7 @@ from typing import Any
 
 __all__ = [
     "Cancelled",
+    "ChangeFeedGap",
     "CommitConflict",
     "CommitError",
     "CommitUnknown",
@@ -96,6 +98,10 @@ class VersionNotFound(RequestError):
 
 class TimestampOutOfRange(RequestError):
     """No version answers to that time; ``nearest`` is a version that can be read."""
+
+
+class ChangeFeedGap(RequestError):
+    """The change feed has a hole in the versions asked for; ``version`` is the first one, ``holes`` says each."""
 
 
 class InvalidIntent(RequestError):
@@ -192,6 +198,7 @@ _FACT_NAMES = frozenset(
         "column",
         "expected",
         "found",
+        "holes",
     ]
 )
 

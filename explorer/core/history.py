@@ -2,14 +2,15 @@
 
 Protocol sections: Commit Provenance Information, In-Commit Timestamps. Invariants: where in-commit timestamps are
 enabled they are the commit's time, else the file's modification time, raised where it would run backwards (LOG-025,
-ICT-004); a number the log does not give is null.
+ICT-004); a moment is looked up only on its side of the version that enabled them (ICT-005); a number the log does not
+give is null.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final
 
@@ -17,30 +18,36 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.actions import CommitInfo, Metadata, Protocol
-from explorer.core.checkpoints import open_checkpoint_files, read_checkpoint_state
+from explorer.core.checkpoints import CheckpointState, open_checkpoint_files, read_checkpoint_state
 from explorer.core.column_mapping import Lineage, column_lineage, mapping_mode
 from explorer.core.columns import bools, int64s, string_maps, strings
 from explorer.core.commits import Commit, CommitLine
-from explorer.core.errors import TimestampOutOfRange
+from explorer.core.errors import CorruptTable, TimestampOutOfRange
 from explorer.core.lifetimes import Lifetimes
 from explorer.core.lifetimes_builder import LifetimesBuilder
 from explorer.core.log_segment import LogListing
 from explorer.core.logical_files import LogicalFiles
 from explorer.core.ports import LogStore
-from explorer.core.properties import flag
+from explorer.core.properties import flag, number
 from explorer.core.replay import read_commits
 from explorer.core.schema import parse_schema
 from explorer.core.totals import Totals
 
-__all__ = ["CommitRecord", "History", "commit_time", "read_history"]
+__all__ = ["CommitRecord", "History", "commit_time", "mentions_in_commit_timestamps", "moment", "read_history"]
 
 ENABLE_ICT: Final = "delta.enableInCommitTimestamps"
+ICT_VERSION: Final = "delta.inCommitTimestampEnablementVersion"
+ICT_TIMESTAMP: Final = "delta.inCommitTimestampEnablementTimestamp"
 ENABLE_CDF: Final = "delta.enableChangeDataFeed"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _COPIED: Final = ("numCopiedRows", "numTargetRowsCopied")
 
 
 class CommitRecord(msgspec.Struct, frozen=True, gc=False):
-    """One commit: its version, its time (ms since the epoch) and its small actions."""
+    """One commit: its version, its time (ms since the epoch) and its small actions.
+
+    ``time_lacking`` is True where in-commit timestamps were enabled and the commit has none; its time is the file's.
+    """
 
     version: int
     timestamp: int
@@ -48,6 +55,7 @@ class CommitRecord(msgspec.Struct, frozen=True, gc=False):
     protocol: Protocol | None
     metadata: Metadata | None
     change_files: bool
+    time_lacking: bool = False
 
 
 class History:
@@ -85,18 +93,34 @@ class History:
         record = self._rows.get(version)
         return None if record is None else record.timestamp
 
-    def version_at(self, moment: datetime) -> int:
+    def version_at(self, time: datetime) -> int:
         """The version that was current at a moment: the newest committed at or before it.
 
         Raises:
             TimestampOutOfRange: The moment lies before the first readable or after the newest commit.
+            CorruptTable: A commit lacks the in-commit timestamp that it must have.
         """
-        wanted = int(moment.timestamp() * 1000)
+        wanted = (time - _EPOCH) // timedelta(milliseconds=1)
         readable = [record for record in self.commits if record.version >= self.first_readable]
-        before = [record for record in readable if record.timestamp <= wanted]
-        if not before or wanted > readable[-1].timestamp:
-            raise _out_of_range(moment, readable, late=bool(before))
+        lacking = next((record.version for record in readable if record.time_lacking), None)
+        if lacking is not None:
+            raise _no_time(lacking)
+        side = self._side(readable, wanted)
+        before = [record for record in side if record.timestamp <= wanted]
+        if not before or (side[-1] is readable[-1] and wanted > readable[-1].timestamp):
+            raise _out_of_range(time, side or readable, late=bool(before))
         return before[-1].version
+
+    def _side(self, readable: Sequence[CommitRecord], wanted: int) -> list[CommitRecord]:
+        """The commits among which a moment is looked up: those since in-commit timestamps, or those before (ICT-005).
+
+        Files before may have been copied since, so their times may lie after the timestamps that follow.
+        """
+        newest = self.metadata_at(self.latest)
+        if newest is None or not flag(newest.configuration, ENABLE_ICT):
+            return list(readable)
+        since, start = _enablement(newest.configuration)
+        return [record for record in readable if (record.version >= since) == (wanted >= start)]
 
     def metadata_at(self, version: int) -> Metadata | None:
         """Metadata in force at a version; None where the record does not reach back to it."""
@@ -143,16 +167,20 @@ def read_history(store: LogStore, listing: LogListing) -> History:
     builder = LifetimesBuilder(first, readable_from)
     paths = [path for version, path in listing.commits.items() if version >= first]
     records: list[CommitRecord] = []
-    enabled, clock, pending = False, -1, base
+    clock, pending = -1, base
+    enabled, since = _before_checkpoint(state)
     for commit, path in zip(read_commits(store, paths), paths, strict=True):
         if pending is not None and state is not None and commit.version > pending.version:
             builder.checkpoint(LogicalFiles(open_checkpoint_files(store, pending)))
-            pending, enabled = None, flag(state.metadata.configuration, ENABLE_ICT)
+            pending, since = None, 0
+            enabled = flag(state.metadata.configuration, ENABLE_ICT)
         record = _record(commit, builder.commit(commit))
         if record.metadata is not None:
-            enabled = flag(record.metadata.configuration, ENABLE_ICT)
-        clock = commit_time(path.modified, record.info if enabled else None, clock)
-        records.append(msgspec.structs.replace(record, timestamp=clock))
+            enabled, since = flag(record.metadata.configuration, ENABLE_ICT), 0
+        in_force = enabled and record.version >= since
+        clock = commit_time(path.modified, record.info if in_force else None, clock)
+        lacking = in_force and (record.info is None or record.info.in_commit_timestamp is None)
+        records.append(msgspec.structs.replace(record, timestamp=clock, time_lacking=lacking))
     if pending is not None:
         builder.checkpoint(LogicalFiles(open_checkpoint_files(store, pending)))
     known = (base.version, state.protocol, state.metadata) if base and state else None
@@ -172,6 +200,53 @@ def commit_time(modified: int, info: CommitInfo | None, before: int) -> int:
     return max(modified, before + 1)
 
 
+def mentions_in_commit_timestamps(protocol: Protocol, metadata: Metadata) -> bool:
+    """True if in-commit timestamps are or may have been enabled at some version up to this one."""
+    listed = any(name.startswith("inCommitTimestamp") for name in protocol.writer_features or ())
+    return listed or any(key in metadata.configuration for key in (ENABLE_ICT, ICT_VERSION, ICT_TIMESTAMP))
+
+
+def moment(milliseconds: int) -> datetime:
+    """A time of the log as a datetime, UTC.
+
+    Args:
+        milliseconds: Since the epoch.
+
+    Raises:
+        CorruptTable: It is no time of this calendar.
+    """
+    try:
+        return _EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError as error:
+        raise CorruptTable(
+            f"A commit's time is {milliseconds} ms since 1970, which no calendar has. A broken client wrote it.",
+            found=milliseconds,
+        ) from error
+
+
+def _before_checkpoint(state: CheckpointState | None) -> tuple[bool, int]:
+    """Whether in-commit timestamps were enabled before the checkpoint, and since which version, as it tells."""
+    if state is None:
+        return False, 0
+    configuration = state.metadata.configuration
+    return flag(configuration, ENABLE_ICT), _enablement(configuration)[0]
+
+
+def _enablement(configuration: dict[str, str]) -> tuple[int, int]:
+    """Version and time (ms) since which in-commit timestamps are enabled; zeros if they always were (ICT-003)."""
+    if ICT_VERSION not in configuration or ICT_TIMESTAMP not in configuration:
+        return 0, 0
+    return number(configuration, ICT_VERSION, 0), number(configuration, ICT_TIMESTAMP, 0)
+
+
+def _no_time(version: int) -> CorruptTable:
+    return CorruptTable(
+        f"Version {version} has no inCommitTimestamp, though {ENABLE_ICT} is true: when it was committed is not known, "
+        "so no version can be found by time. Ask for a version by its number.",
+        version=version,
+    )
+
+
 def _record(commit: Commit, lines: list[CommitLine]) -> CommitRecord:
     """The small actions of a commit, out of its lines that are no file actions."""
     small = Commit(commit.version, commit.path, lines)
@@ -180,17 +255,17 @@ def _record(commit: Commit, lines: list[CommitLine]) -> CommitRecord:
     )
 
 
-def _out_of_range(moment: datetime, readable: Sequence[CommitRecord], *, late: bool) -> TimestampOutOfRange:
+def _out_of_range(wanted: datetime, readable: Sequence[CommitRecord], *, late: bool) -> TimestampOutOfRange:
     if not readable:
-        return TimestampOutOfRange("No commit times are known: the log holds only a checkpoint.", timestamp=moment)
+        return TimestampOutOfRange("No commit times are known: the log holds only a checkpoint.", timestamp=wanted)
     nearest = readable[-1] if late else readable[0]
-    first, last = _utc(readable[0].timestamp), _utc(readable[-1].timestamp)
+    first, last = moment(readable[0].timestamp), moment(readable[-1].timestamp)
     side = "after the newest" if late else "before the oldest"
     return TimestampOutOfRange(
-        f"{moment.astimezone(UTC).isoformat()} lies {side} readable commit. Commits range from {first.isoformat()} "
+        f"{wanted.astimezone(UTC).isoformat()} lies {side} readable commit. Commits range from {first.isoformat()} "
         f"(version {readable[0].version}) to {last.isoformat()} (version {readable[-1].version}); "
         f"the nearest is version {nearest.version}.",
-        timestamp=moment,
+        timestamp=wanted,
         earliest=first,
         latest=last,
         nearest=nearest.version,
@@ -199,10 +274,6 @@ def _out_of_range(moment: datetime, readable: Sequence[CommitRecord], *, late: b
 
 def _version(change: tuple[int, Any]) -> int:
     return change[0]
-
-
-def _utc(milliseconds: int) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
 def _table(history: History, limit: int | None) -> pa.Table:

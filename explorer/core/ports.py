@@ -42,6 +42,10 @@ class LogStore(Protocol):
         """
         ...
 
+    def list_tree(self) -> Iterable[str]:
+        """List the keys of all objects under the root at any depth, in no order."""
+        ...
+
     def read(self, path: str) -> bytes:
         """Return an object's bytes; raises FileNotFoundError if there is none."""
         ...

@@ -65,6 +65,24 @@ class LocalLogStore:
         finally:
             os.close(handle)
 
+    def list_tree(self) -> Iterable[str]:
+        """List the keys of all files under the root, through links to folders as well."""
+        pending, seen = [""], {os.path.realpath(self._folder)}
+        while pending:
+            folder = pending.pop()
+            try:
+                with os.scandir(self._path(folder) if folder else self._folder) as entries:
+                    for entry in entries:
+                        key = folder + entry.name
+                        if not entry.is_dir():
+                            yield key
+                        elif not entry.is_symlink() or self._is_new(f"{self._folder}/{key}", seen):
+                            pending.append(f"{key}/")
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise _failed("list", f"{self._folder}/{folder}", error) from error
+
     def read(self, path: str) -> bytes:
         """Return a file's bytes."""
         return self.read_range(path, 0, -1)
@@ -151,6 +169,14 @@ class LocalLogStore:
                 location=key,
             )
         return path
+
+    def _is_new(self, link: str, seen: set[str]) -> bool:
+        """True for a link to a folder that was not listed yet and may be: links can lead round in circles."""
+        real = os.path.realpath(link)
+        if real in seen or (self._roots is not None and not self._roots.allow(real)):
+            return False
+        seen.add(real)
+        return True
 
     def _allowed(self, path: str) -> bool:
         """Follow links only where there are some: a plain file in a folder found allowed before is allowed."""

@@ -67,6 +67,19 @@ class ObjectLogStore:
             raise self._failed("list", folder, error) from error
         return sorted(found, key=lambda item: item.path)
 
+    def list_tree(self) -> Iterable[str]:
+        """List the keys of all objects under the root."""
+        import obstore
+
+        skipped = len(self._prefix)
+        try:
+            for batch in obstore.list(self._store, self._prefix.rstrip("/") or None, chunk_size=1000):
+                yield from [item["path"][skipped:] for item in batch]
+        except FileNotFoundError:
+            return
+        except Exception as error:
+            raise self._failed("list", "", error) from error
+
     def read(self, path: str) -> bytes:
         """Return an object's bytes."""
         import obstore

@@ -1,0 +1,479 @@
+"""Change data feed: a range of versions -> the files that hold its changes, and where the feed has holes.
+
+Protocol section: Add CDC File (Reader Requirements). Invariants: a version with change files is read from these alone
+(CDF-005), any other from its adds and removes that changed data (CDF-006, CDF-007); a file that only got another
+deletion vector changed in the difference of the two (CDF-008, D-07); a range that cannot be told whole is refused and
+the first hole named, never told in part (CDF-011, CDF-013, D-38).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from explorer.core.actions import AddCDCFile, DeletionVectorDescriptor
+from explorer.core.change_schema import why_not_readable_as
+from explorer.core.column_mapping import mapping_mode
+from explorer.core.columns import int64s, string_maps, strings
+from explorer.core.deletion_vectors import location, read_rows
+from explorer.core.errors import ChangeFeedGap, CorruptTable, RequestError, VersionNotFound
+from explorer.core.features import active_features
+from explorer.core.history import ENABLE_CDF, ENABLE_ICT, CommitRecord, History
+from explorer.core.lifetimes import Lifetimes
+from explorer.core.log_segment import LogListing
+from explorer.core.logical_files import SCHEMA
+from explorer.core.ports import LogStore
+from explorer.core.presence import absent
+from explorer.core.properties import flag
+from explorer.core.replay import read_commits
+from explorer.core.uris import canonical_key
+
+__all__ = [
+    "ChangeSources",
+    "ChangeVersion",
+    "FeedHole",
+    "FeedSpan",
+    "change_feed_coverage",
+    "change_feed_holes",
+    "change_sources",
+    "check_sources",
+    "masked_difference",
+]
+
+Rows = npt.NDArray[np.int64]
+RowIndexes = npt.NDArray[np.uint64]
+
+_VECTOR: Final = (
+    "dv_unique_id",
+    "dv_storage_type",
+    "dv_cardinality",
+    "dv_path_or_inline",
+    "dv_offset",
+    "dv_size_in_bytes",
+)
+_FILE: Final = ("path", "raw_path", "partition_values", "size", "num_records")
+_KINDS: Final = ("delete", "difference", "insert")
+_NO_OP_METRICS: Final = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+
+
+class FeedSpan(msgspec.Struct, frozen=True):
+    """Readable versions, both inclusive, in all of which the change feed was on."""
+
+    from_version: int
+    to_version: int
+
+
+class FeedHole(msgspec.Struct, frozen=True):
+    """Why some versions, both inclusive, cannot be told.
+
+    ``off``: the feed was not on. ``schema``: their rows do not fit the schema that the range is read with.
+    ``gone``: their commits are not in the log. ``unresolved``: a removed file's partition values are not known.
+    """
+
+    kind: Literal["off", "schema", "gone", "unresolved"]
+    from_version: int
+    to_version: int
+    detail: str
+
+
+class ChangeVersion(msgspec.Struct, frozen=True):
+    """Where the changes of one version come from.
+
+    Attributes:
+        version: The ``_commit_version`` of its rows.
+        timestamp: The ``_commit_timestamp`` of its rows, ms since the epoch (CDF-010).
+        source: ``cdc`` (recorded change files), ``files`` (adds, removes, deletion vectors) or ``none``.
+        recorded: True if the feed was on, so that rows which were only moved are not among the changes.
+        num_sources: Rows of `ChangeSources.files` that are its own.
+    """
+
+    version: int
+    timestamp: int
+    source: Literal["cdc", "files", "none"]
+    recorded: bool
+    num_sources: int
+
+
+class ChangeSources(msgspec.Struct, frozen=True):
+    """The changes of a range of versions, not read yet.
+
+    Attributes:
+        from_version, to_version: The range, both inclusive.
+        schema_version: The version whose schema all rows are shown with.
+        versions: One record a version, ascending.
+        files: One row a source, ascending by version: version (``_commit_version``), timestamp (``_commit_timestamp``,
+            ms, UTC), kind, path (decoded), raw_path, partition_values, size (bytes), num_records (physical rows, null
+            if unknown), dv_unique_id, dv_storage_type, dv_cardinality, dv_path_or_inline, dv_offset, dv_size_in_bytes,
+            and the same six with the prefix ``before_``. By kind:
+            ``cdc``: a file of changes; its column ``_change_type`` says which.
+            ``insert``: all rows but those that the deletion vector masks are inserts.
+            ``delete``: all rows but those that the deletion vector masks (it was there before) are deletes.
+            ``difference``: rows masked by the deletion vector and not by the one before are deletes, rows masked by
+            the one before alone are inserts; see `masked_difference`.
+    """
+
+    from_version: int
+    to_version: int
+    schema_version: int
+    versions: tuple[ChangeVersion, ...]
+    files: pa.Table
+
+
+def change_feed_coverage(history: History) -> tuple[FeedSpan, ...]:
+    """The readable versions in which the feed was on: supported by the protocol and enabled by its property."""
+    known = _recorded(history)
+    changes = [r.version for r in history.commits if r.metadata is not None or r.protocol is not None]
+    starts = sorted({known.start, *(version for version in changes if version in known)}) if known else []
+    spans: list[FeedSpan] = []
+    for start, stop in zip(starts, [*starts[1:], known.stop], strict=False):
+        if not _enabled(history, start):
+            continue
+        if spans and spans[-1].to_version == start - 1:
+            spans[-1] = FeedSpan(spans[-1].from_version, stop - 1)
+        else:
+            spans.append(FeedSpan(start, stop - 1))
+    return tuple(spans)
+
+
+def change_feed_holes(
+    history: History, from_version: int, to_version: int, *, inferred: bool = False, schema_version: int | None = None
+) -> tuple[FeedHole, ...]:
+    """Say what keeps a range from being told.
+
+    Args:
+        history: The recorded commits.
+        from_version, to_version: The range, both inclusive.
+        inferred: Do without the recorded feed: adds and removes stand for it where it was off.
+        schema_version: See `change_sources`.
+
+    Raises:
+        RequestError: The range runs backwards.
+        VersionNotFound: It leaves the versions whose commits and state are in the log.
+    """
+    _check_range(history, from_version, to_version)
+    shown = _schema_version(history, to_version) if schema_version is None else schema_version
+    holes = [] if inferred else list(_off(history, from_version, to_version))
+    holes += _other_schemas(history, from_version, to_version, shown)
+    holes += _gone(history, from_version, to_version)
+    holes += _unresolved(history, from_version, to_version)
+    return tuple(sorted(holes, key=lambda hole: hole.from_version))
+
+
+def change_sources(
+    store: LogStore,
+    listing: LogListing,
+    history: History,
+    from_version: int,
+    to_version: int,
+    *,
+    inferred: bool = False,
+    schema_version: int | None = None,
+) -> ChangeSources:
+    """Find the files that hold the changes of a range of versions.
+
+    Args:
+        store: The table's store; the commits that recorded change files are read from it.
+        listing: The log.
+        history: The recorded commits.
+        from_version, to_version: The range, both inclusive.
+        inferred: Tell versions in which the feed was off by their adds and removes. Rows that a commit copied from
+            one file to another then appear as deleted and inserted.
+        schema_version: Version whose schema the rows are shown with. None takes, as the reference implementation
+            does, the last version of the range if the table has column mapping and else the table's newest.
+
+    Raises:
+        ChangeFeedGap: The range has a hole.
+        RequestError, VersionNotFound: As in `change_feed_holes`.
+        CorruptTable: A commit lacks the in-commit timestamp that it must have (CDF-010).
+    """
+    holes = change_feed_holes(history, from_version, to_version, inferred=inferred, schema_version=schema_version)
+    if holes:
+        raise _gap(history, from_version, to_version, holes)
+    records = [record for record in history.commits if from_version <= record.version <= to_version]
+    _timed(records)
+    recorded = {
+        commit.version: commit.change_files()
+        for commit in read_commits(store, [listing.commits[r.version] for r in records if r.change_files])
+    }
+    told = {r.version for r in records if not r.change_files and not _is_no_op(r)}
+    files = _sorted(
+        [_of_change_files(recorded), _of_lifetimes(history.lifetimes, from_version, to_version, told)], history
+    )
+    counts = np.bincount(_values(files.column("version")) - from_version, minlength=len(records)).tolist()
+    return ChangeSources(
+        from_version,
+        to_version,
+        _schema_version(history, to_version) if schema_version is None else schema_version,
+        tuple(_versions(history, records, counts)),
+        files,
+    )
+
+
+def check_sources(store: LogStore, sources: ChangeSources) -> None:
+    """Check that every file the changes would be read from is still there (CDF-018).
+
+    Raises:
+        ChangeFeedGap: One is gone; it names the first version concerned and the file.
+        NotAllowed: The log points outside the places that may be read.
+    """
+    needed = _locations(sources.files)
+    gone = absent(store, [path for _, path in needed])
+    if not gone:
+        return
+    version, path = next((version, path) for version, path in needed if path in gone)
+    affected = sorted({version for version, path in needed if path in gone})
+    after = affected[-1] + 1
+    rest = f" Versions {after} to {sources.to_version} can still be told." if after <= sources.to_version else ""
+    raise ChangeFeedGap(
+        f"The changes of version {version} are gone: their file {path} is no longer in the table's folder, most "
+        f"likely deleted by VACUUM. {len(gone)} files are missing, of {len(affected)} versions.{rest}",
+        version=version,
+        versions=affected,
+        path=path,
+        missing=len(gone),
+    )
+
+
+def masked_difference(
+    store: LogStore, before: DeletionVectorDescriptor | None, after: DeletionVectorDescriptor | None
+) -> tuple[RowIndexes, RowIndexes]:
+    """Rows of one file whose masking changed (CDF-008).
+
+    Args:
+        store: The table's store.
+        before, after: The file's deletion vectors; None masks nothing.
+
+    Returns:
+        Row indexes that became masked (deleted), and those that became visible again (inserted), ascending.
+
+    Raises:
+        CorruptDeletionVector: A vector does not match its descriptor.
+    """
+    empty = np.empty(0, np.uint64)
+    old = empty if before is None else read_rows(store, before)
+    new = empty if after is None else read_rows(store, after)
+    return np.setdiff1d(new, old, assume_unique=True), np.setdiff1d(old, new, assume_unique=True)
+
+
+def _recorded(history: History) -> range:
+    """Readable versions whose commits are in the log."""
+    first = history.commits[0].version if history.commits else history.latest + 1
+    return range(max(first, history.first_readable), history.latest + 1)
+
+
+def _enabled(history: History, version: int) -> bool:
+    metadata, protocol = history.metadata_at(version), history.protocol_at(version)
+    if metadata is None or protocol is None:
+        return False
+    return flag(metadata.configuration, ENABLE_CDF) and "changeDataFeed" in active_features(protocol)
+
+
+def _check_range(history: History, from_version: int, to_version: int) -> None:
+    if from_version > to_version:
+        raise RequestError(
+            f"The range {from_version} to {to_version} runs backwards. Give the earlier version first; both ends count."
+        )
+    known = _recorded(history)
+    for version in (from_version, to_version):
+        if version not in known:
+            nearest = known.start if version < known.start else history.latest
+            span = f"{known.start} to {known.stop - 1}" if known else "no version"
+            raise VersionNotFound(
+                f"The changes of version {version} are not in the log: it tells those of {span}. "
+                f"The nearest is {nearest}.",
+                version=version,
+                earliest=known.start if known else None,
+                latest=history.latest,
+                nearest=nearest,
+            )
+
+
+def _schema_version(history: History, to_version: int) -> int:
+    newest = history.metadata_at(history.latest)
+    mapped = newest is not None and mapping_mode(newest.configuration) != "none"
+    return to_version if mapped else history.latest
+
+
+def _off(history: History, from_version: int, to_version: int) -> Iterator[FeedHole]:
+    start = from_version
+    after = FeedSpan(to_version + 1, to_version + 1)
+    for span in (*change_feed_coverage(history), after):
+        end = min(span.from_version - 1, to_version)
+        if start <= end:
+            yield FeedHole("off", start, end, f"the change feed was off ({ENABLE_CDF} was not true)")
+        start = max(start, span.to_version + 1)
+
+
+def _gone(history: History, from_version: int, to_version: int) -> Iterator[FeedHole]:
+    """Versions that a log compaction stands for: it has their outcome, not their changes."""
+    there = {record.version for record in history.commits}
+    for version in range(from_version, to_version + 1):
+        if version not in there:
+            yield FeedHole("gone", version, version, "the commit is no longer in the log")
+
+
+def _other_schemas(history: History, from_version: int, to_version: int, shown: int) -> Iterator[FeedHole]:
+    read = history.metadata_at(shown)
+    if read is None:
+        raise VersionNotFound(f"The schema of version {shown} is not in the log.", version=shown)
+    changes = [(from_version, history.metadata_at(from_version))]
+    changes += [(r.version, r.metadata) for r in history.commits if from_version < r.version <= to_version]
+    known = [(version, metadata) for version, metadata in changes if metadata is not None]
+    ends = [version - 1 for version, _ in known[1:]] + [to_version]
+    for (version, metadata), end in zip(known, ends, strict=True):
+        reason = why_not_readable_as(metadata, read)
+        if reason is not None:
+            yield FeedHole("schema", version, end, f"{reason}, that of version {shown}")
+
+
+def _unresolved(history: History, from_version: int, to_version: int) -> Iterator[FeedHole]:
+    """Files that the record only shows leaving, without the partition values of their rows (CDF-020)."""
+    life, metadata = history.lifetimes, history.metadata_at(from_version)
+    if metadata is None or not metadata.partition_columns:
+        return
+    told = {r.version for r in history.commits if from_version <= r.version <= to_version and not r.change_files}
+    rows = np.flatnonzero((life.added < life.first) & (life.removed >= from_version) & (life.removed <= to_version))
+    if from_version > life.readable_from or not len(rows):
+        # From the first readable version on every file that leaves was there whole.
+        return
+    rows = rows[life.removed[rows] == life.readable_from]
+    for row, values in zip(rows, life.take(rows, ["partition_values"]).column(0).to_pylist(), strict=True):
+        version = int(life.removed[row])
+        if not values and version in told and life.removed_data_change[row]:
+            path = life.take(np.array([row]), ["raw_path"]).column(0)[0].as_py()
+            yield FeedHole(
+                "unresolved",
+                version,
+                version,
+                f"the partition values of the removed file {path} are neither in its remove nor in an add of the log",
+            )
+            return
+
+
+def _gap(history: History, from_version: int, to_version: int, holes: Sequence[FeedHole]) -> ChangeFeedGap:
+    first = holes[0]
+    spans = [f"{span.from_version} to {span.to_version}" for span in change_feed_coverage(history)]
+    where = (
+        f"version {first.from_version}"
+        if first.from_version == first.to_version
+        else (f"versions {first.from_version} to {first.to_version}")
+    )
+    advice = {
+        "off": f"The feed was on in versions {', '.join(spans[-5:])}." if spans else "The feed was never on.",
+        "schema": "Ask for a range that ends before the change or begins after it, or for the schema of another "
+        "version.",
+        "gone": "Ask for a range without it.",
+        "unresolved": "Ask for a range that begins later.",
+    }[first.kind]
+    return ChangeFeedGap(
+        f"The changes of versions {from_version} to {to_version} cannot be told: at {where} {first.detail}. {advice}",
+        version=first.from_version,
+        holes=[msgspec.to_builtins(hole) for hole in holes],
+    )
+
+
+def _is_no_op(record: CommitRecord) -> bool:
+    """True for a MERGE whose metrics prove that it changed no row, though it rewrote files (CDF-019)."""
+    info = record.info
+    if info is None or info.operation != "MERGE":
+        return False
+    metrics = info.operation_metrics or {}
+    return all(str(metrics.get(name)) == "0" for name in _NO_OP_METRICS)
+
+
+def _versions(history: History, records: Sequence[CommitRecord], counts: Sequence[int]) -> Iterator[ChangeVersion]:
+    spans = change_feed_coverage(history)
+    on = {version for span in spans for version in range(span.from_version, span.to_version + 1)}
+    for record, count in zip(records, counts, strict=True):
+        source: Literal["cdc", "files", "none"] = "none" if not count else "cdc" if record.change_files else "files"
+        yield ChangeVersion(record.version, record.timestamp, source, record.version in on, count)
+
+
+def _timed(records: Sequence[CommitRecord]) -> None:
+    lacking = next((record.version for record in records if record.time_lacking), None)
+    if lacking is not None:
+        raise CorruptTable(
+            f"Version {lacking} has no inCommitTimestamp, though {ENABLE_ICT} is true, so its changes have no time. "
+            "A broken client wrote the commit; ask for a range without it.",
+            version=lacking,
+        )
+
+
+def _of_change_files(recorded: dict[int, list[AddCDCFile]]) -> pa.Table:
+    actions = [(version, action) for version, found in recorded.items() for action in found]
+    columns: dict[str, Any] = {
+        "version": int64s([version for version, _ in actions]),
+        "kind": strings(["cdc"] * len(actions)),
+        "path": strings([canonical_key(action.path) for _, action in actions]),
+        "raw_path": strings([action.path for _, action in actions]),
+        "partition_values": string_maps([action.partition_values for _, action in actions]),
+        "size": int64s([action.size for _, action in actions]),
+        "num_records": pa.nulls(len(actions), pa.int64()),
+    }
+    for prefix in ("", "before_"):
+        columns |= {prefix + name: pa.nulls(len(actions), SCHEMA.field(name).type) for name in _VECTOR}
+    return pa.table(columns)
+
+
+def _of_lifetimes(life: Lifetimes, from_version: int, to_version: int, told: set[int]) -> pa.Table:
+    """Adds, removes and exchanged deletion vectors of some versions of a range."""
+    chosen = np.zeros(to_version - from_version + 1, bool)
+    chosen[[version - from_version for version in told]] = True
+
+    def among(versions: Any) -> Any:
+        inside = (versions >= from_version) & (versions <= to_version)
+        return inside & chosen[np.where(inside, versions - from_version, 0)]
+
+    lasting = life.removed > life.added
+    came, went = among(life.added) & lasting, among(life.removed) & lasting
+    new = np.flatnonzero(came & (life.previous >= 0))
+    old = life.previous[new]
+    went[old] = False
+    differs = life.vectors_differ(old, new) & (life.data_change[new] | life.removed_data_change[old])
+    new, old = new[differs], old[differs]
+    inserts = np.flatnonzero(came & (life.previous < 0) & life.data_change)
+    deletes = np.flatnonzero(went & life.removed_data_change)
+    versions = np.concatenate([life.removed[deletes], life.added[new], life.added[inserts]])
+    kinds = np.repeat(np.arange(3), [len(deletes), len(new), len(inserts)])
+    rows = np.concatenate([deletes, new, inserts])
+    table = life.take(rows, [*_FILE, *_VECTOR])
+    table = table.add_column(0, "kind", strings([_KINDS[kind] for kind in kinds.tolist()]))
+    table = table.add_column(0, "version", int64s(versions.tolist()))
+    places = [None] * len(deletes) + list(range(len(new))) + [None] * len(inserts)
+    before = life.take(old, _VECTOR).take(int64s(places))
+    for name in _VECTOR:
+        table = table.append_column(f"before_{name}", before.column(name))
+    return table
+
+
+def _sorted(tables: Sequence[pa.Table], history: History) -> pa.Table:
+    """The sources in the order of versions, with their commit times."""
+    table = pa.concat_tables(tables)
+    versions = _values(table.column("version"))
+    order = np.argsort(versions, kind="stable")
+    table = table.take(int64s(order.tolist())).combine_chunks()
+    times = int64s([history.timestamp(version) for version in versions[order].tolist()])
+    return table.add_column(1, "timestamp", times.view(pa.timestamp("ms", "UTC")))
+
+
+def _values(column: pa.ChunkedArray) -> Rows:
+    return np.array(column.to_pylist(), np.int64)
+
+
+def _locations(files: pa.Table) -> list[tuple[int, str]]:
+    """(version, decoded location) of every file to be read, deletion vectors included."""
+    versions = files.column("version").to_pylist()
+    needed = list(zip(versions, files.column("path").to_pylist(), strict=True))
+    for prefix in ("", "before_"):
+        names = ("dv_storage_type", "dv_path_or_inline")
+        kinds, places = (files.column(prefix + name).to_pylist() for name in names)
+        for version, kind, place in zip(versions, kinds, places, strict=True):
+            file = None if kind is None else location(DeletionVectorDescriptor(kind, place, 0, 0))
+            if file is not None:
+                needed.append((version, file))
+    return sorted(needed)
