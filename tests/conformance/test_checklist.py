@@ -75,7 +75,7 @@ def test_markers_in_the_source_are_those_that_pytest_collects(request: pytest.Fi
             {"TestY::test_z": {"A-1", "A-2"}},
         ),
         (
-            "@pytest.mark.parametrize('n', [pytest.param(1, marks=[pytest.mark.conformance('A')])])\ndef test_x(n): ...",
+            "@pytest.mark.parametrize('n', [pytest.param(1, marks=pytest.mark.conformance('A'))])\ndef test_x(n): ...",
             {"test_x": {"A"}},
         ),
         ("@pytest.mark.conformance('A-1')\ndef not_a_test(): ...", {}),

@@ -34,6 +34,7 @@ def test_a_path_that_is_no_table(tmp_path: Path) -> None:
         explorer.open_table(tmp_path / "nowhere")
 
 
+@pytest.mark.conformance("LOG-010")
 def test_a_truncated_line_is_named_by_version_file_and_line() -> None:
     whole = lines([add("b"), add("c")])
     store = new_store()
@@ -92,6 +93,7 @@ def test_partition_values_that_are_no_map_name_the_file() -> None:
         found.snapshot().files()
 
 
+@pytest.mark.conformance("LOG-011")
 def test_a_missing_commit_in_the_middle_names_what_can_be_read() -> None:
     found = table({0: START, 1: (add("b"),), 3: (add("d"),), 4: (add("e"),)})
     with pytest.raises(VersionGap, match="version 2 is missing") as caught:
@@ -102,6 +104,7 @@ def test_a_missing_commit_in_the_middle_names_what_can_be_read() -> None:
         found.version_range()
 
 
+@pytest.mark.conformance("LOG-012")
 def test_a_log_that_starts_late_without_a_checkpoint_is_truncated() -> None:
     found = table({5: START, 6: (add("b"),)})
     with pytest.raises(VersionGap, match="truncated"):
@@ -119,6 +122,7 @@ def test_a_checkpoint_that_cannot_be_read_is_named(content: bytes) -> None:
     assert paths(found.snapshot(0)) == {("a", None)}
 
 
+@pytest.mark.conformance("FEAT-001", "PROTO-004")
 def test_an_unknown_reader_feature_is_refused_by_name_and_older_versions_stay_readable() -> None:
     future = Protocol(
         min_reader_version=3,
@@ -142,6 +146,7 @@ def test_an_unknown_reader_feature_is_refused_by_name_and_older_versions_stay_re
         (Protocol(min_reader_version=0, min_writer_version=2), "below 1"),
     ],
 )
+@pytest.mark.conformance("FEAT-010", "PROTO-007", "PROTO-009")
 def test_a_protocol_that_contradicts_itself_is_refused(protocol: Protocol, reason: str) -> None:
     with pytest.raises(CorruptTable, match=reason):
         table({0: (protocol, METADATA)}).snapshot()
@@ -165,11 +170,13 @@ def test_two_files_of_one_version_are_refused() -> None:
         (Metadata(id="x", schema_string='{"type":"struct","fields":[]}', partition_columns=("p",)), "'p'"),
     ],
 )
+@pytest.mark.conformance("META-002")
 def test_metadata_that_cannot_be_used_is_refused(metadata: Metadata, reason: str) -> None:
     with pytest.raises(CorruptTable, match=reason):
         table({0: (PROTOCOL, metadata)}).snapshot()
 
 
+@pytest.mark.conformance("META-006")
 def test_another_encoding_than_parquet_is_refused() -> None:
     orc = b'{"metaData":{"id":"x","format":{"provider":"orc","options":{}},"schemaString":"{}"}}'
     with pytest.raises(CorruptTable, match="orc"):
@@ -177,6 +184,7 @@ def test_another_encoding_than_parquet_is_refused() -> None:
 
 
 @pytest.mark.parametrize("version", [9, -1])
+@pytest.mark.conformance("LOG-013")
 def test_versions_out_of_range_name_the_nearest(version: int) -> None:
     found = table({0: START, 1: (add("b"),)})
     with pytest.raises(VersionNotFound, match="versions 0 to 1") as caught:

@@ -40,6 +40,7 @@ def descriptor(
     return DeletionVectorDescriptor(kind, text, size, cardinality, offset)
 
 
+@pytest.mark.conformance("DV-025")
 def test_z85_of_the_specification() -> None:
     any_one = descriptor("i", "", 0, 0)
     assert z85_decode("HelloWorld", any_one).hex() == "864fd26fb559f75b"
@@ -49,6 +50,7 @@ def test_z85_of_the_specification() -> None:
 
 
 @pytest.mark.parametrize("text", ["Hello", "HelloWorl", "Hell~World", "Hellö", "##093"])
+@pytest.mark.conformance("DV-025")
 def test_text_that_is_not_z85_is_refused(text: str) -> None:
     if text == "Hello":
         assert len(z85_decode(text, descriptor("i", text, 4, 0))) == 4
@@ -57,6 +59,7 @@ def test_text_that_is_not_z85_is_refused(text: str) -> None:
         z85_decode(text, descriptor("i", text, 4, 0))
 
 
+@pytest.mark.conformance("DV-006", "DV-007", "DV-008")
 def test_relative_locations_come_from_the_uuid() -> None:
     prefixed = descriptor("u", "ab^-aqEH.-t@S}K{vb[*k^", 40, 6, 4)
     assert location(prefixed) == "ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
@@ -65,6 +68,7 @@ def test_relative_locations_come_from_the_uuid() -> None:
     assert location(bare) == "deletion_vector_61d16c75-6994-46b7-a15b-8b538852e50e.bin"
 
 
+@pytest.mark.conformance("DV-006", "DV-009")
 def test_absolute_locations_are_decoded_once_and_inline_ones_have_none() -> None:
     assert location(descriptor("p", "s3://mytable/a%20b%2525.bin", 1, 1, 4)) == "s3://mytable/a b%25.bin"
     inline = descriptor("i", INLINE, 44, 6)
@@ -72,17 +76,20 @@ def test_absolute_locations_are_decoded_once_and_inline_ones_have_none() -> None
     assert inline.unique_id == f"i{INLINE}"
 
 
+@pytest.mark.conformance("DV-005")
 def test_an_unknown_storage_type_is_refused() -> None:
     with pytest.raises(UnsupportedFeature, match="storage type"):
         location(descriptor("x", "whatever", 1, 1))
 
 
 @pytest.mark.parametrize(("text", "size"), [(INLINE, 44), (LEGACY, 40)])
+@pytest.mark.conformance("DV-010", "DV-015", "DV-017")
 def test_inline_vectors_give_their_rows(text: str, size: int) -> None:
     rows = read_rows(open_store("memory://vectors/t"), descriptor("i", text, size, 6))
     assert rows.tolist() == ROWS
 
 
+@pytest.mark.conformance("DV-018")
 def test_the_big_endian_sample_of_the_text_is_refused() -> None:
     with pytest.raises(CorruptDeletionVector, match="magic"):
         read_rows(open_store("memory://vectors/t"), descriptor("i", BIG_ENDIAN, 40, 6))
@@ -91,6 +98,7 @@ def test_the_big_endian_sample_of_the_text_is_refused() -> None:
 @pytest.mark.parametrize(
     ("offset", "size", "rows"), [(1, 44, ROWS), (53, 56, [0, 2**32 + 5])], ids=["first vector", "second vector"]
 )
+@pytest.mark.conformance("DV-012", "DV-013")
 def test_vectors_in_one_file_are_found_by_their_offset(offset: int, size: int, rows: list[int]) -> None:
     store = open_store(f"memory://frames-{offset}/t")
     store.put_if_absent("deletion_vector_61d16c75-6994-46b7-a15b-8b538852e50e.bin", FRAMES)
@@ -113,11 +121,13 @@ def test_the_empty_vector() -> None:
         (lambda frame: frame[:10] + b"\x07" + frame[11:], "CRC-32"),
     ],
 )
+@pytest.mark.conformance("DV-014")
 def test_a_frame_that_lies_is_refused(change, reason: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(CorruptDeletionVector, match=reason):
         unframe(change(FRAMES[1:53]), descriptor("u", "vBn[lx{q8@P<9BNH/isA", 44, 6, 1))
 
 
+@pytest.mark.conformance("DV-011", "DV-014")
 def test_a_missing_file_a_wrong_version_and_an_absent_offset_are_refused() -> None:
     store = open_store("memory://broken/t")
     vector = descriptor("u", "vBn[lx{q8@P<9BNH/isA", 44, 6, 1)
@@ -132,11 +142,13 @@ def test_a_missing_file_a_wrong_version_and_an_absent_offset_are_refused() -> No
         read_rows(other, descriptor("u", "vBn[lx{q8@P<9BNH/isA", 44, 6))
 
 
+@pytest.mark.conformance("DV-020")
 def test_a_cardinality_that_lies_is_refused() -> None:
     with pytest.raises(CorruptDeletionVector, match="masks 6 rows, the descriptor says 5"):
         read_rows(open_store("memory://vectors/t"), descriptor("i", INLINE, 44, 5))
 
 
+@pytest.mark.conformance("DV-016")
 def test_rows_beyond_the_range_are_refused() -> None:
     data = encode_bitmap(np.array([1 << 63], np.uint64))
     with pytest.raises(CorruptDeletionVector, match="beyond"):

@@ -15,6 +15,7 @@ DOCUMENT = (
 )
 
 
+@pytest.mark.conformance("LASTCKPT-008")
 def test_the_document_of_the_specification_has_its_digest() -> None:
     assert digests(json.loads(DOCUMENT))[0] == "6a92d155a59bf2eecbd4b4ec7fd1f875"
 
@@ -40,6 +41,7 @@ def test_the_document_of_the_specification_has_its_digest() -> None:
         ),
     ],
 )
+@pytest.mark.conformance("LASTCKPT-008", "LASTCKPT-009", "LASTCKPT-012")
 def test_the_canonical_form_of_worked_examples(text: str, form: str) -> None:
     assert canonical_form(json.loads(text)) == form
 
@@ -59,10 +61,12 @@ def test_the_canonical_form_of_worked_examples(text: str, form: str) -> None:
         ('{"k1":"v1","k4":"v4","k3":23.45,"k2":123,"k6":null,"k5":true}', "7ca7100a36b6a61f1f7d7d8467ccb8b1"),
     ],
 )
+@pytest.mark.conformance("LASTCKPT-010", "LASTCKPT-012")
 def test_the_digest_of_worked_examples(text: str, digest: str) -> None:
     assert digests(json.loads(text))[0] == digest
 
 
+@pytest.mark.conformance("LASTCKPT-013")
 def test_long_lists_have_two_digests_and_either_is_accepted() -> None:
     document = '{"l":[0,1,2,3,4,5,6,7,8,9,10]}'
     both = ("78a7568c9b473e4c9f9f908319f1c87f", "472724d28cb3396e50d3e696653c1683")
@@ -88,6 +92,7 @@ def test_long_lists_have_two_digests_and_either_is_accepted() -> None:
         '{"version":1,"t":{"a":1,"a":2}}',
     ],
 )
+@pytest.mark.conformance("LASTCKPT-007", "LASTCKPT-011")
 def test_an_unusable_hint_is_discarded(text: str) -> None:
     assert parse_last_checkpoint(text.encode()) is None
 

@@ -44,6 +44,7 @@ def _logged(shape: Shape = "classic", hint: bytes | None = None) -> explorer.Tab
     ],
     ids=["none", "right", "stale", "ahead", "no such checkpoint", "bad checksum", "empty", "corrupt"],
 )
+@pytest.mark.conformance("LASTCKPT-003", "LASTCKPT-004", "LASTCKPT-005", "LASTCKPT-007")
 def test_whatever_the_hint_says_the_table_is_the_same(hint: bytes | None) -> None:
     found = _logged(hint=hint)
     assert found.latest_version() == 4
@@ -52,6 +53,7 @@ def test_whatever_the_hint_says_the_table_is_the_same(hint: bytes | None) -> Non
     assert found.version_range() == (0, 4)
 
 
+@pytest.mark.conformance("LOG-015")
 def test_a_hint_keeps_older_files_out_of_the_listing() -> None:
     listing = list_log(_logged(hint=b'{"version":2,"size":5}').store, use_hint=True)
     assert min(listing.commits) == 2
@@ -59,6 +61,7 @@ def test_a_hint_keeps_older_files_out_of_the_listing() -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.conformance("LOG-011", "V2CKPT-006", "V2CKPT-013")
 def test_every_shape_of_checkpoint_replaces_the_commits_before_it(shape: Shape) -> None:
     found = _logged(shape)
     for version in (0, 1):
@@ -69,6 +72,7 @@ def test_every_shape_of_checkpoint_replaces_the_commits_before_it(shape: Shape) 
     assert paths(again.snapshot()) == LATEST
 
 
+@pytest.mark.conformance("CKPT-003")
 def test_an_incomplete_multi_part_checkpoint_is_passed_over() -> None:
     store = new_store()
     second = write_checkpoint(store, 2, STATE_2, "multi-part")[1]
@@ -78,6 +82,7 @@ def test_an_incomplete_multi_part_checkpoint_is_passed_over() -> None:
     assert paths(found.snapshot()) == LATEST
 
 
+@pytest.mark.conformance("CKPT-004")
 def test_parts_of_two_multi_part_checkpoints_are_never_mixed() -> None:
     store = new_store()
     names = write_checkpoint(store, 2, STATE_2, "multi-part")
@@ -97,12 +102,14 @@ def test_a_v2_checkpoint_is_preferred_to_a_classic_one_of_its_version() -> None:
     assert paths(found.snapshot()) == LATEST
 
 
+@pytest.mark.conformance("LOG-014")
 def test_a_checkpoint_newer_than_the_version_is_not_used() -> None:
     segment = list_log(_logged().store).segment(1)
     assert segment.checkpoint is None
     assert [path.version for path in segment.commits] == [0, 1]
 
 
+@pytest.mark.conformance("LOG-016", "REPLAY-009")
 def test_a_checkpoint_alone_is_a_readable_table() -> None:
     store = new_store()
     write_checkpoint(store, 2, STATE_2, "classic")
@@ -121,11 +128,13 @@ def _compacted() -> explorer.Table:
     return found
 
 
+@pytest.mark.conformance("COMPACT-006")
 def test_commits_are_preferred_to_a_compaction() -> None:
     segment = list_log(_compacted().store).segment()
     assert {path.kind for path in segment.commits} == {LogFileKind.COMMIT}
 
 
+@pytest.mark.conformance("COMPACT-003", "COMPACT-006")
 def test_a_compaction_stands_for_commits_that_are_gone() -> None:
     found = _compacted()
     found.store.delete(commit_name(2))
@@ -137,6 +146,7 @@ def test_a_compaction_stands_for_commits_that_are_gone() -> None:
     assert paths(again.snapshot(3)) == LATEST | {("b", None)}
 
 
+@pytest.mark.conformance("COMPACT-003", "COMPACT-006")
 def test_a_compaction_that_reaches_beyond_the_version_is_not_used() -> None:
     found = _compacted()
     found.store.delete(commit_name(2))
@@ -144,6 +154,7 @@ def test_a_compaction_that_reaches_beyond_the_version_is_not_used() -> None:
         explorer.Table(found.store).snapshot(2)
 
 
+@pytest.mark.conformance("COMPACT-003")
 def test_the_sample_compaction_reconciles_like_its_commits() -> None:
     commits = {
         0: (PROTOCOL, METADATA, add("f1")),
@@ -158,12 +169,14 @@ def test_the_sample_compaction_reconciles_like_its_commits() -> None:
     assert paths(explorer.Table(store).snapshot(3)) == paths(by_commits.snapshot(3)) == {("f2", None), ("f4", None)}
 
 
+@pytest.mark.conformance("LOG-022")
 def test_a_checkpoint_that_vanished_since_the_listing_is_done_without() -> None:
     found = _logged()
     found.store.delete("_delta_log/00000000000000000002.checkpoint.parquet")
     assert paths(found.snapshot()) == LATEST
 
 
+@pytest.mark.conformance("V2CKPT-007")
 def test_a_sidecar_that_is_missing_makes_its_checkpoint_unusable() -> None:
     found = _logged("v2-sidecars")
     found.store.delete("_delta_log/_sidecars/2-0.parquet")
@@ -180,6 +193,7 @@ def test_a_commit_that_vanished_since_the_listing_is_a_gap_not_a_wrong_answer() 
         found.snapshot(4)
 
 
+@pytest.mark.conformance("LOG-022")
 def test_a_log_cleaned_since_the_listing_is_read_from_its_new_checkpoint() -> None:
     found = table(COMMITS)
     write_checkpoint(found.store, 2, STATE_2, "classic")

@@ -30,6 +30,7 @@ UUID = "80a083e8-7026-4e79-81be-64bd76c43a11"
         (f"00000000000000000004.{UUID}.json", LogFileKind.STAGED_COMMIT, 4),
     ],
 )
+@pytest.mark.conformance("LOG-003")
 def test_names_of_the_protocol_are_recognised(name: str, kind: LogFileKind, version: int) -> None:
     path = parse_log_name(name)
     assert path is not None
@@ -54,6 +55,7 @@ def test_names_of_the_protocol_are_recognised(name: str, kind: LogFileKind, vers
         "",
     ],
 )
+@pytest.mark.conformance("LOG-003", "LOG-004")
 def test_other_names_are_passed_over(name: str) -> None:
     assert parse_log_name(name) is None
 
@@ -80,10 +82,12 @@ def test_names_are_written_with_twenty_digits() -> None:
         ("ä%C3%A4", "ää"),
     ],
 )
+@pytest.mark.conformance("PATH-001")
 def test_paths_are_decoded_once(path: str, location: str) -> None:
     assert decode_path(path) == location
 
 
+@pytest.mark.conformance("PATH-004")
 def test_spellings_of_one_file_share_a_key_and_relative_is_not_absolute() -> None:
     spellings = ("/some/with%20space/p@%23h", "file:/some/with%20space/p@%23h", "file:///some/with%20space/p%40%23h")
     assert len({canonical_key(path) for path in spellings}) == 1
@@ -92,6 +96,7 @@ def test_spellings_of_one_file_share_a_key_and_relative_is_not_absolute() -> Non
 
 
 @pytest.mark.parametrize("path", ["http:example", "mailto:someone", "file:relative"])
+@pytest.mark.conformance("PATH-005")
 def test_opaque_uris_are_refused(path: str) -> None:
     with pytest.raises(MalformedAction, match="opaque"):
         decode_path(path)

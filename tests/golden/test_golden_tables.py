@@ -39,6 +39,7 @@ REFUSED_LATER = {("deltars__err_logs__table_h", 9999), ("deltars__err_logs__tabl
 
 
 @pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.conformance("REPLAY-001", "REPLAY-003")
 def test_every_version_agrees_or_is_refused_by_name(name: str) -> None:
     for version in EXPECTED[name]["versions"]:
         replay = version.get("replay") or {"error": "none"}
@@ -95,6 +96,7 @@ def _with_checkpoints_over_commits() -> list[str]:
 
 
 @pytest.mark.parametrize("name", _with_checkpoints_over_commits())
+@pytest.mark.conformance("REPLAY-001")
 def test_commits_alone_give_the_same_state_as_checkpoints(name: str) -> None:
     table = explorer.open_table(str(ROOT / "tables" / name))
     listing = list_log(table.store)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -82,6 +83,7 @@ class Model:
 
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(draw=st.data(), length=st.integers(1, 9))
+@pytest.mark.conformance("LOG-020", "REPLAY-001", "REPLAY-003", "TXN-001", "TXN-002")
 def test_every_version_is_the_model_by_every_way(draw: st.DataObject, length: int) -> None:
     model, store = Model(), new_store()
     for _ in range(length):

@@ -49,6 +49,7 @@ def _rows(root: Path, where: str | None = None) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("masked", [(), (0,)])
+@pytest.mark.conformance("DV-001", "DV-002", "LOG-017", "PATH-001")
 def test_files_of_any_name_are_read_each_once(tmp_path: Path, masked: tuple[int, ...]) -> None:
     files = [
         DataFile(name, pa.table({"id": [2 * i, 2 * i + 1]}), {"p": str(i)}, masked) for i, name in enumerate(ODD_NAMES)
@@ -58,6 +59,7 @@ def test_files_of_any_name_are_read_each_once(tmp_path: Path, masked: tuple[int,
     assert kept == sorted((row["id"], row["p"]) for row in _rows(root))
 
 
+@pytest.mark.conformance("PATH-003")
 def test_absolute_paths_are_read_and_held_to_the_allowed_roots(tmp_path: Path) -> None:
     outside = tmp_path / "else where" / "f.parquet"
     rows = pa.table({"id": [1]})
@@ -77,6 +79,7 @@ def test_a_path_that_climbs_out_of_the_table_is_held_to_the_allowed_roots(tmp_pa
         explorer.open_table(root, roots=[str(root)]).rows()
 
 
+@pytest.mark.conformance("DV-001", "DV-019")
 def test_masks_hold_over_split_files_row_groups_and_filters(tmp_path: Path, spark_engine: Engine) -> None:
     count, masked = 200_000, [0, 1, 63, 64, 65_535, 65_536, 131_071, 131_072, 150_000, 199_999]
     rows = pa.table({"id": pa.array(range(count), pa.int64()), "s": [f"text {i}" for i in range(count)]})
@@ -95,6 +98,7 @@ def test_masks_hold_over_split_files_row_groups_and_filters(tmp_path: Path, spar
         session.conf.unset("spark.sql.files.maxPartitionBytes")
 
 
+@pytest.mark.conformance("PART-001", "PART-003", "PART-005", "PART-014")
 def test_partition_values_are_typed_come_from_the_log_and_an_empty_one_is_null(tmp_path: Path) -> None:
     kinds = {
         "s": ("string", "__HIVE_DEFAULT_PARTITION__", "__HIVE_DEFAULT_PARTITION__"),
@@ -128,6 +132,7 @@ def test_partition_values_are_typed_come_from_the_log_and_an_empty_one_is_null(t
 @pytest.mark.parametrize(
     ("values", "words"), [({"p": "twelve"}, "'twelve'"), ({}, "no value"), ({"p": "99999999999"}, "99999999999")]
 )
+@pytest.mark.conformance("PART-001", "PART-011")
 def test_a_partition_value_that_is_absent_or_wrong_names_file_and_column(
     tmp_path: Path, values: dict[str, str], words: str
 ) -> None:
@@ -138,6 +143,7 @@ def test_a_partition_value_that_is_absent_or_wrong_names_file_and_column(
     assert (caught.value.path, caught.value.column, caught.value.version) == ("f.parquet", "p", 0)
 
 
+@pytest.mark.conformance("SCHEMA-014")
 def test_rows_are_counted_where_no_column_comes_from_a_file(tmp_path: Path) -> None:
     files = [DataFile(f"{p}.parquet", pa.table({"x": [1, 2, 3]}), {"p": p}, (1,)) for p in "ab"]
     root = write_table(tmp_path, [column("p", "string"), column("v", "void")], files, ["p"])
@@ -147,6 +153,7 @@ def test_rows_are_counted_where_no_column_comes_from_a_file(tmp_path: Path) -> N
     assert explorer.open_table(only_void).rows().count() == 2
 
 
+@pytest.mark.conformance("SCHEMA-014")
 def test_void_fields_inside_structs_are_null_and_inside_arrays_refused(tmp_path: Path) -> None:
     fields = [column("s", struct(column("a", "long"), column("v", "void")))]
     rows = pa.table({"s": [{"a": 1}, None]})
@@ -173,6 +180,7 @@ def _mapped(name: str, kind: object, number: int, physical: str | None = None) -
     return column(name, kind, **keys)
 
 
+@pytest.mark.conformance("CM-005", "CM-006", "SCHEMA-011")
 def test_name_mode_renames_at_every_depth_and_fills_missing_columns(tmp_path: Path) -> None:
     inner = struct(_mapped("x.y", "long", 2), _mapped("new", "string", 3))
     element = struct(_mapped("x.y", "long", 7), _mapped("new", "string", 8))
@@ -195,11 +203,13 @@ def test_name_mode_renames_at_every_depth_and_fills_missing_columns(tmp_path: Pa
     assert [expected] == _rows(root, "`a``b`.`x.y` = 7 AND `p p` = 'v'")
 
 
+@pytest.mark.conformance("CM-002")
 def test_mapping_left_in_the_metadata_is_ignored_when_the_mode_is_none(tmp_path: Path) -> None:
     root = write_table(tmp_path, [_mapped("id", "long", 1)], [DataFile("f.parquet", pa.table({"id": [4]}))])
     assert _rows(root) == [{"id": 4}]
 
 
+@pytest.mark.conformance("CM-003", "CM-004")
 def test_id_mode_reads_by_field_id_and_refuses_a_file_without_ids_by_name(tmp_path: Path) -> None:
     configuration = {"delta.columnMapping.mode": "id", "delta.columnMapping.maxColumnId": "2"}
     fields = [_mapped("a", "long", 1), _mapped("b", "long", 2)]
@@ -229,6 +239,7 @@ def test_column_names_of_our_own_and_of_spark_do_not_collide(tmp_path: Path) -> 
     assert [{**{name: i for i, name in enumerate(names)}, "__explorer_path": "x"}] == _rows(root)
 
 
+@pytest.mark.conformance("TYPEWIDEN-001")
 def test_integers_widened_to_a_decimal_too_narrow_for_spark_are_read(tmp_path: Path) -> None:
     changes = [{"fromType": "byte", "toType": "decimal(4,1)", "tableVersion": 1}]
     fields = [column("d", "decimal(4,1)", **{"delta.typeChanges": changes})]
@@ -300,6 +311,7 @@ def test_a_file_that_spark_names_otherwise_raises_and_drops_no_rows(
         _rows(root)
 
 
+@pytest.mark.conformance("VARIANT-001")
 def test_variants_with_nulls_and_inside_arrays_come_out(tmp_path: Path) -> None:
     from explorer.spark.session import engine
 
