@@ -12,6 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from explorer.core.actions import (
+    AddCDCFile,
     CommitInfo,
     DeletionVectorDescriptor,
     DomainMetadata,
@@ -24,7 +25,7 @@ from explorer.core.errors import MalformedAction
 __all__ = ["AddLine", "Commit", "CommitLine", "RemoveLine", "decode_commit", "parse_commit_info"]
 
 _ABSENT = msgspec.Raw()
-_SmallT = TypeVar("_SmallT", Protocol, Metadata, SetTransaction, DomainMetadata)
+_SmallT = TypeVar("_SmallT", Protocol, Metadata, SetTransaction, DomainMetadata, AddCDCFile)
 
 
 class AddLine(msgspec.Struct, gc=False, rename="camel"):
@@ -117,6 +118,10 @@ class Commit(msgspec.Struct, frozen=True):
         """True if the commit records change data."""
         return any(_present(line.cdc) for line in self.lines)
 
+    def change_files(self) -> list[AddCDCFile]:
+        """The files of recorded changes, in line order."""
+        return [self._decode(AddCDCFile, line.cdc) for line in self.lines if _present(line.cdc)]
+
     def _decode(self, record: type[_SmallT], raw: msgspec.Raw) -> _SmallT:
         try:
             return record.decode(raw)
@@ -124,7 +129,7 @@ class Commit(msgspec.Struct, frozen=True):
             raise _malformed(self.version, self.path, self._line_of(raw), f"{record.wire_name}: {error}") from error
 
     def _line_of(self, raw: msgspec.Raw) -> int:
-        members = ("protocol", "metaData", "txn", "domainMetadata")
+        members = ("protocol", "metaData", "txn", "domainMetadata", "cdc")
         return next(i for i, line in enumerate(self.lines, 1) if any(getattr(line, name) is raw for name in members))
 
 
