@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from explorer.core.columns import int64s, mask, strings, validity
 from explorer.core.errors import IncompleteCheckpoint
-from explorer.core.logical_files import MAP, SCHEMA, rows_among
+from explorer.core.logical_files import MAP, SCHEMA, StructStatistics, rows_among
 from explorer.core.record_counts import counts_of_column
 from explorer.core.uris import canonical_key
 
@@ -47,6 +47,8 @@ _MEMBERS: Final[dict[str, tuple[str, ...]]] = {
 _OWN: Final = ("path", "raw_path")
 # How much of the paths' text is searched at once, in bytes.
 _SLICE: Final = 1 << 22
+
+_BY_COLUMN: Final = ("minValues", "maxValues", "nullCount", "nullCounts")
 
 _OF_VECTOR: Final = {
     "dv_storage_type": "storageType",
@@ -124,6 +126,27 @@ class CheckpointPart:
             return [self._column(name, values) for name in names]
         except (pa.ArrowException, OSError, ValueError) as error:
             raise self._broken(str(error)) from error
+
+    def struct_statistics(self, paths: Sequence[tuple[str, ...]]) -> StructStatistics | None:
+        """Read of ``stats_parsed`` the columns at these physical paths, and of ``stats`` what it lacks.
+
+        Raises:
+            IncompleteCheckpoint: A page is broken.
+        """
+        if "stats_parsed.numRecords" not in self._members:
+            return None
+        names = [f"{member}.{'.'.join(path)}" for path in paths for member in _BY_COLUMN]
+        wanted = [f"add.stats_parsed.{name}" for name in ("numRecords", "tightBounds", *names)]
+        keep = None if self._count == len(self._kept) else mask(self._kept)
+        try:
+            parsed = _parsed(_single(self._parquet.read_row_groups(self._groups, columns=wanted).column("add")))
+            parsed = parsed if keep is None else parsed.filter(keep)
+            texts = self._read(["stats"]).get("stats") if parsed.null_count else None
+            if texts is not None:
+                texts = (texts if keep is None else texts.filter(keep)).cast(pa.string())
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise self._broken(str(error)) from error
+        return StructStatistics(parsed, texts)
 
     def _column(self, name: str, values: dict[str, Any]) -> pa.Array:
         match name:
@@ -242,6 +265,15 @@ def _members(schema: pa.Schema) -> set[str]:
     kind = schema.field(place).type
     nested = kind.field("stats_parsed").type if kind.get_field_index("stats_parsed") >= 0 else ()
     return {field.name for field in kind} | {f"stats_parsed.{field.name}" for field in nested}
+
+
+def _parsed(add: pa.StructArray) -> pa.StructArray:
+    """The member ``stats_parsed``; null too where it says nothing at all, which is how some writers spell null."""
+    import pyarrow.compute as pc
+
+    parsed = add.flatten()[add.type.get_field_index("stats_parsed")]
+    counts = _member(parsed, "numRecords", pa.int64())
+    return parsed if not counts.null_count else pc.if_else(counts.is_valid(), parsed, pa.nulls(1, parsed.type)[0])
 
 
 def _single(column: pa.ChunkedArray) -> pa.StructArray:

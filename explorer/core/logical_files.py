@@ -25,6 +25,7 @@ __all__ = [
     "FileSource",
     "LineSource",
     "LogicalFiles",
+    "StructStatistics",
     "decode_map",
     "rows_among",
 ]
@@ -58,6 +59,13 @@ PUBLIC_COLUMNS: Final = tuple(SCHEMA.names[:13])
 """The columns that `Snapshot.files` shows."""
 
 
+class StructStatistics(msgspec.Struct, frozen=True):
+    """``stats_parsed`` of some files, and the ``stats`` texts if the struct is null for one of them."""
+
+    parsed: pa.StructArray
+    texts: pa.StringArray | None
+
+
 class FileSource(Protocol):
     """Some files, whose columns can be read one by one."""
 
@@ -68,6 +76,10 @@ class FileSource(Protocol):
 
     def columns(self, names: Sequence[str]) -> list[pa.Array]:
         """Read columns of `SCHEMA`, in the order asked."""
+        ...
+
+    def struct_statistics(self, paths: Sequence[tuple[str, ...]]) -> StructStatistics | None:
+        """Statistics in struct form, of the columns at these physical paths; None where there is only text."""
         ...
 
     def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
@@ -86,6 +98,11 @@ class LogicalFiles:
         self._sources = tuple(sources)
         self._known: dict[str, pa.ChunkedArray] = {}
         self.num_rows = sum(source.num_rows for source in self._sources)
+
+    @property
+    def sources(self) -> tuple[FileSource, ...]:
+        """The sources, for what is read of each in its own form."""
+        return self._sources
 
     def select(self, names: Sequence[str]) -> pa.Table:
         """A table of these columns of `SCHEMA`, one chunk each."""
@@ -121,6 +138,9 @@ class LineSource:
             MalformedAction: Partition values, tags or statistics are not what the protocol says.
         """
         return [_BUILDERS[name](self._lines) for name in names]
+
+    def struct_statistics(self, paths: Sequence[tuple[str, ...]]) -> None:
+        """None: commits have statistics as text."""
 
     def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
         """The files whose path is one of the keys: place, path, deletion-vector id."""

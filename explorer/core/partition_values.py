@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from typing import Any, Final
 
-from explorer.core.errors import CorruptTable
-from explorer.core.schema import DataType, PrimitiveType, type_name
+import numpy as np
+import pyarrow as pa
 
-__all__ = ["parse_partition_value"]
+from explorer.core.columns import flags, strings
+from explorer.core.errors import CorruptTable
+from explorer.core.schema import DataType, PrimitiveType, to_arrow, type_name
+from explorer.core.typed_columns import typed_column
+
+__all__ = ["parse_partition_value", "partition_column"]
 
 _INTEGER_BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+_EXACT: Final = Context(prec=100)
 _TIMESTAMP: Final = re.compile(
     r"(\d{4,})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?(Z|[+-]\d{2}:\d{2})?\Z", re.ASCII
 )
@@ -51,6 +57,48 @@ def parse_partition_value(text: str | None, kind: DataType, column: str) -> Any:
             found=text,
             expected=type_name(kind),
         ) from error
+
+
+def partition_column(maps: pa.MapArray, name: str, kind: PrimitiveType, column: str) -> pa.Array:
+    """The values of one partition column in every file, each distinct text parsed once.
+
+    Args:
+        maps: ``partitionValues`` of the files.
+        name: The column's physical name, the key of the maps.
+        kind: Type of the column.
+        column: Its logical name, for errors.
+
+    Returns:
+        A column of the type; null where the value is null, the empty string, or not stated.
+
+    Raises:
+        CorruptTable: A text does not parse as the type.
+    """
+    import pyarrow.compute as pc
+
+    if not len(maps):
+        return pa.nulls(0, to_arrow(kind))
+    texts = maps.items.take(_places(maps, name)).dictionary_encode()
+    distinct = texts.dictionary.to_pylist()
+    values = typed_column([parse_partition_value(text, kind, column) for text in distinct], kind)
+    return pc.take(values, texts.indices)
+
+
+def _places(maps: pa.MapArray, name: str) -> pa.Int64Array:
+    """For every map the place of a key among the entries of all maps, null where it is absent."""
+    import pyarrow.compute as pc
+
+    length = len(maps)
+    offsets = np.frombuffer(maps.buffers()[1], np.int32)[maps.offset : maps.offset + length + 1]
+    hits = np.flatnonzero(flags(pc.is_in(maps.keys, value_set=strings([name]))))
+    hits = hits[(hits >= offsets[0]) & (hits < offsets[-1])]
+    rows = np.searchsorted(offsets[1:], hits, side="right")
+    places = np.zeros(length, np.int64)
+    places[rows] = hits
+    known = np.zeros(length, bool)
+    known[rows] = True
+    buffers = [pa.py_buffer(np.packbits(known, bitorder="little")), pa.py_buffer(places)]
+    return pa.Array.from_buffers(pa.int64(), length, buffers)
 
 
 def _parse(text: str, kind: PrimitiveType) -> Any:
@@ -99,7 +147,10 @@ def _decimal(text: str, kind: PrimitiveType) -> Decimal:
         raise ValueError("not a number")
     if value and value.adjusted() >= kind.precision - kind.scale:
         raise ValueError("too many digits")
-    return value.quantize(Decimal(1).scaleb(-kind.scale)) if -int(value.as_tuple().exponent) <= kind.scale else value
+    exact = value.quantize(Decimal(1).scaleb(-kind.scale), context=_EXACT)
+    if exact != value:
+        raise ValueError("too many digits after the point")
+    return exact
 
 
 def _timestamp(text: str) -> datetime:

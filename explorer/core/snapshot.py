@@ -26,10 +26,11 @@ from explorer.core.properties import number
 from explorer.core.replay import TableState
 from explorer.core.schema import StructType, parse_column, parse_schema
 from explorer.core.statistics import (
+    FileStatistics,
     StatisticsColumn,
+    StatisticsProblem,
     column_ranges,
     coverage,
-    parse_statistics,
     statistics_columns,
     statistics_table,
 )
@@ -160,15 +161,19 @@ class Snapshot:
             RequestError: A column is not in the schema or has no statistics by its type.
         """
         chosen = self.statistics_columns if columns is None else [self._statistics_column(name) for name in columns]
-        return statistics_table(self.logical_files, self._statistics, chosen)
+        return statistics_table(self._statistics, chosen)
 
     def column_ranges(self, column: str) -> pa.Table:
         """Bounds of one column: path, min, max (typed), null_count, num_records, tight; one row a file."""
-        return column_ranges(self.logical_files, self._statistics, self._statistics_column(column))
+        return column_ranges(self._statistics, self._statistics_column(column))
 
     def statistics_coverage(self) -> pa.Table:
         """Which columns have bounds in how many files: column, type, files, files_total, tight."""
-        return coverage(self.logical_files, self._statistics, self.statistics_columns)
+        return coverage(self._statistics, self.statistics_columns)
+
+    def statistics_problems(self) -> tuple[StatisticsProblem, ...]:
+        """Statistics that could not be used, and so count as unknown (STATS-002): path and detail."""
+        return self._statistics.problems()
 
     @cached_property
     def statistics_columns(self) -> tuple[StatisticsColumn, ...]:
@@ -226,8 +231,8 @@ class Snapshot:
         return masked
 
     @cached_property
-    def _statistics(self) -> Sequence[dict[str, object] | None]:
-        return parse_statistics(self.logical_files)
+    def _statistics(self) -> FileStatistics:
+        return FileStatistics(self._files, self.statistics_columns)
 
     def _statistics_column(self, name: str) -> StatisticsColumn:
         known = {column.path: column for column in self.statistics_columns}

@@ -7,29 +7,38 @@ its partition value (STATS-014); a NaN bound is no bound (STATS-016).
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime
-from decimal import Decimal
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
 from explorer.core.columns import bools, int64s, strings
-from explorer.core.partition_values import parse_partition_value
+from explorer.core.logical_files import FileSource, LogicalFiles
+from explorer.core.partition_values import partition_column
 from explorer.core.schema import DataType, PrimitiveType, StructType, format_column, to_arrow, type_name, walk
+from explorer.core.statistics_text import (
+    Bounds,
+    ParsedTexts,
+    StatisticsLeaf,
+    concatenated,
+    parse_struct,
+    parse_texts,
+)
 
 __all__ = [
+    "FileStatistics",
     "StatisticsColumn",
+    "StatisticsProblem",
     "column_ranges",
     "coverage",
-    "parse_statistics",
     "statistics_columns",
     "statistics_table",
 ]
 
-Parsed = Sequence[dict[str, Any] | None]
+
+_FALSE: Final = bools([False])[0]
 
 
 class StatisticsColumn(msgspec.Struct, frozen=True):
@@ -46,7 +55,11 @@ class StatisticsColumn(msgspec.Struct, frozen=True):
         return format_column(self.path)
 
 
-_DECODER: Final = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
+class StatisticsProblem(msgspec.Struct, frozen=True):
+    """Statistics of a file that could not be used, in whole or for one column."""
+
+    path: str
+    detail: str
 
 
 def statistics_columns(
@@ -60,111 +73,233 @@ def statistics_columns(
     )
 
 
-def parse_statistics(files: pa.Table) -> Parsed:
-    """Decode the ``stats`` column; a file without statistics, or with unreadable ones, is None."""
-    return [None if text is None else _decode(text) for text in files.column("stats").to_pylist()]
+class FileStatistics:
+    """The statistics of some files, by column; a column is parsed when it is first asked for, and kept.
+
+    Args:
+        files: The files.
+        columns: The columns they may have statistics of.
+    """
+
+    def __init__(self, files: LogicalFiles, columns: Sequence[StatisticsColumn]) -> None:
+        self._files = files
+        self._columns = tuple(columns)
+        self._bounds: dict[StatisticsLeaf, Bounds] = {}
+        self._partitions: dict[StatisticsColumn, Bounds] = {}
+        self._tight: pa.BooleanArray | None = None
+        self._num_records: pa.Int64Array | None = None
+        self._problems: dict[tuple[int, str], None] = {}
+
+    @property
+    def num_files(self) -> int:
+        """How many files there are."""
+        return self._files.num_rows
+
+    @property
+    def paths(self) -> pa.StringArray:
+        """Decoded path of every file."""
+        return self._files.column("path")
+
+    @property
+    def num_records(self) -> pa.Int64Array:
+        """Physical rows of every file, null where unknown."""
+        if self._num_records is None:
+            self.tight()
+        assert self._num_records is not None
+        return self._num_records
+
+    @property
+    def num_masked(self) -> pa.Int64Array:
+        """Rows that a deletion vector hides, null for a file without one."""
+        return self._files.column("dv_cardinality")
+
+    def bounds(self, column: StatisticsColumn) -> Bounds:
+        """Least and greatest value, and null count, of a column in every file."""
+        if column.partition:
+            return self._partition(column)
+        leaf = _leaf(column)
+        self._load([leaf])
+        return self._bounds[leaf]
+
+    def tight(self, column: StatisticsColumn | None = None) -> pa.BooleanArray:
+        """Whether bounds are attained in every file; null where there are no statistics to say so."""
+        if column is not None and column.partition:
+            return _all_true(self.num_files)
+        if self._tight is None:
+            self._load([], at_least_tight=True)
+        assert self._tight is not None
+        return self._tight
+
+    def load(self, columns: Iterable[StatisticsColumn]) -> None:
+        """Parse several columns in one pass."""
+        self._load([_leaf(column) for column in columns if not column.partition])
+
+    def problems(self) -> tuple[StatisticsProblem, ...]:
+        """What could not be used, of all columns."""
+        self.load(self._columns)
+        paths = self.paths
+        return tuple(StatisticsProblem(paths[row].as_py(), detail) for row, detail in sorted(self._problems))
+
+    def _load(self, leaves: Sequence[StatisticsLeaf], *, at_least_tight: bool = False) -> None:
+        missing = list(dict.fromkeys(leaf for leaf in leaves if leaf not in self._bounds))
+        if not missing and not at_least_tight:
+            return
+        parts, start = [], 0
+        for source in self._files.sources:
+            part = _parse(source, missing)
+            self._problems.update(dict.fromkeys((row + start, reason) for row, reason in part.problems))
+            parts.append(part)
+            start += source.num_rows
+        found = concatenated(parts, missing)
+        self._bounds |= found.bounds
+        self._tight = found.tight
+        self._num_records = found.num_records
+
+    def _partition(self, column: StatisticsColumn) -> Bounds:
+        import pyarrow.compute as pc
+
+        if column not in self._partitions:
+            values = partition_column(
+                self._files.column("partition_values"), column.physical[0], column.type, column.name
+            )
+            zero = int64s([0]).take(_zeros(len(values)))
+            nulls = pc.if_else(values.is_valid(), zero, self.num_records)
+            self._partitions[column] = Bounds(values, values, nulls)
+        return self._partitions[column]
 
 
-def column_ranges(files: pa.Table, parsed: Parsed, column: StatisticsColumn) -> pa.Table:
+def column_ranges(statistics: FileStatistics, column: StatisticsColumn) -> pa.Table:
     """Bounds of one column in every file.
 
     Returns:
         One row a file: path, min, max (in the column's type, null where unknown), null_count, num_records (physical
         rows), tight (null without statistics).
     """
-    rows = _partition_bounds(files, column) if column.partition else [_bounds(stats, column) for stats in parsed]
-    kind = to_arrow(column.type)
-    tight = [True if column.partition else _tight(stats) for stats in parsed]
-    return pa.table(
-        {
-            "path": files.column("path"),
-            "min": pa.array([row[0] for row in rows], kind),
-            "max": pa.array([row[1] for row in rows], kind),
-            "null_count": int64s([row[2] for row in rows]),
-            "num_records": files.column("num_records"),
-            "tight": bools(tight),
-        }
+    bounds = statistics.bounds(column)
+    return pa.Table.from_arrays(
+        [
+            statistics.paths,
+            bounds.low,
+            bounds.high,
+            bounds.nulls,
+            statistics.num_records,
+            statistics.tight(column),
+        ],
+        ["path", "min", "max", "null_count", "num_records", "tight"],
     )
 
 
-def coverage(files: pa.Table, parsed: Parsed, columns: Sequence[StatisticsColumn]) -> pa.Table:
+def coverage(statistics: FileStatistics, columns: Sequence[StatisticsColumn]) -> pa.Table:
     """How many files have bounds for each column: column, type, files (with bounds), files_total, tight (of those)."""
-    counts = []
+    import pyarrow.compute as pc
+
+    statistics.load(columns)
+    files, tight = [], []
     for column in columns:
-        ranges = column_ranges(files, parsed, column)
-        known = [
-            bool(tight)
-            for low, nulls, records, tight in zip(
-                ranges.column("min").to_pylist(),
-                ranges.column("null_count").to_pylist(),
-                ranges.column("num_records").to_pylist(),
-                ranges.column("tight").to_pylist(),
-                strict=True,
-            )
-            if low is not None or (nulls is not None and nulls == records)
-        ]
-        counts.append((column, len(known), sum(known)))
-    return pa.table(
-        {
-            "column": strings([column.name for column, _, _ in counts]),
-            "type": strings([type_name(column.type) for column, _, _ in counts]),
-            "files": int64s([known for _, known, _ in counts]),
-            "files_total": int64s([files.num_rows] * len(counts)),
-            "tight": int64s([tight for _, _, tight in counts]),
-        }
+        bounds = statistics.bounds(column)
+        all_null = pc.equal(bounds.nulls, statistics.num_records).fill_null(_FALSE)
+        known = pc.or_(bounds.low.is_valid(), all_null)
+        files.append(known.true_count)
+        tight.append(pc.and_(known, statistics.tight(column).fill_null(_FALSE)).true_count)
+    return pa.Table.from_arrays(
+        [
+            strings([column.name for column in columns]),
+            strings([type_name(column.type) for column in columns]),
+            int64s(files),
+            int64s([statistics.num_files] * len(columns)),
+            int64s(tight),
+        ],
+        ["column", "type", "files", "files_total", "tight"],
     )
 
 
-def statistics_table(files: pa.Table, parsed: Parsed, columns: Sequence[StatisticsColumn]) -> pa.Table:
-    """Bounds of several columns, one row a file and column.
+def statistics_table(statistics: FileStatistics, columns: Sequence[StatisticsColumn]) -> pa.Table:
+    """Bounds of several columns, one row a file and column, the files of one column after the other.
 
     Returns:
         path, column, min, max, null_count, num_records, tight. min and max have the columns' type if all share one,
-        else a dense union of their types.
+        else a dense union of their types. Each column of the table is a chunk; nothing is copied.
     """
-    tables = [column_ranges(files, parsed, column) for column in columns]
-    names = strings([column.name for column in columns for _ in range(files.num_rows)])
+    statistics.load(columns)
+    bounds = [statistics.bounds(column) for column in columns] if statistics.num_files else []
+    used = columns if bounds else ()
+    kinds = list(dict.fromkeys(to_arrow(column.type) for column in used))
     stacked = {
-        name: pa.concat_arrays([chunk for table in tables for chunk in table.column(name).chunks])
-        if tables and files.num_rows
-        else pa.nulls(0, kind)
-        for name, kind in (
-            ("path", pa.string()),
-            ("null_count", pa.int64()),
-            ("num_records", pa.int64()),
-            ("tight", pa.bool_()),
-        )
+        "path": pa.chunked_array([statistics.paths for _ in used], pa.string()),
+        "column": pa.chunked_array([_repeated(column.name, statistics.num_files) for column in used], pa.string()),
+        "min": _stack([each.low for each in bounds], kinds),
+        "max": _stack([each.high for each in bounds], kinds),
+        "null_count": pa.chunked_array([each.nulls for each in bounds], pa.int64()),
+        "num_records": pa.chunked_array([statistics.num_records for _ in used], pa.int64()),
+        "tight": pa.chunked_array([statistics.tight(column) for column in used], pa.bool_()),
     }
-    return pa.table(
-        {
-            "path": stacked["path"],
-            "column": names,
-            "min": _stack([table.column("min").combine_chunks() for table in tables]),
-            "max": _stack([table.column("max").combine_chunks() for table in tables]),
-            "null_count": stacked["null_count"],
-            "num_records": stacked["num_records"],
-            "tight": stacked["tight"],
-        }
-    )
+    return pa.Table.from_arrays(list(stacked.values()), list(stacked))
 
 
-def _stack(parts: list[Any]) -> pa.Array:
-    arrays = [part.combine_chunks() if isinstance(part, pa.ChunkedArray) else part for part in parts]
-    kinds = list(dict.fromkeys(array.type for array in arrays))
+def _leaf(column: StatisticsColumn) -> StatisticsLeaf:
+    return StatisticsLeaf(column.physical, column.type)
+
+
+def _parse(source: FileSource, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
+    """Parse the statistics of one source: of its struct where it has one, else of the texts."""
+    struct = source.struct_statistics([leaf.path for leaf in leaves])
+    if struct is None:
+        return parse_texts(source.columns(["stats"])[0], leaves)
+    found = parse_struct(struct.parsed, leaves)
+    if struct.texts is None:
+        return found
+    return _where(struct.parsed.is_valid(), found, parse_texts(struct.texts, leaves))
+
+
+def _where(chosen: pa.BooleanArray, first: ParsedTexts, second: ParsedTexts) -> ParsedTexts:
+    import pyarrow.compute as pc
+
+    bounds = {
+        leaf: Bounds(
+            pc.if_else(chosen, one.low, second.bounds[leaf].low),
+            pc.if_else(chosen, one.high, second.bounds[leaf].high),
+            pc.if_else(chosen, one.nulls, second.bounds[leaf].nulls),
+        )
+        for leaf, one in first.bounds.items()
+    }
+    tight = pc.if_else(chosen, first.tight, second.tight)
+    records = pc.if_else(chosen, first.num_records, second.num_records)
+    return ParsedTexts(tight, records, bounds, first.problems + second.problems)
+
+
+def _stack(arrays: list[pa.Array], kinds: list[pa.DataType]) -> pa.ChunkedArray:
     if not arrays:
-        return pa.nulls(0)
+        return pa.chunked_array([pa.nulls(0)])
     if len(kinds) == 1:
-        return pa.concat_arrays(arrays)
-    codes = [kinds.index(array.type) for array in arrays for _ in range(len(array))]
-    seen = [0] * len(kinds)
-    offsets = []
-    for code in codes:
-        offsets.append(seen[code])
-        seen[code] += 1
-    children = [pa.concat_arrays([array for array in arrays if array.type == kind]) for kind in kinds]
-    return pa.UnionArray.from_dense(
-        pa.array(codes, pa.int8()), pa.array(offsets, pa.int32()), children, [str(kind) for kind in kinds]
+        return pa.chunked_array(arrays)
+    return pa.chunked_array([_in_union(array, kinds) for array in arrays])
+
+
+def _in_union(array: pa.Array, kinds: list[pa.DataType]) -> pa.UnionArray:
+    code = kinds.index(array.type)
+    codes = pa.Array.from_buffers(pa.int8(), len(array), [None, pa.py_buffer(np.full(len(array), code, np.int8))])
+    offsets = pa.Array.from_buffers(pa.int32(), len(array), [None, pa.py_buffer(np.arange(len(array), dtype=np.int32))])
+    children = [array if place == code else pa.nulls(0, kind) for place, kind in enumerate(kinds)]
+    return pa.UnionArray.from_dense(codes, offsets, children, [str(kind) for kind in kinds])
+
+
+def _repeated(text: str, count: int) -> pa.StringArray:
+    data = text.encode()
+    offsets = np.arange(count + 1, dtype=np.int64) * len(data)
+    if offsets[-1] > np.iinfo(np.int32).max:
+        raise OverflowError("a column's name times its files is beyond 2 GiB")
+    return pa.Array.from_buffers(
+        pa.string(), count, [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data * count)]
     )
+
+
+def _all_true(count: int) -> pa.BooleanArray:
+    bits = np.packbits(np.ones(count, bool), bitorder="little")
+    return pa.Array.from_buffers(pa.bool_(), count, [None, pa.py_buffer(bits)])
+
+
+def _zeros(count: int) -> pa.Int32Array:
+    return pa.Array.from_buffers(pa.int32(), count, [None, pa.py_buffer(np.zeros(count, np.int32))])
 
 
 def _in_structs(schema: StructType, path: tuple[str, ...]) -> bool:
@@ -177,75 +312,3 @@ def _in_structs(schema: StructType, path: tuple[str, ...]) -> bool:
             return False
         kind = field.type
     return True
-
-
-def _decode(text: str) -> dict[str, Any] | None:
-    try:
-        return _DECODER.decode(text)
-    except msgspec.DecodeError:
-        return None
-
-
-def _tight(stats: dict[str, Any] | None) -> bool | None:
-    return None if stats is None else stats.get("tightBounds") is not False
-
-
-def _bounds(stats: dict[str, Any] | None, column: StatisticsColumn) -> tuple[Any, Any, int | None]:
-    if stats is None:
-        return None, None, None
-    low = _typed(_at(stats.get("minValues"), column.physical), column.type)
-    high = _typed(_at(stats.get("maxValues"), column.physical), column.type)
-    nulls = _at(stats.get("nullCount", stats.get("nullCounts")), column.physical)
-    return low, high, nulls if isinstance(nulls, int) else None
-
-
-def _at(value: Any, path: tuple[str, ...]) -> Any:
-    for part in path:
-        if not isinstance(value, dict):
-            return None
-        value = value.get(part)
-    return value
-
-
-def _partition_bounds(files: pa.Table, column: StatisticsColumn) -> Iterator[tuple[Any, Any, int | None]] | Any:
-    (name,) = column.physical
-    rows = []
-    values = files.column("partition_values").to_pylist(maps_as_pydicts="strict")
-    for row, records in zip(values, files.column("num_records").to_pylist(), strict=True):
-        value = parse_partition_value((row or {}).get(name), column.type, column.name)
-        rows.append((value, value, records if value is None else 0))
-    return rows
-
-
-def _typed(value: Any, kind: PrimitiveType) -> Any:
-    """A bound of the log as a Python value of its type; None for what does not fit, which means unknown."""
-    if value is None:
-        return None
-    try:
-        return _convert(value, kind)
-    except (ValueError, TypeError, ArithmeticError):
-        return None
-
-
-def _convert(value: Any, kind: PrimitiveType) -> Any:
-    match kind.name:
-        case "byte" | "short" | "integer" | "long":
-            return value if isinstance(value, int) and not isinstance(value, bool) else None
-        case "float" | "double":
-            number = float(value)
-            return None if math.isnan(number) else number
-        case "decimal":
-            exact = Decimal(value).quantize(Decimal(1).scaleb(-kind.scale))
-            return exact if len(exact.as_tuple().digits) <= kind.precision else None
-        case "string":
-            return value if isinstance(value, str) else None
-        case "boolean":
-            return value if isinstance(value, bool) else None
-        case "date":
-            return date.fromisoformat(value[:10])
-        case "timestamp":
-            moment = datetime.fromisoformat(value)
-            return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-        case "timestamp_ntz":
-            return datetime.fromisoformat(value).replace(tzinfo=None)
-    return None
