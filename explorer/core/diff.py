@@ -19,8 +19,8 @@ import pyarrow as pa
 from explorer.core.actions import Metadata, Protocol
 from explorer.core.column_mapping import mapping_mode, physical_paths
 from explorer.core.columns import bools, int64s, strings
-from explorer.core.errors import VersionNotFound
-from explorer.core.features import supported_features
+from explorer.core.errors import CorruptTable
+from explorer.core.features import check_readable, supported_features
 from explorer.core.history import History
 from explorer.core.lifetimes import Int64s, Lifetimes, Mask
 from explorer.core.schema import StructField, StructType, format_column, parse_schema, type_name, walk
@@ -106,8 +106,13 @@ def diff_versions(history: History, from_version: int, to_version: int) -> Snaps
 
     Raises:
         VersionNotFound: One of them cannot be read.
+        UnsupportedFeature: One of them uses a feature this program does not read.
+        CorruptTable: The log has no metadata for one of them.
     """
     files, totals = _diff_files(history.lifetimes, from_version, to_version)
+    for version in (from_version, to_version):
+        if (protocol := history.protocol_at(version)) is not None:
+            check_readable(protocol, version)
     before, after = _metadata(history, from_version), _metadata(history, to_version)
     return SnapshotDiff(
         from_version,
@@ -124,7 +129,10 @@ def diff_versions(history: History, from_version: int, to_version: int) -> Snaps
 def _metadata(history: History, version: int) -> Metadata:
     found = history.metadata_at(version)
     if found is None:
-        raise VersionNotFound(f"The metadata of version {version} is not recorded.", version=version)
+        raise CorruptTable(
+            f"No metaData action is in the log up to version {version}; without it the table has no meaning.",
+            version=version,
+        )
     return found
 
 

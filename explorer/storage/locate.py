@@ -37,6 +37,8 @@ def open_store(
         RequestError: The URL's scheme is not known.
     """
     text = os.fspath(location)
+    if "\0" in text:
+        raise RequestError("A location cannot hold a NUL character.", location=text)
     if roots is not None and not roots.allow(text):
         raise NotAllowed(f"{text} lies outside the folders this program was given.", location=text)
     if "://" not in text or text.startswith("file:"):

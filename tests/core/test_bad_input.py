@@ -35,6 +35,19 @@ def test_a_path_that_is_no_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.conformance("LOG-010")
+def test_a_location_with_a_nul_character_is_refused() -> None:
+    with pytest.raises(RequestError, match="NUL"):
+        explorer.open_table("a\0b")
+
+
+def test_a_diff_with_a_version_that_cannot_be_read_is_refused_too() -> None:
+    future = Protocol(min_reader_version=4, min_writer_version=7)
+    found = table({0: START, 1: (add("b"),), 2: (future,)})
+    assert found.diff(0, 1).totals.files_added == 1
+    with pytest.raises(UnsupportedFeature, match="minReaderVersion 4"):
+        found.diff(0, 2)
+
+
 def test_a_truncated_line_is_named_by_version_file_and_line() -> None:
     whole = lines([add("b"), add("c")])
     store = new_store()

@@ -1,0 +1,7 @@
+"""All benchmarks: ``make bench``."""
+
+from tests.benchmarks import replay, warm
+
+if __name__ == "__main__":
+    replay.main()
+    warm.main()

@@ -1,0 +1,32 @@
+"""The big logs that replay is measured on, made by a generator that lies beside the repository."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+FOLDER = Path(os.environ.get("DELTA_BENCH_SETS", REPOSITORY / "build" / "bench"))
+GENERATOR = Path(os.environ.get("DELTA_BENCH_GENERATOR", REPOSITORY.parent / "shared" / "bench" / "gen_log.py"))
+
+SETS: dict[str, list[str]] = {
+    "S": ["--preset", "S"],
+    "M": ["--preset", "M"],
+    "DV": ["--preset", "DV"],
+    "L": ["--preset", "L"],
+}
+WARM = "--commits 10000 --adds 12 --removes 7 --initial-adds 1000000 --first-version 1000 --checkpoint-every 0".split()
+
+
+def prepared(name: str) -> Path:
+    """The folder of a set, generated at the first use."""
+    folder = FOLDER / name
+    if not (folder / "_delta_log").is_dir():
+        if not GENERATOR.is_file():
+            raise SystemExit(f"There is no set {name} in {FOLDER} and no generator at {GENERATOR}.")
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        options = SETS.get(name, WARM)
+        subprocess.run([sys.executable, str(GENERATOR), str(folder), *options], check=True, stdout=subprocess.DEVNULL)
+    return folder
