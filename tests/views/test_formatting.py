@@ -19,7 +19,15 @@ def test_size_is_in_decimal_units(number: int | None, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("number", "expected"),
-    [(None, "unknown"), (7, "7"), (999, "999"), (1000, "1 k"), (20_000, "20 k"), (1_627_778, "1.63 M"), (-2500, "−2.5 k")],
+    [
+        (None, "unknown"),
+        (7, "7"),
+        (999, "999"),
+        (1000, "1 k"),
+        (20_000, "20 k"),
+        (1_627_778, "1.63 M"),
+        (-2500, "−2.5 k"),
+    ],
 )
 def test_compact_keeps_three_figures(number: float | None, expected: str) -> None:
     assert fmt.compact(number) == expected

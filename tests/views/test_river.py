@@ -14,10 +14,18 @@ def _span(first: int, last: int, name: str, kind: str = "string") -> SimpleNames
 
 def _lineage() -> SimpleNamespace:
     old = SimpleNamespace(
-        field_id=5, physical_name="col-1", path=("state",), spans=(_span(0, 22, "status"), _span(23, 51, "state")), dropped_at=52
+        field_id=5,
+        physical_name="col-1",
+        path=("state",),
+        spans=(_span(0, 22, "status"), _span(23, 51, "state")),
+        dropped_at=52,
     )
-    new = SimpleNamespace(field_id=7, physical_name="col-2", path=("status",), spans=(_span(23, 59, "status"),), dropped_at=None)
-    odd = SimpleNamespace(field_id=None, physical_name=HOSTILE, path=(HOSTILE,), spans=(_span(0, 59, HOSTILE, HOSTILE),), dropped_at=None)
+    new = SimpleNamespace(
+        field_id=7, physical_name="col-2", path=("status",), spans=(_span(23, 59, "status"),), dropped_at=None
+    )
+    odd = SimpleNamespace(
+        field_id=None, physical_name=HOSTILE, path=(HOSTILE,), spans=(_span(0, 59, HOSTILE, HOSTILE),), dropped_at=None
+    )
     return SimpleNamespace(columns=(old, new, odd))
 
 

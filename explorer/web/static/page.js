@@ -223,16 +223,17 @@ class Page {
     if (!slot) return;
     let start = null;
     slot.addEventListener("pointerdown", (event) => { start = this.versionAt(event); }, true);
-    slot.addEventListener("pointerup", (event) => {
-      const end = this.versionAt(event);
-      if (start === null || end === null) return;
+    // Plotly lays a cover over the page while a button is down, so the release is heard of by the window alone.
+    window.addEventListener("pointerup", (event) => {
       const from = start;
       start = null;
+      const end = from === null ? null : this.versionAt(event);
+      if (end === null) return;
       if (from !== end) this.choose(end, from);
       else if (event.shiftKey) this.choose(null, end);
       else this.choose(end, null);
     }, true);
-    slot.addEventListener("pointercancel", () => { start = null; }, true);
+    window.addEventListener("pointercancel", () => { start = null; }, true);
   }
 
   choose(version, compared) {

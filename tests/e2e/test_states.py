@@ -1,0 +1,115 @@
+"""Home, broken tables, hostile strings, what lies outside the roots."""
+
+import contextlib
+import http.client
+import json
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import plotted, settle
+from tests.web.logs import HOSTILE
+
+pytestmark = pytest.mark.e2e
+
+
+def test_the_list_shows_every_table_and_what_is_wrong(opened: Any) -> None:
+    page = opened()
+    page.wait_for_function("!document.body.innerText.includes('reading the log')")
+    rows = page.locator("table.tables tbody tr")
+    assert rows.count() == 9
+    assert "MalformedAction" in page.locator("tr.danger .chip").get_attribute("title")
+    assert "timeMachine" in page.locator("tr.warning").inner_text()
+    page.locator("#find-home").press_sequentially("optimize", delay=10)
+    page.wait_for_function("location.search.includes('q=optimize')")
+    settle(page)
+    assert rows.count() == 1
+    page.get_by_role("link", name="optimize").click()
+    page.wait_for_selector("h1.version")
+    settle(page)
+    assert page.title().startswith("optimize v14")
+
+
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [
+        ("?t=shop/odd/broken", "MalformedAction"),
+        ("?t=shop/odd/future", "UnsupportedFeature"),
+        ("?t=shop/odd/nothing", "TableNotFound"),
+        ("?t=shop/../outside", "NotAllowed"),
+        ("?t=shop/escape", "NotAllowed"),
+        ("?t=/etc", "NotAllowed"),
+        ("?t=shop/reference/optimize&v=99999", "VersionNotFound"),
+        ("?t=shop/reference/optimize&v=abc", "VersionNotFound"),
+        ("?t=shop/reference/optimize&tab=act", "RequestError"),
+    ],
+)
+def test_what_cannot_be_shown_has_its_own_page(opened: Any, query: str, kind: str) -> None:
+    page = opened(query)
+    problem = page.locator("section.problem")
+    assert problem.get_attribute("data-kind") == kind
+    assert "What to do." in problem.inner_text()
+
+
+def test_a_wrong_version_offers_the_nearest_one(opened: Any) -> None:
+    page = opened("?t=shop/reference/optimize&v=99999")
+    assert "versions 0 to 14 can be shown" in page.locator("section.problem").inner_text()
+    page.get_by_role("link", name="Show v14").click()
+    settle(page)
+    assert page.locator("h1.version").inner_text() == "v14"
+    plotted(page, "timeline-slot")
+
+
+def test_the_way_out_of_a_broken_version(opened: Any) -> None:
+    page = opened("?t=shop/odd/broken")
+    page.get_by_role("link", name="Show v1").click()
+    settle(page)
+    assert "3 live rows in 1 file" in page.locator("#lead").inner_text()
+    assert "version 2" in page.locator("#notice").inner_text()
+
+
+@pytest.mark.parametrize("tab", ["overview", "diff", "files", "columns", "statistics", "data"])
+def test_hostile_strings_are_shown_as_text(opened: Any, tab: str) -> None:
+    page = opened(f"?t=shop/odd/hostile&tab={tab}")
+    plotted(page, "timeline-slot")
+    page.mouse.move(130, 120)
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img").count() == 0
+    if tab == "overview":
+        assert HOSTILE[:40] in page.locator("#side").inner_text()
+
+
+def test_a_long_name_does_not_break_the_page(opened: Any) -> None:
+    page = opened("?t=shop/odd/hostile&tab=files")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_foreign_site_cannot_open_the_socket(address: str) -> None:
+    headers = {
+        "Origin": "http://evil.example", "Upgrade": "websocket", "Connection": "Upgrade",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version": "13",
+    }  # fmt: skip
+    with contextlib.closing(http.client.HTTPConnection(address.removeprefix("http://"), timeout=10)) as connection:
+        connection.request("GET", "/ws", headers=headers)
+        assert connection.getresponse().status == 403
+
+
+def test_two_windows_keep_their_own_state(opened: Any, windows: Any, address: str) -> None:
+    one = opened("?t=shop/reference/optimize&v=3")
+    two = windows.new_page()
+    two.goto(f"{address}/?t=shop/reference/optimize&v=7")
+    settle(two)
+    one.keyboard.press("ArrowLeft")
+    settle(one)
+    assert [p.locator("h1.version").inner_text() for p in (one, two)] == ["v2", "v7"]
+    two.close()
+
+
+def test_a_message_that_makes_no_sense_changes_nothing(opened: Any) -> None:
+    page = opened("?t=shop/reference/optimize&v=3")
+    for message in ({"kind": "nonsense"}, {"kind": "download", "list": "passwords", "number": 2}, {}):
+        page.evaluate(f"explorerPage.model.send_msg({json.dumps(message)})")
+    page.locator("#notice .notice").wait_for()
+    assert "passwords" in page.locator("#notice").inner_text()
+    assert page.locator("h1.version").inner_text() == "v3"

@@ -1,0 +1,59 @@
+"""The address holds the state, and one state has one address."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.core.errors import RequestError
+from explorer.views.table_view import TABS
+from explorer.web.address import Address
+
+
+def test_defaults_are_left_out() -> None:
+    assert Address(table="sales/orders").to(tab="overview", page=1) == "?t=sales/orders"
+
+
+def test_state_is_read_back() -> None:
+    address = Address.parse("?t=sales/orders&v=12&c=9&tab=diff&q=eu&sort=-size&page=3&unknown=1")
+    assert (address.version, address.compared, address.tab, address.find, address.page_number) == (
+        "12",
+        "9",
+        "diff",
+        "eu",
+        3,
+    )
+    assert Address.parse(address.to()) == address
+
+
+def test_none_puts_a_field_back() -> None:
+    assert Address.parse("?t=a&v=3&c=1").to(version=4, compared=None) == "?t=a&v=4"
+
+
+@pytest.mark.parametrize("query", ["?t=a&tab=act", "?t=a&metric=cost", "?t=a&change=x", "?t=a&view=3d"])
+def test_a_choice_that_does_not_exist_names_those_that_do(query: str) -> None:
+    with pytest.raises(RequestError, match="It can be: "):
+        Address.parse(query)
+
+
+@pytest.mark.parametrize("page", ["0", "-1", "x", "1e9", "99999999999999999999", ""])
+def test_a_page_that_is_none_is_the_first(page: str) -> None:
+    assert Address(page=page).page_number == 1
+
+
+@given(
+    st.builds(
+        Address,
+        table=st.text(),
+        version=st.text(),
+        tab=st.sampled_from(TABS),
+        column=st.text(),
+        file=st.text(),
+        find=st.text(),
+    )
+)
+def test_any_text_survives_the_way_through_the_address(address: Address) -> None:
+    try:
+        query = address.to()
+    except UnicodeEncodeError:
+        return
+    assert Address.parse(query) == address

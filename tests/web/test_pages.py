@@ -1,0 +1,147 @@
+"""Pages as HTML: hostile strings stay text, broken tables have their state, and no state is blank."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from explorer.views.table_view import TABS
+from explorer.web.address import Address
+from explorer.web.catalog import Catalog
+from explorer.web.pages import Rendered, home_page, table_page
+from explorer.web.rows import RowsJob
+from tests.web import logs
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    root = tmp_path_factory.mktemp("served") / "w"
+    logs.hostile_table(root / "hostile")
+    logs.broken_table(root / "broken")
+    logs.gap_table(root / "gap")
+    logs.future_table(root / "future")
+    logs.empty_table(root / "empty")
+    (root / "plain").mkdir()
+    return Catalog([str(root)])
+
+
+class _Elements(HTMLParser):
+    """Collects the elements and attributes that a browser would make of the HTML."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def _page(catalog: Catalog, query: str) -> Rendered:
+    return table_page(catalog, Address.parse(query), "light", RowsJob(lambda: None))
+
+
+def _html(page: Rendered) -> str:
+    return "".join(page.regions.values())
+
+
+@pytest.mark.parametrize("tab", TABS)
+@pytest.mark.parametrize("view", ["chart", "table"])
+def test_hostile_strings_become_no_element_and_no_handler(catalog: Catalog, tab: str, view: str) -> None:
+    hostile = Address(table="w/hostile", tab=tab, view=view, find=logs.HOSTILE, file=logs.HOSTILE, column=logs.HOSTILE)
+    for address in (Address(table="w/hostile", tab=tab, view=view), hostile):
+        page = table_page(catalog, address, "light", RowsJob(lambda: None))
+        assert page.view is not None
+        found = _Elements()
+        found.feed(_html(page))
+        assert not found.tags & {"script", "img", "iframe", "object"}
+        assert not {name for name in found.attributes if name.startswith("on")}
+        assert "49" not in re.sub(r"\d{3,}", "", page.title)
+        for figure in (page.timeline, page.chart):
+            assert "<img" not in str(figure)
+            assert "<script" not in str(figure)
+
+
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [
+        ("?t=w/broken", "MalformedAction"),
+        ("?t=w/gap", "VersionGap"),
+        ("?t=w/future", "UnsupportedFeature"),
+        ("?t=w/plain", "TableNotFound"),
+        ("?t=w/nothing", "TableNotFound"),
+        ("?t=w/../../etc", "NotAllowed"),
+        ("?t=elsewhere/x", "NotAllowed"),
+        ("?t=w/hostile&v=99999", "VersionNotFound"),
+        ("?t=w/hostile&v=abc", "VersionNotFound"),
+        ("?t=w/hostile&c=7", "VersionNotFound"),
+    ],
+)
+def test_each_failure_has_its_state(catalog: Catalog, query: str, kind: str) -> None:
+    page = _page(catalog, query)
+    assert f'data-kind="{kind}"' in page.regions["lead"]
+    assert "What to do." in page.regions["lead"]
+
+
+def test_a_version_out_of_range_names_the_range_and_the_nearest(catalog: Catalog) -> None:
+    lead = _page(catalog, "?t=w/hostile&v=99999").regions["lead"]
+    assert "versions 0 to 1 can be shown" in lead
+    assert "v=1" in lead
+
+
+def test_the_versions_before_a_broken_line_are_shown(catalog: Catalog) -> None:
+    page = _page(catalog, "?t=w/broken&v=1")
+    assert "3 live rows in 1 file" in page.regions["lead"]
+    assert "version 2" in page.regions["notice"]
+    assert "v=1" in _page(catalog, "?t=w/broken").regions["lead"]
+
+
+@pytest.mark.parametrize(
+    ("tab", "text"),
+    [
+        ("overview", "created, no data yet"),
+        ("diff", "The same version"),
+        ("files", "No live files"),
+        ("deletion-vectors", "does not use deletion vectors"),
+        ("statistics", "No live files"),
+        ("data", "no rows to read"),
+    ],
+)
+def test_an_empty_table_says_what_would_be_here(catalog: Catalog, tab: str, text: str) -> None:
+    assert text in _page(catalog, f"?t=w/empty&tab={tab}").regions["lead"]
+
+
+def test_the_list_holds_every_table_and_the_cause_of_the_unreadable(catalog: Catalog) -> None:
+    rows = [catalog.summary(ref) for ref in catalog.refs()]
+    assert {row.ref.title: row.health for row in rows} == {
+        "broken": "danger", "empty": "ok", "future": "warning", "gap": "danger", "hostile": "ok",
+    }  # fmt: skip
+    html = home_page(catalog, Address(), rows).regions["lead"]
+    assert "timeMachine" in html
+    assert "1 not readable here" in html
+
+
+def test_the_list_without_tables_says_what_a_table_is(tmp_path: Path) -> None:
+    html = home_page(Catalog([str(tmp_path)]), Address(), []).regions["lead"]
+    assert "No Delta table found" in html
+
+
+def test_unknown_sort_of_the_list_is_by_name(catalog: Catalog) -> None:
+    rows = [catalog.summary(ref) for ref in catalog.refs()]
+    for sort in ("-size", "rows", "health", "nonsense", "-timestamp"):
+        assert home_page(catalog, Address(sort=sort), rows).regions["lead"].count("<tr") == 6
+
+
+def test_the_catalog_notices_a_new_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("explorer.web.catalog._FRESH", 0.0)
+    table = logs.empty_table(tmp_path / "w" / "t")
+    catalog = Catalog([str(tmp_path / "w")])
+    before = catalog.facts("w/t")
+    assert catalog.facts("w/t") is before
+    import json
+
+    actions = [logs.commit_info("WRITE"), logs.add("a.parquet", 2)]
+    (table / "_delta_log" / f"{1:020}.json").write_text("\n".join(map(json.dumps, actions)))
+    assert (before.last, catalog.facts("w/t").last) == (0, 1)
