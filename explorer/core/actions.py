@@ -120,6 +120,13 @@ class Metadata(_Record, frozen=True, kw_only=True, rename="camel"):
     configuration: dict[str, str] = {}
     created_time: int | None = None
 
+    @classmethod
+    def from_wire(cls, value: Any) -> Self:
+        """As for every record; nulls inside ``format`` count as absent too (META-002)."""
+        if isinstance(value, dict) and isinstance(form := value.get("format"), dict):
+            value = {**value, "format": {name: item for name, item in form.items() if item is not None}}
+        return super().from_wire(value)
+
 
 class Add(_Record, frozen=True, kw_only=True, rename="camel"):
     """A logical file enters the table (section Add File and Remove File). Sizes in bytes, times in epoch ms."""

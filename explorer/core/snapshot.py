@@ -235,14 +235,18 @@ class Snapshot:
         return FileStatistics(self._files, self.statistics_columns)
 
     def _statistics_column(self, name: str) -> StatisticsColumn:
-        known = {column.path: column for column in self.statistics_columns}
+        """The column of that name, in its own spelling or else in the only one that differs by case (SCHEMA-010)."""
         try:
-            return known[parse_column(name)]
-        except (KeyError, ValueError) as error:
-            names = ", ".join(column.name for column in self.statistics_columns)
-            raise RequestError(
-                f"There is no column {name!r} with statistics at version {self.version}. Columns: {names}.", column=name
-            ) from error
+            path = parse_column(name)
+        except ValueError:
+            path = ()
+        alike = [column for column in self.statistics_columns if _lower(column.path) == _lower(path)]
+        found = [column for column in alike if column.path == path] or alike
+        if len(found) == 1:
+            return found[0]
+        names = ", ".join(column.name for column in found or self.statistics_columns)
+        what = f"{name!r} may be several columns" if found else f"There is no column {name!r} with statistics"
+        raise RequestError(f"{what} at version {self.version}. Columns: {names}.", column=name)
 
 
 def _descriptors(files: pa.Table) -> list[DeletionVectorDescriptor | None]:
@@ -271,6 +275,10 @@ def _schema(metadata: Metadata, version: int) -> StructType:
 
 def _max_column_id(configuration: dict[str, str]) -> int | None:
     return number(configuration, MAX_ID_KEY, 0) if MAX_ID_KEY in configuration else None
+
+
+def _lower(path: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part.lower() for part in path)
 
 
 def _check_format(metadata: Metadata, version: int) -> None:
