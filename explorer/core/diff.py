@@ -140,11 +140,12 @@ def _diff_files(life: Lifetimes, from_version: int, to_version: int) -> tuple[_F
     before, after = life.live(from_version), life.live(to_version)
     differs = before ^ after
     gone, come = np.flatnonzero(differs & before), np.flatnonzero(differs & after)
-    _, stays_old, stays_new = np.intersect1d(
-        life.path_ids[gone], life.path_ids[come], assume_unique=True, return_indices=True
-    )
-    was, now = gone[stays_old], come[stays_new]
-    added, removed = np.delete(come, stays_new), np.delete(gone, stays_old)
+    places = life.same_path(gone, come)
+    stays = places >= 0
+    goes = np.ones(len(gone), bool)
+    goes[places[stays]] = False
+    added, removed = come[~stays], gone[goes]
+    was, now = gone[places[stays]], come[stays]
     masked = life.masked
     remasked = life.vectors_differ(was, now)
     was, now = was[remasked], now[remasked]

@@ -166,15 +166,31 @@ class Lifetimes:
 
     def vectors_differ(self, some: npt.NDArray[Any], others: npt.NDArray[Any]) -> Mask:
         """For pairs of instances, whether their deletion vectors are different ones."""
-        pairs = zip(some.tolist(), others.tolist(), strict=True)
-        return np.fromiter((self._vector_id(a) != self._vector_id(b) for a, b in pairs), bool, len(some))
+        differs: Mask = self._vector_codes[some] != self._vector_codes[others]
+        return differs
 
-    def _vector_id(self, row: int) -> str | None:
-        split = self._base.num_rows
-        if row < split:
-            value: str | None = self._base.column("dv_unique_id")[row].as_py()
-            return value
-        return self._lines[row - split].vector_id
+    def same_path(self, some: npt.NDArray[Any], others: npt.NDArray[Any]) -> Int32s:
+        """For each of ``others``, the position in ``some`` of the instance of the same path, or -1.
+
+        No two of ``some`` may be of one path.
+        """
+        slots = np.full(self._paths, -1, np.int32)
+        slots[self.path_ids[some]] = np.arange(len(some), dtype=np.int32)
+        found: Int32s = slots[self.path_ids[others]]
+        return found
+
+    @cached_property
+    def _paths(self) -> int:
+        return int(self.path_ids.max(initial=-1)) + 1
+
+    @cached_property
+    def _vector_codes(self) -> Int32s:
+        """Equal numbers for instances with the same deletion vector; 0 for none."""
+        codes: dict[str, int] = {}
+        numbered = np.zeros(len(self.added), np.int32)
+        for row, vector in self._vectors():
+            numbered[row] = codes.setdefault(vector.unique_id, len(codes) + 1)
+        return numbered
 
     def _numbers(self, name: str, lines: Sequence[int | None]) -> tuple[Int64s, Mask]:
         """Values with 0 for null, and where they are not null: base first, then lines."""
