@@ -25,9 +25,12 @@ from explorer.core.history import (
 )
 from explorer.core.log_segment import LogListing, LogSegment, list_log
 from explorer.core.logical_files import LogicalFiles
+from explorer.core.missing_files import data_locations
 from explorer.core.ports import LogStore
+from explorer.core.presence import absent
 from explorer.core.properties import flag
 from explorer.core.replay import TableState, read_commits, replay_files, replay_state
+from explorer.core.retention import version_retention
 from explorer.core.snapshot import Snapshot
 from explorer.storage import open_store
 from explorer.storage.roots import Roots
@@ -207,6 +210,25 @@ class Table:
             return found
 
         return self._located(find)
+
+    def retention(self, now: datetime) -> pa.Table:
+        """Say of every version whether it can be read, and until when that is safe; looks for all its files.
+
+        Args:
+            now: The present, with a zone.
+
+        Returns:
+            One row a version, ascending: version, status (readable, at risk, log gone, data gone), at_risk_from (ms,
+            UTC), by (the property that sets the time), reason, missing_files (some of those that are gone),
+            num_missing_files; see `explorer.core.retention`.
+        """
+
+        def judge() -> pa.Table:
+            history = self.history_record()
+            missing = absent(self.store, data_locations(history.lifetimes))
+            return version_retention(history, self._listing, now, missing)
+
+        return self._located(judge)
 
     def column_lineage(self) -> Lineage:
         """How each column was named and typed over the readable versions."""

@@ -16,7 +16,7 @@ from explorer.core.uris import decode_path
 __all__ = ["absent"]
 
 _FEW: Final = 256
-_ABSOLUTE: Final = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/")
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/")
 
 
 def absent(store: LogStore, locations: Iterable[str]) -> frozenset[str]:
@@ -30,25 +30,29 @@ def absent(store: LogStore, locations: Iterable[str]) -> frozenset[str]:
         NotAllowed: An absolute location lies outside the places that may be read.
         StorageError: The store failed.
     """
-    wanted = set(locations)
     root = decode_path(store.root).rstrip("/") + "/"
-    absolute = {place: _absolute(place, root) for place in wanted}
-    inside = {place: whole.removeprefix(root) for place, whole in absolute.items() if _is_below(root, whole)}
-    outside = {place: whole for place, whole in absolute.items() if place not in inside}
-    if len(inside) > _FEW:
+    relative: list[str] = []
+    odd: dict[str, str] = {}
+    for place in locations:
+        if _is_absolute(place) or ".." in place:
+            odd[place] = place if _is_absolute(place) else root + place
+        else:
+            relative.append(place)
+    gone = {place for place, whole in odd.items() if not _exists(*_seat(store, root, whole))}
+    if len(relative) > _FEW:
         there = frozenset(store.list_tree())
-        gone = {place for place, key in inside.items() if key not in there}
-    else:
-        gone = {place for place, key in inside.items() if not _exists(store, key)}
-    return frozenset(gone | {place for place, whole in outside.items() if not _exists(*store.elsewhere(whole))})
+        return frozenset(gone.union(place for place in relative if place not in there))
+    return frozenset(gone.union(place for place in relative if not _exists(store, place)))
 
 
-def _absolute(place: str, root: str) -> str:
-    return place if _ABSOLUTE.match(place) else root + place
+def _seat(store: LogStore, root: str, whole: str) -> tuple[LogStore, str]:
+    """Store and key of an absolute location."""
+    key = whole.removeprefix(root)
+    return (store, key) if key != whole and ".." not in key.split("/") else store.elsewhere(whole)
 
 
-def _is_below(root: str, place: str) -> bool:
-    return place.startswith(root) and not (".." in place and ".." in place.split("/"))
+def _is_absolute(place: str) -> bool:
+    return place.startswith("/") or (":/" in place and _SCHEME.match(place) is not None)
 
 
 def _exists(store: LogStore, key: str) -> bool:
