@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -15,7 +15,8 @@ from explorer.cli.output import complain
 
 __all__ = ["app", "main", "run"]
 
-_BROKEN_PIPE = 141
+_BROKEN_PIPE: Final = 141
+_STDOUT: Final = 1
 
 app = typer.Typer(
     name="delta-explorer",
@@ -45,15 +46,17 @@ def run(arguments: Sequence[str]) -> int:
     try:
         result = app(list(arguments), prog_name="delta-explorer", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read the output has enough. What is still buffered must not fail again when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (BrokenPipeError, SystemExit):
+        # Whoever read the output has enough (Typer and rich make a SystemExit of it). What is still buffered must not
+        # fail again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
         return _BROKEN_PIPE
     except Exception as error:
         # The outermost frame: whatever it is, people get a message, not a traceback.
         if "--debug" in arguments:
             raise
-        complain(facts_of(error), as_json="--json" in arguments)
+        if str(error) or not isinstance(error, typer.TyperException):  # else it has shown the help instead
+            complain(facts_of(error), as_json="--json" in arguments)
         return exit_code(error)
     if result == CANCELLED:
         # Typer has turned Ctrl-C into this.

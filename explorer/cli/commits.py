@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -54,15 +55,16 @@ def history(
     """
     with patience("Reading the log"):
         commits = explorer.open_table(table).history(limit)
-    rows = commits.select(list(dict.fromkeys(_HISTORY.values()))).to_pylist(maps_as_pydicts="strict")
+    rows = _rows(commits)
     if json:
         for row in rows:
             emit({name: row[column] for name, column in _HISTORY.items()})
         return
     listing(
-        [">version", "time", "operation", "by", ">files", ">rows added", ">removed", ">masked", ">rewritten", "reason"],
+        ["version", "time", "operation", "by", "files", "rows added", "removed", "masked", "rewritten", "reason"],
         (_commit(row) for row in rows),
         "The log holds no commits.",
+        numbers=("version", "files", "rows added", "removed", "masked", "rewritten"),
     )
 
 
@@ -88,6 +90,16 @@ def diff(
         emit(document)
     else:
         _print_diff(document)
+
+
+def _rows(commits: Any) -> list[dict[str, Any]]:
+    """The commits as records; times by hand, because Arrow would load pandas for them."""
+    times = commits.column("timestamp").cast("int64").to_pylist()
+    others = [name for name in _HISTORY.values() if name != "timestamp"]
+    rows: list[dict[str, Any]] = commits.select(others).to_pylist(maps_as_pydicts="strict")
+    for row, time in zip(rows, times, strict=True):
+        row["timestamp"] = None if time is None else datetime.fromtimestamp(time / 1000, UTC)
+    return rows
 
 
 def _commit(row: dict[str, Any]) -> tuple[object, ...]:
@@ -183,7 +195,12 @@ def _print_diff(document: dict[str, Any]) -> None:
         rows = ((kind, name, _side(before), _side(after)) for kind, name, before, after in changes)
         listing(["change", "of", "before", "after"], rows, "")
     if document["files"]:
-        listing(["change", "path", ">size", ">rows", ">masked before", ">after"], map(_file_row, document["files"]), "")
+        listing(
+            ["change", "path", "size", "rows", "masked before", "after"],
+            map(_file_row, document["files"]),
+            "",
+            numbers=("size", "rows", "masked before", "after"),
+        )
     elif not changes and protocol is None:
         console().print("The two versions are the same.")
 

@@ -36,7 +36,7 @@ def files(table: TableArgument, version: VersionOption = None, json: JsonFlag = 
             emit(_file(row))
         return
     listing(
-        ["path", ">size", ">rows", ">masked", "partition"],
+        ["path", "size", "rows", "masked", "partition"],
         (
             (
                 row["path"],
@@ -48,6 +48,7 @@ def files(table: TableArgument, version: VersionOption = None, json: JsonFlag = 
             for row in _rows(rows)
         ),
         f"Version {found.version} has no files.",
+        numbers=("size", "rows", "masked"),
     )
 
 
@@ -76,7 +77,7 @@ def deletion_vectors(table: TableArgument, version: VersionOption = None, json: 
             )
         return
     listing(
-        ["path", ">masked", ">of rows", ">size", "vector"],
+        ["path", "masked", "of rows", "size", "vector"],
         (
             (
                 row["path"],
@@ -88,6 +89,7 @@ def deletion_vectors(table: TableArgument, version: VersionOption = None, json: 
             for row in _rows(rows)
         ),
         f"No rows are masked at version {found.version}.",
+        numbers=("masked", "of rows", "size"),
     )
 
 
@@ -116,7 +118,7 @@ def statistics(
         return
     chosen = [] if first is None else [first, *rows]
     listing(
-        ["column", "path", "min", "max", ">nulls", ">rows", "bounds"],
+        ["column", "path", "min", "max", "nulls", "rows", "bounds"],
         (
             (
                 row["column"],
@@ -130,6 +132,7 @@ def statistics(
             for row in chosen
         ),
         f"Version {found.version} has no files, or no column that can have statistics.",
+        numbers=("nulls", "rows"),
     )
 
 

@@ -67,21 +67,30 @@ def facts(title: str, pairs: Iterable[tuple[str, object]]) -> None:
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in pairs:
-        grid.add_row(name, _cell(value))
+        grid.add_row(_cell(name), _cell(value))
     out = console()
     out.print(_cell(title), style="bold")
     out.print(grid)
 
 
-def listing(headings: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> None:
-    """Print a table; a heading that begins with ``>`` is of numbers. ``empty`` is said where there is no row."""
+def listing(
+    headings: Sequence[str], rows: Iterable[Sequence[object]], empty: str, *, numbers: Sequence[str] = ()
+) -> None:
+    """Print a table.
+
+    Args:
+        headings: One a column.
+        rows: The cells.
+        empty: What to say where there is no row.
+        numbers: The headings over numbers, which are aligned to the right.
+    """
     from rich import box
     from rich.table import Table
 
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for heading in headings:
-        number = heading.startswith(">")
-        grid.add_column(heading.lstrip(">"), justify="right" if number else "left", overflow="fold", no_wrap=number)
+        number = heading in numbers
+        grid.add_column(_cell(heading), justify="right" if number else "left", overflow="fold", no_wrap=number)
     for row in rows:
         grid.add_row(*(_cell(value) for value in row))
     out = console()

@@ -53,9 +53,10 @@ def columns(table: TableArgument, json: JsonFlag = False) -> None:
             emit(_line(line, lineage))
         return
     listing(
-        ["column", ">id", "physical name", "type", "nullable", "versions", "before"],
+        ["column", "id", "physical name", "type", "nullable", "versions", "before"],
         (_column_row(line, lineage) for line in lineage.columns),
         "The table has no columns.",
+        numbers=("id",),
     )
     if lineage.hazards:
         hazards = ((hazard.name, f"v{hazard.version}", hazard.detail) for hazard in lineage.hazards)

@@ -1,0 +1,5 @@
+"""``python -m explorer.cli``, the same as ``delta-explorer``."""
+
+from explorer.cli import main
+
+main()

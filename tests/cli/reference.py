@@ -1,0 +1,59 @@
+"""The reference of the command line, made from the commands themselves: ``python -m tests.cli.reference`` writes it."""
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+from explorer.cli import errors
+from explorer.cli.app import app
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
+_HEAD = """\
+# Command line
+
+Made from the commands by `python -m tests.cli.reference`; a test compares.
+
+Every command takes `--json`: one document, or one JSON line a row. Field names are the protocol's. Errors then are one
+JSON object on stderr: `error` (the class), `message`, and the facts of the error. `delta-explorer --debug COMMAND ...`
+shows the traceback of an error.
+
+## Exit codes
+
+"""
+
+
+def render() -> str:
+    """Return the document."""
+    doc = inspect.cleandoc(errors.__doc__ or "").split("\n\n")[1]
+    parts = [_HEAD, inspect.cleandoc(doc).join(("```\n", "\n```\n"))]
+    group: Any = typer.main.get_command(app)
+    for name, command in group.commands.items():
+        parts.append(
+            f"\n## {name}\n\n    delta-explorer {name} {_usage(command)}\n\n{inspect.cleandoc(command.help)}\n"
+        )
+        rows = [_row(parameter) for parameter in command.params if parameter.name != "help"]
+        parts.append("\n| | |\n|---|---|\n" + "\n".join(rows) + "\n")
+    return "".join(parts)
+
+
+def _usage(command: Any) -> str:
+    arguments = [_metavar(p) for p in command.params if p.param_type_name == "argument"]
+    return " ".join([*arguments, "[OPTIONS]"])
+
+
+def _row(parameter: Any) -> str:
+    spelt = _metavar(parameter)
+    if parameter.param_type_name == "option":
+        spelt = " ".join([*parameter.opts, *([parameter.metavar] if parameter.metavar else [])])
+    return f"| `{spelt}` | {parameter.help} |".replace("\\", "")
+
+
+def _metavar(parameter: Any) -> str:
+    return str(parameter.metavar or parameter.name.upper())
+
+
+if __name__ == "__main__":
+    DOCUMENT.parent.mkdir(exist_ok=True)
+    DOCUMENT.write_text(render(), encoding="utf-8")

@@ -1,0 +1,234 @@
+"""The JSON of each command on the demo tables: shapes, and values that the story knows."""
+
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import explorer
+from tests.cli.conftest import Call
+
+
+def test_snapshot_is_one_document_in_the_names_of_the_protocol(cli: Call, demo_warehouse: Path) -> None:
+    document = cli("snapshot", demo_warehouse / "finance/ledger", "--json").document()
+    assert list(document) == [
+        "table",
+        "version",
+        "timestamp",
+        "protocol",
+        "metadata",
+        "numFiles",
+        "sizeInBytes",
+        "numRecords",
+        "numDeletedRecords",
+        "transactions",
+        "domainMetadata",
+    ]
+    assert document["table"] == (demo_warehouse / "finance/ledger").as_uri()
+    assert document["version"] == 22
+    assert document["timestamp"].endswith("Z")
+    assert document["protocol"]["minReaderVersion"] == 1
+    assert "inCommitTimestamp" in document["protocol"]["writerFeatures"]
+    assert document["metadata"]["configuration"]["delta.enableInCommitTimestamps"] == "true"
+    assert msgspec.json.decode(document["metadata"]["schemaString"])["type"] == "struct"
+    assert document["transactions"] == {"ledger-import": 18}
+    assert list(document["domainMetadata"]) == ["delta.clustering"]
+    assert document["numDeletedRecords"] == 0
+
+
+def test_snapshot_at_a_time_is_the_one_current_then(cli: Call, demo_warehouse: Path) -> None:
+    orders = demo_warehouse / "sales/orders"
+    commits = cli("history", orders, "--json").lines()
+    for commit in commits[3:6]:
+        found = cli("snapshot", orders, "--timestamp", commit["timestamp"], "--json").document()
+        assert (found["version"], found["timestamp"]) == (commit["version"], commit["timestamp"])
+    by_version = cli("snapshot", orders, "--version", 7, "--json").document()
+    assert by_version["version"] == 7
+
+
+def test_files_are_as_in_the_log(cli: Call, demo_warehouse: Path) -> None:
+    events = demo_warehouse / "web/events"
+    lines = cli("files", events, "--version", 3, "--json").lines()
+    logged = {}
+    for version in range(4):
+        for line in (events / "_delta_log" / f"{version:020}.json").read_bytes().splitlines():
+            if add := msgspec.json.decode(line).get("add"):
+                logged[add["path"]] = add
+    assert {line["path"] for line in lines} == set(logged)
+    for line in lines:
+        add = logged[line["path"]]
+        assert line == {
+            "path": add["path"],
+            "partitionValues": {name: add["partitionValues"].get(name) for name in ("event_date", "country")},
+            "size": add["size"],
+            "modificationTime": add["modificationTime"],
+            "numRecords": msgspec.json.decode(add["stats"])["numRecords"],
+            "deletionVector": None,
+        }
+    assert None in {line["partitionValues"]["country"] for line in lines}
+
+
+def test_masked_files_tell_their_vector(cli: Call, demo_warehouse: Path) -> None:
+    orders = demo_warehouse / "sales/orders"
+    masked = [line for line in cli("files", orders, "--json").lines() if line["deletionVector"] is not None]
+    vectors = cli("deletion-vectors", orders, "--json").lines()
+    assert list(vectors[0]) == [
+        "path",
+        "storageType",
+        "uniqueId",
+        "file",
+        "offset",
+        "sizeInBytes",
+        "cardinality",
+        "numRecords",
+    ]
+    assert {line["path"]: line["deletionVector"] for line in masked} == {
+        vector["path"]: {name: vector[name] for name in ("storageType", "uniqueId", "cardinality", "sizeInBytes")}
+        for vector in vectors
+    }
+    assert all((orders / vector["file"]).is_file() for vector in vectors)
+    deleted = cli("snapshot", orders, "--json").document()["numDeletedRecords"]
+    assert sum(vector["cardinality"] for vector in vectors) == deleted > 0
+
+
+def test_history_is_newest_first_and_can_be_limited(cli: Call, demo_warehouse: Path) -> None:
+    lines = cli("history", demo_warehouse / "sales/orders", "--json").lines()
+    assert [line["version"] for line in lines] == list(range(38, -1, -1))
+    contract = {
+        "version", "timestamp", "operation", "operationParameters", "userName", "engineInfo", "numFilesAdded",
+        "numFilesRemoved", "bytesAdded", "bytesRemoved", "rowsAdded", "rowsRemoved", "rowsMasked",
+    }  # fmt: skip
+    assert all(contract <= set(line) for line in lines)
+    (erasure,) = (line for line in lines if line["userMetadata"] == "erasure request 1042")
+    assert (erasure["operation"], erasure["userName"]) == ("DELETE", "ana@shop.example")
+    assert erasure["operationParameters"] == {"predicate": "[\"(customer_id = 'C-00417')\"]"}
+    assert (erasure["rowsAdded"], erasure["rowsRemoved"]) == (0, 0)
+    assert erasure["rowsMasked"] == int(erasure["operationMetrics"]["numDeletedRows"]) > 0
+    assert cli("history", demo_warehouse / "sales/orders", "--limit", 2, "--json").lines() == lines[:2]
+
+
+def test_diff_tells_files_schema_protocol_and_properties(cli: Call, demo_warehouse: Path) -> None:
+    found = cli("diff", demo_warehouse / "sales/orders", 14, 21, "--json").document()
+    assert list(found) == [
+        "table",
+        "fromVersion",
+        "toVersion",
+        "files",
+        "totals",
+        "schema",
+        "protocol",
+        "properties",
+        "attributes",
+    ]
+    assert set(found["totals"]) == {
+        "filesAdded", "filesRemoved", "filesRemasked", "bytesAdded", "bytesRemoved", "rowsAdded", "rowsRemoved",
+        "rowsMasked",
+    }  # fmt: skip
+    changes = [file["change"] for file in found["files"]]
+    assert changes.count("added") == found["totals"]["filesAdded"] > 0
+    assert changes.count("remasked") == found["totals"]["filesRemasked"] > 0
+    remasked = next(file for file in found["files"] if file["change"] == "remasked")
+    assert remasked["deletionVectorCardinalityAfter"] > (remasked["deletionVectorCardinalityBefore"] or 0)
+    renamed = next(change for change in found["schema"] if change["kind"] == "renamed")
+    assert (renamed["before"], renamed["after"], renamed["fieldId"]) == ("cust", "customer_id", 2)
+    assert found["protocol"]["featuresAdded"] == ["columnMapping"]
+    assert found["protocol"]["before"]["readerFeatures"] == ["deletionVectors"]
+    mode = next(change for change in found["properties"] if change["key"] == "delta.columnMapping.mode")
+    assert mode == {"key": "delta.columnMapping.mode", "before": None, "after": "name"}
+
+
+def test_diff_backwards_swaps_added_and_removed(cli: Call, demo_warehouse: Path) -> None:
+    there = cli("diff", demo_warehouse / "sales/orders", 10, 13, "--json").document()["totals"]
+    back = cli("diff", demo_warehouse / "sales/orders", 13, 10, "--json").document()["totals"]
+    assert (there["filesAdded"], there["rowsAdded"]) == (back["filesRemoved"], back["rowsRemoved"])
+
+
+def test_diff_of_a_version_with_itself_is_empty(cli: Call, demo_warehouse: Path) -> None:
+    found = cli("diff", demo_warehouse / "sales/orders", 9, 9, "--json").document()
+    assert (found["files"], found["schema"], found["protocol"], found["properties"]) == ([], [], None, [])
+
+
+def test_columns_follow_names_over_versions(cli: Call, demo_warehouse: Path) -> None:
+    lines = {line["column"]: line for line in cli("columns", demo_warehouse / "sales/orders", "--json").lines()}
+    renamed = lines["customer_id"]
+    assert (renamed["fieldId"], renamed["physicalName"]) == (2, "cust")
+    assert [span["name"] for span in renamed["spans"]] == ["cust", "customer_id"]
+    assert set(renamed["spans"][0]) == {"fromVersion", "toVersion", "name", "type", "nullable"}
+    assert lines["note"]["droppedAt"] == lines["note"]["spans"][-1]["toVersion"] + 1
+    assert lines["discount"]["physicalName"].startswith("col-")
+
+
+def test_columns_warn_of_names_that_changed_hands(cli: Call, demo_warehouse: Path) -> None:
+    lines = {line["column"]: line for line in cli("columns", demo_warehouse / "crm/customers", "--json").lines()}
+    (hazard,) = lines["email"]["hazards"]
+    assert (hazard["kind"], hazard["name"]) == ("reused-name", "email")
+    assert lines["contact_email"]["hazards"] == [hazard]
+    assert lines["since"]["hazards"] == []
+    assert len(lines["address.city"]["physicalPath"]) == 2
+
+
+def test_statistics_are_typed_values(cli: Call, demo_warehouse: Path) -> None:
+    orders = demo_warehouse / "sales/orders"
+    result = cli("statistics", orders, "--column", "amount", "--column", "ordered_at", "--json")
+    lines = result.lines()
+    assert {line["column"] for line in lines} == {"amount", "ordered_at"}
+    assert list(lines[0]) == [
+        "path",
+        "column",
+        "type",
+        "min",
+        "max",
+        "nullCount",
+        "numRecords",
+        "tight",
+    ]
+    exact = msgspec.json.Decoder(float_hook=Decimal)
+    ranges = explorer.open_table(orders).snapshot().column_ranges("amount").to_pylist()
+    amounts = [exact.decode(line) for line in result.out.splitlines() if '"column":"amount"' in line]
+    assert [(row["min"], row["max"]) for row in ranges] == [(line["min"], line["max"]) for line in amounts]
+    assert all(str(line["min"]).partition(".")[2] for line in amounts)
+    for line in lines:
+        if line["column"] == "ordered_at":
+            assert line["min"].endswith("Z")
+            assert datetime.fromisoformat(line["min"]).tzinfo is not None
+
+
+def test_statistics_of_every_column_by_default(cli: Call, demo_warehouse: Path) -> None:
+    lines = cli("statistics", demo_warehouse / "web/events", "--version", 1, "--json").lines()
+    files = cli("files", demo_warehouse / "web/events", "--version", 1, "--json").lines()
+    assert len(lines) == 8 * len(files)
+    unknown = [line for line in lines if line["column"] == "agent"]
+    assert {(line["min"], line["max"], line["nullCount"]) for line in unknown} == {(None, None, None)}
+    assert {line["path"] for line in lines} == {file["path"] for file in files}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("snapshot", "crm/customers"),
+        ("columns", "crm/customers"),
+        ("files", "sales/orders"),
+        ("deletion-vectors", "sales/orders"),
+        ("statistics", "web/events", "--version", "2"),
+        ("history", "sales/orders"),
+        ("diff", "sales/orders", "3", "30"),
+    ],
+)
+def test_people_get_text(arguments: tuple[str, ...], cli: Call, demo_warehouse: Path) -> None:
+    result = cli(arguments[0], demo_warehouse / arguments[1], *arguments[2:])
+    assert (result.code, result.err) == (0, "")
+    assert len(result.out.splitlines()) > 3
+    assert "\x1b" not in result.out
+
+
+def test_people_are_told_units_zones_and_what_is_not_known(cli: Call, demo_warehouse: Path) -> None:
+    snapshot = cli("snapshot", demo_warehouse / "sales/orders").out
+    assert "more masked by deletion vectors" in snapshot
+    assert " MB" in snapshot
+    assert " UTC" in snapshot
+    assert "unknown" in cli("statistics", demo_warehouse / "web/events", "--column", "agent", "--version", 1).out
+    assert "No rows are masked" in cli("deletion-vectors", demo_warehouse / "finance/ledger").out
+    assert "has no files" in cli("files", demo_warehouse / "web/events", "--version", 0).out
+    assert "The two versions are the same." in cli("diff", demo_warehouse / "sales/orders", 4, 4).out

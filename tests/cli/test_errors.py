@@ -1,0 +1,205 @@
+"""Every expected error is a message and an exit code, as JSON one object on stderr, never a traceback."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import explorer
+from explorer.cli.errors import exit_code
+from explorer.core import errors
+from tests.cli.conftest import Call
+from tests.conftest import REPOSITORY
+
+COMMAND = [sys.executable, "-m", "explorer.cli"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        (errors.VersionNotFound, 2),
+        (errors.TimestampOutOfRange, 2),
+        (errors.InvalidIntent, 2),
+        (errors.NotAllowed, 2),
+        (errors.TableNotFound, 3),
+        (errors.MalformedAction, 3),
+        (errors.CorruptDeletionVector, 3),
+        (errors.StorageError, 3),
+        (errors.UnsupportedFeature, 4),
+        (errors.GuardFailed, 5),
+        (errors.CommitConflict, 5),
+        (errors.EngineUnavailable, 6),
+        (errors.Cancelled, 130),
+        (ValueError, 1),
+    ],
+)
+def test_each_error_has_its_exit_code(kind: type[Exception], code: int) -> None:
+    assert exit_code(kind("why")) == code
+
+
+@pytest.mark.parametrize("kind", [getattr(errors, name) for name in errors.__all__])
+def test_no_typed_error_counts_as_a_fault_of_the_program(kind: type[Exception]) -> None:
+    if kind is not errors.ExplorerError:
+        assert exit_code(kind("why")) != 1
+
+
+def test_path_that_is_no_table(cli: Call, tmp_path: Path) -> None:
+    for command in ("snapshot", "files", "history", "columns", "statistics", "deletion-vectors", "rows"):
+        result = cli(command, tmp_path, "--json")
+        assert result.code == 3
+        assert result.error()["error"] == "TableNotFound"
+
+
+def test_version_that_does_not_exist_tells_the_nearest(cli: Call, demo_warehouse: Path) -> None:
+    result = cli("snapshot", demo_warehouse / "sales/orders", "--version", 99, "--json")
+    assert result.code == 2
+    assert result.error()["error"] == "VersionNotFound"
+    assert (result.error()["version"], result.error()["nearest"]) == (99, 38)
+    cleaned = cli("files", demo_warehouse / "finance/ledger", "--version", 2, "--json")
+    assert (cleaned.code, cleaned.error()["nearest"]) == (2, 10)
+
+
+def test_time_out_of_range_without_zone_or_not_a_time(cli: Call, demo_warehouse: Path) -> None:
+    orders = demo_warehouse / "sales/orders"
+    early = cli("snapshot", orders, "--timestamp", "1999-01-01T00:00:00Z", "--json")
+    assert (early.code, early.error()["error"]) == (2, "TimestampOutOfRange")
+    assert cli("snapshot", orders, "--timestamp", "2026-03-05T00:00:00", "--json").error()["error"] == "RequestError"
+    assert cli("snapshot", orders, "--timestamp", "yesterday").code == 2
+    assert cli("snapshot", orders, "--timestamp", "2026-03-05T00:00:00Z", "--version", "3").code == 2
+
+
+def test_truncated_line_is_named(cli: Call, demo_warehouse: Path) -> None:
+    damaged = demo_warehouse / "archive/sensors-damaged"
+    result = cli("snapshot", damaged, "--json")
+    assert result.code == 3
+    found = result.error()
+    assert found["error"] == "MalformedAction"
+    assert (found["version"], found["line"]) == (4, 2)
+    assert found["path"].endswith("00000000000000000004.json")
+    assert cli("snapshot", damaged, "--version", 3, "--json").document()["numFiles"] == 3
+
+
+def test_missing_commit_in_the_middle(cli: Call, demo_warehouse: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(demo_warehouse / "crm/customers", tmp_path / "gap")
+    (copy / "_delta_log" / f"{4:020}.json").unlink()
+    result = cli("snapshot", copy, "--json")
+    assert (result.code, result.error()["error"]) == (3, "VersionGap")
+
+
+def test_checkpoint_that_cannot_be_read(cli: Call, demo_warehouse: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(demo_warehouse / "finance/ledger", tmp_path / "ledger")
+    for checkpoint in (copy / "_delta_log").glob("*.checkpoint.parquet"):
+        checkpoint.write_bytes(b"PAR1 nothing PAR1")
+    result = cli("snapshot", copy, "--json")
+    assert (result.code, result.error()["error"]) == (3, "IncompleteCheckpoint")
+
+
+def test_reader_feature_that_is_not_known(cli: Call, tmp_path: Path) -> None:
+    log = tmp_path / "future" / "_delta_log"
+    log.mkdir(parents=True)
+    protocol = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": ["zeta"], "writerFeatures": ["zeta"]}
+    schema = '{"type":"struct","fields":[]}'
+    metadata = {"id": "x", "format": {"provider": "parquet"}, "schemaString": schema, "partitionColumns": []}
+    lines = [{"protocol": protocol}, {"metaData": {**metadata, "configuration": {}}}]
+    (log / f"{0:020}.json").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    result = cli("snapshot", log.parent, "--json")
+    assert (result.code, result.error()["error"], result.error()["features"]) == (4, "UnsupportedFeature", ["zeta"])
+
+
+def test_column_that_does_not_exist_writes_no_line(cli: Call, demo_warehouse: Path) -> None:
+    result = cli("statistics", demo_warehouse / "sales/orders", "--column", "amount", "--column", "nope", "--json")
+    assert (result.code, result.error()["error"]) == (2, "RequestError")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("snapshot",),
+        ("snapshot", "a", "b"),
+        ("snapshot", "a", "--version", "seven"),
+        ("snapshot", "a", "--version", "-1"),
+        ("history", "a", "--limit", "0"),
+        ("diff", "a", "1"),
+        ("diff", "a", "one", "2"),
+        ("rows", "a", "--limit", "-1"),
+        ("serve",),
+        ("serve", "a", "--port", "99999"),
+        ("frobnicate",),
+        ("snapshot", "a", "--colour"),
+    ],
+)
+def test_wrong_usage_is_a_bad_request(arguments: tuple[str, ...], cli: Call) -> None:
+    result = cli(*arguments, "--json")
+    assert result.code == 2
+    assert result.error()["error"] == "UsageError"
+    assert cli(*arguments).err.startswith("Error: ")
+
+
+def test_without_a_command_the_help_is_shown(cli: Call) -> None:
+    result = cli()
+    assert (result.code, result.err) == (2, "")
+    assert "deletion-vectors" in result.out
+
+
+def test_error_for_people_is_one_line_without_traceback(cli: Call, tmp_path: Path) -> None:
+    result = cli("snapshot", tmp_path)
+    assert result.err.startswith("Error: There is no Delta table at ")
+    assert result.err.count("\n") == 1
+
+
+def test_fault_of_the_program_is_told_short_and_shown_whole_on_request(
+    cli: Call, demo_warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(explorer, "open_table", fail)
+    result = cli("snapshot", demo_warehouse / "sales/orders", "--json")
+    assert result.code == 1
+    assert result.error()["error"] == "ZeroDivisionError"
+    with pytest.raises(ZeroDivisionError):
+        cli("--debug", "snapshot", demo_warehouse / "sales/orders")
+
+
+def test_reader_that_has_enough_ends_the_command_quietly(demo_warehouse: Path) -> None:
+    many = [*COMMAND, "statistics", str(demo_warehouse / "web/events"), "--json"]
+    with subprocess.Popen(many, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert json.loads(process.stdout.readline())["column"] == "event_id"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def test_interrupt_is_told_and_ends_with_130(demo_warehouse: Path) -> None:
+    """Nobody reads the output, so the command waits in writing it."""
+    program = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    program += "from explorer.cli import main\nmain()"
+    arguments = [sys.executable, "-c", program, "statistics", str(demo_warehouse / "web/events"), "--json"]
+    with subprocess.Popen(arguments, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate()
+    assert (process.returncode, json.loads(error)["error"]) == (130, "Cancelled")
+
+
+def test_start_is_quick_and_light(demo_warehouse: Path) -> None:
+    program = """
+import sys
+from explorer.cli.app import run
+for command in ("snapshot", "files", "history", "columns", "deletion-vectors"):
+    assert run([command, sys.argv[1], "--json"]) == 0
+heavy = {"pandas", "pyspark", "panel", "plotly", "param", "duckdb", "deltalake", "rich", "explorer.demo"}
+print(sorted(heavy & set(sys.modules)), file=sys.stderr)
+"""
+    arguments = [sys.executable, "-c", program, str(demo_warehouse / "crm/customers")]
+    completed = subprocess.run(arguments, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert completed.stderr == "[]\n"
