@@ -68,29 +68,29 @@ def existing_session() -> SparkSession | None:
 
 
 def launch(master: str, conf: Mapping[str, str]) -> SparkSession:
-    """Start a JVM and a session in it.
+    """Start a session, in a JVM of its own unless the program around us has started one that still runs.
 
     Raises:
         EngineUnavailable: There is no Java, or the JVM or Spark did not come up.
     """
-    java = find_java()
     folder = Path(tempfile.mkdtemp(prefix="delta-table-explorer-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    settings = _settings(master, conf, folder)
+    spark_conf = SparkConf(loadDefaults=False).setAll(list(_settings(master, conf, folder).items()))
+    if _gateway_died(SparkContext._gateway):
+        _clear_globals()
     output = (folder / "jvm.log").open("w+b")
     try:
-        with _environment(JAVA_HOME=str(java.home), PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1"):
-            spark_conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-            streams = {"stdout": output, "stderr": subprocess.STDOUT}
-            jvm = launch_gateway(spark_conf, popen_kwargs=streams)  # type: ignore[no-untyped-call]  # PySpark's own
-            SparkContext._ensure_initialized(gateway=jvm)
+        with _environment(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1"):
+            if SparkContext._gateway is None:
+                _start_jvm(spark_conf, output)
             session = SparkSession.builder.config(conf=spark_conf).getOrCreate()
+    except EngineUnavailable:
+        raise
     except Exception as error:
         said = _tail(output)
-        _discard_gateway()
+        _clear_globals()
         raise EngineUnavailable(
-            f"Spark did not start on {master} with Java {java.version} at {java.home}: "
-            f"{_first_line(error)}{f' The JVM said: {said}' if said else ''}",
+            f"Spark did not start on {master}: {_first_line(error)}{f' The JVM said: {said}' if said else ''}",
             engine="spark",
         ) from error
     finally:
@@ -98,6 +98,15 @@ def launch(master: str, conf: Mapping[str, str]) -> SparkSession:
     # Spark's own logger of query contexts writes JSON lines to stderr through Python's logging.
     logging.getLogger("SQLQueryContextLogger").disabled = True
     return session
+
+
+def _start_jvm(conf: SparkConf, output: IO[bytes]) -> None:
+    java = find_java()
+    with _environment(JAVA_HOME=str(java.home)):
+        streams = {"stdout": output, "stderr": subprocess.STDOUT}
+        jvm = launch_gateway(conf, popen_kwargs=streams)  # type: ignore[no-untyped-call]  # PySpark's own
+    jvm.started_by_explorer = True
+    SparkContext._ensure_initialized(gateway=jvm)
 
 
 def connect(url: str, conf: Mapping[str, str]) -> SparkSession:
@@ -140,10 +149,9 @@ def how_context_ended(context: SparkContext) -> str | None:
     """One sentence on how a classic context ended, or None if it lives."""
     if context._jsc is None:
         return "Spark was stopped."
-    process = getattr(context._gateway, "proc", None)
-    code = None if process is None else process.poll()
-    if code is not None:
-        return f"Spark's Java process died (exit code {code})."
+    gateway: Any = context._gateway
+    if _gateway_died(gateway):
+        return f"Spark's Java process died (exit code {gateway.proc.returncode})."
     return None
 
 
@@ -162,7 +170,7 @@ def answers(session: SparkSession) -> bool:
 
 
 def close(session: SparkSession) -> None:
-    """Stop a session that we started, its JVM with it."""
+    """Stop a session that we started, and its JVM if that is ours too."""
     if type(session).__module__.startswith("pyspark.sql.connect"):
         session.stop()
         return
@@ -172,14 +180,26 @@ def close(session: SparkSession) -> None:
 
 
 def forget(session: SparkSession) -> None:
-    """Clear PySpark's globals after a session ended, so that another can start."""
+    """Clear PySpark's globals after a session ended, so that another can start; a newer session is left alone."""
     if type(session).__module__.startswith("pyspark.sql.connect"):
         return
     context = session.sparkContext
+    if SparkContext._active_spark_context not in (None, context):
+        return
     server = getattr(context, "_accumulatorServer", None)
     if server is not None:
         server.shutdown()
     context._jsc = None
+    if _gateway_died(context._gateway) or getattr(context._gateway, "started_by_explorer", False):
+        _clear_globals()
+
+
+def _gateway_died(gateway: Any) -> bool:
+    process = getattr(gateway, "proc", None)
+    return process is not None and process.poll() is not None
+
+
+def _clear_globals() -> None:
     SparkContext._active_spark_context = None
     SparkSession._instantiatedSession = None
     SparkSession._activeSession = None

