@@ -156,7 +156,7 @@ class LocalLogStore:
         """Return the store and key of an absolute location."""
         from explorer.storage.locate import open_object
 
-        return open_object(location, self._roots)
+        return open_object(location, {}, self._roots)
 
     def _path(self, key: str) -> str:
         """The file of a key; a key that climbs out of the root is refused."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from explorer.core.errors import NotAllowed, RequestError
@@ -19,6 +19,10 @@ from explorer.storage.roots import Roots
 if TYPE_CHECKING:
     from obstore.store import MemoryStore
 
+_CLIENT_KEYS: Final = frozenset(
+    ["allow_http", "allow_invalid_certificates", "connect_timeout", "pool_idle_timeout", "proxy_url", "timeout"]
+)
+
 __all__ = ["memory", "open_object", "open_store"]
 
 
@@ -29,7 +33,9 @@ def open_store(
 
     Args:
         location: A folder, ``file://`` URL, ``memory://name/...`` or the URL of an object store.
-        storage_options: Options of the object store, as obstore names them.
+        storage_options: Options of the object store and of its HTTP client, in the names of the Rust object_store
+            crate (``aws_access_key_id``, ``endpoint``, ``region``, ``allow_http``, ...); what is not given comes from
+            the usual environment variables.
         roots: The allowed places; None allows every place.
 
     Raises:
@@ -47,14 +53,14 @@ def open_store(
     return _open_url(text, storage_options or {}, roots)
 
 
-def open_object(location: str, roots: Roots | None) -> tuple[LogStore, str]:
+def open_object(location: str, storage_options: Mapping[str, Any], roots: Roots | None) -> tuple[LogStore, str]:
     """Open the store of one absolute, decoded location.
 
     Returns:
         The store of its folder and the file's name in it.
     """
     folder, _, name = location.rpartition("/")
-    return open_store(folder or "/", None, roots), name
+    return open_store(folder or "/", storage_options, roots), name
 
 
 @cache
@@ -69,16 +75,26 @@ def memory(name: str) -> MemoryStore:
 def _open_url(url: str, options: Mapping[str, Any], roots: Roots | None) -> LogStore:
     parts = urlsplit(url)
     if parts.scheme == "memory":
-        return ObjectLogStore(memory(parts.netloc), url, parts.path, roots)
+        return ObjectLogStore(memory(parts.netloc), url, parts.path, roots=roots)
     if parts.scheme not in ("s3", "s3a", "gs", "az", "abfs", "abfss", "adl"):
         raise RequestError(
             f"The scheme of {url!r} is not known. Give a folder, or a URL that begins with file://, s3://, gs://, "
             "az:// or memory://.",
             location=url,
         )
+    from obstore.exceptions import BaseError
     from obstore.store import from_url
 
+    client: Any = {_client_key(key): value for key, value in options.items() if _client_key(key) in _CLIENT_KEYS}
+    config: Any = {key: value for key, value in options.items() if _client_key(key) not in _CLIENT_KEYS}
     try:
-        return ObjectLogStore(from_url(url, **options), url, "", roots)
-    except (ValueError, TypeError) as error:
-        raise RequestError(f"{url!r} cannot be opened with these storage options: {error}.", location=url) from error
+        store = from_url(url, config=config, client_options=client or None)
+    except (BaseError, ValueError, TypeError) as error:
+        reason = str(error).split("\n", 1)[0]
+        raise RequestError(f"{url!r} cannot be opened with these storage options: {reason}", location=url) from error
+    return ObjectLogStore(store, url, options=options, roots=roots)
+
+
+def _client_key(key: str) -> str:
+    """The name of an option of the HTTP client, without the prefix that some tools put before it."""
+    return key.lower().removeprefix("aws_").removeprefix("azure_").removeprefix("google_")

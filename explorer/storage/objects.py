@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,11 +32,21 @@ class ObjectLogStore:
         store: An obstore store.
         root: The table's root as a URL.
         prefix: The root's key inside the store, without slashes at its ends.
+        options: The options the store was opened with, for absolute locations inside the log.
         roots: Where absolute locations may point; None allows every place.
     """
 
-    def __init__(self, store: ObjectStore, root: str, prefix: str = "", roots: Roots | None = None) -> None:
+    def __init__(
+        self,
+        store: ObjectStore,
+        root: str,
+        prefix: str = "",
+        *,
+        options: Mapping[str, Any] | None = None,
+        roots: Roots | None = None,
+    ) -> None:
         self._store = store
+        self._options = options or {}
         self._root = root.rstrip("/")
         self._prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
         self._roots = roots
@@ -175,11 +185,12 @@ class ObjectLogStore:
         """Return the store and key of an absolute location."""
         from explorer.storage.locate import open_object
 
-        return open_object(location, self._roots)
+        return open_object(location, self._options, self._roots)
 
     def _failed(self, action: str, path: str, error: Exception) -> StorageError:
+        reason = str(error).split("\n", 1)[0]
         return StorageError(
-            f"Cannot {action} {self._root}/{path}: {error}. Check the address, the network and the credentials.",
+            f"Cannot {action} {self._root}/{path}: {reason}. Check the address, the network and the credentials.",
             path=path,
         )
 
