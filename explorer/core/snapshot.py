@@ -16,15 +16,19 @@ import pyarrow as pa
 
 from explorer.core import deletion_vectors as vectors
 from explorer.core.actions import DeletionVectorDescriptor, Metadata, Protocol
+from explorer.core.clustering import clustering_columns
 from explorer.core.column_mapping import MAX_ID_KEY, MappingMode, check_mapping, mapping_mode, physical_paths
 from explorer.core.columns import numbers, strings
 from explorer.core.errors import CorruptDeletionVector, CorruptTable, RequestError
 from explorer.core.features import check_readable
 from explorer.core.logical_files import PUBLIC_COLUMNS, SCHEMA, LogicalFiles
+from explorer.core.overlap import Overlap, overlap_depth
 from explorer.core.ports import LogStore
 from explorer.core.properties import number
 from explorer.core.replay import TableState
-from explorer.core.schema import StructType, parse_column, parse_schema
+from explorer.core.row_tracking import RowTracking, row_tracking
+from explorer.core.schema import StructType, format_column, parse_column, parse_schema
+from explorer.core.skipping import SkippingResult, skip_files
 from explorer.core.statistics import (
     FileStatistics,
     StatisticsColumn,
@@ -94,6 +98,17 @@ class Snapshot:
     def partition_columns(self) -> tuple[str, ...]:
         """Logical names of the partition columns, in partition order."""
         return tuple(self.metadata.partition_columns)
+
+    @property
+    def clustering_columns(self) -> tuple[str, ...]:
+        """Dotted logical names of the clustering columns, in their order; empty if the table is not clustered."""
+        found = clustering_columns(self.schema, self.column_mapping_mode, self.domain_metadata)
+        return tuple(format_column(path) for path in found)
+
+    @property
+    def row_tracking(self) -> RowTracking:
+        """Whether rows have stable ids, and where these are kept."""
+        return row_tracking(self.protocol, self.metadata, self.domain_metadata)
 
     @cached_property
     def timestamp(self) -> datetime:
@@ -170,6 +185,21 @@ class Snapshot:
     def statistics_coverage(self) -> pa.Table:
         """Which columns have bounds in how many files: column, type, files, files_total, tight."""
         return coverage(self._statistics, self.statistics_columns)
+
+    def skipping(self, where: str) -> SkippingResult:
+        """Which files a condition needs, and by which rule the others can be left out.
+
+        Args:
+            where: A boolean SQL expression over logical columns; times without a zone are UTC.
+
+        Raises:
+            RequestError: The text is no condition, or names a column that the table does not have.
+        """
+        return skip_files(where, self.schema, self.statistics_columns, self._statistics)
+
+    def overlap(self, column: str) -> Overlap:
+        """How many files a value of a column may lie in: files with bounds, average and greatest depth."""
+        return overlap_depth(self._statistics, self._statistics_column(column))
 
     def statistics_problems(self) -> tuple[StatisticsProblem, ...]:
         """Statistics that could not be used, and so count as unknown (STATS-002): path and detail."""

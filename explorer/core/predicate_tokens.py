@@ -1,0 +1,122 @@
+"""The words of a SQL condition, and its constants.
+
+Invariants: every character belongs to a token or is space; a constant whose meaning depends on settings (a text with
+a backslash or a doubled quote) is none.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from explorer.core.errors import RequestError
+
+__all__ = ["Token", "literal_of", "tokens_of"]
+
+_LONGEST: Final = 100_000
+_TOKEN: Final = re.compile(
+    r"""(?P<space>\s+|--[^\n]*|/\*.*?\*/)
+      | (?P<string>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")
+      | (?P<name>`(?:[^`]|``)*`)
+      | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?!\w))
+      | (?P<word>\w+)
+      | (?P<operator><=>|<=|>=|<>|!=|==|=|<|>)
+      | (?P<open>['"`]|/\*)
+      | (?P<mark>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_RESERVED: Final = frozenset(
+    {
+        *("AND", "OR", "NOT", "IN", "IS", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "ESCAPE", "DIV", "DISTINCT"),
+        *("CASE", "WHEN", "THEN", "ELSE", "END", "CAST", "EXISTS", "SELECT", "FROM", "WHERE", "INTERVAL"),
+        *("NULL", "TRUE", "FALSE", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"),
+    }
+)
+
+
+class Token(msgspec.Struct, frozen=True):
+    """A piece of the text and where it stands."""
+
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """Where the next character stands."""
+        return self.start + len(self.text)
+
+    @property
+    def value(self) -> str:
+        """The text, of a quoted name without its backticks."""
+        return self.text[1:-1].replace("``", "`") if self.kind == "name" else self.text
+
+    def is_word(self, word: str) -> bool:
+        """Whether it is this keyword, in any case."""
+        return self.kind == "word" and self.text.upper() == word
+
+    @property
+    def is_reserved(self) -> bool:
+        """Whether the word has a meaning of its own, so that it is no column unless quoted."""
+        return self.text.upper() in _RESERVED
+
+
+def tokens_of(text: str) -> list[Token]:
+    """Split a condition; the last token is the end.
+
+    Raises:
+        RequestError: A quote or a comment is not closed, or the text is too long.
+    """
+    if len(text) > _LONGEST:
+        raise RequestError(f"The condition has {len(text)} characters; at most {_LONGEST} are read.")
+    found = []
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup or "mark"
+        if kind == "open":
+            raise RequestError(
+                f"The condition cannot be read at character {match.start() + 1}: {match.group()} is not closed."
+            )
+        if kind != "space":
+            found.append(Token(kind, match.group(), match.start()))
+    return [*found, Token("end", "", len(text))]
+
+
+def literal_of(tokens: list[Token], place: int) -> tuple[str, str, int] | None:
+    """The constant that begins at a token: its kind, its text, and the place after it; None if there is none."""
+    token = tokens[place]
+    sign = ""
+    if token.kind == "mark" and token.text in "+-" and tokens[place + 1].kind == "number":
+        sign, place = token.text.strip("+"), place + 1
+        token = tokens[place]
+    match token.kind:
+        case "number":
+            return _number_kind(token.text), sign + token.text, place + 1
+        case "string" if _is_plain(token.text):
+            return "string", token.text[1:-1], place + 1
+        case "word":
+            return _word_literal(tokens, place)
+    return None
+
+
+def _word_literal(tokens: list[Token], place: int) -> tuple[str, str, int] | None:
+    word, following = tokens[place].text.upper(), tokens[place + 1] if place + 1 < len(tokens) else tokens[place]
+    match word:
+        case "NULL":
+            return "null", "null", place + 1
+        case "TRUE" | "FALSE":
+            return "boolean", word.lower(), place + 1
+        case "DATE" | "TIMESTAMP" | "TIMESTAMP_NTZ" if following.kind == "string" and _is_plain(following.text):
+            return word.lower(), following.text[1:-1], place + 2
+    return None
+
+
+def _number_kind(text: str) -> str:
+    if "e" in text.lower():
+        return "double"
+    return "decimal" if "." in text else "integer"
+
+
+def _is_plain(quoted: str) -> bool:
+    return "\\" not in quoted and quoted[0] * 2 not in quoted[1:-1]
