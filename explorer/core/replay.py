@@ -24,7 +24,7 @@ from explorer.core.uris import canonical_key
 
 __all__ = ["TableState", "read_commits", "replay_files", "replay_state"]
 
-_BATCH = 256
+_BATCH = 1024
 
 
 class TableState(msgspec.Struct, frozen=True):

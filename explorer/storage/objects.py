@@ -22,7 +22,7 @@ __all__ = ["ObjectLogStore"]
 
 # What is fetched at once of an object that is read at random, in bytes.
 _BLOCK: Final = 1 << 20
-_IN_FLIGHT: Final = 128
+_IN_FLIGHT: Final = 256
 
 
 class ObjectLogStore:

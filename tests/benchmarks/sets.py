@@ -17,16 +17,29 @@ SETS: dict[str, list[str]] = {
     "DV": ["--preset", "DV"],
     "L": ["--preset", "L"],
 }
-WARM = "--commits 10000 --adds 12 --removes 7 --initial-adds 1000000 --first-version 1000 --checkpoint-every 0".split()
+WARM = [
+    "--commits",
+    "10000",
+    "--adds",
+    "12",
+    "--removes",
+    "7",
+    "--initial-adds",
+    "1000000",
+    "--first-version",
+    "1000",
+    "--checkpoint-every",
+    "0",
+]
 
 
-def prepared(name: str) -> Path:
+def prepared(name: str, arguments: list[str] | None = None) -> Path:
     """The folder of a set, generated at the first use."""
     folder = FOLDER / name
     if not (folder / "_delta_log").is_dir():
         if not GENERATOR.is_file():
             raise SystemExit(f"There is no set {name} in {FOLDER} and no generator at {GENERATOR}.")
         FOLDER.mkdir(parents=True, exist_ok=True)
-        options = SETS.get(name, WARM)
+        options = arguments or SETS[name]
         subprocess.run([sys.executable, str(GENERATOR), str(folder), *options], check=True, stdout=subprocess.DEVNULL)
     return folder

@@ -1,0 +1,162 @@
+"""History over S3 with 20 ms added to each request: a local server that answers like S3, both readers through it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import statistics
+import subprocess
+import sys
+import xml.sax.saxutils as xml
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tests.benchmarks.sets import REPOSITORY, prepared
+
+LATENCY = 0.020
+ROUNDS = 3
+ARGUMENTS = ["--commits", "10000", "--adds", "2", "--removes", "0", "--stats-cols", "2", "--checkpoint-every", "0"]
+OPTIONS = {
+    "aws_access_key_id": "key",
+    "aws_secret_access_key": "secret",
+    "aws_region": "us-east-1",
+    "aws_allow_http": "true",
+    "allow_http": "true",
+}
+
+
+def main() -> None:
+    """Print the seconds of a history of ten thousand commits by each reader, and the ratio."""
+    folder = prepared("R", ARGUMENTS)
+    with _server(folder) as endpoint:
+        times: dict[str, list[float]] = {"explorer": [], "deltalake": []}
+        for _ in range(ROUNDS):
+            for reader, seconds in times.items():
+                seconds.append(_run(reader, endpoint))
+    ours, theirs = (statistics.median(seconds) for seconds in times.values())
+    print(f"\nhistory of 10,000 commits over S3, {LATENCY * 1e3:.0f} ms a request: explorer {ours:.2f} s, ", end="")
+    print(f"deltalake {theirs:.2f} s, {theirs / ours:.1f} times faster (goal 8)")
+
+
+def _run(reader: str, endpoint: str) -> float:
+    command = [sys.executable, "-m", "tests.benchmarks.remote", reader, endpoint]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=REPOSITORY)
+    return float(done.stdout)
+
+
+def _operation(reader: str, endpoint: str) -> None:
+    import time
+
+    options: dict[str, str] = {**OPTIONS, "aws_endpoint": endpoint}
+    if reader == "explorer":
+        import explorer
+
+        del options["aws_allow_http"]
+        start = time.perf_counter()
+        rows = explorer.open_table("s3://bench/table", storage_options=options).history().num_rows
+    else:
+        from deltalake import DeltaTable
+
+        del options["allow_http"]
+        start = time.perf_counter()
+        rows = len(DeltaTable("s3://bench/table", storage_options=options).history())
+    assert rows == 10_000, rows
+    print(time.perf_counter() - start)
+
+
+@contextmanager
+def _server(folder: Path) -> Iterator[str]:
+    port: Any = multiprocessing.Queue()
+    process = multiprocessing.Process(target=_serve, args=(folder, port), daemon=True)
+    process.start()
+    try:
+        yield f"http://127.0.0.1:{port.get(timeout=60)}"
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _serve(folder: Path, port: Any) -> None:
+    from tornado import httpserver, netutil, web
+
+    class Objects(web.RequestHandler):
+        """GET and HEAD of an object, and the listing of a prefix."""
+
+        async def get(self, key: str) -> None:
+            await asyncio.sleep(LATENCY)
+            if not key:
+                self.set_header("Content-Type", "application/xml")
+                self.finish(_listing(files, self.get_query_argument("prefix", ""), self._after()))
+            elif key in files:
+                self._describe(files[key])
+                self.finish(_part(files[key].read_bytes(), self.request.headers.get("Range"), self))
+            else:
+                self.set_status(404)
+                self.finish("<Error><Code>NoSuchKey</Code></Error>")
+
+        async def head(self, key: str) -> None:
+            await asyncio.sleep(LATENCY)
+            if key not in files:
+                self.set_status(404)
+                return
+            self._describe(files[key])
+            self.set_header("Content-Length", files[key].stat().st_size)
+
+        def _after(self) -> str:
+            return self.get_query_argument("continuation-token", "") or self.get_query_argument("start-after", "")
+
+        def _describe(self, path: Path) -> None:
+            self.set_header("ETag", f'"{path.stat().st_size}"')
+            self.set_header("Last-Modified", _moment(path).strftime("%a, %d %b %Y %H:%M:%S GMT"))
+
+    files = {f"table/{path.relative_to(folder).as_posix()}": path for path in folder.rglob("*") if path.is_file()}
+
+    async def run() -> None:
+        sockets = netutil.bind_sockets(0, "127.0.0.1", backlog=1024)
+        application = web.Application([(r"/bench/?(.*)", Objects)], log_function=lambda handler: None)
+        httpserver.HTTPServer(application).add_sockets(sockets)
+        port.put(sockets[0].getsockname()[1])
+        await asyncio.Event().wait()
+
+    asyncio.run(run())
+
+
+def _listing(files: dict[str, Path], prefix: str, after: str) -> str:
+    keys = [key for key in sorted(files) if key.startswith(prefix) and key > after]
+    page, more = keys[:1000], len(keys) > 1000
+    contents = "".join(
+        f"<Contents><Key>{xml.escape(key)}</Key><LastModified>{_moment(files[key]).isoformat()}</LastModified>"
+        f"<ETag>x</ETag><Size>{files[key].stat().st_size}</Size></Contents>"
+        for key in page
+    )
+    token = f"<NextContinuationToken>{xml.escape(page[-1])}</NextContinuationToken>" if more else ""
+    return (
+        "<?xml version='1.0'?><ListBucketResult><Name>bench</Name><MaxKeys>1000</MaxKeys>"
+        f"<KeyCount>{len(page)}</KeyCount><IsTruncated>{json.dumps(more)}</IsTruncated>{token}{contents}</ListBucketResult>"
+    )
+
+
+def _part(data: bytes, asked: str | None, handler: Any) -> bytes:
+    if not asked:
+        return data
+    first, _, last = asked.removeprefix("bytes=").partition("-")
+    start = int(first) if first else len(data) - int(last)
+    end = min(int(last) + 1 if first and last else len(data), len(data))
+    handler.set_status(206)
+    handler.set_header("Content-Range", f"bytes {start}-{end - 1}/{len(data)}")
+    return data[start:end]
+
+
+def _moment(path: Path) -> datetime:
+    return datetime.fromtimestamp(int(path.stat().st_mtime), UTC)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        _operation(*sys.argv[1:3])
+    else:
+        main()
