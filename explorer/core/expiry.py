@@ -93,10 +93,11 @@ def retention_terms(metadata: Metadata | None) -> Terms:
 def data_risk(life: Lifetimes, terms: Terms) -> Risk:
     """From when VACUUM may delete a file of each readable version."""
     ended = life.removed != NEVER
+    files, _ = life.vector_files
     tombstones = np.where(ended, life.deletion_times, FOREVER)
+    tombstones[_superseded(life.path_ids, files)] = 0
     paths = _latest_by(life.path_ids, tombstones)
     paths[ended] = np.where(_out_of_reach(life, terms)[ended], FOREVER, paths[ended])
-    files, _ = life.vector_files
     vectors = np.full(len(files), FOREVER)
     masked = files >= 0
     vectors[masked] = _latest_by(files[masked], tombstones[masked])
@@ -159,6 +160,15 @@ def _partition_names(metadata: Metadata) -> tuple[str, ...]:
         return logical
     paths = physical_paths(parse_schema(metadata.schema_string), mapping_mode(metadata.configuration))
     return (*logical, *(paths[(name,)][0] for name in logical if (name,) in paths))
+
+
+def _superseded(path_ids: npt.NDArray[Any], files: npt.NDArray[Any]) -> Mask:
+    """Instances whose tombstone a later one of the same path and vector replaced (REPLAY-003)."""
+    keys = path_ids.astype(np.int64) * (int(files.max(initial=-1)) + 2) + files + 1
+    _, from_end = np.unique(keys[::-1], return_index=True)
+    found = np.ones(len(keys), bool)
+    found[len(keys) - 1 - from_end] = False
+    return found
 
 
 def _latest_by(groups: npt.NDArray[Any], times: Int64s) -> Int64s:
