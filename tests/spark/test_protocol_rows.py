@@ -266,7 +266,10 @@ def test_the_older_lz4_frame_is_read_too(tmp_path: Path, spark_engine: Engine) -
     frame = spark_engine.session().range(500).coalesce(1)
     frame.write.option("compression", "lz4").parquet(str(tmp_path / "data"))
     (written,) = (tmp_path / "data").glob("*.parquet")
-    assert pq.ParquetFile(written).metadata.row_group(0).column(0).compression == "LZ4"
+    assert "lz4hadoop" in written.name
+    assert "lz4hadoop" in written.name
+    # Arrow has no name for this codec.
+    assert pq.ParquetFile(written).metadata.row_group(0).column(0).compression == "UNKNOWN"
     root = write_table(tmp_path / "t", [column("id", "long")], [DataFile("f.parquet", pa.table({"id": [1]}))])
     _swap_in(root, "f.parquet", written)
     assert sorted(row["id"] for row in _rows(root)) == list(range(500))
