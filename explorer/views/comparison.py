@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -76,6 +76,8 @@ def _compare(facts: TableFacts, from_version: int, to_version: int) -> Compariso
     diff = facts.diff(from_version, to_version)
     partition_columns = facts.snapshot(to_version).partition_columns
     columns = tuple(c for c in _COLUMNS if c.key != "partition" or partition_columns)
+    if partition_columns:
+        columns = tuple(replace(c, kind="name") if c.key == "path" else c for c in columns)
     low, high = sorted((from_version, to_version))
     return Comparison(
         from_version=from_version,

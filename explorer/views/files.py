@@ -118,6 +118,9 @@ def _files(facts: TableFacts, version: int) -> Listing:
     if files.column("dv_cardinality").null_count == files.num_rows:
         dropped.add("dv_cardinality")
     columns = tuple(column for column in _FILES if column.key not in dropped)
+    if snapshot.partition_columns:
+        # The partition has a column of its own, and the folders mostly repeat it.
+        columns = (replace(columns[0], kind="name"), *columns[1:])
     return Listing(f"{facts.name}-v{version}-files", columns, table, ("path", "partition"))
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "plural",
     "quantity",
     "shorten",
+    "shorten_path",
     "signed",
     "size",
     "value_text",
@@ -123,6 +124,16 @@ def shorten(text: str, width: int = 42) -> str:
         return text
     tail = max(8, width // 3)
     return f"{text[: width - tail - 1]}\u2026{text[-tail:]}"
+
+
+def shorten_path(path: str, width: int = 58) -> str:
+    """Shorten a path so that its folders and its file name can both be told apart."""
+    shown = plain(path)
+    folder, slash, name = shown.rpartition("/")
+    if len(shown) <= width or not slash:
+        return shorten(shown, width)
+    room = max(12, width - 1 - max(width * 3 // 5, width - len(folder) - 1))
+    return f"{shorten(folder, room)}/{shorten(name, width - 1 - min(room, len(folder)))}"
 
 
 def plain(text: object, limit: int = 4000) -> str:

@@ -28,8 +28,8 @@ class ListingColumn:
     """A column shown: its key in the Arrow table, its title, and how to show it.
 
     Attributes:
-        kind: ``text``, ``path``, ``mono``, ``sign``, ``rows``, ``size``, ``number``, ``share``, ``version``, ``time``,
-            ``masked`` (rows), ``gained`` (rows masked more or less), ``amount`` (a number of the table's own).
+        kind: ``text``, ``path``, ``name`` (the last part of a path), ``mono``, ``sign``, ``rows``, ``size``,
+            ``number``, ``share``, ``version``, ``time``, ``masked`` (rows), ``gained`` (rows masked more or less), ``amount`` (a number of the table's own).
         unknown: What stands where there is no value.
     """
 
@@ -59,7 +59,9 @@ class ListingColumn:
             case "version":
                 return f"v{value}"
             case "path":
-                return fmt.shorten(value, 58)
+                return fmt.shorten_path(value, 58)
+            case "name":
+                return fmt.shorten(value.rpartition("/")[2], 46)
             case "time":
                 return fmt.day(value)
             case _:

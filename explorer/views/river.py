@@ -137,7 +137,9 @@ def _change(old: RiverSpan, new: RiverSpan) -> str:
 def _line_notes(line: RiverLine, row: int, span: int, theme: Theme) -> list[dict[str, Any]]:
     notes = [
         _note(line.label, "paper", 0, row, theme.ink, xshift=-116, yshift=5, size=11),
-        _note(line.physical_name, "paper", 0, row, theme.muted, xshift=-116, yshift=-8, size=10, limit=17),
+        _note(
+            line.physical_name.replace("`", ""), "paper", 0, row, theme.muted, xshift=-116, yshift=-8, size=10, limit=17
+        ),
     ]
     previous: RiverSpan | None = None
     for stretch, following in zip(line.spans, [*line.spans[1:], None], strict=True):
@@ -182,8 +184,10 @@ def _arc(old: RiverLine, new: RiverLine, old_row: int, new_row: int, theme: Them
     name = new.spans[0].name
     left = max(span.to_version for span in old.spans if span.name == name) + 0.5
     right = new.spans[0].from_version - 0.35
-    bend = left - 1.2
-    path = f"M {left},{old_row} C {bend},{old_row + 0.4} {bend},{new_row - 0.4} {right},{new_row}"
+    # The arc leaves sideways and comes down on the new line, so that it crosses no label at the line's start.
+    half = (new_row - old_row) / 2
+    bend = f"{min(left, right) - 0.6},{old_row + half} {right},{new_row - half}"
+    path = f"M {left},{old_row} C {bend} {right},{new_row - 0.14}"
     return {
         "type": "path",
         "path": path,

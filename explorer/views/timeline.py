@@ -266,7 +266,7 @@ def _row_ticks(timeline: Timeline, high: float, low: float) -> dict[str, Any]:
     bottom = nice_ticks(low**2 if square else low, square) if low > 0.35 * high else []
     values = [-value for value in reversed(bottom)] + [0.0, *top]
     at = [np.sign(value) * np.sqrt(abs(value)) if square else value for value in values]
-    at, values = _apart(at, values, 0.13 * (high + low))
+    at, values = _apart(at, values, 0.17 * (high + low))
     texts = [fmt.compact(abs(value)) if value else "0" for value in values]
     return {"tickvals": at, "ticktext": texts, "zeroline": True}
 

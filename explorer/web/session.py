@@ -18,7 +18,7 @@ import panel as pn
 from bokeh.document import Document
 
 from explorer.core.errors import ExplorerError, RequestError
-from explorer.views import as_plotly
+from explorer.views import TableFacts, as_plotly
 from explorer.views.figures import Figure
 from explorer.views.problems import problem_of
 from explorer.web.address import Address
@@ -34,6 +34,7 @@ _log = logging.getLogger(__name__)
 _WORKERS = ThreadPoolExecutor(max_workers=8, thread_name_prefix="explorer-page")
 _PATIENCE = 0.6
 _CHUNK = 1_000_000
+_LOOK = 15_000
 _sessions: WeakKeyDictionary[Document, Session] = WeakKeyDictionary()
 
 
@@ -67,6 +68,8 @@ class Session:
         if self.document is not None:
             _sessions[self.document] = self
             pn.state.on_session_destroyed(self._close)
+            if self.kind == "table":
+                pn.state.add_periodic_callback(self._look, period=_LOOK)
 
     # --- what the window asks for
 
@@ -161,6 +164,24 @@ class Session:
 
     def _rows_changed(self) -> None:
         self._later(lambda: self._go({"query": self._query, "number": self._newest}))
+
+    def _look(self) -> None:
+        """See whether the table has moved on; the version on show stays, the newest one is offered."""
+        view = self.shown.view
+        if view is not None:
+            name = Address.parse(self._query).table
+            _WORKERS.submit(self.catalog.facts, name).add_done_callback(lambda done: self._looked(view.facts, done))
+
+    def _looked(self, known: TableFacts, done: Future[TableFacts]) -> None:
+        if done.exception() is None and done.result().last != known.last:
+            self._later(self._stay)
+
+    def _stay(self) -> None:
+        view = self.shown.view
+        if view is not None:
+            query = Address.parse(self._query).to(version=view.version)
+            self.page.send({"kind": "patch", "regions": {}, "hidden": {}, "number": self._newest, "query": query})
+            self._go({"query": query, "number": self._newest})
 
     # --- what the window is sent
 

@@ -3,12 +3,13 @@
 import contextlib
 import http.client
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.e2e.conftest import plotted, settle
-from tests.web.logs import HOSTILE
+from tests.web.logs import HOSTILE, add, commit_info
 
 pytestmark = pytest.mark.e2e
 
@@ -30,25 +31,23 @@ def test_the_list_shows_every_table_and_what_is_wrong(opened: Any) -> None:
     assert page.title().startswith("optimize v14")
 
 
-@pytest.mark.parametrize(
-    ("query", "kind"),
-    [
+def test_what_cannot_be_shown_has_its_own_page(opened: Any) -> None:
+    page = opened("?t=/etc")
+    problem = page.locator("section.problem")
+    assert problem.get_attribute("data-kind") == "NotAllowed"
+    for query, kind in (
         ("?t=shop/odd/broken", "MalformedAction"),
         ("?t=shop/odd/future", "UnsupportedFeature"),
         ("?t=shop/odd/nothing", "TableNotFound"),
         ("?t=shop/../outside", "NotAllowed"),
         ("?t=shop/escape", "NotAllowed"),
-        ("?t=/etc", "NotAllowed"),
-        ("?t=shop/reference/optimize&v=99999", "VersionNotFound"),
         ("?t=shop/reference/optimize&v=abc", "VersionNotFound"),
         ("?t=shop/reference/optimize&tab=act", "RequestError"),
-    ],
-)
-def test_what_cannot_be_shown_has_its_own_page(opened: Any, query: str, kind: str) -> None:
-    page = opened(query)
-    problem = page.locator("section.problem")
-    assert problem.get_attribute("data-kind") == kind
-    assert "What to do." in problem.inner_text()
+    ):
+        page.evaluate("query => explorerPage.go(query)", query)
+        settle(page)
+        assert problem.get_attribute("data-kind") == kind, query
+        assert "What to do." in problem.inner_text()
 
 
 def test_a_wrong_version_offers_the_nearest_one(opened: Any) -> None:
@@ -68,16 +67,16 @@ def test_the_way_out_of_a_broken_version(opened: Any) -> None:
     assert "version 2" in page.locator("#notice").inner_text()
 
 
-@pytest.mark.parametrize("tab", ["overview", "diff", "files", "columns", "statistics", "data"])
-def test_hostile_strings_are_shown_as_text(opened: Any, tab: str) -> None:
-    page = opened(f"?t=shop/odd/hostile&tab={tab}")
+def test_hostile_strings_are_shown_as_text(opened: Any) -> None:
+    page = opened("?t=shop/odd/hostile")
     plotted(page, "timeline-slot")
     page.mouse.move(130, 120)
-    page.wait_for_timeout(200)
-    assert page.evaluate("window.hacked") is None
-    assert page.locator("img").count() == 0
-    if tab == "overview":
-        assert HOSTILE[:40] in page.locator("#side").inner_text()
+    assert HOSTILE[:40] in page.locator("#side").inner_text()
+    for tab in ("Diff", "Files", "Columns", "Deletion vectors", "Statistics", "Data"):
+        page.get_by_role("link", name=tab, exact=True).click()
+        settle(page)
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("img, iframe, object").count() == 0, tab
 
 
 def test_a_long_name_does_not_break_the_page(opened: Any) -> None:
@@ -113,3 +112,25 @@ def test_a_message_that_makes_no_sense_changes_nothing(opened: Any) -> None:
     page.locator("#notice .notice").wait_for()
     assert "passwords" in page.locator("#notice").inner_text()
     assert page.locator("h1.version").inner_text() == "v3"
+
+
+def test_rows_come_when_asked_or_the_page_says_what_to_install(opened: Any) -> None:
+    page = opened("?t=shop/reference/deletion-vectors&v=6&tab=data")
+    page.get_by_role("button", name="Show 100 rows").click()
+    page.locator("#lead table.list, #lead .inline-problem").first.wait_for(timeout=90_000)
+    if page.locator("#lead .inline-problem").count():
+        assert "nstall" in page.locator("#lead .inline-problem").inner_text()
+        return
+    assert page.locator("#lead tbody tr").count() == 13
+    page.keyboard.press("ArrowLeft")
+    settle(page)
+    assert "not the version shown above" in page.locator("#lead").inner_text()
+
+
+def test_a_new_version_is_offered_and_the_one_on_show_stays(opened: Any, warehouse: Path) -> None:
+    page = opened("?t=shop/odd/empty")
+    commit = [commit_info("WRITE"), add("a.parquet", 2)]
+    (warehouse / "odd" / "empty" / "_delta_log" / f"{1:020}.json").write_text("\n".join(map(json.dumps, commit)))
+    page.get_by_role("link", name="v1 is newest, jump").wait_for(timeout=30_000)
+    assert page.locator("h1.version").inner_text() == "v0"
+    assert "v=0" in page.url

@@ -79,6 +79,16 @@ def test_shorten_keeps_both_ends() -> None:
     assert shown.endswith(".parquet")
 
 
+def test_shortened_paths_keep_folder_and_file_apart() -> None:
+    path = "event_date=2026-10-19/country=Germany/part-00012-9f3c1a2b-3c4d-5e6f-c000.snappy.parquet"
+    shown = fmt.shorten_path(path, 58)
+    assert len(shown) <= 58
+    assert shown.startswith("event_date")
+    assert "/part-00012" in shown
+    assert shown.endswith(".parquet")
+    assert fmt.shorten_path("a/b.parquet") == "a/b.parquet"
+
+
 def test_direction_changing_and_control_characters_are_made_visible() -> None:
     assert fmt.plain("a\u202eb\x00c\nd") == "a�b�c d"
 

@@ -1,0 +1,85 @@
+"""Take screenshots of every page, light and dark, wide and narrow, into ``build/screens``.
+
+    python -m tests.screens [FOLDER OF TABLES]
+
+Without a folder the demo warehouse is built in a temporary one. Screenshots are looked at by people; nothing is
+compared.
+"""
+
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.conftest import ARGUMENTS, CHROMIUM, SERVE, settle
+
+REPOSITORY = Path(__file__).parents[1]
+TARGET = REPOSITORY / "build" / "screens"
+PAGES = {
+    "home": "",
+    "overview": "?t={root}/sales/orders",
+    "diff": "?t={root}/sales/orders&tab=diff&v=22&c=14",
+    "files": "?t={root}/web/events&tab=files&v=12",
+    "columns": "?t={root}/crm/customers&tab=columns",
+    "deletion-vectors": "?t={root}/sales/orders&tab=deletion-vectors&v=22",
+    "statistics": "?t={root}/sales/orders&tab=statistics&col=ordered_at",
+    "data": "?t={root}/sales/orders&tab=data",
+    "commits": "?t={root}/sales/orders&view=table&v=21",
+    "cleaned-history": "?t={root}/finance/ledger&v=14",
+    "broken": "?t={root}/archive/sensors-damaged",
+    "no-such-version": "?t={root}/sales/orders&v=99999",
+}
+
+
+def main() -> None:
+    """Serve the tables and photograph the pages."""
+    if CHROMIUM is None:
+        sys.exit("no Chromium on this machine")
+    with tempfile.TemporaryDirectory() as folder:
+        if len(sys.argv) > 1:
+            root = Path(sys.argv[1]).resolve()
+        else:
+            from explorer.demo import build_warehouse
+
+            root = Path(folder) / "demo"
+            build_warehouse(root, datetime.now(UTC).date())
+        server = subprocess.Popen(
+            [sys.executable, "-c", SERVE, str(root)], stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
+        )
+        try:
+            assert server.stdout is not None
+            _photograph(server.stdout.readline().strip(), root.name)
+        finally:
+            server.terminate()
+            server.wait(timeout=20)
+
+
+def _photograph(url: str, root: str) -> None:
+    from playwright.sync_api import sync_playwright
+
+    TARGET.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        for theme in ("light", "dark"):
+            for width in (1440, 1024):
+                context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
+                page = context.new_page()
+                for name, query in PAGES.items():
+                    _take(page, url + query.format(root=root), TARGET / f"{name}-{theme}-{width}.png")
+                context.close()
+        browser.close()
+    print(f"{len(PAGES) * 4} screenshots in {TARGET}")
+
+
+def _take(page: Any, url: str, target: Path) -> None:
+    page.goto(url)
+    settle(page)
+    page.wait_for_function("!document.body.innerText.includes('reading the log')")
+    page.wait_for_timeout(700)
+    page.screenshot(path=target)
+
+
+if __name__ == "__main__":
+    main()
