@@ -263,6 +263,29 @@ def test_change_files_add_and_remove_nothing() -> None:
     assert found.snapshot().size_in_bytes == 200
 
 
+@pytest.mark.conformance("REPLAY-012")
+@pytest.mark.parametrize(
+    ("commit", "live"),
+    [
+        ((add("a"), remove("a")), set[tuple[str, str | None]]()),
+        ((remove("a"), add("a")), {("a", None)}),
+        ((add("a", records=1), add("a", records=2)), {("a", None)}),
+    ],
+    ids=["added, then removed", "removed, then added", "added twice"],
+)
+def test_lines_of_a_commit_that_contradicts_itself_apply_in_their_order(
+    commit: tuple[Action, ...], live: set[tuple[str, str | None]]
+) -> None:
+    found = table({0: START, 1: commit})
+    assert paths(found.snapshot()) == live
+    known = found.history_record().lifetimes.files_at(1)
+    assert set(zip(known["path"].to_pylist(), known["dv_unique_id"].to_pylist(), strict=True)) == live
+    last = commit[-1]
+    assert [row["stats"] for row in found.snapshot().logical_files.to_pylist()] == (
+        [last.stats] if isinstance(last, Add) else []
+    )
+
+
 @pytest.mark.conformance("REPLAY-013")
 def test_what_a_checkpoint_says_of_data_change_is_not_taken_for_the_commits_word() -> None:
     store = new_store()

@@ -68,7 +68,7 @@ def _judge(
     return verdicts
 
 
-@pytest.mark.conformance("FILE-014", "FILE-015", "VACUUM-001")
+@pytest.mark.conformance("FILE-014")
 def test_a_version_is_at_risk_once_the_first_of_its_tombstones_expired() -> None:
     commits = [
         [logs.add("a"), logs.add("b")],
@@ -99,7 +99,6 @@ def test_a_remove_without_a_time_has_expired_already() -> None:
     assert (verdict["status"], verdict["at_risk_from"]) == ("at risk", datetime(1970, 1, 8, tzinfo=UTC))
 
 
-@pytest.mark.conformance("FILE-015")
 def test_the_retention_of_the_newest_version_is_the_one_in_force() -> None:
     commits = [
         [logs.add("a")],
@@ -110,7 +109,7 @@ def test_the_retention_of_the_newest_version_is_the_one_in_force() -> None:
     assert (verdict["status"], verdict["at_risk_from"]) == ("at risk", NOW - timedelta(hours=12))
 
 
-@pytest.mark.conformance("VACUUM-001", "REPLAY-003")
+@pytest.mark.conformance("REPLAY-003")
 def test_a_file_that_came_back_is_not_deleted() -> None:
     """A RESTORE adds removed files again; a live file is kept whatever its tombstones say."""
     commits = [[logs.add("a")], [_removed("a", NOW - timedelta(days=90))], [logs.add("a")]]
@@ -119,7 +118,6 @@ def test_a_file_that_came_back_is_not_deleted() -> None:
     assert [v["at_risk_from"] for v in _judge(again)] == [NOW + timedelta(days=7), None, NOW + timedelta(days=7), None]
 
 
-@pytest.mark.conformance("VACUUM-002")
 def test_a_file_of_deletion_vectors_is_kept_while_one_of_them_is_referenced() -> None:
     one, two = logs.vector("v"), msgspec.structs.replace(logs.vector("v"), offset=99)
     other = logs.vector("w")
@@ -138,7 +136,6 @@ def test_a_file_of_deletion_vectors_is_kept_while_one_of_them_is_referenced() ->
     assert [v["at_risk_from"] for v in verdicts] == [None, week, week, week, None]
 
 
-@pytest.mark.conformance("VACUUM-003")
 @pytest.mark.parametrize(
     ("path", "hidden"),
     [
@@ -159,14 +156,12 @@ def test_vacuum_passes_over_hidden_names_but_not_partition_folders(path: str, hi
     assert is_hidden(path, ["_p"]) is hidden
 
 
-@pytest.mark.conformance("VACUUM-003")
 @pytest.mark.parametrize("path", ["_x/part-1", "s3://elsewhere/part-1", "/elsewhere/part-1"])
 def test_a_file_that_vacuum_does_not_reach_puts_no_version_at_risk(path: str) -> None:
     verdict = _judge([[logs.add(path)], [_removed(path, NOW - timedelta(days=90))]])[0]
     assert (verdict["status"], verdict["at_risk_from"]) == ("readable", None)
 
 
-@pytest.mark.conformance("CLEANUP-001", "CLEANUP-002", "CLEANUP-003")
 def test_the_log_before_a_checkpoint_may_go_after_the_midnight_that_makes_it_the_cut_off() -> None:
     commits = [[logs.add(f"f{v}")] for v in range(6)]
     times = {v: datetime(2026, 1, 1 + v, 6, tzinfo=UTC) for v in range(6)}
@@ -188,7 +183,6 @@ def test_the_log_before_a_checkpoint_may_go_after_the_midnight_that_makes_it_the
     assert punctual[0]["status"] == "at risk"
 
 
-@pytest.mark.conformance("CLEANUP-001", "CLEANUP-002", "CLEANUP-003", "CLEANUP-005")
 @pytest.mark.parametrize("seed", range(20))
 def test_the_log_is_at_risk_exactly_when_a_clean_up_by_the_rules_would_take_it(seed: int) -> None:
     """The rules, played: choose the cut-off commit and checkpoint, delete what is before, see what can be rebuilt."""
@@ -233,7 +227,7 @@ def test_the_earlier_of_two_dates_counts() -> None:
         assert verdict["by"] == by
 
 
-@pytest.mark.conformance("CLEANUP-005", "LOG-013")
+@pytest.mark.conformance("LOG-013")
 def test_versions_whose_log_is_gone_say_which_commit_is() -> None:
     store = logs.new_store()
     write_checkpoint(store, 3, [logs.PROTOCOL, logs.METADATA], "classic")
@@ -253,7 +247,6 @@ def test_versions_before_a_gap_can_be_read_but_are_at_risk() -> None:
     assert table.snapshot(1).version == 1
 
 
-@pytest.mark.conformance("VACUUM-001")
 def test_missing_files_break_the_versions_that_need_them_and_are_named() -> None:
     commits = [
         [logs.add("a"), logs.add("b")],

@@ -23,7 +23,6 @@ def _tracked(properties: dict[str, str], *actions: DomainMetadata, protocol: Pro
     return logs.table({0: [protocol, metadata, *actions]}).snapshot()
 
 
-@pytest.mark.conformance("ROWTRACK-001", "ROWTRACK-002", "ROWTRACK-005")
 def test_row_tracking_is_told_with_its_columns_and_mark() -> None:
     tracking = _tracked(
         {
@@ -38,20 +37,17 @@ def test_row_tracking_is_told_with_its_columns_and_mark() -> None:
     assert tracking.high_water_mark == 41
 
 
-@pytest.mark.conformance("ROWTRACK-004")
 def test_row_tracking_may_be_supported_and_suspended() -> None:
     tracking = _tracked({"delta.rowTrackingSuspended": "true"}).row_tracking
     assert (tracking.supported, tracking.enabled, tracking.suspended) == (True, False, True)
     assert tracking.high_water_mark is None
 
 
-@pytest.mark.conformance("ROWTRACK-001")
 def test_the_properties_mean_nothing_without_the_feature() -> None:
     tracking = _tracked({"delta.enableRowTracking": "true"}, protocol=logs.PROTOCOL).row_tracking
     assert (tracking.supported, tracking.enabled) == (False, False)
 
 
-@pytest.mark.conformance("ROWTRACK-002")
 @pytest.mark.parametrize("configuration", ["", "{}", "[]", '{"rowIdHighWaterMark":"x"}'])
 def test_a_domain_without_the_mark_is_an_error(configuration: str) -> None:
     snapshot = _tracked({}, DomainMetadata(domain="delta.rowTracking", configuration=configuration))
@@ -59,7 +55,7 @@ def test_a_domain_without_the_mark_is_an_error(configuration: str) -> None:
         _ = snapshot.row_tracking
 
 
-@pytest.mark.conformance("ROWTRACK-003", "ROWTRACK-006")
+@pytest.mark.conformance("ROWTRACK-006")
 def test_base_row_ids_are_those_of_the_last_add_from_commits_and_checkpoints() -> None:
     added = logs.add("a", base_row_id=7, default_row_commit_version=3)
     store = logs.new_store()
@@ -96,7 +92,6 @@ def _clustered(configuration: str, mode: str) -> explorer.Snapshot:
     return logs.table({0: [protocol, metadata, domain]}).snapshot()
 
 
-@pytest.mark.conformance("CLUSTER-001")
 @pytest.mark.parametrize(
     "columns",
     [
@@ -109,7 +104,6 @@ def test_clustering_columns_are_shown_by_their_logical_names_in_both_shapes(colu
     assert snapshot.clustering_columns == ("`a.b`",)
 
 
-@pytest.mark.conformance("CLUSTER-001")
 def test_nested_clustering_columns_are_paths() -> None:
     assert _clustered('{"clusteringColumns":[["col-2","col-3"],["col-1"]]}', "name").clustering_columns == (
         "nested.deep",
@@ -117,7 +111,6 @@ def test_nested_clustering_columns_are_paths() -> None:
     )
 
 
-@pytest.mark.conformance("CLUSTER-001")
 def test_without_mapping_names_in_the_files_are_the_names() -> None:
     domain = DomainMetadata(domain="delta.clustering", configuration='{"clusteringColumns":["id"]}')
     assert logs.table({0: [CLUSTERED, logs.METADATA, domain]}).snapshot().clustering_columns == ("id",)
@@ -132,7 +125,6 @@ def test_a_table_that_is_not_clustered_has_no_clustering_columns() -> None:
     assert logs.table({0: [logs.PROTOCOL, logs.METADATA]}).snapshot().clustering_columns == ()
 
 
-@pytest.mark.conformance("CLUSTER-001")
 @pytest.mark.parametrize(
     ("configuration", "reason"),
     [

@@ -111,7 +111,6 @@ def test_a_file_whose_rows_are_all_masked_holds_none() -> None:
     assert result.files.column("rule").to_pylist() == ["no rows"]
 
 
-@pytest.mark.conformance("STATS-012")
 def test_texts_are_compared_by_their_bytes_and_by_prefix() -> None:
     found = snapshot(bounds("s", "abc", "abd\U0010ffff"))
     for where, expected in {
