@@ -13,7 +13,7 @@ GOLDEN = golden_root()
 EXPECTED = expected(GOLDEN)
 REFERENCE = reference_root()
 NAMES = sorted(path.name for path in (REFERENCE / "tables").iterdir())
-COMMANDS = ("snapshot", "columns", "files", "deletion-vectors", "statistics", "history")
+COMMANDS = ("snapshot", "columns", "files", "deletion-vectors", "statistics", "history", "retention")
 
 
 @pytest.mark.golden
