@@ -95,8 +95,7 @@ def launch(master: str, conf: Mapping[str, str]) -> SparkSession:
         ) from error
     finally:
         output.close()
-    # Spark's own logger of query contexts writes JSON lines to stderr through Python's logging.
-    logging.getLogger("SQLQueryContextLogger").disabled = True
+    _silence_query_context()
     return session
 
 
@@ -120,6 +119,7 @@ def connect(url: str, conf: Mapping[str, str]) -> SparkSession:
         for key, value in {"spark.sql.session.timeZone": "UTC", **conf}.items():
             builder = builder.config(key, value)
         session = builder.create()
+        _silence_query_context()
         session.range(1).count()
     except (PySparkRuntimeError, ImportError) as error:
         install = 'pip install "pyspark[connect]"'
@@ -257,6 +257,11 @@ def _environment(**values: str) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def _silence_query_context() -> None:
+    """Keep Spark's logger of query contexts from writing JSON lines to stderr; what it says is in the exceptions."""
+    logging.getLogger("SQLQueryContextLogger").disabled = True
 
 
 def _tail(output: IO[bytes]) -> str:
