@@ -84,11 +84,19 @@ _COMMIT_INFO = msgspec.json.Decoder(CommitInfo)
 
 
 class Commit(msgspec.Struct, frozen=True):
-    """The actions of one version, in line order."""
+    """The actions of one version, in line order.
+
+    Attributes:
+        version: The version.
+        path: Key of the file.
+        lines: One record a line that is not blank.
+        numbers: Numbers of these lines in the file, from 1; None where they run on without a gap.
+    """
 
     version: int
     path: str
     lines: list[CommitLine]
+    numbers: list[int] | None = None
 
     def protocol(self) -> Protocol | None:
         """The commit's protocol action, the last one if it wrongly holds several (D-15)."""
@@ -130,7 +138,8 @@ class Commit(msgspec.Struct, frozen=True):
 
     def _line_of(self, raw: msgspec.Raw) -> int:
         members = ("protocol", "metaData", "txn", "domainMetadata", "cdc")
-        return next(i for i, line in enumerate(self.lines, 1) if any(getattr(line, name) is raw for name in members))
+        place = next(i for i, line in enumerate(self.lines) if any(getattr(line, name) is raw for name in members))
+        return place + 1 if self.numbers is None else self.numbers[place]
 
 
 def decode_commit(data: bytes, version: int, path: str) -> Commit:
@@ -147,9 +156,8 @@ def decode_commit(data: bytes, version: int, path: str) -> Commit:
     try:
         lines = _LINES.decode_lines(data)
         # The decoder also takes documents that span lines or share one (LOG-007).
-        if len(lines) != data.count(b"\n") + (not data.endswith(b"\n")):
-            _check_lines(data)
-        return Commit(version, path, lines)
+        odd = len(lines) != data.count(b"\n") + (not data.endswith(b"\n"))
+        return Commit(version, path, lines, _checked_lines(data) if odd else None)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         line, reason = _first_bad_line(data)
         raise _malformed(version, path, line, reason or str(error)) from error
@@ -180,17 +188,18 @@ def _present(raw: msgspec.Raw) -> bool:
     return bool(raw) and bytes(raw) != b"null"
 
 
-def _check_lines(data: bytes) -> None:
-    """Decode line by line; this finds the line that is not one document."""
-    for line in data.split(b"\n"):
-        if line.strip():
-            _LINES.decode(line)
+def _checked_lines(data: bytes) -> list[int]:
+    """Decode line by line, which finds the line that is not one document, and return the numbers of those not blank."""
+    filled = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
+    for _, line in filled:
+        _LINES.decode(line)
+    return [number for number, _ in filled]
 
 
 def _first_bad_line(data: bytes) -> tuple[int, str]:
     for number, line in enumerate(data.split(b"\n"), 1):
         try:
-            _check_lines(line)
+            _checked_lines(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return number, str(error)
     return data.count(b"\n") + 1, ""

@@ -141,6 +141,12 @@ def test_a_commit_without_actions_is_a_version_that_changes_nothing(content: byt
     assert [row["version"] for row in found.history().to_pylist()] == [2, 1, 0]
 
 
+def test_a_broken_action_after_blank_lines_is_named_by_its_line_in_the_file() -> None:
+    with pytest.raises(MalformedAction) as caught:
+        table({0: (b"", *START, b"", b'{"txn":{"appId":"a"}}')}).snapshot()
+    assert caught.value.line == 6
+
+
 @pytest.mark.conformance("LOG-010")
 def test_no_line_of_a_torn_commit_takes_effect_anywhere() -> None:
     torn = lines([remove("a"), add("b")])[:-10]

@@ -55,7 +55,6 @@ def test_a_domain_without_the_mark_is_an_error(configuration: str) -> None:
         _ = snapshot.row_tracking
 
 
-@pytest.mark.conformance("ROWTRACK-006")
 def test_base_row_ids_are_those_of_the_last_add_from_commits_and_checkpoints() -> None:
     added = logs.add("a", base_row_id=7, default_row_commit_version=3)
     store = logs.new_store()

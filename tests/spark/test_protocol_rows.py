@@ -131,6 +131,17 @@ def test_columns_of_the_change_feed_in_a_data_file_are_not_shown(tmp_path: Path)
     assert explorer.open_table(root).rows().columns == ["id"]
 
 
+@pytest.mark.conformance("ROWTRACK-007")
+def test_columns_with_materialised_row_ids_are_not_shown(tmp_path: Path) -> None:
+    rows = pa.table({"id": [1], "_row-id-col-x": [70], "_row-commit-version-col-x": [4]})
+    configuration = {
+        "delta.rowTracking.materializedRowIdColumnName": "_row-id-col-x",
+        "delta.rowTracking.materializedRowCommitVersionColumnName": "_row-commit-version-col-x",
+    }
+    root = write_table(tmp_path, [column("id", "long")], [DataFile("f", rows)], configuration=configuration)
+    assert _rows(root) == [{"id": 1}]
+
+
 def _widened(name: str, before: str, after: str) -> dict[str, Any]:
     return column(name, after, **{"delta.typeChanges": [{"fromType": before, "toType": after}]})
 
