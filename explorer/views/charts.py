@@ -5,6 +5,7 @@ All take Arrow columns or numpy arrays and return a `Figure`; none reads a table
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,14 @@ __all__ = ["BARS", "HEAVY", "masked_shares", "ranges_figure", "total_over_versio
 BARS = 200
 HEAVY = 30.0
 _LEAST_SLOTS = 24
+_STRETCHES = 500
 _TOTALS = {"rows": "live rows", "files": "files", "size": "bytes", "masked": "masked rows"}
 
 
 def total_over_versions(commits: Commits, theme: Theme, *, metric: str, version: int, height: int = 210) -> Figure:
     """Draw one total (``rows``, ``files``, ``size`` or ``masked``) as a step line over the versions."""
-    values = _totals(commits, metric)
+    chosen = _extremes(_totals(commits, metric))
+    versions, values = commits.versions[chosen], _totals(commits, metric)[chosen]
     known = values[np.isfinite(values)]
     top = float(known.max()) if len(known) else 0.0
     ticks = nice_ticks(top, wanted=4)
@@ -35,12 +38,12 @@ def total_over_versions(commits: Commits, theme: Theme, *, metric: str, version:
     line = {
         "type": "scatter",
         "mode": "lines" if len(values) > 60 else "lines+markers",
-        "x": commits.versions.astype(np.float64),
+        "x": versions.astype(np.float64),
         "y": values,
         "line": {"shape": "hv", "color": color, "width": 2},
         "marker": {"size": 5, "color": color},
         "connectgaps": False,
-        "hovertext": [f"v{v}<br>{_amount(value, metric)}" for v, value in zip(commits.versions, values, strict=True)],
+        "hovertext": [f"v{v}<br>{_amount(value, metric)}" for v, value in zip(versions, values, strict=True)],
         "hoverinfo": "text",
     }
     layout = base_layout(theme, height, margin={"l": 52, "r": 10, "t": 8, "b": 20})
@@ -197,6 +200,16 @@ def _value_axis(ranges: ColumnRanges, theme: Theme) -> dict[str, Any]:
         shown = np.linspace(0, len(ranges.order) - 1, min(6, len(ranges.order))).astype(int)
         settings |= {"tickvals": shown, "ticktext": [fmt.plotly_text(ranges.order[i], 18) for i in shown]}
     return axis(theme, **settings)
+
+
+def _extremes(values: Any) -> Any:
+    """Return the places to draw: all, or of a long row the least and the greatest of each stretch, and the ends."""
+    if len(values) <= 2 * _STRETCHES:
+        return np.arange(len(values))
+    edges = np.linspace(0, len(values), _STRETCHES + 1).astype(int)
+    stretches = [np.nan_to_num(values[start:end]) for start, end in pairwise(edges)]
+    places = [(start + s.argmin(), start + s.argmax()) for start, s in zip(edges, stretches, strict=False)]
+    return np.unique([0, *np.ravel(places), len(values) - 1])
 
 
 def _totals(commits: Commits, metric: str) -> Any:

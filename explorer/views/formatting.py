@@ -31,7 +31,7 @@ __all__ = [
 UNKNOWN = "unknown"
 _MINUS = "\u2212"
 _SIZES = ("B", "kB", "MB", "GB", "TB", "PB")
-_COMPACT = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_COMPACT = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 _AGES = ((31_536_000, "year"), (2_592_000, "month"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 

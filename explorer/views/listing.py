@@ -29,7 +29,8 @@ class ListingColumn:
 
     Attributes:
         kind: ``text``, ``path``, ``name`` (the last part of a path), ``mono``, ``sign``, ``rows``, ``size``,
-            ``number``, ``share``, ``version``, ``time``, ``masked`` (rows), ``gained`` (rows masked more or less), ``amount`` (a number of the table's own).
+            ``number``, ``share``, ``version``, ``time``, ``masked`` (rows),
+            ``gained`` (rows masked more or less), ``amount`` (a number of the table's own).
         unknown: What stands where there is no value.
     """
 

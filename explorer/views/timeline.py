@@ -22,6 +22,7 @@ __all__ = ["MARKS", "Lane", "Timeline", "timeline_figure", "timeline_of", "timel
 MARKS = 480
 _SLOTS = 24
 _HEIGHT = 132
+_LEAST_CURSOR = 0.006
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +103,12 @@ def timeline_figure(
     removed = scale(timeline.removed)
     high, low = max(float(np.max(up)), 1e-9), float(np.max(down))
     floor = 0.025 * (high + low)
+    taken, hidden = _least(removed, floor), _least(down - removed, floor)
     x = timeline.start + (timeline.width - 1) / 2
     traces = [
         _bars("added", x, _least(up, floor), np.zeros(len(x)), marker={"color": theme.added}, timeline=timeline),
-        _bars("removed", x, -_least(removed, floor), np.zeros(len(x)), marker=_hatched(theme), timeline=timeline),
-        _bars("masked", x, -_least(down - removed, floor), -removed, marker=_outlined(theme), timeline=timeline),
+        _bars("removed", x, -taken, np.zeros(len(x)), marker=_hatched(theme), timeline=timeline),
+        _bars("masked", x, -hidden, -taken, marker=_outlined(theme), timeline=timeline),
         _stubs(timeline, x, floor, theme),
         _quiet(timeline, x, theme),
         _diamonds(timeline, x, theme),
@@ -134,14 +136,16 @@ def timeline_shapes(
     timeline: Timeline, theme: Theme, *, version: int, compared: int | None = None, lanes: tuple[Lane, ...] = ()
 ) -> list[dict[str, Any]]:
     """Return the shapes that carry the state: the comparison's two ends, what lies between, the lanes."""
-    half = timeline.width / 2
+    # In a long history one version is thinner than a hair; the ends are drawn wide enough to be seen.
+    half = max(timeline.width / 2, _LEAST_CURSOR * (timeline.last - timeline.first + 1) / 2)
+    layer = "above" if len(timeline.start) > 200 else "below"
     at = timeline.position(version)
-    shapes = [_band(at - half, at + half, theme.cursor)]
+    shapes = [_band(at - half, at + half, theme.cursor, layer=layer)]
     if compared is not None and compared != version:
         other = timeline.position(compared)
         left, right = sorted((at, other))
         shapes.append(_band(left + half, right - half, theme.between))
-        shapes.append(_band(other - half, other + half, theme.between, theme.accent))
+        shapes.append(_band(other - half, other + half, theme.between, theme.accent, layer=layer))
     for row, lane in enumerate(lanes):
         color = (theme.ok, theme.accent)[row % 2]
         shapes += [_stripe(start - 0.5, end + 0.5, row, color) for start, end in lane.spans]
@@ -299,10 +303,10 @@ def _lane_label(lane: Lane, row: int, theme: Theme) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _band(left: float, right: float, fill: str, outline: str | None = None) -> dict[str, Any]:
+def _band(left: float, right: float, fill: str, outline: str | None = None, *, layer: str = "below") -> dict[str, Any]:
     line = {"width": 1.2, "color": outline, "dash": "dot"} if outline else {"width": 0}
     box = {"type": "rect", "xref": "x", "yref": "paper", "x0": left, "x1": right, "y0": 0, "y1": 1}
-    return box | {"fillcolor": fill, "line": line, "layer": "below"}
+    return box | {"fillcolor": fill, "line": line, "layer": layer}
 
 
 def _stripe(left: float, right: float, row: int, color: str) -> dict[str, Any]:

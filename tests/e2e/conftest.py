@@ -16,12 +16,11 @@ import pytest
 from tests.conftest import reference_root
 from tests.web import logs
 
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next((path for name in BROWSERS if (path := shutil.which(name))), None)
 ARGUMENTS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update",
 ]  # fmt: skip
 LOOPBACK = ("http://127.0.0.1:", "http://localhost:", "ws://127.0.0.1:", "ws://localhost:", "data:", "blob:", "about:")
 SERVE = "import sys; from explorer.web import serve; serve(sys.argv[1:], ready=lambda url: print(url, flush=True))"

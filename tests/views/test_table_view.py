@@ -8,10 +8,11 @@ import pytest
 import explorer
 from explorer.core.errors import VersionNotFound
 from explorer.views import TableFacts, TableView, as_plotly
+from explorer.views.charts import total_over_versions
 from explorer.views.columns import column_story, columns_listing
 from explorer.views.comparison import comparison_of
 from explorer.views.files import file_facts, files_listing, masked_listing, row_strip
-from explorer.views.theme import DARK
+from explorer.views.theme import DARK, LIGHT
 from explorer.views.timeline import MARKS, timeline_of
 from tests.conftest import reference_root
 
@@ -96,6 +97,9 @@ def test_a_long_history_is_binned_and_a_window_shows_single_versions(vectors: Ta
     timeline = timeline_of(long.commits)
     assert len(timeline.start) <= MARKS
     assert timeline.added.sum() == pytest.approx(long.rows)
+    line = total_over_versions(long.commits, LIGHT, metric="rows", version=7)["data"][0]
+    assert len(line["x"]) <= 1002
+    assert max(line["y"]) == np.nanmax(long.commits.values("num_rows"))
     window = timeline_of(long.commits, (100, 200))
     assert (window.width, window.first, window.last) == (1, 100, 200)
 
