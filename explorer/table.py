@@ -23,6 +23,7 @@ from explorer.core.history import (
     moment,
     read_history,
 )
+from explorer.core.integrity import IntegrityReport, verify
 from explorer.core.log_segment import LogListing, LogSegment, list_log
 from explorer.core.logical_files import LogicalFiles
 from explorer.core.missing_files import data_locations
@@ -229,6 +230,14 @@ class Table:
             return version_retention(history, self._listing, now, missing)
 
         return self._located(judge)
+
+    def verify(self) -> IntegrityReport:
+        """Verify the whole log: gaps, broken and contradictory commits, checksums and checkpoints against replay.
+
+        Returns:
+            The problems, the range of versions, and the head of a hash chain over the commits.
+        """
+        return self._located(lambda: verify(self.store))
 
     def column_lineage(self) -> Lineage:
         """How each column was named and typed over the readable versions."""

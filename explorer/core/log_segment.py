@@ -18,7 +18,7 @@ from explorer.core.last_checkpoint import parse_last_checkpoint
 from explorer.core.paths import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath, parse_log_name
 from explorer.core.ports import LogStore
 
-__all__ = ["Checkpoint", "LogListing", "LogSegment", "list_log"]
+__all__ = ["Checkpoint", "LogListing", "LogSegment", "arrange_log", "list_log"]
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -205,9 +205,9 @@ def list_log(store: LogStore, *, use_hint: bool = False) -> LogListing:
     """
     start = _hinted_start(store) if use_hint else ""
     found = _recognise(store, start)
-    listing = _arrange(found)
+    listing = arrange_log(found)
     if start and (not listing.checkpoints or listing.latest < 0):
-        listing = _arrange(_recognise(store, ""))
+        listing = arrange_log(_recognise(store, ""))
     if listing.latest < 0:
         raise TableNotFound(
             f"There is no Delta table at {store.root}: its {LOG_FOLDER} folder is missing or holds no commit and no "
@@ -231,7 +231,12 @@ def _recognise(store: LogStore, start: str) -> list[LogPath]:
     return [name for name in names if name is not None]
 
 
-def _arrange(found: list[LogPath]) -> LogListing:
+def arrange_log(found: list[LogPath]) -> LogListing:
+    """Sort the recognised files of a log by what they are.
+
+    Raises:
+        CorruptTable: Two commit files have one version (D-36).
+    """
     commits: dict[int, LogPath] = {}
     checksums: dict[int, LogPath] = {}
     compactions: list[LogPath] = []

@@ -1,0 +1,47 @@
+"""A hash chain over the commits: two logs have the same head only if every commit holds the same actions.
+
+Protocol: none. Definition, so that others can compute it too:
+
+- An action's digest is SHA-256 of its canonical JSON: the line's value with the keys of every object in the order of
+  their UTF-8 bytes, no space, integers and fractions by their value, texts with the fewest escapes. A line that is no
+  JSON counts as it stands.
+- A link is SHA-256 of the link before (32 zero bytes at the start), the version as 8 bytes, most significant first, and
+  the digests of the commit's actions in ascending order. The order of lines and their spacing so do not matter, as
+  they do not in the protocol (LOG-020).
+- The head is the last link in lowercase hexadecimal. A chain begins at the oldest commit from which the log runs on
+  without a gap.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Final
+
+import msgspec
+
+__all__ = ["START", "link"]
+
+START: Final = bytes(32)
+_DECODER: Final = msgspec.json.Decoder(float_hook=Decimal)
+_ENCODER: Final = msgspec.json.Encoder(order="sorted", decimal_format="number")
+
+
+def link(before: bytes, version: int, lines: Iterable[bytes]) -> bytes:
+    """The link of one commit.
+
+    Args:
+        before: The link of the commit before, or `START`.
+        version: The version.
+        lines: The lines of the commit; blank ones do not count.
+    """
+    digests = sorted(hashlib.sha256(_canonical(line)).digest() for line in lines if line.strip())
+    return hashlib.sha256(before + version.to_bytes(8, "big") + b"".join(digests)).digest()
+
+
+def _canonical(line: bytes) -> bytes:
+    try:
+        return _ENCODER.encode(_DECODER.decode(line))
+    except (msgspec.DecodeError, msgspec.EncodeError, UnicodeError, RecursionError, ArithmeticError, TypeError):
+        return line.strip()
