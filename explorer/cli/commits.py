@@ -9,7 +9,7 @@ import typer
 
 import explorer
 from explorer.cli.arguments import JsonFlag, TableArgument
-from explorer.cli.output import console, count, emit, facts, listing, moment, patience, size
+from explorer.cli.output import UNKNOWN, console, count, emit, facts, listing, moment, patience, size
 
 __all__ = ["register"]
 
@@ -61,10 +61,11 @@ def history(
             emit({name: row[column] for name, column in _HISTORY.items()})
         return
     listing(
-        ["version", "time", "operation", "by", "files", "rows added", "removed", "masked", "rewritten", "reason"],
+        ["version", "time", "operation", "by", "files", "rows", "reason"],
         (_commit(row) for row in rows),
         "The log holds no commits.",
-        numbers=("version", "files", "rows added", "removed", "masked", "rewritten"),
+        numbers=("version", "files", "rows"),
+        whole=("time",),
     )
 
 
@@ -103,22 +104,30 @@ def _rows(commits: Any) -> list[dict[str, Any]]:
 
 
 def _commit(row: dict[str, Any]) -> tuple[object, ...]:
-    changes = [f"+{row['num_files_added']}" if row["num_files_added"] else ""]
-    changes += [f"-{row['num_files_removed']}" if row["num_files_removed"] else ""]
-    changes += [f"~{row['num_files_remasked']}" if row["num_files_remasked"] else ""]
     return (
         row["version"],
         moment(row["timestamp"]),
-        row["operation"] or "unknown",
-        row["user_name"] or "unknown",
-        " ".join(filter(None, changes)),
-        *(_unless_zero(row[name]) for name in ("rows_added", "rows_removed", "rows_masked", "rows_rewritten")),
+        row["operation"] or UNKNOWN,
+        row["user_name"] or UNKNOWN,
+        _signed(row["num_files_added"], row["num_files_removed"], row["num_files_remasked"]),
+        _rows_changed(row),
         row["reason"] or "",
     )
 
 
-def _unless_zero(number: int | None) -> str:
-    return "" if number == 0 else count(number)
+def _rows_changed(row: dict[str, Any]) -> str:
+    """Rows that came, went and were masked; those that only moved to another file are told apart."""
+    added, removed, moved = row["rows_added"], row["rows_removed"], row["rows_rewritten"]
+    if added is None or removed is None or moved is None:
+        return UNKNOWN
+    changed = _signed(added - moved, removed - moved, row["rows_masked"])
+    return " ".join(filter(None, [changed, f"{count(moved)} moved" if moved else ""]))
+
+
+def _signed(added: int | None, removed: int | None, masked: int | None) -> str:
+    """``+4 -2 ~1``, without what is zero."""
+    parts = (("+", added), ("-", removed), ("~", masked))
+    return " ".join(f"{sign}{count(number)}" for sign, number in parts if number != 0)
 
 
 def _document(table: explorer.Table, found: explorer.SnapshotDiff) -> dict[str, Any]:

@@ -13,12 +13,12 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from explorer.cli.json_values import encode
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, JustifyMethod, RenderableType
 
 __all__ = [
     "complain",
@@ -26,6 +26,7 @@ __all__ = [
     "count",
     "emit",
     "facts",
+    "later",
     "listing",
     "moment",
     "note",
@@ -35,8 +36,19 @@ __all__ = [
 ]
 
 UNKNOWN: Final = "unknown"
+_SHOW_AFTER: Final = 1.0
 _PIPE_WIDTH: Final = 400
 _UNITS: Final = ("B", "kB", "MB", "GB", "TB", "PB")
+
+
+class Display(Protocol):
+    """What shows progress: a status line or a bar of rich."""
+
+    def start(self) -> None:
+        """Show it."""
+
+    def stop(self) -> None:
+        """Take it away; does nothing where it is not shown."""
 
 
 def emit(document: Mapping[str, Any]) -> None:
@@ -74,7 +86,12 @@ def facts(title: str, pairs: Iterable[tuple[str, object]]) -> None:
 
 
 def listing(
-    headings: Sequence[str], rows: Iterable[Sequence[object]], empty: str, *, numbers: Sequence[str] = ()
+    headings: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    empty: str,
+    *,
+    numbers: Sequence[str] = (),
+    whole: Sequence[str] = (),
 ) -> None:
     """Print a table.
 
@@ -83,14 +100,17 @@ def listing(
         rows: The cells.
         empty: What to say where there is no row.
         numbers: The headings over numbers, which are aligned to the right.
+        whole: Other headings over what should not be broken into lines.
     """
     from rich import box
     from rich.table import Table
 
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for heading in headings:
-        number = heading in numbers
-        grid.add_column(_cell(heading), justify="right" if number else "left", overflow="fold", no_wrap=number)
+        justify: JustifyMethod = "right" if heading in numbers else "left"
+        grid.add_column(
+            _cell(heading), justify=justify, overflow="fold", no_wrap=heading in numbers or heading in whole
+        )
     for row in rows:
         grid.add_row(*(_cell(value) for value in row))
     out = console()
@@ -111,8 +131,14 @@ def patience(text: str) -> Iterator[None]:
         return
     from rich.console import Console
 
-    status = Console(stderr=True, markup=False, emoji=False).status(text)
-    timer = threading.Timer(1.0, status.start)
+    with later(Console(stderr=True, markup=False, emoji=False).status(text)):
+        yield
+
+
+@contextlib.contextmanager
+def later(display: Display) -> Iterator[None]:
+    """Start a display if the work takes more than a second, and stop it at the end."""
+    timer = threading.Timer(_SHOW_AFTER, display.start)
     timer.daemon = True
     timer.start()
     try:
@@ -120,7 +146,7 @@ def patience(text: str) -> Iterator[None]:
     finally:
         timer.cancel()
         timer.join()
-        status.stop()
+        display.stop()
 
 
 def count(number: int | None) -> str:

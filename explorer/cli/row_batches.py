@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from explorer.cli.output import later
 from explorer.core.schema import ArrayType, DataType, MapType, PrimitiveType, StructType, to_arrow
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ __all__ = ["result_schema", "row_batches", "waiting"]
 
 _WAITING_BATCHES: Final = 8
 _POLL_SECONDS: Final = 0.1
-_SHOW_AFTER: Final = 1.0
 
 
 def result_schema(snapshot: Snapshot) -> pa.Schema:
@@ -131,21 +131,16 @@ def _shown(job: Job[Any]) -> Iterator[None]:
     parts = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     progress = Progress(*parts, console=Console(stderr=True, markup=False, emoji=False), transient=True)
     task = progress.add_task(job.phase, total=None)
-    started = False
 
     def update(changed: Job[Any]) -> None:
-        nonlocal started
-        if changed.elapsed > _SHOW_AFTER and changed.state == "running" and not started:
-            started = True
-            progress.start()
         progress.update(task, description=changed.phase, completed=changed.done, total=changed.total or None)
 
     unsubscribe = job.subscribe(update)
     try:
-        yield
+        with later(progress):
+            yield
     finally:
         unsubscribe()
-        progress.stop()
 
 
 def _holds_variant(kind: DataType) -> bool:

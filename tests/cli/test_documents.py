@@ -232,3 +232,11 @@ def test_people_are_told_units_zones_and_what_is_not_known(cli: Call, demo_wareh
     assert "No rows are masked" in cli("deletion-vectors", demo_warehouse / "finance/ledger").out
     assert "has no files" in cli("files", demo_warehouse / "web/events", "--version", 0).out
     assert "The two versions are the same." in cli("diff", demo_warehouse / "sales/orders", 4, 4).out
+
+
+def test_rows_that_only_moved_are_no_change(cli: Call, demo_warehouse: Path) -> None:
+    lines = cli("history", demo_warehouse / "sales/orders").out.splitlines()
+    (reorganised,) = (line for line in lines if " REORG " in line)
+    assert " 28,500 moved " in reorganised
+    assert "+28,500" not in reorganised
+    assert "-28,500" not in reorganised
