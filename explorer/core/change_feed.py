@@ -8,30 +8,25 @@ the first hole named, never told in part (CDF-011, CDF-013, D-38).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.core.actions import AddCDCFile, DeletionVectorDescriptor
+from explorer.core.change_files import change_table, locations
 from explorer.core.change_schema import why_not_readable_as
 from explorer.core.column_mapping import mapping_mode
-from explorer.core.columns import int64s, string_maps, strings
-from explorer.core.deletion_vectors import location, read_rows
 from explorer.core.errors import ChangeFeedGap, CorruptTable, RequestError, VersionNotFound
 from explorer.core.features import active_features
 from explorer.core.history import ENABLE_CDF, ENABLE_ICT, CommitRecord, History
-from explorer.core.lifetimes import Lifetimes
 from explorer.core.log_segment import LogListing
-from explorer.core.logical_files import SCHEMA
 from explorer.core.ports import LogStore
 from explorer.core.presence import absent
 from explorer.core.properties import flag
 from explorer.core.replay import read_commits
-from explorer.core.uris import canonical_key
 
 __all__ = [
     "ChangeSources",
@@ -42,22 +37,8 @@ __all__ = [
     "change_feed_holes",
     "change_sources",
     "check_sources",
-    "masked_difference",
 ]
 
-Rows = npt.NDArray[np.int64]
-RowIndexes = npt.NDArray[np.uint64]
-
-_VECTOR: Final = (
-    "dv_unique_id",
-    "dv_storage_type",
-    "dv_cardinality",
-    "dv_path_or_inline",
-    "dv_offset",
-    "dv_size_in_bytes",
-)
-_FILE: Final = ("path", "raw_path", "partition_values", "size", "num_records")
-_KINDS: Final = ("delete", "difference", "insert")
 _NO_OP_METRICS: Final = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 
 
@@ -114,7 +95,7 @@ class ChangeSources(msgspec.Struct, frozen=True):
             ``insert``: all rows but those that the deletion vector masks are inserts.
             ``delete``: all rows but those that the deletion vector masks (it was there before) are deletes.
             ``difference``: rows masked by the deletion vector and not by the one before are deletes, rows masked by
-            the one before alone are inserts; see `masked_difference`.
+            the one before alone are inserts; see `explorer.core.change_files.masked_difference`.
     """
 
     from_version: int
@@ -201,10 +182,9 @@ def change_sources(
         for commit in read_commits(store, [listing.commits[r.version] for r in records if r.change_files])
     }
     told = {r.version for r in records if not r.change_files and not _is_no_op(r)}
-    files = _sorted(
-        [_of_change_files(recorded), _of_lifetimes(history.lifetimes, from_version, to_version, told)], history
-    )
-    counts = np.bincount(_values(files.column("version")) - from_version, minlength=len(records)).tolist()
+    times = {record.version: record.timestamp for record in records}
+    files = change_table(recorded, history.lifetimes, told, times)
+    counts = Counter(files.column("version").to_pylist())
     return ChangeSources(
         from_version,
         to_version,
@@ -221,7 +201,7 @@ def check_sources(store: LogStore, sources: ChangeSources) -> None:
         ChangeFeedGap: One is gone; it names the first version concerned and the file.
         NotAllowed: The log points outside the places that may be read.
     """
-    needed = _locations(sources.files)
+    needed = locations(sources.files)
     gone = absent(store, [path for _, path in needed])
     if not gone:
         return
@@ -237,27 +217,6 @@ def check_sources(store: LogStore, sources: ChangeSources) -> None:
         path=path,
         missing=len(gone),
     )
-
-
-def masked_difference(
-    store: LogStore, before: DeletionVectorDescriptor | None, after: DeletionVectorDescriptor | None
-) -> tuple[RowIndexes, RowIndexes]:
-    """Rows of one file whose masking changed (CDF-008).
-
-    Args:
-        store: The table's store.
-        before, after: The file's deletion vectors; None masks nothing.
-
-    Returns:
-        Row indexes that became masked (deleted), and those that became visible again (inserted), ascending.
-
-    Raises:
-        CorruptDeletionVector: A vector does not match its descriptor.
-    """
-    empty = np.empty(0, np.uint64)
-    old = empty if before is None else read_rows(store, before)
-    new = empty if after is None else read_rows(store, after)
-    return np.setdiff1d(new, old, assume_unique=True), np.setdiff1d(old, new, assume_unique=True)
 
 
 def _recorded(history: History) -> range:
@@ -386,10 +345,11 @@ def _is_no_op(record: CommitRecord) -> bool:
     return all(str(metrics.get(name)) == "0" for name in _NO_OP_METRICS)
 
 
-def _versions(history: History, records: Sequence[CommitRecord], counts: Sequence[int]) -> Iterator[ChangeVersion]:
+def _versions(history: History, records: Sequence[CommitRecord], counts: Counter[int]) -> Iterator[ChangeVersion]:
     spans = change_feed_coverage(history)
     on = {version for span in spans for version in range(span.from_version, span.to_version + 1)}
-    for record, count in zip(records, counts, strict=True):
+    for record in records:
+        count = counts[record.version]
         source: Literal["cdc", "files", "none"] = "none" if not count else "cdc" if record.change_files else "files"
         yield ChangeVersion(record.version, record.timestamp, source, record.version in on, count)
 
@@ -402,78 +362,3 @@ def _timed(records: Sequence[CommitRecord]) -> None:
             "A broken client wrote the commit; ask for a range without it.",
             version=lacking,
         )
-
-
-def _of_change_files(recorded: dict[int, list[AddCDCFile]]) -> pa.Table:
-    actions = [(version, action) for version, found in recorded.items() for action in found]
-    columns: dict[str, Any] = {
-        "version": int64s([version for version, _ in actions]),
-        "kind": strings(["cdc"] * len(actions)),
-        "path": strings([canonical_key(action.path) for _, action in actions]),
-        "raw_path": strings([action.path for _, action in actions]),
-        "partition_values": string_maps([action.partition_values for _, action in actions]),
-        "size": int64s([action.size for _, action in actions]),
-        "num_records": pa.nulls(len(actions), pa.int64()),
-    }
-    for prefix in ("", "before_"):
-        columns |= {prefix + name: pa.nulls(len(actions), SCHEMA.field(name).type) for name in _VECTOR}
-    return pa.table(columns)
-
-
-def _of_lifetimes(life: Lifetimes, from_version: int, to_version: int, told: set[int]) -> pa.Table:
-    """Adds, removes and exchanged deletion vectors of some versions of a range."""
-    chosen = np.zeros(to_version - from_version + 1, bool)
-    chosen[[version - from_version for version in told]] = True
-
-    def among(versions: Any) -> Any:
-        inside = (versions >= from_version) & (versions <= to_version)
-        return inside & chosen[np.where(inside, versions - from_version, 0)]
-
-    lasting = life.removed > life.added
-    came, went = among(life.added) & lasting, among(life.removed) & lasting
-    new = np.flatnonzero(came & (life.previous >= 0))
-    old = life.previous[new]
-    went[old] = False
-    differs = life.vectors_differ(old, new) & (life.data_change[new] | life.removed_data_change[old])
-    new, old = new[differs], old[differs]
-    inserts = np.flatnonzero(came & (life.previous < 0) & life.data_change)
-    deletes = np.flatnonzero(went & life.removed_data_change)
-    versions = np.concatenate([life.removed[deletes], life.added[new], life.added[inserts]])
-    kinds = np.repeat(np.arange(3), [len(deletes), len(new), len(inserts)])
-    rows = np.concatenate([deletes, new, inserts])
-    table = life.take(rows, [*_FILE, *_VECTOR])
-    table = table.add_column(0, "kind", strings([_KINDS[kind] for kind in kinds.tolist()]))
-    table = table.add_column(0, "version", int64s(versions.tolist()))
-    places = [None] * len(deletes) + list(range(len(new))) + [None] * len(inserts)
-    before = life.take(old, _VECTOR).take(int64s(places))
-    for name in _VECTOR:
-        table = table.append_column(f"before_{name}", before.column(name))
-    return table
-
-
-def _sorted(tables: Sequence[pa.Table], history: History) -> pa.Table:
-    """The sources in the order of versions, with their commit times."""
-    table = pa.concat_tables(tables)
-    versions = _values(table.column("version"))
-    order = np.argsort(versions, kind="stable")
-    table = table.take(int64s(order.tolist())).combine_chunks()
-    times = int64s([history.timestamp(version) for version in versions[order].tolist()])
-    return table.add_column(1, "timestamp", times.view(pa.timestamp("ms", "UTC")))
-
-
-def _values(column: pa.ChunkedArray) -> Rows:
-    return np.array(column.to_pylist(), np.int64)
-
-
-def _locations(files: pa.Table) -> list[tuple[int, str]]:
-    """(version, decoded location) of every file to be read, deletion vectors included."""
-    versions = files.column("version").to_pylist()
-    needed = list(zip(versions, files.column("path").to_pylist(), strict=True))
-    for prefix in ("", "before_"):
-        names = ("dv_storage_type", "dv_path_or_inline")
-        kinds, places = (files.column(prefix + name).to_pylist() for name in names)
-        for version, kind, place in zip(versions, kinds, places, strict=True):
-            file = None if kind is None else location(DeletionVectorDescriptor(kind, place, 0, 0))
-            if file is not None:
-                needed.append((version, file))
-    return sorted(needed)

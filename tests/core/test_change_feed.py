@@ -25,8 +25,8 @@ from explorer.core.change_feed import (
     FeedSpan,
     change_feed_coverage,
     change_feed_holes,
-    masked_difference,
 )
+from explorer.core.change_files import masked_difference
 from explorer.core.deletion_vectors import encode_bitmap, z85_encode
 from explorer.core.errors import ChangeFeedGap, CorruptTable, MalformedAction, RequestError, VersionNotFound
 from explorer.core.ports import LogStore

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 
 import explorer
 from explorer.core.actions import DeletionVectorDescriptor
-from explorer.core.change_feed import ChangeSources, masked_difference
+from explorer.core.change_feed import ChangeSources
+from explorer.core.change_files import masked_difference
 from explorer.core.deletion_vectors import read_rows
 from explorer.core.partition_values import parse_partition_value
 
@@ -25,12 +26,27 @@ def change_rows(table: explorer.Table, root: Path, sources: ChangeSources) -> It
     """The rows of a range: the table's columns in schema order, then ``_change_type`` and ``_commit_version``."""
     snapshot = table.snapshot(sources.schema_version)
     for source in sources.files.to_pylist(maps_as_pydicts="strict"):
-        data = pq.ParquetFile(root / source["path"]).read()
-        columns = [_column(snapshot, field, source, data) for field in snapshot.schema.fields]
-        for kind, places in _chosen(table, source, data):
-            for place in places:
-                kept = kind if kind is not None else data.column("_change_type")[place].as_py()
-                yield (*(column[place] for column in columns), kept, source["version"])
+        for row, kind in _rows(table, snapshot, root, source):
+            yield (*row, kind, source["version"])
+
+
+def table_rows(table: explorer.Table, root: Path, version: int, schema_version: int) -> Iterator[Row]:
+    """The rows of a version, shown with the schema of another."""
+    snapshot = table.snapshot(schema_version)
+    for file in table.snapshot(version).logical_files.to_pylist(maps_as_pydicts="strict"):
+        for row, _ in _rows(table, snapshot, root, file | {"kind": "insert", "before_dv_storage_type": None}):
+            yield row
+
+
+def _rows(
+    table: explorer.Table, snapshot: explorer.Snapshot, root: Path, source: dict[str, Any]
+) -> Iterator[tuple[Row, str]]:
+    data = pq.ParquetFile(root / source["path"]).read()
+    columns = [_column(snapshot, field, source, data) for field in snapshot.schema.fields]
+    for kind, places in _chosen(table, source, data):
+        for place in places:
+            kept = kind if kind is not None else data.column("_change_type")[place].as_py()
+            yield tuple(column[place] for column in columns), kept
 
 
 def content_hash(rows: Sequence[Row]) -> str:
