@@ -55,7 +55,7 @@ def column_story(facts: TableFacts, name: str) -> ColumnStory | None:
     label = f"field {column.field_id}" if column.field_id is not None else "known by name"
     last = column.spans[-1]
     entries = [
-        ("physical", column.physical_name),
+        ("physical", column.physical_name.replace("`", "")),
         ("type", last.type),
         ("null", "allowed" if last.nullable else "not allowed"),
     ]

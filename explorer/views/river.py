@@ -158,10 +158,10 @@ def _line_notes(line: RiverLine, row: int, span: int, theme: Theme) -> list[dict
             _note(
                 f"name \u201c{first.name}\u201d reused",
                 "x",
-                first.from_version,
+                first.from_version - 0.35,
                 row,
                 theme.danger,
-                xshift=-16,
+                xshift=-8,
                 size=11,
                 right=True,
             )

@@ -21,7 +21,8 @@ __all__ = ["MARKS", "Lane", "Timeline", "timeline_figure", "timeline_of", "timel
 
 MARKS = 480
 _SLOTS = 24
-_HEIGHT = 132
+_HEIGHT = 140
+_LANE = 10
 _LEAST_CURSOR = 0.006
 
 
@@ -113,14 +114,17 @@ def timeline_figure(
         _quiet(timeline, x, theme),
         _diamonds(timeline, x, theme),
     ]
-    layout = base_layout(theme, _HEIGHT, margin={"l": 64, "r": 12, "t": 8, "b": 20 + 7 * len(lanes)})
+    layout = base_layout(theme, _HEIGHT, margin={"l": 64, "r": 12, "t": 8, "b": 18 + _LANE * len(lanes)})
     right = max(timeline.last + 0.5, timeline.first - 0.5 + _SLOTS * timeline.width)
     layout |= {
         "meta": {"first": timeline.first, "last": timeline.last, "width": timeline.width},
         "barmode": "overlay",
         "bargap": 0.18 if len(x) < 200 else 0,
         "xaxis": axis(
-            theme, range=[timeline.first - 0.5, right], **_version_ticks(timeline), ticklabelstandoff=5 + 7 * len(lanes)
+            theme,
+            range=[timeline.first - 0.5, right],
+            **_version_ticks(timeline),
+            ticklabelstandoff=3 + _LANE * len(lanes),
         ),
         "yaxis": axis(theme, range=[-low * 1.08 - floor * 3, high * 1.08], **_row_ticks(timeline, high, low)),
         "shapes": timeline_shapes(timeline, theme, version=version, compared=compared, lanes=lanes),
@@ -297,9 +301,9 @@ def _apart(places: list[float], values: list[float], gap: float) -> tuple[list[f
 
 def _lane_label(lane: Lane, row: int, theme: Theme) -> dict[str, Any]:
     return {
-        "xref": "paper", "yref": "paper", "x": 0, "y": 0, "yshift": -(6 + 7 * row), "xshift": -6,
+        "xref": "paper", "yref": "paper", "x": 0, "y": 0, "yshift": -(6 + _LANE * row), "xshift": -6,
         "xanchor": "right", "yanchor": "middle", "showarrow": False,
-        "text": fmt.plotly_text(lane.name), "font": {"size": 9.5, "color": theme.muted},
+        "text": fmt.plotly_text(lane.name), "font": {"size": 9, "color": theme.muted},
     }  # fmt: skip
 
 
@@ -310,7 +314,7 @@ def _band(left: float, right: float, fill: str, outline: str | None = None, *, l
 
 
 def _stripe(left: float, right: float, row: int, color: str) -> dict[str, Any]:
-    top = -(4 + 7 * row)
+    top = -(4 + _LANE * row)
     return {
         "type": "rect", "xref": "x", "yref": "paper", "ysizemode": "pixel", "yanchor": 0,
         "x0": left, "x1": right, "y0": top - 3, "y1": top, "fillcolor": color, "line": {"width": 0},
