@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
+from explorer.core.catalog import CatalogCommits, CatalogStore, ratified
 from explorer.core.change_feed import ChangeSources, change_sources, check_sources
 from explorer.core.column_mapping import Lineage
 from explorer.core.commits import Commit
@@ -52,6 +53,7 @@ def open_table(
     *,
     storage_options: Mapping[str, Any] | None = None,
     roots: Sequence[str] | None = None,
+    catalog: CatalogCommits | None = None,
 ) -> Table:
     """Open a Delta table. Nothing but its log is read, and no engine is started.
 
@@ -59,13 +61,15 @@ def open_table(
         location: A folder, or a ``file://``, ``s3://``, ``gs://``, ``az://`` or ``memory://`` URL.
         storage_options: Options of the object store.
         roots: Places that may be read; None allows every place. Absolute paths inside the log are held to it too.
+        catalog: What its catalog ratified, for a table whose commits a catalog manages; without it such a table is
+            refused.
 
     Raises:
         TableNotFound: There is no log.
         NotAllowed: The location lies outside ``roots``.
     """
     allowed = None if roots is None else Roots(roots)
-    return Table(open_store(location, storage_options, allowed))
+    return Table(open_store(location, storage_options, allowed), catalog)
 
 
 class Table:
@@ -77,12 +81,13 @@ class Table:
         store: Where its bytes are.
     """
 
-    def __init__(self, store: LogStore) -> None:
-        self.store = store
+    def __init__(self, store: LogStore, catalog: CatalogCommits | None = None) -> None:
+        self.store = store if catalog is None else CatalogStore(store, catalog)
+        self._catalog = catalog
         self._history: History | None = None
         self._snapshots: OrderedDict[int, Snapshot] = OrderedDict()
         self._unusable: set[int] = set()
-        self._recent: LogListing = self._located(lambda: list_log(store, use_hint=True))
+        self._recent: LogListing = self._located(lambda: self._list(use_hint=True))
         self._whole: LogListing | None = None
 
     def __repr__(self) -> str:
@@ -100,7 +105,7 @@ class Table:
 
     def refresh(self) -> None:
         """Look for new versions."""
-        recent = self._located(lambda: list_log(self.store, use_hint=True))
+        recent = self._located(lambda: self._list(use_hint=True))
         if recent.latest != self._recent.latest:
             self._recent, self._whole, self._history = recent, None, None
             self._snapshots.clear()
@@ -121,7 +126,7 @@ class Table:
     def _listing(self) -> LogListing:
         """The whole listing, made at the first need; the latest version needs only its end."""
         if self._whole is None:
-            whole = self._located(lambda: list_log(self.store).without_checkpoints(self._unusable))
+            whole = self._located(lambda: self._list().without_checkpoints(self._unusable))
             self._whole = self._recent = whole
         return self._whole
 
@@ -295,6 +300,7 @@ class Table:
                 state,
                 lambda: self._located(lambda: self._replay_files(segment, commits)),
                 lambda: self._located(lambda: self._timestamp(segment, state, commits)),
+                by_catalog=self._catalog is not None,
             )
 
         return self._retrying(version, load)
@@ -318,8 +324,12 @@ class Table:
                 raise
             if isinstance(error, IncompleteCheckpoint):
                 self._unusable.add(error.version)
-            self._whole = self._recent = list_log(self.store).without_checkpoints(self._unusable)
+            self._whole = self._recent = self._list().without_checkpoints(self._unusable)
             return action(self._segment(version))
+
+    def _list(self, *, use_hint: bool = False) -> LogListing:
+        listing = list_log(self.store, use_hint=use_hint)
+        return listing if self._catalog is None else ratified(listing, self._catalog)
 
     def _segment(self, version: int) -> LogSegment:
         listing = self._recent if version == self._recent.latest else self._listing

@@ -112,7 +112,7 @@ def diff_versions(history: History, from_version: int, to_version: int) -> Snaps
     files, totals = _diff_files(history.lifetimes, from_version, to_version)
     for version in (from_version, to_version):
         if (protocol := history.protocol_at(version)) is not None:
-            check_readable(protocol, version)
+            check_readable(protocol, version, by_catalog=history.by_catalog)
     before, after = _metadata(history, from_version), _metadata(history, to_version)
     return SnapshotDiff(
         from_version,

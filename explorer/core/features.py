@@ -92,6 +92,10 @@ FEATURES: Final[dict[str, TableFeature]] = {
 """Every feature name that this program knows."""
 
 
+CATALOG_FEATURES: Final = frozenset(["catalogManaged", "catalogOwned", "catalogOwned-preview"])
+"""Names under which a catalog manages the commits: readable with what the catalog says, and only then."""
+
+
 def supported_features(protocol: Protocol) -> tuple[str, ...]:
     """Names of the features the protocol allows, whether listed or implied by a legacy version, in registry order.
 
@@ -108,27 +112,29 @@ def active_features(protocol: Protocol) -> frozenset[str]:
     return frozenset(supported_features(protocol))
 
 
-def why_not_readable(protocol: Protocol) -> tuple[str, ...]:
+def why_not_readable(protocol: Protocol, *, by_catalog: bool = False) -> tuple[str, ...]:
     """Names of what keeps this program from reading the table: features, or a reader version; empty if it reads it."""
     if protocol.min_reader_version > READER_VERSION:
         return (f"minReaderVersion {protocol.min_reader_version}",)
     if protocol.min_reader_version < 3:
         return ()
-    return tuple(name for name in protocol.reader_features or () if not _readable(name))
+    names = protocol.reader_features or ()
+    return tuple(name for name in names if not _readable(name) and not (by_catalog and name in CATALOG_FEATURES))
 
 
-def check_readable(protocol: Protocol, version: int) -> None:
+def check_readable(protocol: Protocol, version: int, *, by_catalog: bool = False) -> None:
     """Refuse a table that this program cannot read right.
 
     Args:
         protocol: The protocol in force at the version being read (PROTO-004, D-39).
         version: That version.
+        by_catalog: The catalog that manages the commits said which they are.
 
     Raises:
         UnsupportedFeature: It names the features, or the reader version.
         CorruptTable: The protocol contradicts itself.
     """
-    missing = why_not_readable(protocol)
+    missing = why_not_readable(protocol, by_catalog=by_catalog)
     if missing:
         raise UnsupportedFeature(
             f"Version {version} can only be read by a client that implements {', '.join(missing)}; "

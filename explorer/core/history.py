@@ -67,9 +67,15 @@ class History:
     """
 
     def __init__(
-        self, commits: Sequence[CommitRecord], lifetimes: Lifetimes, base: tuple[int, Protocol, Metadata] | None
+        self,
+        commits: Sequence[CommitRecord],
+        lifetimes: Lifetimes,
+        base: tuple[int, Protocol, Metadata] | None,
+        *,
+        by_catalog: bool = False,
     ) -> None:
         self.commits = tuple(commits)
+        self.by_catalog = by_catalog
         self.lifetimes = lifetimes
         self._rows = {record.version: record for record in commits}
         self._metadata = [(r.version, r.metadata) for r in commits if r.metadata is not None]
@@ -184,7 +190,7 @@ def read_history(store: LogStore, listing: LogListing) -> History:
     if pending is not None:
         builder.checkpoint(LogicalFiles(open_checkpoint_files(store, pending)))
     known = (base.version, state.protocol, state.metadata) if base and state else None
-    return History(records, builder.build(listing.latest), known)
+    return History(records, builder.build(listing.latest), known, by_catalog=listing.by_catalog)
 
 
 def commit_time(modified: int, info: CommitInfo | None, before: int) -> int:

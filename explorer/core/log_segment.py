@@ -47,12 +47,16 @@ class LogSegment(msgspec.Struct, frozen=True):
 
 
 class LogListing(msgspec.Struct, frozen=True):
-    """What the log holds: commits by version and complete checkpoints, both ascending."""
+    """What the log holds: commits by version and complete checkpoints, both ascending.
+
+    ``by_catalog`` says that a catalog ratified the commits.
+    """
 
     commits: dict[int, LogPath]
     checkpoints: tuple[Checkpoint, ...]
     compactions: tuple[LogPath, ...] = ()
     checksums: dict[int, LogPath] = {}
+    by_catalog: bool = False
 
     @property
     def latest(self) -> int:

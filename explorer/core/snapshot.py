@@ -60,8 +60,10 @@ class Snapshot:
         state: TableState,
         load_files: Callable[[], LogicalFiles],
         load_timestamp: Callable[[], datetime],
+        *,
+        by_catalog: bool = False,
     ) -> None:
-        check_readable(state.protocol, version)
+        check_readable(state.protocol, version, by_catalog=by_catalog)
         self._store = store
         self._state = state
         self._load_files = load_files

@@ -1,0 +1,82 @@
+"""Tables whose commits a catalog manages: read with what the catalog says, refused without it."""
+
+from __future__ import annotations
+
+import pytest
+
+import explorer
+from explorer.core.actions import CommitInfo, Protocol
+from explorer.core.catalog import CatalogCommits
+from explorer.core.errors import RequestError, UnsupportedFeature
+from tests.checkpoints import write_checkpoint
+from tests.conftest import golden_root
+from tests.logs import METADATA, add, lines, new_store, paths, write
+
+FEATURES = ("catalogManaged",)
+MANAGED = Protocol(
+    min_reader_version=3,
+    min_writer_version=7,
+    reader_features=FEATURES,
+    writer_features=(*FEATURES, "inCommitTimestamp"),
+)
+UUIDS = {name: f"0000000{name}-0000-4000-8000-000000000000" for name in "123"}
+
+
+def _name(version: int, which: str) -> str:
+    return f"{version:020d}.{UUIDS[which]}.json"
+
+
+def _sample() -> explorer.Table:
+    """Published to 7, a checkpoint at 2, staged 7 and 8 with a rejected 8 and 10 beside them; 9 comes inline."""
+    store = new_store()
+    first = (CommitInfo(in_commit_timestamp=1), MANAGED, METADATA, add("f0"))
+    write(store, {0: first} | {version: (add(f"f{version}"),) for version in range(1, 7)} | {7: (add("published"),)})
+    write_checkpoint(store, 2, (MANAGED, METADATA, add("f0"), add("f1"), add("f2")), "classic")
+    for version, which, file in ((7, "1", "ratified"), (8, "1", "f8"), (8, "2", "rejected"), (10, "3", "beyond")):
+        store.put_if_absent(f"_delta_log/_staged_commits/{_name(version, which)}", lines([add(file)]))
+    catalog = CatalogCommits(9, {7: _name(7, "1"), 8: _name(8, "1"), 9: lines([add("inline")])})
+    return explorer.Table(store, catalog)
+
+
+@pytest.mark.conformance("CATALOG-002", "CATALOG-003")
+def test_the_catalog_s_commits_count_and_nothing_beyond_its_latest_version() -> None:
+    table = _sample()
+    assert table.latest_version() == 9
+    everything = {f"f{version}" for version in range(7)} | {"ratified", "f8", "inline"}
+    assert {path for path, _ in paths(table.snapshot())} == everything
+    assert {path for path, _ in paths(table.snapshot(7))} == everything - {"f8", "inline"}
+    assert table.history().column("version").to_pylist()[:3] == [9, 8, 7]
+    assert table.diff(6, 9).totals.files_added == 3
+
+
+@pytest.mark.conformance("CATALOG-001")
+def test_without_its_catalog_the_table_is_refused() -> None:
+    table = explorer.Table(_sample().store)
+    with pytest.raises(UnsupportedFeature, match="catalogManaged"):
+        table.snapshot()
+
+
+@pytest.mark.parametrize(
+    "catalog",
+    [
+        CatalogCommits(9, {8: _name(7, "1")}),
+        CatalogCommits(9, {8: "00000000000000000008.json"}),
+        CatalogCommits(7, {8: _name(8, "1")}),
+        CatalogCommits(9, {8: f"../../{_name(8, '1')}"}),
+    ],
+    ids=["another version", "no staged commit", "above the latest", "a path"],
+)
+def test_an_answer_that_cannot_be_is_refused(catalog: CatalogCommits) -> None:
+    with pytest.raises(RequestError, match="staged commit"):
+        explorer.Table(_sample().store, catalog)
+
+
+@pytest.mark.golden
+def test_a_managed_golden_table_reads_its_staged_commits() -> None:
+    folder = golden_root() / "tables" / "delta__bench-basic_catalog_managed__delta"
+    staged = sorted(path.name for path in (folder / "_delta_log" / "_staged_commits").iterdir())
+    catalog = CatalogCommits(3, {int(name[:20]): name for name in staged})
+    table = explorer.open_table(folder, catalog=catalog)
+    assert table.latest_version() == 3
+    assert table.snapshot().version == 3
+    assert table.snapshot(1).num_files <= table.snapshot(3).num_files
