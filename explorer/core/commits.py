@@ -120,7 +120,13 @@ class Commit(msgspec.Struct, frozen=True):
     def commit_info(self) -> CommitInfo | None:
         """The commit's provenance; what a writer spelt in a way of its own is kept as unknown (LOG-024)."""
         raw = next((line.commitInfo for line in self.lines if _present(line.commitInfo)), None)
-        return None if raw is None else parse_commit_info(raw)
+        if raw is None:
+            return None
+        try:
+            return parse_commit_info(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            # Lines are decoded without a look inside their raw members, so what is no JSON there shows only now.
+            raise _malformed(self.version, self.path, self._line_of(raw), f"commitInfo: {error}") from error
 
     def has_change_files(self) -> bool:
         """True if the commit records change data."""
@@ -133,11 +139,11 @@ class Commit(msgspec.Struct, frozen=True):
     def _decode(self, record: type[_SmallT], raw: msgspec.Raw) -> _SmallT:
         try:
             return record.decode(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise _malformed(self.version, self.path, self._line_of(raw), f"{record.wire_name}: {error}") from error
 
     def _line_of(self, raw: msgspec.Raw) -> int:
-        members = ("protocol", "metaData", "txn", "domainMetadata", "cdc")
+        members = ("protocol", "metaData", "txn", "domainMetadata", "cdc", "commitInfo")
         place = next(i for i, line in enumerate(self.lines) if any(getattr(line, name) is raw for name in members))
         return place + 1 if self.numbers is None else self.numbers[place]
 
@@ -154,6 +160,9 @@ def decode_commit(data: bytes, version: int, path: str) -> Commit:
         MalformedAction: A line is not JSON, not an object, or a known action has a field of a wrong type.
     """
     try:
+        if not data.isascii():
+            # The decoder does not look at the bytes of what it passes over, names of unknown fields among them.
+            str(data, "utf-8")
         lines = _LINES.decode_lines(data)
         # The decoder also takes documents that span lines or share one (LOG-007).
         odd = len(lines) != data.count(b"\n") + (not data.endswith(b"\n"))
@@ -192,6 +201,7 @@ def _checked_lines(data: bytes) -> list[int]:
     """Decode line by line, which finds the line that is not one document, and return the numbers of those not blank."""
     filled = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
     for _, line in filled:
+        str(line, "utf-8")
         _LINES.decode(line)
     return [number for number, _ in filled]
 
