@@ -100,8 +100,14 @@ def _serve(
             note("Ctrl-C stops it.")
         typer.get_text_stream("stdout").flush()
 
-    chosen = port if port is not None else _usual_port(address)
-    serve_pages(roots=roots, port=chosen, address=address, basic_auth=users, ready=ready)
+    try:
+        chosen = port if port is not None else _usual_port(address)
+        serve_pages(roots=roots, port=chosen, address=address, basic_auth=users, ready=ready)
+    except RequestError as error:
+        if port is not None or error.field != "port":
+            raise
+        # Another program took the usual port in the meantime.
+        serve_pages(roots=roots, port=0, address=address, basic_auth=users, ready=ready)
 
 
 def _require_web() -> None:
