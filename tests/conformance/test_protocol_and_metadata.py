@@ -202,7 +202,7 @@ def test_a_preview_is_a_feature_of_its_own_that_is_supported_on_purpose(name: st
     assert supported_features(_listing(preview)) == (preview,)
 
 
-@pytest.mark.conformance("CATALOG-001", "CATALOG-002")
+@pytest.mark.conformance("CATALOG-001")
 @pytest.mark.parametrize("name", ["catalogManaged", "catalogOwned-preview", "catalogOwned"])
 def test_a_table_whose_commits_a_catalog_ratifies_is_refused_from_its_path(name: str) -> None:
     commits = {0: (PROTOCOL, METADATA, FILE), 1: (_listing(name, "inCommitTimestamp", readers=(name,)),)}

@@ -79,6 +79,15 @@ def test_removed_files_are_not_opened_and_another_time_than_logged_is_no_fault(t
     assert _rows(root) == [{"id": 1}]
 
 
+@pytest.mark.conformance("PART-013")
+def test_partition_columns_stand_where_the_schema_has_them(tmp_path: Path) -> None:
+    rows = pa.table({"a": [1], "c": [3]})
+    fields = [column("p", "string"), column("a", "long"), column("q", "integer"), column("c", "long")]
+    root = write_table(tmp_path, fields, [DataFile("f", rows, {"q": "2", "p": "x"})], ["q", "p"])
+    assert explorer.open_table(root).rows().columns == ["p", "a", "q", "c"]
+    assert [list(row.items()) for row in _rows(root)] == [[("p", "x"), ("a", 1), ("q", 2), ("c", 3)]]
+
+
 def _mapped(name: str, number: int, physical: str) -> dict[str, Any]:
     keys = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": physical}
     return column(name, "long", **keys)

@@ -180,7 +180,7 @@ def _mapped(name: str, kind: object, number: int, physical: str | None = None) -
     return column(name, kind, **keys)
 
 
-@pytest.mark.conformance("CM-005", "CM-006", "SCHEMA-011")
+@pytest.mark.conformance("CM-005", "CM-006", "PART-012", "SCHEMA-011")
 def test_name_mode_renames_at_every_depth_and_fills_missing_columns(tmp_path: Path) -> None:
     inner = struct(_mapped("x.y", "long", 2), _mapped("new", "string", 3))
     element = struct(_mapped("x.y", "long", 7), _mapped("new", "string", 8))
