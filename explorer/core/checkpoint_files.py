@@ -1,8 +1,8 @@
 """One Parquet file of a checkpoint, read by column.
 
-Protocol sections: Checkpoints, V1 Spec, Sidecar Files. Invariants: row groups that hold nothing of what is asked are
-skipped; a missing column reads as null (CKPT-010); where only ``stats_parsed`` exists, statistics are rebuilt from it
-(CKPT-019).
+Protocol sections: Checkpoints, V1 Spec, Sidecar Files. Invariants: every row group is read, whatever its statistics
+say, since one wrong count there would lose files; a missing column reads as null (CKPT-010); where only
+``stats_parsed`` exists, statistics are rebuilt from it (CKPT-019).
 """
 
 from __future__ import annotations
@@ -74,7 +74,6 @@ class CheckpointPart:
         self._broken = broken
         try:
             self._parquet = _parquet(file)
-            self._groups = _groups(self._parquet, "add", "path")
             self._members = _members(self._parquet.schema_arrow)
             # Only this column tells which rows are files, so it is read at once and kept.
             self._raw_paths = self._read(["path"]).get("path", pa.nulls(0, pa.string()))
@@ -139,7 +138,7 @@ class CheckpointPart:
         wanted = [f"add.stats_parsed.{name}" for name in ("numRecords", "tightBounds", *names)]
         keep = None if self._count == len(self._kept) else mask(self._kept)
         try:
-            parsed = _parsed(_single(self._parquet.read_row_groups(self._groups, columns=wanted).column("add")))
+            parsed = _parsed(_single(self._parquet.read(columns=wanted).column("add")))
             parsed = parsed if keep is None else parsed.filter(keep)
             texts = self._read(["stats"]).get("stats") if parsed.null_count else None
             if texts is not None:
@@ -208,53 +207,27 @@ class CheckpointPart:
         if not present:
             return {}
         columns = [f"add.{member}" for member in present]
-        add = _single(self._parquet.read_row_groups(self._groups, columns=columns).column("add"))
+        add = _single(self._parquet.read(columns=columns).column("add"))
         names = [field.name for field in add.type]
         return dict(zip(names, add.flatten(), strict=True))
 
 
 def read_rows(file: pa.NativeFile, names: Sequence[str]) -> dict[str, list[Any]]:
-    """Read small actions as objects, each from the row groups that hold any.
+    """Read small actions as objects.
 
     Raises:
         pa.ArrowException, OSError, ValueError: The file cannot be read.
     """
     parquet = _parquet(file)
-    found: dict[str, list[Any]] = {}
-    for name in names:
-        if parquet.schema_arrow.get_field_index(name) < 0:
-            continue
-        groups = _groups(parquet, name)
-        column = parquet.read_row_groups(groups, columns=[name]).column(name) if groups else None
-        found[name] = [] if column is None else column.drop_null().to_pylist(maps_as_pydicts="strict")
-    return found
+    present = [name for name in names if parquet.schema_arrow.get_field_index(name) >= 0]
+    table = parquet.read(columns=present)
+    return {name: table.column(name).drop_null().to_pylist(maps_as_pydicts="strict") for name in present}
 
 
 def _parquet(file: pa.NativeFile) -> Any:
     import pyarrow.parquet as pq
 
     return pq.ParquetFile(file, coerce_int96_timestamp_unit="us")
-
-
-def _groups(parquet: Any, action: str, member: str | None = None) -> list[int]:
-    """Row groups in which some row has the action, as far as their statistics tell."""
-    metadata = parquet.metadata
-    prefix = f"{action}.{member}" if member else f"{action}."
-    leaves = [
-        place
-        for place in range(metadata.num_columns)
-        if (path := metadata.schema.column(place).path) == prefix or (member is None and path.startswith(prefix))
-    ]
-    return [group for group in range(metadata.num_row_groups) if _holds(metadata.row_group(group), leaves)]
-
-
-def _holds(group: Any, leaves: list[int]) -> bool:
-    for leaf in leaves:
-        column = group.column(leaf)
-        statistics = column.statistics if column.is_stats_set else None
-        if statistics is None or not statistics.has_null_count or statistics.null_count < column.num_values:
-            return True
-    return False
 
 
 def _members(schema: pa.Schema) -> set[str]:
