@@ -142,4 +142,4 @@ def _sidecars(store: LogStore, part: LogPath) -> list[Sidecar]:
 
 def _sidecar_path(sidecar: Sidecar) -> str:
     path = decode_path(sidecar.path)
-    return path if "/" in path else f"{SIDECAR_FOLDER}/{path}"
+    return path if "/" in path or is_absolute(sidecar.path) else f"{SIDECAR_FOLDER}/{path}"

@@ -177,8 +177,17 @@ def column_lineage(schemas: Iterable[tuple[int, StructType, MappingMode]], last_
     spans: dict[tuple[str, ...], list[ColumnSpan]] = {}
     paths: dict[tuple[str, ...], tuple[str, ...]] = {}
     ids: dict[tuple[str, ...], int | None] = {}
+    known: dict[tuple[str, ...], tuple[str, ...]] = {}
+    names: dict[tuple[str, ...], tuple[str, ...]] = {}
+    was: MappingMode = "none"
     for (version, schema, mode), end in zip(history, ends, strict=True):
-        for path, physical, field in _fields(schema, mode):
+        fields = list(_fields(schema, mode))
+        if was != "none" and mode == "none":
+            # Taking the mapping off rewrites the files under the logical names: the columns stay the same ones.
+            names = {path: known[path] for path, _, _ in fields if path in known}
+        fields = [(path, names.get(physical, physical), field) for path, physical, field in fields]
+        was, known = mode, {path: physical for path, physical, _ in fields}
+        for path, physical, field in fields:
             span = ColumnSpan(version, end, format_column(path), type_name(field.type), field.nullable)
             _extend(spans.setdefault(physical, []), span)
             paths[physical] = path

@@ -118,7 +118,7 @@ class Commit(msgspec.Struct, frozen=True):
         return [self._decode(DomainMetadata, raw) for raw in raws]
 
     def commit_info(self) -> CommitInfo | None:
-        """The commit's provenance; what a writer spelt in a way of its own is kept as unknown (LOG-024)."""
+        """The known fields of the commit's provenance; one of an unexpected type goes to ``unknown`` (LOG-024)."""
         raw = next((line.commitInfo for line in self.lines if _present(line.commitInfo)), None)
         if raw is None:
             return None
@@ -145,7 +145,15 @@ class Commit(msgspec.Struct, frozen=True):
     def _line_of(self, raw: msgspec.Raw) -> int:
         members = ("protocol", "metaData", "txn", "domainMetadata", "cdc", "commitInfo")
         place = next(i for i, line in enumerate(self.lines) if any(getattr(line, name) is raw for name in members))
+        return self.line_number(place)
+
+    def line_number(self, place: int) -> int:
+        """Number in the file of a line of `lines`, from 1."""
         return place + 1 if self.numbers is None else self.numbers[place]
+
+    def two_actions(self, place: int) -> MalformedAction:
+        """The error for a line that both adds and removes a file (LOG-008)."""
+        return _malformed(self.version, self.path, self.line_number(place), "it holds both an add and a remove")
 
 
 def decode_commit(data: bytes, version: int, path: str) -> Commit:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.actions import Metadata, Protocol
-from explorer.core.column_mapping import mapping_mode, physical_paths
+from explorer.core.column_mapping import MappingMode, mapping_mode, physical_paths
 from explorer.core.columns import bools, int64s, strings
 from explorer.core.errors import CorruptTable
 from explorer.core.features import check_readable, supported_features
@@ -29,6 +29,7 @@ __all__ = ["ColumnChange", "DiffTotals", "PropertyChange", "ProtocolChange", "Sn
 
 
 Rows = npt.NDArray[Any]
+Columns = dict[tuple[str, ...], tuple[tuple[str, ...], StructField]]
 
 
 class ColumnChange(msgspec.Struct, frozen=True):
@@ -119,7 +120,7 @@ def diff_versions(history: History, from_version: int, to_version: int) -> Snaps
         to_version,
         files,
         totals,
-        tuple(_diff_schema(before, after)),
+        tuple(_diff_schema(_columns(history, from_version, to_version), _columns(history, to_version, from_version))),
         _diff_protocol(history.protocol_at(from_version), history.protocol_at(to_version)),
         _diff_maps(before.configuration, after.configuration),
         _diff_maps(_attributes(before), _attributes(after)),
@@ -193,8 +194,7 @@ def _sum(numbers: tuple[Int64s, Mask], rows: Rows) -> int | None:
     return int(values[rows].sum()) if known[rows].all() else None
 
 
-def _diff_schema(before: Metadata, after: Metadata) -> Iterable[ColumnChange]:
-    old, new = _columns(before), _columns(after)
+def _diff_schema(old: Columns, new: Columns) -> Iterable[ColumnChange]:
     for physical, (path, field) in new.items():
         column, kind = format_column(path), type_name(field.type)
         if physical not in old:
@@ -221,12 +221,24 @@ def _diff_field(column: str, was_column: str, was: StructField, field: StructFie
         yield ColumnChange("metadata", column, before, after, field.field_id)
 
 
-def _columns(metadata: Metadata) -> dict[tuple[str, ...], tuple[tuple[str, ...], StructField]]:
+def _columns(history: History, version: int, other: int) -> Columns:
+    """The columns of a version under what identifies them across it and another version.
+
+    That is the physical path, but for a mapping that was taken off in between: then the files were rewritten under
+    the logical names, which are what stayed.
+    """
+    metadata = _metadata(history, version)
     if metadata.schema_string is None:
         return {}
     schema = parse_schema(metadata.schema_string)
-    physical = physical_paths(schema, mapping_mode(metadata.configuration))
+    modes = [_mode(history, found) for found in sorted((version, other))]
+    taken_off = modes[0] != "none" and modes[1] == "none"
+    physical = physical_paths(schema, "none" if taken_off else _mode(history, version))
     return {physical[path]: (path, field) for path, field in walk(schema)}
+
+
+def _mode(history: History, version: int) -> MappingMode:
+    return mapping_mode(_metadata(history, version).configuration, history.protocol_at(version))
 
 
 def _texts(field: StructField) -> dict[str, str]:

@@ -21,7 +21,7 @@ from explorer.core.actions import CommitInfo, Metadata, Protocol
 from explorer.core.checkpoints import CheckpointState, open_checkpoint_files, read_checkpoint_state
 from explorer.core.column_mapping import Lineage, column_lineage, mapping_mode
 from explorer.core.columns import bools, int64s, string_maps, strings
-from explorer.core.commits import Commit, CommitLine
+from explorer.core.commits import Commit
 from explorer.core.errors import CorruptTable, TimestampOutOfRange
 from explorer.core.lifetimes import Lifetimes
 from explorer.core.lifetimes_builder import LifetimesBuilder
@@ -148,7 +148,11 @@ class History:
     def lineage(self) -> Lineage:
         """How each column was named and typed over the readable versions."""
         schemas = [
-            (version, parse_schema(metadata.schema_string), mapping_mode(metadata.configuration))
+            (
+                version,
+                parse_schema(metadata.schema_string),
+                mapping_mode(metadata.configuration, self.protocol_at(version)),
+            )
             for version, metadata in self.metadata_changes()
             if metadata.schema_string is not None
         ]
@@ -253,9 +257,10 @@ def _no_time(version: int) -> CorruptTable:
     )
 
 
-def _record(commit: Commit, lines: list[CommitLine]) -> CommitRecord:
+def _record(commit: Commit, places: list[int]) -> CommitRecord:
     """The small actions of a commit, out of its lines that are no file actions."""
-    small = Commit(commit.version, commit.path, lines)
+    lines = [commit.lines[place] for place in places]
+    small = Commit(commit.version, commit.path, lines, [commit.line_number(place) for place in places])
     return CommitRecord(
         commit.version, 0, small.commit_info(), small.protocol(), small.metadata(), small.has_change_files()
     )

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from explorer.core.commits import AddLine, Commit, CommitLine, RemoveLine
+from explorer.core.commits import AddLine, Commit, RemoveLine
 from explorer.core.lifetimes import NEVER, Int32s, Lifetimes
 from explorer.core.logical_files import LogicalFiles, rows_among
 from explorer.core.record_counts import count_of_line
@@ -66,17 +66,19 @@ class LifetimesBuilder:
         # Before the checkpoint a removal named a file from before the record; from now on it may name one of these.
         self._ends = {}
 
-    def commit(self, commit: Commit) -> list[CommitLine]:
-        """Take the file actions of a commit, in line order, and return its other lines."""
+    def commit(self, commit: Commit) -> list[int]:
+        """Take the file actions of a commit, in line order, and return the places of its other lines."""
         version, ended = commit.version, dict[str, int]()
         others = []
-        for line in commit.lines:
+        for place, line in enumerate(commit.lines):
             if (add := line.add) is not None:
+                if line.remove is not None:
+                    raise commit.two_actions(place)
                 self._add(add, canonical_key(add.path), version, ended)
             elif (remove := line.remove) is not None:
                 self._remove(remove, canonical_key(remove.path), version, ended)
             else:
-                others.append(line)
+                others.append(place)
         return others
 
     def build(self, last: int) -> Lifetimes:

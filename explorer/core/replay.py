@@ -104,8 +104,10 @@ def replay_files(store: LogStore, segment: LogSegment, commits: Iterable[Commit]
     added: set[str] = set()
     removed: set[tuple[str, str | None]] = set()
     for commit in commits:
-        for line in commit.lines:
+        for place, line in enumerate(commit.lines):
             if (add := line.add) is not None:
+                if line.remove is not None:
+                    raise commit.two_actions(place)
                 key = canonical_key(add.path)
                 live.pop(key, None)
                 live[key] = add

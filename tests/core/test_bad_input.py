@@ -84,6 +84,22 @@ def test_a_line_that_is_no_action_is_refused(line: bytes, what: str | None) -> N
         found.history()
 
 
+def test_a_line_with_two_actions_is_refused() -> None:
+    both = b'{"add":{"path":"b","size":1,"modificationTime":1},"remove":{"path":"a"}}'
+    found = table({0: START, 1: (add("c"), both)})
+    for read in (lambda: found.snapshot().files(), found.history):
+        with pytest.raises(MalformedAction, match="both an add and a remove") as caught:
+            read()
+        assert caught.value.line == 2
+
+
+def test_history_names_the_line_of_a_broken_small_action() -> None:
+    found = table({0: START, 1: (add("b"), add("c"), b'{"metaData":{"id":5}}')})
+    with pytest.raises(MalformedAction) as caught:
+        found.history()
+    assert caught.value.line == 3
+
+
 @pytest.mark.parametrize(
     "line",
     [
