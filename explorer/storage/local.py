@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from explorer.core.errors import NotAllowed, StorageError
 from explorer.core.ports import LogStore, ObjectMeta
-from explorer.storage.roots import Roots
+from explorer.storage.roots import Opener, Roots
 
 __all__ = ["LocalLogStore"]
 
@@ -31,10 +31,12 @@ class LocalLogStore:
 
     Args:
         folder: The table's root; must be absolute and resolved.
-        roots: Where absolute locations may point; None allows every place.
+        opener: Opens an absolute location that the log names.
+        roots: The places that may be read; None allows every place.
     """
 
-    def __init__(self, folder: Path, roots: Roots | None = None) -> None:
+    def __init__(self, folder: Path, opener: Opener, roots: Roots | None = None) -> None:
+        self._opener = opener
         self._folder = str(folder)
         self._roots = roots
         self._checked: set[str] = set()
@@ -154,9 +156,7 @@ class LocalLogStore:
 
     def elsewhere(self, location: str) -> tuple[LogStore, str]:
         """Return the store and key of an absolute location."""
-        from explorer.storage.locate import open_object
-
-        return open_object(location, {}, self._roots)
+        return self._opener(location)
 
     def _path(self, key: str) -> str:
         """The file of a key; a key that climbs out of the root is refused."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -14,7 +14,7 @@ from explorer.core.ports import LogStore
 from explorer.core.uris import decode_path
 from explorer.storage.local import LocalLogStore
 from explorer.storage.objects import ObjectLogStore
-from explorer.storage.roots import Roots
+from explorer.storage.roots import Opener, Roots
 
 if TYPE_CHECKING:
     from obstore.store import MemoryStore
@@ -47,10 +47,11 @@ def open_store(
         raise RequestError("A location cannot hold a NUL character.", location=text)
     if roots is not None and not roots.allow(text):
         raise NotAllowed(f"{text} lies outside the folders this program was given.", location=text)
+    opener = partial(open_object, storage_options=storage_options or {}, roots=roots)
     if "://" not in text or text.startswith("file:"):
         folder = decode_path(text) if text.startswith("file:") else text
-        return LocalLogStore(Path(os.path.realpath(folder)), roots)
-    return _open_url(text, storage_options or {}, roots)
+        return LocalLogStore(Path(os.path.realpath(folder)), opener, roots)
+    return _open_url(text, storage_options or {}, opener)
 
 
 def open_object(location: str, storage_options: Mapping[str, Any], roots: Roots | None) -> tuple[LogStore, str]:
@@ -72,10 +73,10 @@ def memory(name: str) -> MemoryStore:
     return MemoryStore()
 
 
-def _open_url(url: str, options: Mapping[str, Any], roots: Roots | None) -> LogStore:
+def _open_url(url: str, options: Mapping[str, Any], opener: Opener) -> LogStore:
     parts = urlsplit(url)
     if parts.scheme == "memory":
-        return ObjectLogStore(memory(parts.netloc), url, parts.path, roots=roots)
+        return ObjectLogStore(memory(parts.netloc), url, opener, parts.path)
     if parts.scheme not in ("s3", "s3a", "gs", "az", "abfs", "abfss", "adl"):
         raise RequestError(
             f"The scheme of {url!r} is not known. Give a folder, or a URL that begins with file://, s3://, gs://, "
@@ -92,7 +93,7 @@ def _open_url(url: str, options: Mapping[str, Any], roots: Roots | None) -> LogS
     except (BaseError, ValueError, TypeError) as error:
         reason = str(error).split("\n", 1)[0]
         raise RequestError(f"{url!r} cannot be opened with these storage options: {reason}", location=url) from error
-    return ObjectLogStore(store, url, options=options, roots=roots)
+    return ObjectLogStore(store, url, opener)
 
 
 def _client_key(key: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from explorer.core.errors import StorageError
 from explorer.core.ports import LogStore, ObjectMeta
-from explorer.storage.roots import Roots
+from explorer.storage.roots import Opener
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -31,25 +31,21 @@ class ObjectLogStore:
     Args:
         store: An obstore store.
         root: The table's root as a URL.
+        opener: Opens an absolute location that the log names.
         prefix: The root's key inside the store, without slashes at its ends.
-        options: The options the store was opened with, for absolute locations inside the log.
-        roots: Where absolute locations may point; None allows every place.
     """
 
     def __init__(
         self,
         store: ObjectStore,
         root: str,
+        opener: Opener,
         prefix: str = "",
-        *,
-        options: Mapping[str, Any] | None = None,
-        roots: Roots | None = None,
     ) -> None:
         self._store = store
-        self._options = options or {}
+        self._opener = opener
         self._root = root.rstrip("/")
         self._prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
-        self._roots = roots
 
     @property
     def root(self) -> str:
@@ -183,9 +179,7 @@ class ObjectLogStore:
 
     def elsewhere(self, location: str) -> tuple[LogStore, str]:
         """Return the store and key of an absolute location."""
-        from explorer.storage.locate import open_object
-
-        return open_object(location, self._options, self._roots)
+        return self._opener(location)
 
     def _failed(self, action: str, path: str, error: Exception) -> StorageError:
         reason = str(error).split("\n", 1)[0]

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-__all__ = ["Roots"]
+from explorer.core.ports import LogStore
+
+__all__ = ["Opener", "Roots"]
+
+Opener = Callable[[str], tuple[LogStore, str]]
+"""Opens an absolute, decoded location: the store of its folder, and its name there."""
 
 
 class Roots:
