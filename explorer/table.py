@@ -260,20 +260,27 @@ class Table:
         return [line for line in self.store.read(path.path).splitlines() if line.strip()]
 
     def rows(
-        self, version: int | None = None, timestamp: datetime | str | None = None, where: str | None = None
+        self,
+        version: int | None = None,
+        timestamp: datetime | str | None = None,
+        where: str | None = None,
+        row_identity: bool = False,
     ) -> DataFrame:
         """Return the rows of a version as a Spark DataFrame; starts Spark at the first call.
 
         Args:
             version, timestamp: As in `snapshot`.
             where: A boolean SQL expression over logical column names.
+            row_identity: Add the columns ``_file``, ``_row_index``, ``_row_id`` and ``_row_commit_version``; see
+                `explorer.spark.scan.rows`.
 
         Raises:
             EngineUnavailable: Spark or Java is missing.
+            RequestError: The table has a column of a name that ``row_identity`` adds.
         """
         from explorer.spark.scan import rows
 
-        return rows(self, self.snapshot(version, timestamp), where)
+        return rows(self, self.snapshot(version, timestamp), where, row_identity)
 
     def explore(self, version: int | None = None, compared: int | None = None) -> TableExplorer:
         """Return a notebook widget: the versions, what each commit did, what differs between two of them.

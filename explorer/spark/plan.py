@@ -36,6 +36,7 @@ from explorer.spark.physical import (
     unmapped,
 )
 from explorer.spark.predicate import filtered
+from explorer.spark.row_identity import RowIdentity, row_identity
 from explorer.spark.scan import Scan
 from explorer.spark.session import engine
 
@@ -60,37 +61,41 @@ _PREFIX: Final = "__explorer_"
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """How the table's columns come about: from files, from the log, or from nothing (void)."""
+    """How the columns come about: from files, from the log, or from nothing (void)."""
 
     schema: StructType
     stored: tuple[StructField, ...]
     partitions: tuple[StructField, ...]
     by_id: bool
+    identity: RowIdentity | None
 
 
-def plan(table: Table, snapshot: Snapshot, files: pa.Table, where: str | None) -> Scan:
+@dataclass(frozen=True, slots=True)
+class _FileFacts:
+    """What rows need to know of their files: one row a file, and whether one of them has a deletion vector."""
+
+    columns: pa.Table
+    types: st.StructType
+    masked: bool
+
+
+def plan(table: Table, snapshot: Snapshot, files: pa.Table, where: str | None, *, identified: bool = False) -> Scan:
     """Plan a scan of some of a snapshot's live files; see `explorer.spark.scan.scan`."""
-    layout = _layout(snapshot)
+    layout = _layout(snapshot, identified=identified)
     addresses = _addresses(table, files)
     check_present(addresses, files.column("size").to_pylist(), snapshot.version)
-    masks = _masks(table, files)
-    values = _partition_arrays(snapshot, layout, files)
+    facts = _file_facts(table, snapshot, layout, files, addresses)
     session = engine().case_sensitive_session() if case_collides(layout.schema) else engine().session()
-    if not addresses:
-        frame = _no_rows(session, layout.schema)
+    if addresses:
+        frame = _live_rows(_read(session, layout, addresses, snapshot.version), layout, facts)
     else:
-        frame = _read(session, layout, addresses, snapshot.version)
-        sources = {field.name: sf.col(quoted(field.physical_name)) for field in layout.stored}
-        if masks is not None or values:
-            facts = _file_facts(session, layout, addresses, values, masks)
-            frame, sources = _joined(frame, layout, facts, masked=masks is not None)
-        frame = frame.select(*(logical_column(sources[field.name], field) for field in layout.schema.fields))
+        frame = _no_rows(session, layout)
     if where is not None:
         frame = filtered(frame, where)
     return Scan(frame, tuple(addresses), snapshot.version, where)
 
 
-def _layout(snapshot: Snapshot) -> _Layout:
+def _layout(snapshot: Snapshot, *, identified: bool) -> _Layout:
     mode = snapshot.column_mapping_mode
     schema = unmapped(snapshot.schema) if mode == "none" else snapshot.schema
     partitions = []
@@ -105,7 +110,8 @@ def _layout(snapshot: Snapshot) -> _Layout:
         partitions.append(field)
     names = {field.name for field in partitions}
     stored = tuple(field for field in schema.fields if field.name not in names)
-    return _Layout(schema, stored, tuple(partitions), by_id=mode == "id")
+    identity = row_identity(snapshot, schema) if identified else None
+    return _Layout(schema, stored, tuple(partitions), mode == "id", identity)
 
 
 def _addresses(table: Table, files: pa.Table) -> list[FileAddress]:
@@ -117,13 +123,25 @@ def _addresses(table: Table, files: pa.Table) -> list[FileAddress]:
     return [address_of(table.location, raw, path) for raw, path in zip(raw_paths, paths, strict=True)]
 
 
-def _no_rows(session: SparkSession, schema: StructType) -> DataFrame:
-    columns = [sf.lit(None).cast(spark_type(field.type)).alias(field.name) for field in schema.fields]
-    return session.range(0).select(*columns)
+def _no_rows(session: SparkSession, layout: _Layout) -> DataFrame:
+    columns = [sf.lit(None).cast(spark_type(field.type)).alias(field.name) for field in layout.schema.fields]
+    return session.range(0).select(*columns, *(layout.identity.no_columns() if layout.identity else ()))
+
+
+def _live_rows(frame: DataFrame, layout: _Layout, facts: _FileFacts | None) -> DataFrame:
+    sources = {field.name: sf.col(quoted(field.physical_name)) for field in layout.stored}
+    if facts is not None:
+        frame, sources = _joined(frame, layout, facts)
+    columns = [logical_column(sources[field.name], field) for field in layout.schema.fields]
+    if layout.identity is not None:
+        columns += layout.identity.columns(sf.col(f"{_PREFIX}row"))
+    return frame.select(*columns)
 
 
 def _read(session: SparkSession, layout: _Layout, addresses: Sequence[FileAddress], version: int) -> DataFrame:
     schema = read_schema(layout.stored, layout.by_id)
+    if layout.identity is not None:
+        schema = st.StructType([*schema.fields, *layout.identity.read_fields()])
     if layout.by_id and session.conf.get(_FIELD_ID_READ, "false") != "true":
         # Concerns only reads whose schema carries field ids, so it changes no other read of the session.
         session.conf.set(_FIELD_ID_READ, "true")
@@ -134,9 +152,7 @@ def _read(session: SparkSession, layout: _Layout, addresses: Sequence[FileAddres
         raise failure_of(error, addresses, version) from error
 
 
-def _joined(
-    frame: DataFrame, layout: _Layout, facts: DataFrame, *, masked: bool
-) -> tuple[DataFrame, dict[str, Column]]:
+def _joined(frame: DataFrame, layout: _Layout, facts: _FileFacts) -> tuple[DataFrame, dict[str, Column]]:
     """Join to each row what the log knows of its file, and drop masked rows."""
     metadata = frame.metadataColumn("_metadata")
     stored = [field for field in layout.stored if field.physical_name in frame.columns]
@@ -145,12 +161,16 @@ def _joined(
         *(sf.col(quoted(field.physical_name)).alias(f"{_PREFIX}c{i}") for i, field in enumerate(stored)),
         metadata.getField("file_path").alias(f"{_PREFIX}file"),
         metadata.getField("row_index").alias(f"{_PREFIX}row"),
+        *(layout.identity.read_columns() if layout.identity else ()),
     )
     path = sf.col(f"{_PREFIX}file")
-    frame = frame.join(sf.broadcast(facts), path == sf.col(f"{_PREFIX}path"), "left")
+    known = frame.sparkSession.createDataFrame(facts.columns, schema=facts.types)
+    frame = frame.join(sf.broadcast(known), path == sf.col(f"{_PREFIX}path"), "left")
     unknown = sf.raise_error(sf.concat(sf.lit("explorer: no entry of the log for the file "), path)).cast("boolean")
     kept = sf.when(sf.col(f"{_PREFIX}path").isNull(), unknown)
-    kept = kept.otherwise(~is_masked(sf.col(f"{_PREFIX}mask"), sf.col(f"{_PREFIX}row")) if masked else sf.lit(True))
+    kept = kept.otherwise(
+        ~is_masked(sf.col(f"{_PREFIX}mask"), sf.col(f"{_PREFIX}row")) if facts.masked else sf.lit(True)
+    )
     sources = {field.name: sf.col(f"{_PREFIX}c{i}") for i, field in enumerate(stored)}
     sources |= {field.name: sf.lit(None) for field in layout.stored if field.name not in sources}
     sources |= {field.name: sf.col(f"{_PREFIX}p{i}") for i, field in enumerate(layout.partitions)}
@@ -158,9 +178,13 @@ def _joined(
 
 
 def _file_facts(
-    session: SparkSession, layout: _Layout, addresses: Sequence[FileAddress], values: dict[str, Any], masks: Any | None
-) -> DataFrame:
-    """One row a file: the name Spark gives it, its typed partition values, its mask."""
+    table: Table, snapshot: Snapshot, layout: _Layout, files: pa.Table, addresses: Sequence[FileAddress]
+) -> _FileFacts | None:
+    """The name Spark gives each file, its typed partition values, its mask, its ids; None if only its bytes matter."""
+    masks = _masks(table, files)
+    values = _partition_arrays(snapshot, layout, files)
+    if masks is None and not values and layout.identity is None:
+        return None
     columns: dict[str, Any] = {f"{_PREFIX}path": pa.array([address.metadata_path for address in addresses])}
     fields = [st.StructField(f"{_PREFIX}path", st.StringType())]
     for index, field in enumerate(layout.partitions):
@@ -169,7 +193,10 @@ def _file_facts(
     if masks is not None:
         columns[f"{_PREFIX}mask"] = masks
         fields.append(st.StructField(f"{_PREFIX}mask", st.ArrayType(st.ArrayType(st.LongType()))))
-    return session.createDataFrame(pa.table(columns), schema=st.StructType(fields))
+    if layout.identity is not None:
+        columns |= layout.identity.facts(files)
+        fields += layout.identity.fact_fields()
+    return _FileFacts(pa.table(columns), st.StructType(fields), masked=masks is not None)
 
 
 def _masks(table: Table, files: pa.Table) -> Any | None:

@@ -26,7 +26,8 @@ class Scan:
     """Rows of some files of one version, planned and not run.
 
     Attributes:
-        frame: The rows: one column for each of the schema, in its order, logical names, exact types, all nullable.
+        frame: The rows: one column for each of the schema, in its order, logical names, exact types, all nullable;
+            after them those of row identity, if asked for.
         addresses: The files that are read.
         version: Version of the snapshot.
         where: The predicate, or None.
@@ -52,34 +53,47 @@ class Scan:
         return to_arrow(self, limit, readable=readable)
 
 
-def rows(table: Table, snapshot: Snapshot, where: str | None = None) -> DataFrame:
+def rows(table: Table, snapshot: Snapshot, where: str | None = None, row_identity: bool = False) -> DataFrame:
     """All live rows of a snapshot; lazy.
 
     Args:
         table: The table the snapshot is of.
         snapshot: The version to read.
-        where: A boolean SQL expression over the logical columns; only rows for which it is TRUE are kept.
+        where: A boolean SQL expression over the logical columns, and those of row identity if they are asked for; only
+            rows for which it is TRUE are kept.
+        row_identity: Add ``_file`` (the file's path in the log, decoded), ``_row_index`` (the row's place in the file,
+            from 0, masked rows counted), ``_row_id`` and ``_row_commit_version`` (null where row tracking is not
+            enabled or gives none).
 
     Raises:
         StorageError: A data file is missing.
-        CorruptTable: A data file's size, a partition value or a deletion vector contradicts the log.
+        CorruptTable: A data file's size, a partition value or a deletion vector contradicts the log, or row tracking
+            does not say where it keeps the ids that are asked for.
         UnsupportedFeature: A type or location that Spark cannot read right.
-        RequestError: ``where`` is not one boolean expression over the columns, or calls what is refused.
+        RequestError: ``where`` is not one boolean expression over the columns, or calls what is refused; or the table
+            has a column of a name that ``row_identity`` adds.
         EngineUnavailable: Spark or Java is missing.
     """
-    return scan(table, snapshot, where=where).frame
+    return scan(table, snapshot, where=where, row_identity=row_identity).frame
 
 
-def scan(table: Table, snapshot: Snapshot, files: pa.Table | None = None, where: str | None = None) -> Scan:
+def scan(
+    table: Table,
+    snapshot: Snapshot,
+    files: pa.Table | None = None,
+    where: str | None = None,
+    row_identity: bool = False,
+) -> Scan:
     """Plan a scan of a snapshot's live rows, or of those in some of its files; errors as `rows`.
 
     Args:
         table: The table the snapshot is of.
         snapshot: The version to read.
         files: Rows of ``snapshot.logical_files``; None for all.
-        where: As in `rows`.
+        where, row_identity: As in `rows`.
     """
     require_pyspark()
     from explorer.spark.plan import plan
 
-    return plan(table, snapshot, snapshot.logical_files if files is None else files, where)
+    chosen = snapshot.logical_files if files is None else files
+    return plan(table, snapshot, chosen, where, identified=row_identity)

@@ -48,6 +48,8 @@ class DataFile:
     masked: Sequence[int] = ()
     logged: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    base_row_id: int | None = None
+    commit_version: int | None = None
 
 
 def write_table(
@@ -56,6 +58,8 @@ def write_table(
     files: Sequence[DataFile],
     partition_columns: Sequence[str] = (),
     configuration: Mapping[str, str] | None = None,
+    *,
+    writer_features: Sequence[str] = (),
 ) -> Path:
     """Write the table with one commit, and return its root."""
     features = ["columnMapping", "deletionVectors", "timestampNtz", "typeWidening", "variantType"]
@@ -65,7 +69,7 @@ def write_table(
                 "minReaderVersion": 3,
                 "minWriterVersion": 7,
                 "readerFeatures": features,
-                "writerFeatures": features,
+                "writerFeatures": [*features, *writer_features],
             }
         },
         {
@@ -91,6 +95,8 @@ def write_table(
             "dataChange": True,
             "stats": json.dumps({"numRecords": file.rows.num_rows}),
         }
+        if file.base_row_id is not None:
+            add |= {"baseRowId": file.base_row_id, "defaultRowCommitVersion": file.commit_version}
         if file.masked:
             add["deletionVector"] = inline_vector(file.masked)
         actions.append({"add": add})
