@@ -50,8 +50,8 @@ lint: $(DEVELOPMENT) ## ruff, formatting, strict types, import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-prove: $(DEVELOPMENT) ## the properties, with many more examples than the tests take
-	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --timeout 3600 tests/properties
+prove: $(DEVELOPMENT) ## the properties and the damage, with many more examples than the tests take
+	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --timeout 3600 tests/properties tests/faults
 
 bench: $(DEVELOPMENT) ## measure the speeds that the documents state
 	$(BIN)/python -m tests.benchmarks
