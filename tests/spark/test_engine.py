@@ -133,7 +133,9 @@ def test_a_dead_jvm_is_noticed_and_a_users_session_is_used_and_left_alone(tmp_pa
         f"""
 import os
 import explorer
+from explorer.spark.java import find_java
 from explorer.spark.session import engine, configure
+os.environ.setdefault("JAVA_HOME", str(find_java().home))  # who starts Spark himself has told it where Java is
 table = explorer.open_table({str(_table(tmp_path))!r})
 ours = ("JAVA_HOME", "PYSPARK_PYTHON", "SPARK_LOCAL_IP")
 before = [os.environ.get(name) for name in ours]
