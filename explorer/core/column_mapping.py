@@ -38,9 +38,7 @@ __all__ = [
     "check_mapping",
     "column_lineage",
     "mapping_mode",
-    "physical_path",
     "physical_paths",
-    "physical_schema",
 ]
 
 MappingMode = Literal["none", "name", "id"]
@@ -150,20 +148,6 @@ def physical_paths(schema: StructType, mode: MappingMode) -> dict[tuple[str, ...
     return {path: physical for path, physical, _ in _walk_physical(schema, (), ())}
 
 
-def physical_path(schema: StructType, mode: MappingMode, column: tuple[str, ...]) -> tuple[str, ...]:
-    """Physical path of one column; a KeyError if the schema has none of that name."""
-    return physical_paths(schema, mode)[column]
-
-
-def physical_schema(schema: StructType, mode: MappingMode) -> StructType:
-    """The schema as data files have it: physical names at every depth, everything else alike."""
-    if mode == "none":
-        return schema
-    renamed = _physical_type(schema)
-    assert isinstance(renamed, StructType)
-    return renamed
-
-
 def column_lineage(schemas: Iterable[tuple[int, StructType, MappingMode]], last_version: int) -> Lineage:
     """Follow every column over the versions.
 
@@ -267,19 +251,3 @@ def _walk_physical(
             yield from _walk_physical(kind.value_type, (*path, "value"), (*physical, "value"))
         case PrimitiveType():
             return
-
-
-def _physical_type(kind: DataType) -> DataType:
-    match kind:
-        case StructType():
-            fields = (
-                msgspec.structs.replace(field, name=field.physical_name, type=_physical_type(field.type))
-                for field in kind.fields
-            )
-            return StructType(tuple(fields))
-        case ArrayType():
-            return ArrayType(_physical_type(kind.element_type), kind.contains_null)
-        case MapType():
-            return MapType(_physical_type(kind.key_type), _physical_type(kind.value_type), kind.value_contains_null)
-        case PrimitiveType():
-            return kind

@@ -40,11 +40,6 @@ class LogSegment(msgspec.Struct, frozen=True):
     checkpoint: Checkpoint | None
     commits: tuple[LogPath, ...]
 
-    @property
-    def first_commit(self) -> int:
-        """Version of the first commit to be replayed."""
-        return self.checkpoint.version + 1 if self.checkpoint else 0
-
 
 class LogListing(msgspec.Struct, frozen=True):
     """What the log holds: commits by version and complete checkpoints, both ascending.

@@ -27,7 +27,7 @@ from explorer.core.schema import (
     type_name,
 )
 
-__all__ = ["case_collides", "logical_column", "logical_schema", "quoted", "read_schema", "spark_type", "unmapped"]
+__all__ = ["case_collides", "logical_column", "quoted", "read_schema", "spark_type", "unmapped"]
 
 _PARQUET_FIELD_ID: Final = "parquet.field.id"
 _INTEGER_DIGITS: Final = {"byte": 10, "short": 10, "integer": 10, "long": 20}
@@ -69,11 +69,6 @@ def spark_type(kind: DataType) -> st.DataType:
             return st.StructType([st.StructField(field.name, spark_type(field.type)) for field in kind.fields])
         case _:
             assert_never(kind)
-
-
-def logical_schema(schema: StructType) -> st.StructType:
-    """The schema of the rows, as Spark's."""
-    return st.StructType([st.StructField(field.name, spark_type(field.type)) for field in schema.fields])
 
 
 def read_schema(fields: tuple[StructField, ...], by_id: bool) -> st.StructType:

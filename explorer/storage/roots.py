@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from explorer.core.ports import LogStore
+from explorer.core.uris import decode_path
 
 __all__ = ["Opener", "Roots"]
 
@@ -25,11 +25,6 @@ class Roots:
         self._folders = tuple(os.path.realpath(_folder(root)) for root in roots if not _is_url(root))
         self._urls = tuple(root.rstrip("/") for root in roots if _is_url(root))
 
-    @property
-    def folders(self) -> tuple[Path, ...]:
-        """The allowed folders, resolved."""
-        return tuple(Path(folder) for folder in self._folders)
-
     def allow(self, location: str) -> bool:
         """True if a path or URL lies in one of the places."""
         if _is_url(location):
@@ -45,6 +40,4 @@ def _is_url(location: str) -> bool:
 
 
 def _folder(location: str) -> str:
-    from explorer.core.uris import decode_path
-
     return decode_path(location) if location.startswith("file:") else location
