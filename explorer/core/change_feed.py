@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from explorer.core.change_files import change_table, locations
 from explorer.core.change_schema import why_not_readable_as
-from explorer.core.column_mapping import mapping_mode
 from explorer.core.errors import ChangeFeedGap, CorruptTable, RequestError, VersionNotFound
 from explorer.core.features import active_features
 from explorer.core.history import ENABLE_CDF, ENABLE_ICT, CommitRecord, History
@@ -253,9 +252,7 @@ def _check_range(history: History, from_version: int, to_version: int) -> None:
 
 
 def _schema_version(history: History, to_version: int) -> int:
-    newest = history.metadata_at(history.latest)
-    mapped = newest is not None and mapping_mode(newest.configuration) != "none"
-    return to_version if mapped else history.latest
+    return history.latest if history.mapping_mode(history.latest) == "none" else to_version
 
 
 def _off(history: History, from_version: int, to_version: int) -> Iterator[FeedHole]:
@@ -277,15 +274,13 @@ def _gone(history: History, from_version: int, to_version: int) -> Iterator[Feed
 
 
 def _other_schemas(history: History, from_version: int, to_version: int, shown: int) -> Iterator[FeedHole]:
-    read = history.metadata_at(shown)
-    if read is None:
+    if history.metadata_at(shown) is None:
         raise VersionNotFound(f"The schema of version {shown} is not in the log.", version=shown)
-    changes = [(from_version, history.metadata_at(from_version))]
-    changes += [(r.version, r.metadata) for r in history.commits if from_version < r.version <= to_version]
-    known = [(version, metadata) for version, metadata in changes if metadata is not None]
-    ends = [version - 1 for version, _ in known[1:]] + [to_version]
-    for (version, metadata), end in zip(known, ends, strict=True):
-        reason = why_not_readable_as(metadata, read)
+    changes = history.layout_changes(from_version, to_version)
+    known = [version for version in changes if history.metadata_at(version) is not None]
+    ends = [version - 1 for version in known[1:]] + [to_version]
+    for version, end in zip(known, ends, strict=True):
+        reason = why_not_readable_as(history, version, shown)
         if reason is not None:
             yield FeedHole("schema", version, end, f"{reason}, that of version {shown}")
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from explorer.core.actions import Metadata
-from explorer.core.column_mapping import mapping_mode, physical_paths
+import msgspec
+
+from explorer.core.column_mapping import MappingMode, physical_paths
+from explorer.core.history import History
 from explorer.core.schema import (
     ArrayType,
     DataType,
@@ -29,22 +31,45 @@ __all__ = ["why_not_readable_as"]
 _Columns = dict[tuple[str, ...], tuple[tuple[str, ...], StructField]]
 
 
-def why_not_readable_as(written: Metadata, read: Metadata) -> str | None:
+def why_not_readable_as(history: History, written: int, read: int) -> str | None:
     """Say what keeps rows of one version from being shown with the schema of another; None if nothing does.
 
     Args:
-        written: Metadata in force when the rows were written.
-        read: Metadata whose schema the rows are to be shown with.
+        history: The recorded commits; it has the metadata of both versions.
+        written: The version whose rows they are.
+        read: The version whose schema they are to be shown with.
+
+    Raises:
+        CorruptTable: The log has no protocol for one of them.
     """
-    return None if _layout(written) == _layout(read) else next(_breaks(written, read), None)
+    old, new = _layout(history, written), _layout(history, read)
+    return None if old == new else next(_breaks(old, new), None)
 
 
-def _layout(metadata: Metadata) -> tuple[object, ...]:
-    return metadata.schema_string, metadata.partition_columns, mapping_mode(metadata.configuration)
+class _Layout(msgspec.Struct, frozen=True):
+    """What decides how the rows of a version are written."""
+
+    schema: str | None
+    partition_columns: tuple[str, ...]
+    mode: MappingMode
+
+    def columns(self) -> _Columns:
+        """Physical path -> logical path and field."""
+        if self.schema is None:
+            return {}
+        schema = parse_schema(self.schema)
+        physical = physical_paths(schema, self.mode)
+        return {physical[path]: (path, field) for path, field in walk(schema)}
 
 
-def _breaks(written: Metadata, read: Metadata) -> Iterator[str]:
-    old, new = _columns(written), _columns(read)
+def _layout(history: History, version: int) -> _Layout:
+    metadata = history.metadata_at(version)
+    assert metadata is not None
+    return _Layout(metadata.schema_string, metadata.partition_columns, history.mapping_mode(version))
+
+
+def _breaks(written: _Layout, read: _Layout) -> Iterator[str]:
+    old, new = written.columns(), read.columns()
     for physical, (path, field) in old.items():
         column = format_column(path)
         if physical not in new:
@@ -64,18 +89,9 @@ def _breaks(written: Metadata, read: Metadata) -> Iterator[str]:
         yield "the table is partitioned by other columns"
 
 
-def _columns(metadata: Metadata) -> _Columns:
-    """Physical path -> logical path and field."""
-    if metadata.schema_string is None:
-        return {}
-    schema = parse_schema(metadata.schema_string)
-    physical = physical_paths(schema, mapping_mode(metadata.configuration))
-    return {physical[path]: (path, field) for path, field in walk(schema)}
-
-
-def _partitions(metadata: Metadata, columns: _Columns) -> list[tuple[str, ...]]:
+def _partitions(layout: _Layout, columns: _Columns) -> list[tuple[str, ...]]:
     physical = {path: name for name, (path, _) in columns.items()}
-    return [physical.get((name,), (name,)) for name in metadata.partition_columns]
+    return [physical.get((name,), (name,)) for name in layout.partition_columns]
 
 
 def _bare(kind: DataType) -> str:

@@ -84,17 +84,17 @@ class Lineage(msgspec.Struct, frozen=True):
     last_version: int
 
 
-def mapping_mode(configuration: dict[str, str], protocol: Protocol | None = None) -> MappingMode:
-    """The table's mapping mode.
+def mapping_mode(configuration: dict[str, str], protocol: Protocol) -> MappingMode:
+    """The mapping mode of a version; of the versions of a history `History.mapping_mode` tells it.
 
     Args:
         configuration: The table's properties.
-        protocol: The protocol in force; if given, a mode that it does not allow counts as none (CM-001).
+        protocol: The protocol in force; a mode that it does not allow counts as none (CM-001).
 
     Raises:
         CorruptTable: The property has a value the protocol does not know.
     """
-    if protocol is not None and "columnMapping" not in supported_features(protocol):
+    if "columnMapping" not in supported_features(protocol):
         return "none"
     match configuration.get(MODE_KEY, "none").lower():
         case "none":

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.actions import Metadata, Protocol
-from explorer.core.column_mapping import MappingMode, mapping_mode, physical_paths
+from explorer.core.column_mapping import physical_paths
 from explorer.core.columns import bools, int64s, strings
 from explorer.core.errors import CorruptTable
 from explorer.core.features import check_readable, supported_features
@@ -231,14 +231,10 @@ def _columns(history: History, version: int, other: int) -> Columns:
     if metadata.schema_string is None:
         return {}
     schema = parse_schema(metadata.schema_string)
-    modes = [_mode(history, found) for found in sorted((version, other))]
-    taken_off = modes[0] != "none" and modes[1] == "none"
-    physical = physical_paths(schema, "none" if taken_off else _mode(history, version))
+    earlier, later = (history.mapping_mode(found) for found in sorted((version, other)))
+    taken_off = earlier != "none" and later == "none"
+    physical = physical_paths(schema, "none" if taken_off else history.mapping_mode(version))
     return {physical[path]: (path, field) for path, field in walk(schema)}
-
-
-def _mode(history: History, version: int) -> MappingMode:
-    return mapping_mode(_metadata(history, version).configuration, history.protocol_at(version))
 
 
 def _texts(field: StructField) -> dict[str, str]:

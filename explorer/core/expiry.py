@@ -18,8 +18,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from explorer.core.actions import Metadata
-from explorer.core.column_mapping import mapping_mode, physical_paths
+from explorer.core.column_mapping import physical_paths
+from explorer.core.history import History
 from explorer.core.lifetimes import NEVER, Lifetimes
 from explorer.core.log_segment import LogListing
 from explorer.core.properties import flag, interval
@@ -77,17 +77,18 @@ class Risk(msgspec.Struct, frozen=True):
     first: Int64s
 
 
-def retention_terms(metadata: Metadata | None) -> Terms:
+def retention_terms(history: History) -> Terms:
     """Read the retention from the newest version's metadata.
 
     Raises:
         CorruptTable: A property has no readable value.
     """
+    metadata = history.metadata_at(history.latest)
     configuration = {} if metadata is None else metadata.configuration
     kept = interval(configuration, FILE_RETENTION, timedelta(weeks=1)) // timedelta(milliseconds=1)
     log = interval(configuration, LOG_RETENTION, timedelta(days=30)) // timedelta(milliseconds=1)
     cleaned = flag(configuration, CLEANUP, default=True)
-    return Terms(kept, log if cleaned else None, () if metadata is None else _partition_names(metadata))
+    return Terms(kept, log if cleaned else None, _partition_names(history))
 
 
 def data_risk(life: Lifetimes, terms: Terms) -> Risk:
@@ -153,12 +154,13 @@ def is_hidden(path: str, partition_columns: Sequence[str]) -> bool:
     )
 
 
-def _partition_names(metadata: Metadata) -> tuple[str, ...]:
+def _partition_names(history: History) -> tuple[str, ...]:
     """Logical and physical names of the partition columns: folders may bear either."""
-    logical = metadata.partition_columns
-    if not logical or metadata.schema_string is None:
+    metadata = history.metadata_at(history.latest)
+    logical = () if metadata is None else metadata.partition_columns
+    if metadata is None or not logical or metadata.schema_string is None:
         return logical
-    paths = physical_paths(parse_schema(metadata.schema_string), mapping_mode(metadata.configuration))
+    paths = physical_paths(parse_schema(metadata.schema_string), history.mapping_mode(history.latest))
     return (*logical, *(paths[(name,)][0] for name in logical if (name,) in paths))
 
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from explorer.core.actions import CommitInfo, Metadata, Protocol
 from explorer.core.checkpoints import CheckpointState, open_checkpoint_files, read_checkpoint_state
-from explorer.core.column_mapping import Lineage, column_lineage, mapping_mode
+from explorer.core.column_mapping import Lineage, MappingMode, column_lineage, mapping_mode
 from explorer.core.columns import bools, int64s, string_maps, strings
 from explorer.core.commits import Commit
 from explorer.core.errors import CorruptTable, TimestampOutOfRange
@@ -145,16 +145,36 @@ class History:
         later = [change for change in self._metadata if change[0] > start]
         return [(start, first), *later] if first is not None else later
 
+    def mapping_mode(self, version: int) -> MappingMode:
+        """Column-mapping mode in force at a version: that of its properties where its protocol allows one (CM-001).
+
+        Raises:
+            CorruptTable: The log has no protocol or no metadata for the version, or the property an unknown value.
+        """
+        protocol, metadata = self.protocol_at(version), self.metadata_at(version)
+        if protocol is None or metadata is None:
+            lacking = "protocol" if protocol is None else "metaData"
+            raise CorruptTable(
+                f"No {lacking} action is in the log up to version {version}; without it the columns have no meaning.",
+                version=version,
+            )
+        return mapping_mode(metadata.configuration, protocol)
+
+    def layout_changes(self, from_version: int, to_version: int) -> list[int]:
+        """Versions of a range, both ends included, since which rows may be written otherwise, the first one always.
+
+        Those with another metadata, and with another protocol, for it decides whether a mapping mode counts.
+        """
+        changed = {version for version, _ in (*self._metadata, *self._protocols) if from_version < version}
+        return [from_version, *sorted(version for version in changed if version <= to_version)]
+
     def lineage(self) -> Lineage:
         """How each column was named and typed over the readable versions."""
+        known = ((v, self.metadata_at(v)) for v in self.layout_changes(self.first_readable, self.latest))
         schemas = [
-            (
-                version,
-                parse_schema(metadata.schema_string),
-                mapping_mode(metadata.configuration, self.protocol_at(version)),
-            )
-            for version, metadata in self.metadata_changes()
-            if metadata.schema_string is not None
+            (version, parse_schema(metadata.schema_string), self.mapping_mode(version))
+            for version, metadata in known
+            if metadata is not None and metadata.schema_string is not None
         ]
         return column_lineage(schemas, self.latest)
 

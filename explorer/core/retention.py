@@ -62,7 +62,7 @@ def version_retention(
     """
     if now.tzinfo is None:
         raise RequestError("The present has no zone: give a time in UTC.")
-    life, terms = history.lifetimes, retention_terms(history.metadata_at(history.latest))
+    life, terms = history.lifetimes, retention_terms(history)
     data, log = data_risk(life, terms), log_risk(listing, life, terms)
     lost = MissingFiles(life, missing or frozenset())
     start = max(0, life.readable_from - _MOST_GONE)
