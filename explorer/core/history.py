@@ -18,18 +18,17 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.actions import CommitInfo, Metadata, Protocol
-from explorer.core.checkpoints import CheckpointState, open_checkpoint_files, read_checkpoint_state
 from explorer.core.column_mapping import Lineage, MappingMode, column_lineage, mapping_mode
 from explorer.core.columns import bools, int64s, string_maps, strings
 from explorer.core.commits import Commit
 from explorer.core.errors import CorruptTable, TimestampOutOfRange
 from explorer.core.lifetimes import Lifetimes
 from explorer.core.lifetimes_builder import LifetimesBuilder
-from explorer.core.log_segment import LogListing
+from explorer.core.log_segment import LogListing, LogSegment
 from explorer.core.logical_files import LogicalFiles
 from explorer.core.ports import LogStore
 from explorer.core.properties import flag, number
-from explorer.core.replay import read_commits
+from explorer.core.replay import read_commits, replay_files, replay_state
 from explorer.core.schema import parse_schema
 from explorer.core.totals import Totals
 
@@ -184,7 +183,7 @@ class History:
 
 
 def read_history(store: LogStore, listing: LogListing) -> History:
-    """Read every recorded commit and the checkpoint that the first readable version rests on.
+    """Read every recorded commit and what the first readable version rests on: a checkpoint, or a log compaction.
 
     Raises:
         VersionGap: Not even the latest version can be rebuilt.
@@ -192,18 +191,17 @@ def read_history(store: LogStore, listing: LogListing) -> History:
     """
     readable_from = listing.earliest()
     first = min(listing.first_recorded(), readable_from + 1)
-    base = next((c for c in listing.checkpoints if c.version == readable_from), None) if first else None
-    state = read_checkpoint_state(store, base) if base else None
+    base = _Base(store, listing.segment(readable_from)) if first else None
     builder = LifetimesBuilder(first, readable_from)
     paths = [path for version, path in listing.commits.items() if version >= first]
     records: list[CommitRecord] = []
     clock, pending = -1, base
-    enabled, since = _before_checkpoint(state)
+    enabled, since = (False, 0) if base is None else base.in_commit_timestamps()
     for commit, path in zip(read_commits(store, paths), paths, strict=True):
-        if pending is not None and state is not None and commit.version > pending.version:
-            builder.checkpoint(LogicalFiles(open_checkpoint_files(store, pending)))
-            pending, since = None, 0
-            enabled = flag(state.metadata.configuration, ENABLE_ICT)
+        if pending is not None and commit.version > pending.version:
+            builder.checkpoint(pending.files())
+            enabled, since = flag(pending.state.metadata.configuration, ENABLE_ICT), 0
+            pending = None
         record = _record(commit, builder.commit(commit))
         if record.metadata is not None:
             enabled, since = flag(record.metadata.configuration, ENABLE_ICT), 0
@@ -212,8 +210,8 @@ def read_history(store: LogStore, listing: LogListing) -> History:
         lacking = in_force and (record.info is None or record.info.in_commit_timestamp is None)
         records.append(msgspec.structs.replace(record, timestamp=clock, time_lacking=lacking))
     if pending is not None:
-        builder.checkpoint(LogicalFiles(open_checkpoint_files(store, pending)))
-    known = (base.version, state.protocol, state.metadata) if base and state else None
+        builder.checkpoint(pending.files())
+    known = None if base is None else (base.version, base.state.protocol, base.state.metadata)
     return History(records, builder.build(listing.latest), known, by_catalog=listing.by_catalog)
 
 
@@ -254,12 +252,23 @@ def moment(milliseconds: int) -> datetime:
         ) from error
 
 
-def _before_checkpoint(state: CheckpointState | None) -> tuple[bool, int]:
-    """Whether in-commit timestamps were enabled before the checkpoint, and since which version, as it tells."""
-    if state is None:
-        return False, 0
-    configuration = state.metadata.configuration
-    return flag(configuration, ENABLE_ICT), _enablement(configuration)[0]
+class _Base:
+    """The first readable version, where the record of commits does not begin with version 0."""
+
+    def __init__(self, store: LogStore, segment: LogSegment) -> None:
+        self.version = segment.version
+        self._store, self._segment = store, segment
+        self._commits = list(read_commits(store, segment.commits))
+        self.state = replay_state(store, segment, self._commits)
+
+    def files(self) -> LogicalFiles:
+        """Its live files."""
+        return replay_files(self._store, self._segment, self._commits)
+
+    def in_commit_timestamps(self) -> tuple[bool, int]:
+        """Whether in-commit timestamps were enabled before it, and since which version, as it tells."""
+        configuration = self.state.metadata.configuration
+        return flag(configuration, ENABLE_ICT), _enablement(configuration)[0]
 
 
 def _enablement(configuration: dict[str, str]) -> tuple[int, int]:

@@ -45,7 +45,7 @@ class Problem(msgspec.Struct, frozen=True):
             ``no-metadata``, ``no-protocol`` (versions cannot be read); ``duplicate-action``, ``contradictory-action``,
             ``unremoved-vector``, ``misplaced-action``, ``clock-went-back``, ``no-in-commit-timestamp``,
             ``incomplete-checkpoint``, ``checkpoint-differs``, ``checksum-differs``, ``unreadable-checksum``,
-            ``unusable-hint``, ``stale-hint``, ``orphan-file``.
+            ``unusable-hint``, ``stale-hint``, ``stray-compaction``, ``orphan-file``.
         version: The version it is about, None for the log as a whole.
         file: Key of the file below the table's root.
         detail: What was found and what was expected.
@@ -94,6 +94,7 @@ def verify(store: LogStore) -> IntegrityReport:
     problems += _orphans(names)
     problems += _incomplete(paths)
     problems += _hint(store, listing)
+    problems += _stray(listing)
     walk = _Walk(store, listing)
     problems += walk.problems()
     ordered = sorted(problems, key=lambda problem: (problem.version is None, problem.version or 0))
@@ -319,6 +320,14 @@ def _hint(store: LogStore, listing: LogListing) -> Iterator[Problem]:
     elif hint.version < max(versions):
         detail = f"it names version {hint.version}; the newest checkpoint is of version {max(versions)}"
         yield Problem("stale-hint", hint.version, LAST_CHECKPOINT, detail)
+
+
+def _stray(listing: LogListing) -> Iterator[Problem]:
+    """Compactions of commits that never were, or that vanished: the versions they end with do not count."""
+    for path in listing.compactions:
+        if path.last_version > listing.latest:
+            detail = f"it reaches to version {path.last_version}; the newest commit or checkpoint is {listing.latest}"
+            yield Problem("stray-compaction", path.version, path.path, detail)
 
 
 def _earliest(listing: LogListing) -> int | None:

@@ -8,8 +8,8 @@ version (LOG-011, LOG-014, CKPT-003).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from itertools import groupby
+from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby, islice
 
 import msgspec
 
@@ -60,12 +60,22 @@ class LogListing(msgspec.Struct, frozen=True):
         return max(newest_commit, self.checkpoints[-1].version if self.checkpoints else -1)
 
     def earliest(self) -> int:
-        """The oldest version from which every later one up to the latest can be rebuilt.
+        """The oldest version that can be rebuilt and after which no commit is missing up to the latest.
+
+        It rests on commits from 0 on, on a checkpoint, or on a compaction that stands for commits which are gone;
+        the versions that such a compaction jumps over are none that can be read (COMPACT-003).
 
         Raises:
             VersionGap: Not even the latest version can be rebuilt.
         """
-        return min(self._start(self.latest)[0], self.latest)
+        lowest = self.first_recorded()
+        if lowest == 0:
+            return 0
+        bases = [c.version for c in self.checkpoints if lowest - 1 <= c.version]
+        bases += islice(self._compacted(lowest - 1), 1)
+        if not bases:
+            raise self._gap(self.latest, lowest - 1)
+        return min(bases)
 
     def first_recorded(self) -> int:
         """The oldest commit from which the commits run on without a gap to the latest, readable or not.
@@ -91,54 +101,46 @@ class LogListing(msgspec.Struct, frozen=True):
         target = self.latest if version is None else version
         if target > self.latest or target < 0:
             raise self._not_found(target)
-        usable = [c for c in self.checkpoints if c.version <= target] if use_checkpoints else []
-        checkpoint = usable[-1] if usable else None
-        start = checkpoint.version + 1 if checkpoint else 0
-        return LogSegment(target, checkpoint, tuple(self._commits(start, target)))
+        checkpoint, commits, missing = self._choose(target, use_checkpoints=use_checkpoints)
+        if missing is not None:
+            raise self._gap(target, missing)
+        return LogSegment(target, checkpoint, tuple(commits))
 
     def without_checkpoints(self, versions: Collection[int]) -> LogListing:
         """The same listing without the checkpoints of some versions."""
         kept = tuple(checkpoint for checkpoint in self.checkpoints if checkpoint.version not in versions)
         return msgspec.structs.replace(self, checkpoints=kept)
 
-    def _commits(self, start: int, target: int) -> list[LogPath]:
-        """Commits from ``start`` to ``target``; a compaction only where commits of its range are gone (COMPACT-006).
+    def _choose(
+        self, target: int, *, use_checkpoints: bool = True
+    ) -> tuple[Checkpoint | None, list[LogPath], int | None]:
+        """Checkpoint and commits of a version, and the first commit of it that is missing.
 
-        Raises:
-            VersionGap: A commit is missing and no compaction inside the range stands for it.
+        A compaction is taken only where commits of its range are gone, and only whole (COMPACT-003, COMPACT-006).
         """
+        usable = [c for c in self.checkpoints if c.version <= target] if use_checkpoints else []
+        checkpoint = usable[-1] if usable else None
+        version = start = checkpoint.version + 1 if checkpoint else 0
         chosen: list[LogPath] = []
-        version = start
         while version <= target:
             path = self.commits.get(version)
             if path is None:
-                path = self._compaction(version, start, target)
+                covering = [c for c in self.compactions if start <= c.version <= version <= c.last_version <= target]
+                if not covering:
+                    return checkpoint, chosen, version
+                path = max(covering, key=lambda found: found.last_version - found.version)
                 while chosen and chosen[-1].version >= path.version:
                     chosen.pop()
                 version = path.last_version
             chosen.append(path)
             version += 1
-        return chosen
+        return checkpoint, chosen, None
 
-    def _compaction(self, version: int, start: int, target: int) -> LogPath:
-        """The widest compaction inside the range that covers a version."""
-        covering = [c for c in self.compactions if start <= c.version <= version <= c.last_version <= target]
-        if not covering:
-            raise self._gap(target, version)
-        return max(covering, key=lambda path: path.last_version - path.version)
-
-    def _start(self, target: int) -> tuple[int, Checkpoint | None]:
-        """First version readable in the unbroken run that ends at ``target``."""
-        version = target
-        while version in self.commits and version > 0:
-            version -= 1
-        lowest = version if version in self.commits and version == 0 else version + 1
-        if lowest == 0:
-            return 0, None
-        base = next((c for c in self.checkpoints if lowest - 1 <= c.version <= target), None)
-        if base is None:
-            raise self._gap(target, lowest - 1)
-        return base.version, base
+    def _compacted(self, start: int = 0) -> Iterator[int]:
+        """Versions from ``start`` on that a compaction ends with and that can be rebuilt, ascending."""
+        # A compaction stands for commits and is none: it makes no version, so it cannot end beyond the latest.
+        ends = sorted({c.last_version for c in self.compactions if start <= c.last_version <= self.latest})
+        return (end for end in ends if self._choose(end)[2] is None)
 
     def _not_found(self, version: int) -> VersionNotFound:
         earliest, latest = self.earliest(), self.latest
@@ -179,7 +181,7 @@ class LogListing(msgspec.Struct, frozen=True):
 
     def _readable_range(self) -> tuple[int, int] | None:
         """The newest run of versions that can be rebuilt."""
-        bases = [c.version for c in self.checkpoints] + ([0] if 0 in self.commits else [])
+        bases = [c.version for c in self.checkpoints] + ([0] if 0 in self.commits else []) + list(self._compacted())
         if not bases:
             return None
         first = last = max(bases)

@@ -122,7 +122,8 @@ def replay_files(store: LogStore, segment: LogSegment, commits: Iterable[Commit]
     if segment.checkpoint is not None:
         opened = open_checkpoint_files(store, segment.checkpoint)
         sources += [_survivors(source, added, removed) for source in opened]
-    return LogicalFiles([*sources, LineSource(list(live.values()))])
+    # A source more costs a copy of the columns of all others, so there is none without files.
+    return LogicalFiles([*sources, LineSource(list(live.values()))] if live or not sources else sources)
 
 
 def _survivors(source: FileSource, added: set[str], removed: set[tuple[str, str | None]]) -> FileSource:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import explorer
-from explorer.core.errors import IncompleteCheckpoint, VersionGap
+from explorer.core.errors import IncompleteCheckpoint, VersionGap, VersionNotFound
 from explorer.core.log_segment import list_log
 from explorer.core.paths import LAST_CHECKPOINT, LogFileKind, commit_name
 from tests.checkpoints import SHAPES, Shape, write_checkpoint
@@ -167,6 +167,56 @@ def test_the_sample_compaction_reconciles_like_its_commits() -> None:
     write(store, {0: commits[0], 3: commits[3]})
     store.put_if_absent(COMPACTED, lines([add("f2"), add("f4"), remove("f1"), remove("f3")]))
     assert paths(explorer.Table(store).snapshot(3)) == paths(by_commits.snapshot(3)) == {("f2", None), ("f4", None)}
+
+
+@pytest.mark.conformance("COMPACT-003", "COMPACT-006")
+def test_a_history_begins_where_a_compaction_that_stands_for_lost_commits_ends() -> None:
+    found = _compacted()
+    whole = found.history().to_pylist()
+    found.store.delete(commit_name(2))
+    again = explorer.Table(found.store)
+    assert again.version_range() == (3, 4)
+    assert [row["version"] for row in again.history().to_pylist()] == [4, 3]
+    known = ("num_files", "num_bytes", "num_rows", "num_files_added", "num_files_removed")
+    assert [[row[name] for name in known] for row in again.history(1).to_pylist()] == [
+        [row[name] for name in known] for row in whole[:1]
+    ]
+    assert (again.diff(3, 4).totals, again.diff(4, 3).totals) == (found.diff(3, 4).totals, found.diff(4, 3).totals)
+    for version in (3, 4):
+        files = again.history_record().lifetimes.files_at(version).column("path").to_pylist()
+        assert {(path, None) for path in files} == paths(again.snapshot(version))
+    with pytest.raises(VersionNotFound, match="readable versions 3 to 4"):
+        again.diff(2, 4)
+    # What lies before the gap can be read one by one, as before any other gap.
+    assert paths(again.snapshot(1)) == paths(found.snapshot(1))
+
+
+@pytest.mark.conformance("COMPACT-003")
+def test_a_history_may_rest_on_a_compaction_and_nothing_else() -> None:
+    store = new_store()
+    store.put_if_absent(
+        "_delta_log/00000000000000000000.00000000000000000003.compacted.json",
+        lines([PROTOCOL, METADATA, add("a"), add("b", records=None)]),
+    )
+    write(store, {4: (remove("a"), add("c")), 5: (add("d"),)})
+    found = explorer.Table(store)
+    assert found.version_range() == (3, 5)
+    assert found.history().column("num_files").to_pylist() == [3, 2]
+    assert found.diff(3, 4).files.sort_by("path").column("path").to_pylist() == ["a", "c"]
+    assert paths(found.snapshot(3)) == {("a", None), ("b", None)}
+
+
+@pytest.mark.conformance("COMPACT-003")
+def test_a_compaction_makes_no_version() -> None:
+    found = table(COMMITS)
+    stray = "_delta_log/00000000000000000003.00000000000000000009.compacted.json"
+    found.store.put_if_absent(stray, lines([add("z")]))
+    again = explorer.Table(found.store)
+    assert again.version_range() == (0, 4)
+    assert paths(again.snapshot()) == LATEST
+    assert [(each.kind, each.version, each.file) for each in again.verify().problems] == [
+        ("stray-compaction", 3, stray)
+    ]
 
 
 @pytest.mark.conformance("LOG-022")
