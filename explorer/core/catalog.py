@@ -98,6 +98,10 @@ class CatalogStore:
         """Create a stored object."""
         self._store.put_if_absent(path, data)
 
+    def put(self, path: str, data: bytes) -> None:
+        """Write a stored object, in place of one of that name."""
+        self._store.put(path, data)
+
     def head(self, path: str) -> ObjectMeta:
         """Return a stored object's size and time."""
         return self._store.head(path)

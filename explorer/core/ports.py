@@ -66,6 +66,10 @@ class LogStore(Protocol):
         """Create an object atomically and durably; raises FileExistsError if the name is taken."""
         ...
 
+    def put(self, path: str, data: bytes) -> None:
+        """Write an object atomically and durably, in place of one of that name if there is one."""
+        ...
+
     def head(self, path: str) -> ObjectMeta:
         """Return an object's size and time without its bytes; raises FileNotFoundError if there is none."""
         ...

@@ -10,7 +10,8 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -118,21 +119,24 @@ class LocalLogStore:
 
     def put_if_absent(self, path: str, data: bytes) -> None:
         """Create a file atomically: write aside, flush to disk, link under its name, flush the folder."""
+        self._put(path, data, os.link)
+
+    def put(self, path: str, data: bytes) -> None:
+        """Write a file atomically, in place of one of that name: write aside, flush, rename, flush the folder."""
+        self._put(path, data, os.replace)
+
+    def _put(self, path: str, data: bytes, name_it: Callable[[str, str], None]) -> None:
         target = self._path(path)
         folder = os.path.dirname(target)
         aside = f"{folder}/.{os.path.basename(target)}.{secrets.token_hex(8)}.tmp"
         try:
-            os.makedirs(folder, exist_ok=True)
-            handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            _make_folder(folder)
             try:
-                _write_all(handle, data)
-                os.fsync(handle)
+                _write_aside(aside, data)
+                name_it(aside, target)
             finally:
-                os.close(handle)
-            try:
-                os.link(aside, target)
-            finally:
-                os.unlink(aside)
+                with suppress(FileNotFoundError):
+                    os.unlink(aside)
             _flush_folder(folder)
         except OSError as error:
             raise _translated("write", target, error) from error
@@ -228,6 +232,26 @@ def _read_all(handle: int, offset: int, wanted: int) -> bytes:
         parts.append(more)
         position += len(more)
     return b"".join(parts)
+
+
+def _make_folder(folder: str) -> None:
+    """Make a folder and those above it, each of which lasts only once the one above it is flushed."""
+    if os.path.isdir(folder):
+        return
+    above = os.path.dirname(folder)
+    _make_folder(above)
+    with suppress(FileExistsError):
+        os.mkdir(folder)
+    _flush_folder(above)
+
+
+def _write_aside(aside: str, data: bytes) -> None:
+    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        _write_all(handle, data)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _write_all(handle: int, data: bytes) -> None:

@@ -155,6 +155,15 @@ class ObjectLogStore:
         except Exception as error:
             raise self._failed("write", path, error) from error
 
+    def put(self, path: str, data: bytes) -> None:
+        """Write an object, in place of one of that name; stores show the old one or the new one, nothing between."""
+        import obstore
+
+        try:
+            obstore.put(self._store, self._prefix + path, data)
+        except Exception as error:
+            raise self._failed("write", path, error) from error
+
     def head(self, path: str) -> ObjectMeta:
         """Return an object's size and modification time."""
         import obstore

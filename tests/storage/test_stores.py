@@ -77,6 +77,16 @@ def test_objects_are_written_once_and_read_in_parts(store: LogStore) -> None:
         store.read_many(["a/b.bin", "a/c.bin"])
 
 
+def test_a_put_takes_the_place_of_what_was_there(store: LogStore) -> None:
+    store.put("new/folder/hint", b"first, and longer")
+    assert store.read("new/folder/hint") == b"first, and longer"
+    store.put("new/folder/hint", b"second")
+    assert store.read("new/folder/hint") == b"second"
+    with pytest.raises(FileExistsError):
+        store.put_if_absent("new/folder/hint", b"third")
+    assert [found.path for found in store.list_from("new/folder")] == ["new/folder/hint"]
+
+
 def test_listings_are_sorted_and_start_where_they_are_told(store: LogStore) -> None:
     for name in ("00000000000000000010.json", "00000000000000000009.json", "_last_checkpoint", "_sidecars/x.parquet"):
         store.put_if_absent(f"_delta_log/{name}", b"{}")
