@@ -4,11 +4,13 @@ Protocol sections: Reader Requirements, Deletion Vectors, Column Mapping, Partit
 live files; where a file needs more than its own bytes (partition values, masked rows) one broadcast join on the file's
 name brings it. Invariants: a file that the join does not know raises, it never drops rows; partition values come from
 the log alone (PART-001, PART-014); nothing here starts a job.
+
+`file_rows` is the part that all ways to rows share: a snapshot's live rows, changes, and differences of versions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,10 +24,11 @@ from explorer.core.actions import DeletionVectorDescriptor
 from explorer.core.deletion_vectors import read_rows
 from explorer.core.errors import CorruptTable, ExplorerError
 from explorer.core.partition_values import parse_partition_value
-from explorer.core.schema import StructField, StructType, to_arrow
+from explorer.core.schema import StructField, to_arrow
 from explorer.core.uris import is_absolute
 from explorer.spark.data_files import FileAddress, address_of, check_present, leaves_table
 from explorer.spark.failures import failure_of
+from explorer.spark.layout import Layout, layout_of
 from explorer.spark.masks import is_masked, mask_column, mask_words
 from explorer.spark.physical import (
     case_collides,
@@ -33,10 +36,9 @@ from explorer.spark.physical import (
     quoted,
     read_schema,
     spark_type,
-    unmapped,
 )
 from explorer.spark.predicate import filtered
-from explorer.spark.row_identity import RowIdentity, row_identity
+from explorer.spark.row_identity import row_identity
 from explorer.spark.scan import Scan
 from explorer.spark.session import engine
 
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from explorer.core.snapshot import Snapshot
     from explorer.table import Table
 
-__all__ = ["plan"]
+__all__ = ["MASK", "PATH", "ROW", "FileFacts", "addresses_of", "file_facts", "file_rows", "plan"]
 
 # Set for each read, so that the session's own settings (it may be the user's) cannot make an answer wrong.
 _READ_OPTIONS: Final = {
@@ -57,64 +59,99 @@ _READ_OPTIONS: Final = {
 }
 _FIELD_ID_READ: Final = "spark.sql.parquet.fieldId.read.enabled"
 _PREFIX: Final = "__explorer_"
+PATH: Final = f"{_PREFIX}path"
+ROW: Final = f"{_PREFIX}row"
+MASK: Final = f"{_PREFIX}mask"
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
-    """How the columns come about: from files, from the log, or from nothing (void)."""
+class FileFacts:
+    """What rows need to know of their files: one row for each part that a file plays.
 
-    schema: StructType
-    stored: tuple[StructField, ...]
-    partitions: tuple[StructField, ...]
-    by_id: bool
-    identity: RowIdentity | None
-
-
-@dataclass(frozen=True, slots=True)
-class _FileFacts:
-    """What rows need to know of their files: one row a file, and whether one of them has a deletion vector."""
+    Attributes:
+        columns: `PATH` (the name Spark gives the file), partition values, masks, and the facts of the marks.
+        types: Their Spark types.
+        kept: Whether a row of a known file is given, over these columns and the row's index; never null.
+    """
 
     columns: pa.Table
     types: st.StructType
-    masked: bool
+    kept: Column
 
 
 def plan(table: Table, snapshot: Snapshot, files: pa.Table, where: str | None, *, identified: bool = False) -> Scan:
     """Plan a scan of some of a snapshot's live files; see `explorer.spark.scan.scan`."""
-    layout = _layout(snapshot, identified=identified)
-    addresses = _addresses(table, files)
+    layout = layout_of(snapshot)
+    if identified:
+        layout = layout.with_marks(row_identity(snapshot, layout.schema))
+    addresses = addresses_of(table, files)
     check_present(addresses, files.column("size").to_pylist(), snapshot.version)
-    facts = _file_facts(table, snapshot, layout, files, addresses)
-    session = engine().case_sensitive_session() if case_collides(layout.schema) else engine().session()
-    if addresses:
-        frame = _live_rows(_read(session, layout, addresses, snapshot.version), layout, facts)
-    else:
-        frame = _no_rows(session, layout)
+    masks = _masks(table, files)
+    facts = None
+    if masks is not None or layout.partitions or layout.marks is not None:
+        kept = sf.lit(True) if masks is None else ~is_masked(sf.col(MASK), sf.col(ROW))
+        facts = file_facts(layout, files, addresses, {} if masks is None else {MASK: masks}, kept)
+    frame = file_rows(layout, addresses, facts)
     if where is not None:
         frame = filtered(frame, where)
     return Scan(frame, tuple(addresses), snapshot.version, where)
 
 
-def _layout(snapshot: Snapshot, *, identified: bool) -> _Layout:
-    mode = snapshot.column_mapping_mode
-    schema = unmapped(snapshot.schema) if mode == "none" else snapshot.schema
-    partitions = []
-    for name in snapshot.partition_columns:
-        field = schema.field(name)
-        if field is None:
-            raise CorruptTable(
-                f"The partition column {name!r} of version {snapshot.version} is not in the schema.",
-                column=name,
-                version=snapshot.version,
-            )
-        partitions.append(field)
-    names = {field.name for field in partitions}
-    stored = tuple(field for field in schema.fields if field.name not in names)
-    identity = row_identity(snapshot, schema) if identified else None
-    return _Layout(schema, stored, tuple(partitions), mode == "id", identity)
+def file_rows(layout: Layout, addresses: Sequence[FileAddress], facts: FileFacts | None) -> DataFrame:
+    """The rows of some files: the layout's columns and marks.
+
+    Args:
+        layout: How to read them.
+        addresses: The files, each once.
+        facts: What to join to each row; None if only the files' bytes matter.
+
+    Raises:
+        StorageError: A file is missing.
+    """
+    session = engine().case_sensitive_session() if case_collides(layout.schema) else engine().session()
+    if not addresses:
+        return _no_rows(session, layout)
+    return _selected(_read(session, layout, addresses), layout, facts)
 
 
-def _addresses(table: Table, files: pa.Table) -> list[FileAddress]:
+def file_facts(
+    layout: Layout, files: pa.Table, addresses: Sequence[FileAddress], masks: Mapping[str, Any], kept: Column
+) -> FileFacts:
+    """Put together what is known of files.
+
+    Args:
+        layout: How they are read.
+        files: What the log says of each: raw_path, partition_values, and what the marks need.
+        addresses: Their addresses, one for each row of ``files``; the same file may come several times.
+        masks: Columns of `explorer.spark.masks.MASK_TYPE`, or of booleans, that ``kept`` needs.
+        kept: As in `FileFacts`.
+
+    Raises:
+        CorruptTable: A partition value is missing or does not parse.
+    """
+    columns: dict[str, Any] = {PATH: pa.array([address.metadata_path for address in addresses])}
+    fields = [st.StructField(PATH, st.StringType())]
+    values = _partition_arrays(layout, files)
+    for index, field in enumerate(layout.partitions):
+        columns[f"{_PREFIX}p{index}"] = values[field.name]
+        fields.append(st.StructField(f"{_PREFIX}p{index}", spark_type(field.type)))
+    for name, column in masks.items():
+        columns[name] = column
+        kind = st.BooleanType() if column.type == pa.bool_() else st.ArrayType(st.ArrayType(st.LongType()))
+        fields.append(st.StructField(name, kind))
+    if layout.marks is not None:
+        columns |= layout.marks.facts(files)
+        fields += layout.marks.fact_fields()
+    return FileFacts(pa.table(columns), st.StructType(fields), kept)
+
+
+def addresses_of(table: Table, files: pa.Table) -> list[FileAddress]:
+    """Where the files are, one address for each row of ``files``.
+
+    Raises:
+        NotAllowed: The log points outside the places that may be read.
+        UnsupportedFeature: Spark has no file system for a location.
+    """
     raw_paths, paths = files.column("raw_path").to_pylist(), files.column("path").to_pylist()
     for path in paths:
         if leaves_table(path):
@@ -123,25 +160,25 @@ def _addresses(table: Table, files: pa.Table) -> list[FileAddress]:
     return [address_of(table.location, raw, path) for raw, path in zip(raw_paths, paths, strict=True)]
 
 
-def _no_rows(session: SparkSession, layout: _Layout) -> DataFrame:
+def _no_rows(session: SparkSession, layout: Layout) -> DataFrame:
     columns = [sf.lit(None).cast(spark_type(field.type)).alias(field.name) for field in layout.schema.fields]
-    return session.range(0).select(*columns, *(layout.identity.no_columns() if layout.identity else ()))
+    return session.range(0).select(*columns, *(layout.marks.no_columns() if layout.marks else ()))
 
 
-def _live_rows(frame: DataFrame, layout: _Layout, facts: _FileFacts | None) -> DataFrame:
+def _selected(frame: DataFrame, layout: Layout, facts: FileFacts | None) -> DataFrame:
     sources = {field.name: sf.col(quoted(field.physical_name)) for field in layout.stored}
     if facts is not None:
         frame, sources = _joined(frame, layout, facts)
     columns = [logical_column(sources[field.name], field) for field in layout.schema.fields]
-    if layout.identity is not None:
-        columns += layout.identity.columns(sf.col(f"{_PREFIX}row"))
+    if layout.marks is not None:
+        columns += layout.marks.columns(sf.col(ROW))
     return frame.select(*columns)
 
 
-def _read(session: SparkSession, layout: _Layout, addresses: Sequence[FileAddress], version: int) -> DataFrame:
+def _read(session: SparkSession, layout: Layout, addresses: Sequence[FileAddress]) -> DataFrame:
     schema = read_schema(layout.stored, layout.by_id)
-    if layout.identity is not None:
-        schema = st.StructType([*schema.fields, *layout.identity.read_fields()])
+    if layout.marks is not None:
+        schema = st.StructType([*schema.fields, *layout.marks.read_fields()])
     if layout.by_id and session.conf.get(_FIELD_ID_READ, "false") != "true":
         # Concerns only reads whose schema carries field ids, so it changes no other read of the session.
         session.conf.set(_FIELD_ID_READ, "true")
@@ -149,54 +186,29 @@ def _read(session: SparkSession, layout: _Layout, addresses: Sequence[FileAddres
         reader = session.read.schema(schema).options(**_READ_OPTIONS)
         return reader.parquet(*(address.reader_path for address in addresses))
     except AnalysisException as error:
-        raise failure_of(error, addresses, version) from error
+        raise failure_of(error, addresses, layout.version) from error
 
 
-def _joined(frame: DataFrame, layout: _Layout, facts: _FileFacts) -> tuple[DataFrame, dict[str, Column]]:
-    """Join to each row what the log knows of its file, and drop masked rows."""
+def _joined(frame: DataFrame, layout: Layout, facts: FileFacts) -> tuple[DataFrame, dict[str, Column]]:
+    """Join to each row what is known of its file, and drop the rows that are not kept."""
     metadata = frame.metadataColumn("_metadata")
     stored = [field for field in layout.stored if field.physical_name in frame.columns]
     # Positional names: a physical name may be anything, ours included.
     frame = frame.select(
         *(sf.col(quoted(field.physical_name)).alias(f"{_PREFIX}c{i}") for i, field in enumerate(stored)),
         metadata.getField("file_path").alias(f"{_PREFIX}file"),
-        metadata.getField("row_index").alias(f"{_PREFIX}row"),
-        *(layout.identity.read_columns() if layout.identity else ()),
+        metadata.getField("row_index").alias(ROW),
+        *(layout.marks.read_columns() if layout.marks else ()),
     )
     path = sf.col(f"{_PREFIX}file")
     known = frame.sparkSession.createDataFrame(facts.columns, schema=facts.types)
-    frame = frame.join(sf.broadcast(known), path == sf.col(f"{_PREFIX}path"), "left")
+    frame = frame.join(sf.broadcast(known), path == sf.col(PATH), "left")
     unknown = sf.raise_error(sf.concat(sf.lit("explorer: no entry of the log for the file "), path)).cast("boolean")
-    kept = sf.when(sf.col(f"{_PREFIX}path").isNull(), unknown)
-    kept = kept.otherwise(
-        ~is_masked(sf.col(f"{_PREFIX}mask"), sf.col(f"{_PREFIX}row")) if facts.masked else sf.lit(True)
-    )
+    kept = sf.when(sf.col(PATH).isNull(), unknown).otherwise(facts.kept)
     sources = {field.name: sf.col(f"{_PREFIX}c{i}") for i, field in enumerate(stored)}
     sources |= {field.name: sf.lit(None) for field in layout.stored if field.name not in sources}
     sources |= {field.name: sf.col(f"{_PREFIX}p{i}") for i, field in enumerate(layout.partitions)}
     return frame.where(kept), sources
-
-
-def _file_facts(
-    table: Table, snapshot: Snapshot, layout: _Layout, files: pa.Table, addresses: Sequence[FileAddress]
-) -> _FileFacts | None:
-    """The name Spark gives each file, its typed partition values, its mask, its ids; None if only its bytes matter."""
-    masks = _masks(table, files)
-    values = _partition_arrays(snapshot, layout, files)
-    if masks is None and not values and layout.identity is None:
-        return None
-    columns: dict[str, Any] = {f"{_PREFIX}path": pa.array([address.metadata_path for address in addresses])}
-    fields = [st.StructField(f"{_PREFIX}path", st.StringType())]
-    for index, field in enumerate(layout.partitions):
-        columns[f"{_PREFIX}p{index}"] = values[field.name]
-        fields.append(st.StructField(f"{_PREFIX}p{index}", spark_type(field.type)))
-    if masks is not None:
-        columns[f"{_PREFIX}mask"] = masks
-        fields.append(st.StructField(f"{_PREFIX}mask", st.ArrayType(st.ArrayType(st.LongType()))))
-    if layout.identity is not None:
-        columns |= layout.identity.facts(files)
-        fields += layout.identity.fact_fields()
-    return _FileFacts(pa.table(columns), st.StructType(fields), masked=masks is not None)
 
 
 def _masks(table: Table, files: pa.Table) -> Any | None:
@@ -214,41 +226,41 @@ def _masks(table: Table, files: pa.Table) -> Any | None:
     return mask_column(masks)
 
 
-def _partition_arrays(snapshot: Snapshot, layout: _Layout, files: pa.Table) -> dict[str, Any]:
+def _partition_arrays(layout: Layout, files: pa.Table) -> dict[str, Any]:
     """Typed partition values, one Arrow array a column; keys are logical names."""
     if not layout.partitions:
         return {}
     maps = [dict(entries or ()) for entries in files.column("partition_values").to_pylist()]
     raw_paths = files.column("raw_path").to_pylist()
-    return {field.name: _partition_array(snapshot, field, maps, raw_paths) for field in layout.partitions}
+    return {field.name: _partition_array(layout.version, field, maps, raw_paths) for field in layout.partitions}
 
 
 def _partition_array(
-    snapshot: Snapshot, field: StructField, maps: Sequence[dict[str, str | None]], raw_paths: Sequence[str]
+    version: int, field: StructField, maps: Sequence[dict[str, str | None]], raw_paths: Sequence[str]
 ) -> Any:
     typed = []
     for values, raw_path in zip(maps, raw_paths, strict=True):
         key = _partition_key(values, field)
         if key is None:
             raise CorruptTable(
-                f"The file {raw_path} of version {snapshot.version} has no value for the partition column "
+                f"The file {raw_path} of version {version} has no value for the partition column "
                 f"{field.name!r}; the protocol demands one for every file, null included.",
                 path=raw_path,
-                version=snapshot.version,
+                version=version,
                 column=field.name,
             )
         try:
             typed.append(parse_partition_value(values[key], field.type, field.name))
         except ExplorerError as error:
-            error.add_facts(path=raw_path, version=snapshot.version)
+            error.add_facts(path=raw_path, version=version)
             raise
     try:
         return pa.array(typed, to_arrow(field.type))
     except (pa.ArrowInvalid, OverflowError) as error:
         raise CorruptTable(
-            f"A partition value of column {field.name!r} at version {snapshot.version} does not fit its type: {error}.",
+            f"A partition value of column {field.name!r} at version {version} does not fit its type: {error}.",
             column=field.name,
-            version=snapshot.version,
+            version=version,
         ) from error
 
 

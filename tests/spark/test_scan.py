@@ -299,14 +299,14 @@ def test_a_file_that_spark_names_otherwise_raises_and_drops_no_rows(
 ) -> None:
     files = [DataFile(f"{i}.parquet", pa.table({"id": [i]}), {"p": "x"}) for i in range(2)]
     root = write_table(tmp_path, [column("id", "long"), column("p", "string")], files, ["p"])
-    addresses = plan._addresses
+    addresses = plan.addresses_of
 
     def mistaken(table: explorer.Table, files: pa.Table) -> list[FileAddress]:
         # The fault: the name that Spark will give one file is taken for another.
         right = addresses(table, files)
         return [replace(address, metadata_path=address.metadata_path.replace("0.", "9.")) for address in right]
 
-    monkeypatch.setattr(plan, "_addresses", mistaken)
+    monkeypatch.setattr(plan, "addresses_of", mistaken)
     with pytest.raises(StorageError, match="matches no entry"):
         _rows(root)
 

@@ -1,0 +1,104 @@
+"""How the columns of rows come about: from files, from the log, or from nothing (void).
+
+Protocol sections: Column Mapping, Partition Value Serialization. Invariants: a partition column is never read from a
+file (PART-014); where columns are not mapped, files hold logical names (CM-002).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql import types as st
+
+from explorer.core.column_mapping import MappingMode
+from explorer.core.errors import CorruptTable
+from explorer.core.schema import StructField, StructType
+from explorer.spark.physical import unmapped
+
+if TYPE_CHECKING:
+    from explorer.core.snapshot import Snapshot
+
+__all__ = ["Layout", "RowMarks", "layout_of", "layout_of_schema"]
+
+
+class RowMarks(Protocol):
+    """Columns that say something of a row beside the table's own: where it is, who it is, what became of it."""
+
+    def read_fields(self) -> list[st.StructField]:
+        """What to ask of the files on top of the table's columns."""
+
+    def read_columns(self) -> list[Column]:
+        """What `read_fields` asked for, under the names that `columns` expects."""
+
+    def fact_fields(self) -> list[st.StructField]:
+        """Types of `facts`."""
+
+    def facts(self, files: pa.Table) -> dict[str, Any]:
+        """What is known of each file, one value for each row of ``files``."""
+
+    def columns(self, row_index: Column) -> list[Column]:
+        """The columns, over what `read_columns` and `facts` brought."""
+
+    def no_columns(self) -> list[Column]:
+        """The columns of no rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How to read some files.
+
+    Attributes:
+        schema: The columns to give, logical names, in order.
+        stored: Those that files hold.
+        partitions: Those whose values the log holds.
+        by_id: True if files name columns by Parquet field id.
+        version: The version whose files they are, for errors.
+        marks: Columns to give after those of the schema.
+    """
+
+    schema: StructType
+    stored: tuple[StructField, ...]
+    partitions: tuple[StructField, ...]
+    by_id: bool
+    version: int
+    marks: RowMarks | None = None
+
+    def with_marks(self, marks: RowMarks) -> Layout:
+        """The same with other columns after those of the schema."""
+        return replace(self, marks=marks)
+
+
+def layout_of(snapshot: Snapshot) -> Layout:
+    """The layout of a snapshot's files."""
+    return layout_of_schema(snapshot.schema, snapshot.column_mapping_mode, snapshot.partition_columns, snapshot.version)
+
+
+def layout_of_schema(schema: StructType, mode: MappingMode, partition_columns: tuple[str, ...], version: int) -> Layout:
+    """The layout of files written under a schema.
+
+    Args:
+        schema: The columns to give; physical names and ids are those of the files.
+        mode: The column-mapping mode of the version.
+        partition_columns: Logical names.
+        version: For errors.
+
+    Raises:
+        CorruptTable: A partition column is not in the schema.
+    """
+    fields = unmapped(schema) if mode == "none" else schema
+    partitions = []
+    for name in partition_columns:
+        field = fields.field(name)
+        if field is None:
+            raise CorruptTable(
+                f"The partition column {name!r} of version {version} is not in the schema.",
+                column=name,
+                version=version,
+            )
+        partitions.append(field)
+    names = {field.name for field in partitions}
+    stored = tuple(field for field in fields.fields if field.name not in names)
+    return Layout(fields, stored, tuple(partitions), mode == "id", version)
