@@ -16,6 +16,7 @@ from explorer.core.errors import (
 from explorer.core.history import History
 from explorer.core.snapshot import Snapshot
 from explorer.table import Table, open_table
+from explorer.version import VERSION
 
 __all__ = [
     "CommitError",
@@ -31,4 +32,4 @@ __all__ = [
     "UnsupportedFeature",
     "open_table",
 ]
-__version__ = "0.1.0"
+__version__ = VERSION

@@ -40,6 +40,8 @@ from explorer.storage.roots import Roots
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from explorer.core.commit_plan import CommitPlan, CommitResult
+    from explorer.core.intents import Intent
     from explorer.jupyter.widget import TableExplorer
 
 __all__ = ["Table", "open_table"]
@@ -54,6 +56,7 @@ def open_table(
     storage_options: Mapping[str, Any] | None = None,
     roots: Sequence[str] | None = None,
     catalog: CatalogCommits | None = None,
+    read_only: bool = False,
 ) -> Table:
     """Open a Delta table. Nothing but its log is read, and no engine is started.
 
@@ -63,13 +66,14 @@ def open_table(
         roots: Places that may be read; None allows every place. Absolute paths inside the log are held to it too.
         catalog: What its catalog ratified, for a table whose commits a catalog manages; without it such a table is
             refused.
+        read_only: Refuse every commit through this object.
 
     Raises:
         TableNotFound: There is no log.
         NotAllowed: The location lies outside ``roots``.
     """
     allowed = None if roots is None else Roots(roots)
-    return Table(open_store(location, storage_options, allowed), catalog)
+    return Table(open_store(location, storage_options, allowed), catalog, read_only=read_only)
 
 
 class Table:
@@ -79,9 +83,11 @@ class Table:
 
     Attributes:
         store: Where its bytes are.
+        read_only: True if commits through this object are refused.
     """
 
-    def __init__(self, store: LogStore, catalog: CatalogCommits | None = None) -> None:
+    def __init__(self, store: LogStore, catalog: CatalogCommits | None = None, *, read_only: bool = False) -> None:
+        self.read_only = read_only
         self.store = store if catalog is None else CatalogStore(store, catalog)
         self._catalog = catalog
         self._history: History | None = None
@@ -281,6 +287,44 @@ class Table:
         from explorer.spark.scan import rows
 
         return rows(self, self.snapshot(version, timestamp), where, row_identity)
+
+    def plan(
+        self,
+        intent: Intent | Mapping[str, Any] | str,
+        *,
+        accept: Sequence[str] = (),
+        check_rows: bool = True,
+        user: str | None = None,
+    ) -> CommitPlan:
+        """Plan a change: the exact actions, every guard with its evidence, what follows. Nothing is written.
+
+        Args:
+            intent: A record of `explorer.core.intents`, or its JSON.
+            accept: Names of guards that may stay unknown.
+            check_rows: Let Spark look at the rows where a guard needs it; else such a guard is unknown.
+            user: Who would commit.
+
+        Raises:
+            InvalidIntent: The intent makes no sense, in itself or on this table.
+        """
+        from explorer.planner import make_plan
+
+        return self._located(lambda: make_plan(self, intent, accept=accept, check_rows=check_rows, user=user))
+
+    def commit(self, plan: CommitPlan, *, reason: str | None = None, user: str | None = None) -> CommitResult:
+        """Commit a plan; what came of it is a value.
+
+        Args:
+            plan: The plan. If commits came since, it is made anew on top of them where they do not stand against it.
+            reason: Why; kept in the history.
+            user: Who commits.
+
+        Raises:
+            NotAllowed: The table was opened for reading only.
+        """
+        from explorer.committer import commit_plan
+
+        return self._located(lambda: commit_plan(self, plan, reason=reason, user=user))
 
     def explore(self, version: int | None = None, compared: int | None = None) -> TableExplorer:
         """Return a notebook widget: the versions, what each commit did, what differs between two of them.

@@ -15,17 +15,23 @@ from explorer.core.actions import Protocol
 from explorer.core.errors import CorruptTable, UnsupportedFeature
 
 __all__ = [
+    "CATALOG_FEATURES",
     "FEATURES",
     "READER_VERSION",
+    "WRITER_VERSION",
     "TableFeature",
     "active_features",
     "check_readable",
     "supported_features",
     "why_not_readable",
+    "why_not_writable",
 ]
 
 READER_VERSION: Final = 3
 """The newest reader version that this program implements."""
+
+WRITER_VERSION: Final = 7
+"""The newest writer version that this program implements."""
 
 
 class TableFeature(msgspec.Struct, frozen=True):
@@ -38,6 +44,7 @@ class TableFeature(msgspec.Struct, frozen=True):
         min_writer_version: First writer version that implies it in a table without feature lists, 0 if none does.
         readable: True if this program reads tables that list it. A feature that only adds types is readable: a
             schema that uses such a type is refused by `explorer.core.schema`.
+        writable: True if this program keeps the rules that the feature lays on writers.
     """
 
     name: str
@@ -45,6 +52,7 @@ class TableFeature(msgspec.Struct, frozen=True):
     min_reader_version: int = 0
     min_writer_version: int = 0
     readable: bool = True
+    writable: bool = True
 
 
 FEATURES: Final[dict[str, TableFeature]] = {
@@ -67,25 +75,25 @@ FEATURES: Final[dict[str, TableFeature]] = {
         TableFeature("variantType-preview", reader=True),
         TableFeature("variantShredding", reader=True),
         TableFeature("variantShredding-preview", reader=True),
-        TableFeature("catalogManaged", reader=True, readable=False),
-        TableFeature("catalogOwned-preview", reader=True, readable=False),
-        TableFeature("catalogOwned", reader=True, readable=False),
-        TableFeature("geospatial", reader=True),
+        TableFeature("catalogManaged", reader=True, readable=False, writable=False),
+        TableFeature("catalogOwned-preview", reader=True, readable=False, writable=False),
+        TableFeature("catalogOwned", reader=True, readable=False, writable=False),
+        TableFeature("geospatial", reader=True, writable=False),
         TableFeature("domainMetadata"),
         TableFeature("rowTracking"),
         TableFeature("inCommitTimestamp"),
         TableFeature("inCommitTimestamp-preview"),
         TableFeature("clustering"),
         TableFeature("allowColumnDefaults"),
-        TableFeature("icebergCompatV1"),
-        TableFeature("icebergCompatV2"),
-        TableFeature("icebergCompatV3"),
-        TableFeature("icebergWriterCompatV1"),
-        TableFeature("icebergWriterCompatV3"),
+        TableFeature("icebergCompatV1", writable=False),
+        TableFeature("icebergCompatV2", writable=False),
+        TableFeature("icebergCompatV3", writable=False),
+        TableFeature("icebergWriterCompatV1", writable=False),
+        TableFeature("icebergWriterCompatV3", writable=False),
         TableFeature("checkpointProtection"),
-        TableFeature("collations"),
-        TableFeature("collations-preview"),
-        TableFeature("materializePartitionColumns"),
+        TableFeature("collations", writable=False),
+        TableFeature("collations-preview", writable=False),
+        TableFeature("materializePartitionColumns", writable=False),
         TableFeature("columnMappingUsageTracking"),
     )
 }
@@ -120,6 +128,17 @@ def why_not_readable(protocol: Protocol, *, by_catalog: bool = False) -> tuple[s
         return ()
     names = protocol.reader_features or ()
     return tuple(name for name in names if not _readable(name) and not (by_catalog and name in CATALOG_FEATURES))
+
+
+def why_not_writable(protocol: Protocol) -> tuple[str, ...]:
+    """Names of what keeps this program from writing to the table: features, or a writer version; empty if it may.
+
+    A table that may not be read may not be written either (PROTO-002, FEAT-002); `why_not_readable` says that.
+    """
+    if protocol.min_writer_version > WRITER_VERSION:
+        return (f"minWriterVersion {protocol.min_writer_version}",)
+    names = supported_features(protocol)
+    return tuple(name for name in names if name not in FEATURES or not FEATURES[name].writable)
 
 
 def check_readable(protocol: Protocol, version: int, *, by_catalog: bool = False) -> None:

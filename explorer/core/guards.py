@@ -1,0 +1,140 @@
+"""Named preconditions of a commit, judged on the state before and the state proposed.
+
+Protocol sections: Requirements for Writers, Protocol Evolution, Table Features. Invariants: a guard names what it
+looked at; one that cannot be evaluated is unknown and never passes by default; a failed guard says how to mend it.
+Guards that need the data or the store are judged by `explorer.planner`; those that only one intent has stand with its
+proposal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from explorer.core.actions import Metadata, Protocol
+from explorer.core.errors import ExplorerError
+from explorer.core.features import CATALOG_FEATURES, supported_features, why_not_readable, why_not_writable
+from explorer.core.properties import flag
+from explorer.core.proposal import GuardResult, Proposal
+from explorer.core.snapshot import Snapshot
+
+__all__ = ["Situation", "judge"]
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """What the guards look at.
+
+    Attributes:
+        snapshot: The version that the proposal rests on; None for a new table.
+        proposal: What would be committed.
+        user: Who commits; None if it is not known.
+        losses: Clients that lose access by the commit, as in `explorer.core.commit_plan.Consequences`.
+    """
+
+    snapshot: Snapshot | None
+    proposal: Proposal
+    user: str | None
+    losses: Sequence[dict[str, Any]] = ()
+
+    @property
+    def protocols(self) -> tuple[Protocol, ...]:
+        """The protocol in force, if the table exists, and the one that will be."""
+        before = () if self.snapshot is None else (self.snapshot.protocol,)
+        after = () if self.proposal.protocol is None else (self.proposal.protocol,)
+        return (*before, *after)
+
+    @property
+    def metadata(self) -> Metadata:
+        """The metadata after the commit."""
+        found = self.proposal.metadata or (self.snapshot.metadata if self.snapshot else None)
+        assert found is not None
+        return found
+
+
+def judge(situation: Situation) -> tuple[GuardResult, ...]:
+    """Judge every guard that needs neither data nor store; those of the proposal come last."""
+    common = (
+        _protocol_allows(situation),
+        _not_by_catalog(situation),
+        _append_only(situation),
+        _identity(situation),
+        _access(situation),
+    )
+    return (*(guard for guard in common if guard is not None), *situation.proposal.guards)
+
+
+def _protocol_allows(situation: Situation) -> GuardResult:
+    names: dict[str, None] = {}
+    for protocol in situation.protocols:
+        names |= dict.fromkeys((*why_not_readable(protocol, by_catalog=True), *why_not_writable(protocol)))
+    last = situation.protocols[-1]
+    evidence: dict[str, Any] = {
+        "minReaderVersion": last.min_reader_version,
+        "minWriterVersion": last.min_writer_version,
+        "features": list(supported_features(last)),
+    }
+    if not names:
+        return GuardResult("protocol-allows-writer", "pass", evidence | {"detail": "This program writes such tables."})
+    evidence |= {"missing": list(names), "detail": f"This program does not write tables with {', '.join(names)}."}
+    return GuardResult(
+        "protocol-allows-writer", "fail", evidence, "Make the change with an engine that implements these features."
+    )
+
+
+def _not_by_catalog(situation: Situation) -> GuardResult | None:
+    managed = sorted(CATALOG_FEATURES & {name for item in situation.protocols for name in supported_features(item)})
+    if not managed:
+        return None
+    return GuardResult(
+        "catalog-managed",
+        "fail",
+        {"features": managed, "detail": "Only its catalog may commit to this table (CATALOG-004)."},
+        "Make the change through the catalog that manages the table.",
+    )
+
+
+def _append_only(situation: Situation) -> GuardResult | None:
+    snapshot, proposal = situation.snapshot, situation.proposal
+    if snapshot is None or "appendOnly" not in supported_features(snapshot.protocol):
+        return None
+    try:
+        on = flag(snapshot.metadata.configuration, "delta.appendOnly")
+    except ExplorerError as error:
+        return GuardResult("append-only", "unknown", {"detail": str(error)}, "Set delta.appendOnly anew.")
+    if not on:
+        return None
+    gone = [action.path for action in proposal.removes if action.data_change]
+    if not gone:
+        detail = "No row is removed or changed."
+        return GuardResult("append-only", "pass", {"delta.appendOnly": "true", "detail": detail})
+    return GuardResult(
+        "append-only",
+        "fail",
+        {"delta.appendOnly": "true", "files": len(gone), "detail": f"{len(gone)} files would lose rows."},
+        "Set delta.appendOnly to false first, if rows may be removed from this table.",
+    )
+
+
+def _identity(situation: Situation) -> GuardResult:
+    if situation.user:
+        return GuardResult("committer", "pass", {"user": situation.user, "detail": "The commit will carry this name."})
+    return GuardResult(
+        "committer",
+        "warn",
+        {"detail": "The history will not say who made this commit."},
+        "Give the name of the person who commits.",
+    )
+
+
+def _access(situation: Situation) -> GuardResult:
+    lost = sorted({f"{loss['client']} {loss['versionFrom']}" for loss in situation.losses})
+    if not lost:
+        return GuardResult("access", "pass", {"detail": "No known client loses access or turns wrong."})
+    return GuardResult(
+        "access",
+        "warn",
+        {"clients": lost, "detail": f"{len(lost)} client versions lose access, turn wrong or are unknown."},
+        "Ask the owners of these clients before you commit.",
+    )

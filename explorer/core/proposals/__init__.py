@@ -1,0 +1,41 @@
+"""From an intent to its effect: one module for each family of intents, all pure.
+
+Protocol section: Requirements for Writers. Invariants: a proposal starts from the records in force and changes what the
+intent names, so fields and keys this program does not know stay (META-009); what makes no sense on this table is
+`InvalidIntent`, what must not be done now is a failed guard.
+"""
+
+from __future__ import annotations
+
+from explorer.core import intents
+from explorer.core.errors import InvalidIntent
+from explorer.core.intents import Intent, intent_kind
+from explorer.core.proposal import Circumstances, Proposal
+from explorer.core.proposals import descriptions, domains
+from explorer.core.snapshot import Snapshot
+
+__all__ = ["propose"]
+
+
+def propose(intent: Intent, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
+    """Make the proposal of an intent that needs nothing but the version it changes.
+
+    Args:
+        intent: What is asked for. Creation, restoring, row changes and maintenance have entrances of their own.
+        snapshot: The version to change.
+        circumstances: Time and fresh identifiers.
+
+    Raises:
+        InvalidIntent: The intent makes no sense on this version; ``field`` names what is wrong.
+    """
+    match intent:
+        case intents.SetDescription():
+            return descriptions.set_description(intent, snapshot)
+        case intents.SetDomain():
+            return domains.set_domain(intent, snapshot)
+        case intents.RemoveDomain():
+            return domains.remove_domain(intent, snapshot)
+        case intents.SetTransaction():
+            return domains.set_transaction(intent, snapshot, circumstances)
+        case _:
+            raise InvalidIntent(f"The intent {intent_kind(intent)} cannot be proposed from a version alone.")

@@ -1,0 +1,127 @@
+"""The lines of a commit, and whether a commit that came first stands against it.
+
+Protocol sections: Requirements for Writers, Commit Provenance Information, In-Commit Timestamps, and the conflict rules
+of the reference writer. Invariants: commitInfo is the first line (ICT-001) with the fields of WRITER-005; a proposal is
+committed on the newest version only after every commit since the one it read was judged (LOG-023).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from explorer.core.actions import CommitInfo, encode_line
+from explorer.core.commit_plan import Conflict
+from explorer.core.commits import Commit
+from explorer.core.proposal import Proposal
+
+__all__ = [
+    "ENGINE",
+    "commit_bytes",
+    "commit_info",
+    "commit_lines",
+    "conflict_with",
+    "holds_transaction",
+    "in_commit_timestamp",
+]
+
+ENGINE = "Delta-Table-Explorer"
+"""The name under which this program writes, before its version in ``engineInfo``."""
+
+
+def commit_info(
+    proposal: Proposal,
+    *,
+    read_version: int,
+    now: int,
+    txn_id: str,
+    engine: str,
+    user: str | None = None,
+    reason: str | None = None,
+    timestamp: int | None = None,
+) -> CommitInfo:
+    """Return the provenance of a commit.
+
+    Args:
+        proposal: What is committed.
+        read_version: The version it rests on, -1 for a new table.
+        now: The writer's clock in ms since the epoch.
+        txn_id: The commit's own identifier.
+        engine: ``engineInfo``.
+        user: Who commits.
+        reason: Why, in the person's words.
+        timestamp: The in-commit timestamp in ms, where the table has them.
+    """
+    return CommitInfo(
+        timestamp=now,
+        in_commit_timestamp=timestamp,
+        operation=proposal.operation,
+        operation_parameters=proposal.parameters,
+        operation_metrics=dict(proposal.metrics),
+        user_name=user,
+        user_metadata=reason,
+        engine_info=engine,
+        read_version=read_version if read_version >= 0 else None,
+        is_blind_append=proposal.is_blind_append,
+        isolation_level=proposal.isolation,
+        txn_id=txn_id,
+    )
+
+
+def in_commit_timestamp(now: int, previous: int | None) -> int:
+    """The in-commit timestamp of an attempt (ICT-002): ms since the epoch, later than the one before."""
+    return now if previous is None else max(now, previous + 1)
+
+
+def commit_lines(proposal: Proposal, info: CommitInfo) -> tuple[dict[str, Any], ...]:
+    """Return the lines of a commit as JSON objects, for showing."""
+    actions = (info, *proposal.actions())
+    return tuple({action.wire_name: action.to_wire()} for action in actions)
+
+
+def commit_bytes(proposal: Proposal, info: CommitInfo) -> bytes:
+    """Return the content of the commit file, one action a line (LOG-007)."""
+    return b"".join(encode_line(action) + b"\n" for action in (info, *proposal.actions()))
+
+
+def holds_transaction(commit: Commit, txn_id: str) -> bool:
+    """True if a commit carries this identifier: it is ours, whatever the store answered."""
+    info = commit.commit_info()
+    return info is not None and info.txn_id == txn_id
+
+
+def conflict_with(proposal: Proposal, winner: Commit) -> Conflict | None:
+    """Judge a commit that took a version first.
+
+    Returns:
+        Why the two cannot both hold, or None if the proposal may be made anew on top of it.
+    """
+    if winner.protocol() is not None and proposal.protocol is not None:
+        return _conflict(winner, "protocol", "both change the protocol")
+    if winner.metadata() is not None:
+        return _conflict(winner, "metaData", "it changed the metadata that this commit rests on")
+    applications = {*proposal.read_applications, *(txn.app_id for txn in proposal.transactions)}
+    for transaction in winner.transactions():
+        if transaction.app_id in applications:
+            return _conflict(winner, "txn", f"both write for the application {transaction.app_id!r}")
+    domains = {domain.domain for domain in proposal.domains if domain.domain != "delta.rowTracking"}
+    for domain in winner.domains():
+        if domain.domain in domains:
+            return _conflict(winner, "domainMetadata", f"both set the domain {domain.domain!r}")
+    return _file_conflict(proposal, winner)
+
+
+def _file_conflict(proposal: Proposal, winner: Commit) -> Conflict | None:
+    removed = {action.path for action in proposal.removes}
+    for line in winner.lines:
+        if line.remove is not None and (proposal.reads_files or line.remove.path in removed):
+            what = "a file that this commit removes too" if line.remove.path in removed else "a file this commit read"
+            return _conflict(winner, "remove", f"it removed {what}: {line.remove.path}")
+        if line.add is not None and proposal.reads_files:
+            return _conflict(winner, "add", f"it added a file that this commit did not see: {line.add.path}")
+    return None
+
+
+def _conflict(winner: Commit, action: str, why: str) -> Conflict:
+    info = winner.commit_info()
+    operation = f" ({info.operation})" if info is not None and info.operation else ""
+    return Conflict(winner.version, action, f"Version {winner.version}{operation} came first: {why}.")

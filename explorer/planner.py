@@ -1,0 +1,134 @@
+"""Plans: an intent and a table -> a commit that can be looked at before it is made. Nothing is written here.
+
+This is the shell round `explorer.core.proposals` and `explorer.core.guards`: it brings the clock, fresh identifiers,
+what the store says about files and what Spark says about rows.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from explorer.core.actions import Protocol
+from explorer.core.commit_plan import CommitPlan, Consequences
+from explorer.core.errors import EngineUnavailable
+from explorer.core.guards import Situation, judge
+from explorer.core.intents import Intent, parse_intent
+from explorer.core.proposal import Circumstances, GuardResult, Proposal, RowCheck
+from explorer.core.proposals import propose
+from explorer.core.snapshot import Snapshot
+from explorer.core.transaction import ENGINE, commit_info, commit_lines
+from explorer.version import VERSION
+
+if TYPE_CHECKING:
+    from explorer.table import Table
+
+__all__ = ["circumstances", "engine_info", "make_plan", "remake_plan"]
+
+
+def make_plan(
+    table: Table,
+    intent: Intent | Mapping[str, Any] | str,
+    *,
+    accept: Sequence[str] = (),
+    check_rows: bool = True,
+    user: str | None = None,
+) -> CommitPlan:
+    """Plan a change of the newest version.
+
+    Args:
+        table: The table.
+        intent: A record of `explorer.core.intents`, or its JSON.
+        accept: Names of guards that may stay unknown.
+        check_rows: Let Spark look at the rows where a guard needs it; without, such a guard is unknown.
+        user: Who would commit.
+
+    Raises:
+        InvalidIntent: The intent makes no sense, in itself or on this table.
+    """
+    wanted = parse_intent(intent) if isinstance(intent, (Mapping, str, bytes)) else intent
+    table.refresh()
+    made = circumstances()
+
+    def proposal(snapshot: Snapshot | None) -> Proposal:
+        assert snapshot is not None
+        return propose(wanted, snapshot, made)
+
+    plan = CommitPlan(
+        table=table.location,
+        read_version=-1,
+        intent=wanted,
+        guards=(),
+        actions=(),
+        consequences=Consequences(),
+        accepted=tuple(accept),
+        txn_id=made.new_id(),
+        propose=proposal,
+        checked_rows=check_rows,
+    )
+    return remake_plan(table, plan, user=user)
+
+
+def remake_plan(table: Table, plan: CommitPlan, *, user: str | None = None) -> CommitPlan:
+    """Make a plan anew on the newest version: proposal, guards and consequences; its identifier stays."""
+    assert plan.propose is not None
+    snapshot = table.snapshot()
+    proposal = plan.propose(snapshot)
+    readers, writers = _losses(snapshot, proposal)
+    situation = Situation(snapshot, proposal, user, (*readers, *writers))
+    guards = (*judge(situation), *_row_guards(table, snapshot, proposal.row_checks, check=plan.checked_rows))
+    now = circumstances().now
+    info = commit_info(
+        proposal, read_version=snapshot.version, now=now, txn_id=plan.txn_id, engine=engine_info(), user=user
+    )
+    consequences = Consequences(readers=readers, writers=writers, undo=proposal.undo)
+    if proposal.change_feed is not None:
+        consequences = msgspec.structs.replace(consequences, change_feed=proposal.change_feed)
+    return msgspec.structs.replace(
+        plan,
+        read_version=snapshot.version,
+        guards=guards,
+        actions=commit_lines(proposal, info),
+        consequences=consequences,
+        proposal=proposal,
+    )
+
+
+def circumstances() -> Circumstances:
+    """The present and fresh identifiers."""
+    return Circumstances(now=time.time_ns() // 1_000_000, new_id=lambda: str(uuid.uuid4()))
+
+
+def engine_info() -> str:
+    """What commits say of the program that wrote them."""
+    return f"{ENGINE}/{VERSION}"
+
+
+def _losses(snapshot: Snapshot, proposal: Proposal) -> tuple[tuple[dict[str, Any], ...], tuple[dict[str, Any], ...]]:
+    after: Protocol | None = proposal.protocol
+    if after is None or after == snapshot.protocol:
+        return (), ()
+    return (), ()
+
+
+def _row_guards(
+    table: Table, snapshot: Snapshot, checks: Sequence[RowCheck], *, check: bool
+) -> tuple[GuardResult, ...]:
+    if not checks:
+        return ()
+    if not check:
+        return tuple(_unknown(item, "The rows were not looked at.") for item in checks)
+    try:
+        reports = {item.name: item.expression for item in checks}
+        raise EngineUnavailable(f"No engine checks {len(reports)} predicates of version {snapshot.version} of {table}.")
+    except EngineUnavailable as error:
+        return tuple(_unknown(item, str(error)) for item in checks)
+
+
+def _unknown(check: RowCheck, detail: str) -> GuardResult:
+    evidence = {"predicate": check.expression, "detail": detail}
+    return GuardResult(check.guard, "unknown", evidence, "Check the data, or accept this guard by name.")
