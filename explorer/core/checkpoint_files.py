@@ -7,21 +7,21 @@ say, since one wrong count there would lose files; a missing column reads as nul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import copy
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.columns import int64s, mask, strings, validity
+from explorer.core.columns import int64s, mask, one_array, strings, validity
 from explorer.core.errors import IncompleteCheckpoint
 from explorer.core.logical_files import MAP, SCHEMA, StructStatistics, rows_among
 from explorer.core.record_counts import counts_of_column
 from explorer.core.uris import canonical_key
 
-__all__ = ["CheckpointPart", "read_rows"]
+__all__ = ["CheckpointPart", "read_rows", "stated_struct", "texts_of"]
 
 _MEMBERS: Final[dict[str, tuple[str, ...]]] = {
     "path": ("path",),
@@ -60,21 +60,28 @@ _OF_VECTOR: Final = {
 
 
 class CheckpointPart:
-    """The ``add`` rows of one Parquet file.
+    """The ``add`` rows, or else the ``remove`` rows, of one Parquet file.
 
     Args:
         file: The open file; the part keeps it.
         broken: Makes the error for a file that cannot be read.
+        action: Which rows; columns of `explorer.core.logical_files.SCHEMA` are those of ``add``.
 
     Raises:
         IncompleteCheckpoint: The file is no Parquet.
     """
 
-    def __init__(self, file: pa.NativeFile, broken: Callable[[str], IncompleteCheckpoint]) -> None:
+    def __init__(
+        self,
+        file: pa.NativeFile,
+        broken: Callable[[str], IncompleteCheckpoint],
+        action: Literal["add", "remove"] = "add",
+    ) -> None:
         self._broken = broken
+        self._action = action
         try:
             self._parquet = _parquet(file)
-            self._members = _members(self._parquet.schema_arrow)
+            self._members = _members(self._parquet.schema_arrow, action)
             # Only this column tells which rows are files, so it is read at once and kept.
             self._raw_paths = self._read(["path"]).get("path", pa.nulls(0, pa.string()))
             self._paths = _decoded(self._raw_paths)
@@ -107,6 +114,36 @@ class CheckpointPart:
         part._count = int(part._kept.sum())
         return part
 
+    def batches(self, length: int) -> Iterator[pa.StructArray]:
+        """Read the rows as they are, whole, up to so many at a time.
+
+        Raises:
+            IncompleteCheckpoint: A page is broken.
+        """
+        if not self._count:
+            return
+        start = 0
+        try:
+            for batch in self._parquet.iter_batches(length, columns=[self._action]):
+                kept = self._kept[start : start + batch.num_rows]
+                start += batch.num_rows
+                if kept.any():
+                    yield batch.column(0) if kept.all() else batch.column(0).filter(mask(kept))
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise self._broken(str(error)) from error
+
+    def stated_members(self) -> dict[str, pa.DataType]:
+        """Members that are not null throughout, by what the file's own counts say, with their types."""
+        place = self._parquet.schema_arrow.get_field_index(self._action)
+        fields = [] if place < 0 else list(self._parquet.schema_arrow.field(place).type)
+        stated = _not_null_throughout(self._parquet.metadata)
+        heads = {field.name: f"{self._action}.{field.name}" for field in fields}
+        return {
+            field.name: field.type
+            for field in fields
+            if any(path == heads[field.name] or path.startswith(heads[field.name] + ".") for path in stated)
+        }
+
     def columns(self, names: Sequence[str]) -> list[pa.Array]:
         """Read columns of `explorer.core.logical_files.SCHEMA`.
 
@@ -138,7 +175,8 @@ class CheckpointPart:
         wanted = [f"add.stats_parsed.{name}" for name in ("numRecords", "tightBounds", *names)]
         keep = None if self._count == len(self._kept) else mask(self._kept)
         try:
-            parsed = _parsed(_single(self._parquet.read(columns=wanted).column("add")))
+            add = _single(self._parquet.read(columns=wanted).column("add"))
+            parsed = stated_struct(add.flatten()[add.type.get_field_index("stats_parsed")])
             parsed = parsed if keep is None else parsed.filter(keep)
             texts = self._read(["stats"]).get("stats") if parsed.null_count else None
             if texts is not None:
@@ -194,20 +232,17 @@ class CheckpointPart:
 
     def _stats(self, values: dict[str, Any]) -> pa.Array:
         text = self._plain("stats", pa.string(), values)
-        if "stats_parsed" not in values or not text.null_count:
-            return text
-        rows = zip(text.to_pylist(), values["stats_parsed"].to_pylist(), strict=True)
-        return strings([old if old is not None else _as_json(parsed) for old, parsed in rows])
+        return texts_of(text, values.get("stats_parsed"))
 
     def _read(self, members: Sequence[str]) -> dict[str, Any]:
-        """Members of ``add`` that the file has, as arrays with the nulls of ``add`` applied."""
+        """Members of the action that the file has, as arrays with the action's nulls applied."""
         present = [member for member in members if member in self._members]
         if "stats_parsed" in present:
             present = [member for member in present if member != "stats_parsed.numRecords"]
         if not present:
             return {}
-        columns = [f"add.{member}" for member in present]
-        add = _single(self._parquet.read(columns=columns).column("add"))
+        columns = [f"{self._action}.{member}" for member in present]
+        add = _single(self._parquet.read(columns=columns).column(self._action))
         names = [field.name for field in add.type]
         return dict(zip(names, add.flatten(), strict=True))
 
@@ -230,9 +265,28 @@ def _parquet(file: pa.NativeFile) -> Any:
     return pq.ParquetFile(file, coerce_int96_timestamp_unit="us")
 
 
-def _members(schema: pa.Schema) -> set[str]:
-    """Members of ``add``, and with a dot the members of ``stats_parsed``."""
-    place = schema.get_field_index("add")
+def stated_struct(parsed: pa.StructArray) -> pa.StructArray:
+    """The column ``stats_parsed``, null too where it says nothing at all, which is how some writers spell null."""
+    import pyarrow.compute as pc
+
+    counts = _member(parsed, "numRecords", pa.int64())
+    return parsed if not counts.null_count else pc.if_else(counts.is_valid(), parsed, pa.nulls(1, parsed.type)[0])
+
+
+def texts_of(texts: pa.StringArray, parsed: pa.StructArray | None) -> pa.StringArray:
+    """Statistics as texts, rebuilt from ``stats_parsed`` where there is none (CKPT-019)."""
+    import pyarrow.compute as pc
+
+    if parsed is None or not texts.null_count:
+        return texts
+    rebuilt = pc.and_(texts.is_null(), parsed.is_valid())
+    values = strings([_as_json(value) for value in parsed.filter(rebuilt).to_pylist()])
+    return pc.replace_with_mask(texts, rebuilt, values) if len(values) else texts
+
+
+def _members(schema: pa.Schema, action: str) -> set[str]:
+    """Members of the action, and with a dot the members of ``stats_parsed``."""
+    place = schema.get_field_index(action)
     if place < 0:
         return set()
     kind = schema.field(place).type
@@ -240,19 +294,19 @@ def _members(schema: pa.Schema) -> set[str]:
     return {field.name for field in kind} | {f"stats_parsed.{field.name}" for field in nested}
 
 
-def _parsed(add: pa.StructArray) -> pa.StructArray:
-    """The member ``stats_parsed``; null too where it says nothing at all, which is how some writers spell null."""
-    import pyarrow.compute as pc
-
-    parsed = add.flatten()[add.type.get_field_index("stats_parsed")]
-    counts = _member(parsed, "numRecords", pa.int64())
-    return parsed if not counts.null_count else pc.if_else(counts.is_valid(), parsed, pa.nulls(1, parsed.type)[0])
+def _not_null_throughout(metadata: Any) -> set[str]:
+    """Dotted paths of the columns in which a value may be; one without counts may have some."""
+    found = set()
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            counts = column.statistics
+            if counts is None or not counts.has_null_count or counts.null_count < column.num_values:
+                found.add(column.path_in_schema)
+    return found
 
 
 def _single(column: pa.ChunkedArray) -> pa.StructArray:
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
+    return one_array(column.chunks, column.type)
 
 
 def _member(struct: pa.StructArray, name: str, kind: pa.DataType) -> Any:

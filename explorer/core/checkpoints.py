@@ -7,14 +7,14 @@ commitInfo is ignored (D-22); removed domains are suppressed (DOMAIN-005).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pyarrow as pa
 
 from explorer.core.actions import DomainMetadata, Metadata, Protocol, SetTransaction, Sidecar
 from explorer.core.checkpoint_files import CheckpointPart, read_rows
-from explorer.core.commits import CommitLine, decode_commit
+from explorer.core.commits import CommitLine, RemoveLine, decode_commit
 from explorer.core.errors import IncompleteCheckpoint
 from explorer.core.log_segment import Checkpoint
 from explorer.core.logical_files import FileSource, LineSource
@@ -22,7 +22,13 @@ from explorer.core.paths import SIDECAR_FOLDER, LogPath
 from explorer.core.ports import LogStore
 from explorer.core.uris import decode_path, is_absolute
 
-__all__ = ["CheckpointState", "open_checkpoint_files", "read_checkpoint_state"]
+__all__ = [
+    "CheckpointState",
+    "open_checkpoint_files",
+    "open_checkpoint_tombstones",
+    "read_checkpoint_state",
+    "sidecar_keys",
+]
 
 
 class CheckpointState(msgspec.Struct, frozen=True):
@@ -81,6 +87,31 @@ def open_checkpoint_files(store: LogStore, checkpoint: Checkpoint) -> list[FileS
     return [source for source in sources if source.num_rows]
 
 
+def open_checkpoint_tombstones(store: LogStore, checkpoint: Checkpoint) -> list[CheckpointPart | list[RemoveLine]]:
+    """Open the tombstones, those in sidecars included.
+
+    Raises:
+        IncompleteCheckpoint: A part or a sidecar is missing or unreadable.
+    """
+    sources: list[CheckpointPart | list[RemoveLine]] = []
+    for part in checkpoint.parts:
+        if part.name.endswith(".json"):
+            sources.append([line.remove for line in _json_lines(store, part) if line.remove is not None])
+        else:
+            sources.append(_open(store, part.path, part, "remove"))
+        sources.extend(_open(store, _sidecar_path(sidecar), part, "remove") for sidecar in _sidecars(store, part))
+    return sources
+
+
+def sidecar_keys(store: LogStore, checkpoint: Checkpoint) -> tuple[str, ...]:
+    """Keys of the sidecars that a checkpoint names.
+
+    Raises:
+        IncompleteCheckpoint: A part is missing or unreadable.
+    """
+    return tuple(_sidecar_path(sidecar) for part in checkpoint.parts for sidecar in _sidecars(store, part))
+
+
 def unreadable(part: LogPath, reason: str, *, vanished: bool | None = None) -> IncompleteCheckpoint:
     """The error for a checkpoint that cannot be used; ``vanished`` if a file of it is not there."""
     return IncompleteCheckpoint(
@@ -105,10 +136,10 @@ def _small_rows(store: LogStore, part: LogPath, names: tuple[str, ...]) -> dict[
         raise unreadable(part, str(error)) from error
 
 
-def _open(store: LogStore, path: str, part: LogPath) -> CheckpointPart:
+def _open(store: LogStore, path: str, part: LogPath, action: Literal["add", "remove"] = "add") -> CheckpointPart:
     holder, key = store.elsewhere(path) if is_absolute(path) else (store, path)
     try:
-        return CheckpointPart(holder.open_input(key), lambda reason: unreadable(part, f"{path}: {reason}"))
+        return CheckpointPart(holder.open_input(key), lambda reason: unreadable(part, f"{path}: {reason}"), action)
     except FileNotFoundError as error:
         raise unreadable(part, f"{path} is missing", vanished=True) from error
 
@@ -120,7 +151,7 @@ def _json_lines(store: LogStore, part: LogPath) -> list[CommitLine]:
 def _json_objects(store: LogStore, part: LogPath) -> list[dict[str, Any]]:
     try:
         lines = [msgspec.json.decode(line) for line in _bytes(store, part).splitlines() if line.strip()]
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise unreadable(part, str(error)) from error
     return [line for line in lines if isinstance(line, dict)]
 

@@ -13,15 +13,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["bools", "flags", "int32s", "int64s", "mask", "numbers", "string_maps", "strings", "validity"]
+from explorer.core.limits import check_column
+
+__all__ = ["bools", "flags", "int32s", "int64s", "mask", "numbers", "one_array", "string_maps", "strings", "validity"]
 
 
 def strings(values: Sequence[str | None]) -> pa.StringArray:
-    """A string column; None is null."""
+    """A string column; None is null.
+
+    Raises:
+        LimitExceeded: The texts are more than a column holds.
+    """
     encoded = [value.encode("utf-8", "surrogatepass") if value else b"" for value in values]
     offsets = np.fromiter(accumulate(map(len, encoded), initial=0), dtype=np.int64, count=len(encoded) + 1)
-    if offsets[-1] > np.iinfo(np.int32).max:
-        raise OverflowError("a string column of more than 2 GiB needs to be built in chunks")
+    check_column(int(offsets[-1]), f"{len(encoded):,} texts")
     buffers = [_validity(values), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.string(), len(values), buffers)
 
@@ -60,6 +65,19 @@ def string_maps(values: Sequence[dict[str, str | None] | None]) -> pa.MapArray:
     return pa.Array.from_buffers(pa.map_(pa.string(), pa.string()), len(values), buffers, children=[entries])
 
 
+def one_array(parts: Sequence[Any], kind: pa.DataType) -> Any:
+    """Several arrays one after the other; nothing is copied where there is one.
+
+    Raises:
+        LimitExceeded: Their texts are more than a column holds.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    for sizes in zip(*(_text_sizes(part) for part in parts), strict=True):
+        check_column(sum(sizes), f"The texts of {sum(map(len, parts)):,} rows")
+    return pa.concat_arrays(parts) if parts else pa.nulls(0, kind)
+
+
 def numbers(column: pa.Array) -> tuple[Any, Any]:
     """An integer column as a NumPy array with 0 for null, and a mask of what is not null."""
     width = np.dtype(f"int{column.type.bit_width}")
@@ -77,6 +95,28 @@ def validity(column: pa.Array) -> Any:
     """True where a column is not null, as a NumPy array."""
     bitmap = column.buffers()[0]
     return np.ones(len(column), bool) if bitmap is None else _bits(bitmap, column)
+
+
+def _text_sizes(column: pa.Array) -> list[int]:
+    """Bytes of each column of text that a column is made of."""
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        start, end = _extent(column)
+        return [end - start]
+    if pa.types.is_struct(kind):
+        return [size for place in range(kind.num_fields) for size in _text_sizes(column.field(place))]
+    if pa.types.is_map(kind):
+        start, end = _extent(column)
+        return [size for part in (column.keys, column.items) for size in _text_sizes(part.slice(start, end - start))]
+    return []
+
+
+def _extent(column: pa.Array) -> tuple[int, int]:
+    """Where what belongs to the rows of a column begins and ends."""
+    if not len(column):
+        return 0, 0
+    offsets = np.frombuffer(column.buffers()[1], np.int32)
+    return int(offsets[column.offset]), int(offsets[column.offset + len(column)])
 
 
 def _bits(buffer: pa.Buffer, column: pa.Array) -> Any:

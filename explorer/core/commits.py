@@ -21,6 +21,7 @@ from explorer.core.actions import (
     SetTransaction,
 )
 from explorer.core.errors import MalformedAction
+from explorer.core.limits import check_lines
 
 __all__ = ["AddLine", "Commit", "CommitLine", "RemoveLine", "decode_commit", "parse_commit_info"]
 
@@ -41,6 +42,7 @@ class AddLine(msgspec.Struct, gc=False, rename="camel"):
     deletion_vector: DeletionVectorDescriptor | None = None
     base_row_id: int | None = None
     default_row_commit_version: int | None = None
+    clustering_provider: str | None = None
 
     @property
     def vector_id(self) -> str | None:
@@ -58,7 +60,10 @@ class RemoveLine(msgspec.Struct, gc=False, rename="camel"):
     partition_values: msgspec.Raw = _ABSENT
     size: int | None = None
     stats: msgspec.Raw = _ABSENT
+    tags: msgspec.Raw = _ABSENT
     deletion_vector: DeletionVectorDescriptor | None = None
+    base_row_id: int | None = None
+    default_row_commit_version: int | None = None
 
     @property
     def vector_id(self) -> str | None:
@@ -166,7 +171,9 @@ def decode_commit(data: bytes, version: int, path: str) -> Commit:
 
     Raises:
         MalformedAction: A line is not JSON, not an object, or a known action has a field of a wrong type.
+        LimitExceeded: A line is too long.
     """
+    check_lines(data, version, path)
     try:
         if not data.isascii():
             # The decoder does not look at the bytes of what it passes over, names of unknown fields among them.

@@ -13,6 +13,7 @@
     │   ├── MalformedAction         version, path, line
     │   ├── IncompleteCheckpoint    version, path
     │   ├── CorruptDeletionVector   path, unique_id
+    │   ├── LimitExceeded           path, line, found, allowed
     │   └── CorruptTable            version, path
     ├── UnsupportedFeature      features, operation
     ├── CommitError             GuardFailed, CommitConflict, CommitUnknown
@@ -41,6 +42,7 @@ __all__ = [
     "GuardFailed",
     "IncompleteCheckpoint",
     "InvalidIntent",
+    "LimitExceeded",
     "MalformedAction",
     "NotAllowed",
     "RequestError",
@@ -134,6 +136,10 @@ class IncompleteCheckpoint(TableError):
 
 class CorruptDeletionVector(TableError):
     """A deletion vector's bytes do not match its descriptor."""
+
+
+class LimitExceeded(TableError):
+    """The log asks for more than this program is set to read; see `explorer.core.limits`."""
 
 
 class CorruptTable(TableError):

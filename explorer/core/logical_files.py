@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.columns import bools, flags, int32s, int64s, string_maps, strings
+from explorer.core.columns import bools, flags, int32s, int64s, one_array, string_maps, strings
 from explorer.core.commits import AddLine
 from explorer.core.errors import MalformedAction
 from explorer.core.record_counts import count_of_line, counts_of_lines
@@ -125,6 +125,11 @@ class LineSource:
 
     def __init__(self, lines: Sequence[AddLine]) -> None:
         self._lines = lines
+
+    @property
+    def lines(self) -> Sequence[AddLine]:
+        """The files as lines."""
+        return self._lines
 
     @property
     def num_rows(self) -> int:
@@ -242,9 +247,5 @@ def _decode(decoder: msgspec.json.Decoder[Any], raw: msgspec.Raw, line: AddLine,
 
 
 def _joined(parts: list[pa.Array], kind: pa.DataType) -> pa.ChunkedArray:
-    """The parts as one chunk; strings beyond 2 GiB stay apart."""
-    if not parts:
-        return pa.chunked_array([pa.nulls(0, kind)])
-    if len(parts) == 1:
-        return pa.chunked_array(parts)
-    return pa.chunked_array([pa.concat_arrays(parts)])
+    """The parts as one chunk."""
+    return pa.chunked_array([one_array(parts, kind)])

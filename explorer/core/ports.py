@@ -27,6 +27,7 @@ class ObjectMeta(msgspec.Struct, frozen=True, gc=False):
 class LogStore(Protocol):
     """Objects below one root.
 
+    What is read whole is held to `explorer.core.limits.check_file` first.
     Every method raises `explorer.core.errors.StorageError` for failures of the store, except where stated.
     """
 

@@ -94,5 +94,5 @@ def _leading_counts(data: Any, offsets: Any) -> tuple[Any, Any]:
 def _decoded(text: str) -> int | None:
     try:
         return _DECODER.decode(text).num_records
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return None

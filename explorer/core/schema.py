@@ -16,6 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import CorruptTable, UnsupportedFeature
+from explorer.core.limits import check_nesting, too_deep
 
 __all__ = [
     "ArrayType",
@@ -135,11 +136,15 @@ def parse_schema(text: str) -> StructType:
     Raises:
         CorruptTable: The text is no JSON struct type.
         UnsupportedFeature: It uses a type this program does not read.
+        LimitExceeded: It is nested too deeply.
     """
     try:
         value = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except json.JSONDecodeError as error:
         raise _bad(f"it is not JSON ({error})") from error
+    except RecursionError as error:
+        raise too_deep("The table's schemaString") from error
+    check_nesting(value, "The table's schemaString")
     parsed = _parse(value)
     if not isinstance(parsed, StructType):
         raise _bad("its top level is not a struct")

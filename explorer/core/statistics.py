@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.columns import bools, int64s, strings
+from explorer.core.limits import check_column
 from explorer.core.logical_files import FileSource, LogicalFiles
 from explorer.core.partition_values import partition_column
 from explorer.core.schema import DataType, PrimitiveType, StructType, format_column, to_arrow, type_name, walk
@@ -33,6 +34,7 @@ __all__ = [
     "StatisticsProblem",
     "column_ranges",
     "coverage",
+    "parse_either",
     "statistics_columns",
     "statistics_table",
 ]
@@ -245,10 +247,15 @@ def _parse(source: FileSource, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
     struct = source.struct_statistics([leaf.path for leaf in leaves])
     if struct is None:
         return parse_texts(source.columns(["stats"])[0], leaves)
-    found = parse_struct(struct.parsed, leaves)
-    if struct.texts is None:
+    return parse_either(struct.parsed, struct.texts, leaves)
+
+
+def parse_either(parsed: pa.StructArray, texts: pa.StringArray | None, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
+    """Take statistics out of ``stats_parsed``, and where that is null out of the texts."""
+    found = parse_struct(parsed, leaves)
+    if texts is None or not parsed.null_count:
         return found
-    return _where(struct.parsed.is_valid(), found, parse_texts(struct.texts, leaves))
+    return _where(parsed.is_valid(), found, parse_texts(texts, leaves))
 
 
 def _where(chosen: pa.BooleanArray, first: ParsedTexts, second: ParsedTexts) -> ParsedTexts:
@@ -286,8 +293,7 @@ def _in_union(array: pa.Array, kinds: list[pa.DataType]) -> pa.UnionArray:
 def _repeated(text: str, count: int) -> pa.StringArray:
     data = text.encode()
     offsets = np.arange(count + 1, dtype=np.int64) * len(data)
-    if offsets[-1] > np.iinfo(np.int32).max:
-        raise OverflowError("a column's name times its files is beyond 2 GiB")
+    check_column(int(offsets[-1]), f"{count:,} times the name of a column")
     return pa.Array.from_buffers(
         pa.string(), count, [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data * count)]
     )

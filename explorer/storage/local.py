@@ -18,6 +18,7 @@ from typing import Final
 import pyarrow as pa
 
 from explorer.core.errors import NotAllowed, StorageError
+from explorer.core.limits import check_file
 from explorer.core.ports import LogStore, ObjectMeta
 from explorer.storage.roots import Opener, Roots
 
@@ -97,6 +98,8 @@ class LocalLogStore:
             handle = os.open(target, os.O_RDONLY)
             try:
                 size = os.fstat(handle).st_size - offset
+                if length < 0:
+                    check_file(path, size)
                 wanted = size if length < 0 else min(length, size)
                 return _read_all(handle, offset, wanted)
             finally:
@@ -115,7 +118,7 @@ class LocalLogStore:
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
         """Return several files' bytes."""
         targets = [self._path(path) for path in paths]
-        return [_read_whole(target) for target in targets]
+        return [_read_whole(target, path) for target, path in zip(targets, paths, strict=True)]
 
     def put_if_absent(self, path: str, data: bytes) -> None:
         """Create a file atomically: write aside, flush to disk, link under its name, flush the folder."""
@@ -208,14 +211,16 @@ def _stat_all(handle: int, folder: str, names: Sequence[str]) -> list[ObjectMeta
     return found
 
 
-def _read_whole(target: str) -> bytes:
+def _read_whole(target: str, path: str) -> bytes:
     try:
         handle = os.open(target, os.O_RDONLY)
         try:
             data = os.read(handle, _READ_SIZE)
             if len(data) < _READ_SIZE:
                 return data
-            return data + _read_all(handle, len(data), os.fstat(handle).st_size - len(data))
+            size = os.fstat(handle).st_size
+            check_file(path, size)
+            return data + _read_all(handle, len(data), size - len(data))
         finally:
             os.close(handle)
     except OSError as error:

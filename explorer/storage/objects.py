@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from explorer.core.errors import StorageError
+from explorer.core.errors import LimitExceeded, StorageError
+from explorer.core.limits import check_file
 from explorer.core.ports import LogStore, ObjectMeta
 from explorer.storage.roots import Opener
 
@@ -91,8 +92,10 @@ class ObjectLogStore:
         import obstore
 
         try:
-            return bytes(obstore.get(self._store, self._prefix + path).bytes())
-        except FileNotFoundError:
+            result = obstore.get(self._store, self._prefix + path)
+            check_file(path, result.meta["size"])
+            return bytes(result.bytes())
+        except (FileNotFoundError, LimitExceeded):
             raise
         except Exception as error:
             raise self._failed("read", path, error) from error
@@ -135,8 +138,9 @@ class ObjectLogStore:
             async with places:
                 try:
                     result = await obstore.get_async(self._store, self._prefix + path)
+                    check_file(path, result.meta["size"])
                     return bytes(await result.bytes_async())
-                except FileNotFoundError:
+                except (FileNotFoundError, LimitExceeded):
                     raise
                 except Exception as error:
                     raise self._failed("read", path, error) from error
