@@ -1,0 +1,256 @@
+"""``plan`` and ``commit``: a change is shown before it is made, and made once its reader has typed the table's name."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import explorer
+from explorer.cli.arguments import JsonFlag, TableArgument
+from explorer.cli.errors import exit_code
+from explorer.cli.json_values import encode
+from explorer.cli.output import complain, count, emit, facts, listing, note, patience, size
+from explorer.core.commit_plan import CommitPlan, CommitResult, Consequences
+from explorer.core.errors import Cancelled, CommitConflict, CommitError, CommitUnknown, GuardFailed, RequestError
+from explorer.core.intents import intent_kind
+from explorer.core.proposal import GuardResult
+
+__all__ = ["register"]
+
+IntentArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="INTENT",
+        help='What to change, as JSON such as {"kind": "set-description", "description": "..."}; '
+        "@FILE reads it from a file, - from standard input.",
+        show_default=False,
+    ),
+]
+AcceptOption = Annotated[
+    list[str] | None,
+    typer.Option("--accept", metavar="NAME", help="Let this guard stay unknown; may be given again."),
+]
+UserOption = Annotated[
+    str | None, typer.Option("--user", metavar="NAME", help="Who commits; else the name of the account.")
+]
+CheckRowsFlag = Annotated[
+    bool,
+    typer.Option(
+        "--check-rows/--no-check-rows",
+        help="Let Spark look at the rows where a guard needs it; without, such a guard is unknown.",
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("plan")(plan)
+    app.command("commit")(commit)
+
+
+def plan(
+    table: TableArgument,
+    intent: IntentArgument,
+    *,
+    accept: AcceptOption = None,
+    user: UserOption = None,
+    check_rows: CheckRowsFlag = True,
+    json: JsonFlag = False,
+) -> int:
+    """Show what a commit would do: guards with their evidence, the exact actions, what follows. Changes nothing.
+
+    Exit code 0 if it could be committed, 5 if a guard failed or is unknown and was not accepted; the plan is shown all
+    the same.
+
+    JSON, one document: table, readVersion, commitVersion (null where no commit is written), intent, guards [{name,
+    status (pass, warn, fail, unknown), evidence, remedy}], actions (as they would be written), files [{path, change,
+    size}] (of an intent that writes no commit), consequences {readers, writers, timeTravel, changeFeed, undo},
+    committable, planDigest.
+    """
+    wanted = _intent(intent)
+    with patience("Making the plan"):
+        found = explorer.open_table(table).plan(
+            wanted, accept=tuple(accept or ()), check_rows=check_rows, user=_user(user)
+        )
+    _check_accepted(found, accept or ())
+    if json:
+        emit(found.document())
+    else:
+        _print_plan(found)
+    return 0 if found.committable else _refuse(_guard_failed(found), as_json=json)
+
+
+def commit(
+    table: TableArgument,
+    intent: IntentArgument,
+    *,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept in the history.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Commit without asking for the table's name.")] = False,
+    accept: AcceptOption = None,
+    user: UserOption = None,
+    check_rows: CheckRowsFlag = True,
+    json: JsonFlag = False,
+) -> int:
+    """Make a plan and commit it, once you have typed the table's name.
+
+    Exit code 0 if it was committed, else 5: conflicted (another commit stands against it), rejected (a guard), unknown
+    (the store's answer was lost and the log does not tell yet).
+
+    JSON, one document: the fields of `plan`, and outcome (committed, conflicted, rejected, unknown), version (written
+    or in doubt, else null), conflict {version, action, why} or null, notes (what failed after the commit, which holds).
+    """
+    if not reason.strip():
+        raise RequestError("Say why: --reason is kept in the history and cannot be empty.")
+    wanted, who = _intent(intent), _user(user)
+    opened = explorer.open_table(table)
+    with patience("Making the plan"):
+        found = opened.plan(wanted, accept=tuple(accept or ()), check_rows=check_rows, user=who)
+    _check_accepted(found, accept or ())
+    if not json:
+        _print_plan(found)
+    if found.committable and not yes:
+        _confirm(opened.name)
+    with patience("Committing"):
+        result = opened.commit(found, reason=reason, user=who)
+    if json:
+        emit(result.document())
+    elif result.outcome == "committed":
+        _print_receipt(result)
+    return 0 if result.outcome == "committed" else _refuse(_error_of(result), as_json=json)
+
+
+def _intent(text: str) -> str:
+    """The JSON of an intent, from the argument, a file or standard input."""
+    if text == "-":
+        return sys.stdin.read()
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise RequestError(f"The intent cannot be read from {text[1:]!r}: {error}.", location=text[1:]) from error
+
+
+def _user(given: str | None) -> str | None:
+    if given is not None:
+        return given
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return None  # an account without a name, as containers have; the guard ``committer`` says so
+
+
+def _check_accepted(found: CommitPlan, accept: Sequence[str]) -> None:
+    names = [guard.name for guard in found.guards]
+    for name in accept:
+        if name not in names:
+            raise RequestError(f"There is no guard {name!r} to accept; the guards are: {', '.join(names)}.")
+
+
+def _confirm(name: str) -> None:
+    """Ask for the table's name; without a terminal the name is read from standard input unasked."""
+    if sys.stdin.isatty():
+        sys.stderr.write(f"Type {name} to commit: ")
+        sys.stderr.flush()
+    typed = sys.stdin.readline().strip()
+    if typed != name:
+        got = f"{typed!r} is not its name" if typed else "no name was typed"
+        raise Cancelled(f"Nothing was committed: type the table's name, {name!r}, or give --yes; {got}.")
+
+
+def _error_of(result: CommitResult) -> CommitError:
+    match result.outcome:
+        case "rejected":
+            return _guard_failed(result.plan)
+        case "conflicted":
+            assert result.conflict is not None
+            return CommitConflict(
+                f"{result.conflict.why} Nothing was committed; make a new plan.",
+                winner=result.conflict.version,
+                version=result.plan.commit_version,
+            )
+        case _:
+            return CommitUnknown(
+                f"The store's answer was lost, and it cannot be told yet whether version {result.version} is this "
+                f"commit: look for the transaction {result.plan.txn_id} in the history.",
+                version=result.version,
+                found=result.plan.txn_id,
+            )
+
+
+def _guard_failed(found: CommitPlan) -> GuardFailed:
+    blocking = [
+        {"name": guard.name, "status": guard.status, "evidence": guard.evidence, "remedy": guard.remedy}
+        for guard in found.blocking
+    ]
+    reasons = "; ".join(f"{guard.name} ({guard.status}): {_detail(guard)}" for guard in found.blocking)
+    return GuardFailed(f"This change must not be committed: {reasons}", results=blocking)
+
+
+def _refuse(error: CommitError, *, as_json: bool) -> int:
+    complain(error.facts(), as_json=as_json)
+    return exit_code(error)
+
+
+def _detail(guard: GuardResult) -> str:
+    return str(guard.evidence.get("detail", ""))
+
+
+def _print_plan(found: CommitPlan) -> None:
+    writes = "no commit" if found.commit_version is None else f"version {found.commit_version}"
+    read = "a location without a table" if found.read_version < 0 else f"version {found.read_version}"
+    facts(
+        found.table,
+        [("change", intent_kind(found.intent)), ("rests on", read), ("writes", writes), ("digest", found.digest)],
+    )
+    listing(
+        ["guard", "status", "evidence", "remedy"],
+        ((guard.name, guard.status, _evidence(guard), guard.remedy or "") for guard in found.guards),
+        "No guard was needed.",
+        whole=("guard", "status"),
+    )
+    if found.actions:
+        listing(["action", "content"], map(_action, found.actions), "", whole=("action",))
+    if found.files:
+        rows = ((file.change, file.path, size(file.size)) for file in found.files)
+        listing(["change", "file", "size"], rows, "", numbers=("size",), whole=("change",))
+    facts("Consequences", _consequences(found.consequences))
+
+
+def _evidence(guard: GuardResult) -> str:
+    others = {name: item for name, item in guard.evidence.items() if name != "detail"}
+    return " ".join(part for part in (_detail(guard), encode(others).decode() if others else "") if part)
+
+
+def _action(action: dict[str, Any]) -> tuple[str, str]:
+    ((name, body),) = action.items()
+    return name, encode(body).decode()
+
+
+def _consequences(found: Consequences) -> Iterable[tuple[str, object]]:
+    yield "readers", _clients(found.readers)
+    yield "writers", _clients(found.writers)
+    yield "time travel", found.time_travel
+    yield "change feed", found.change_feed
+    yield "undo", found.undo or "Nothing is known."
+
+
+def _clients(losses: Sequence[dict[str, Any]]) -> str:
+    if not losses:
+        return "No known client loses access or turns wrong."
+    told = [f"{loss['client']} {loss['versionFrom']}: {loss['before']} to {loss['after']}" for loss in losses]
+    return f"{count(len(told))} client versions: {', '.join(told)}"
+
+
+def _print_receipt(result: CommitResult) -> None:
+    if result.version is None:
+        note(f"Done: {count(len(result.plan.files))} files.")
+    else:
+        note(f"Committed version {result.version}.")
+    for text in result.notes:
+        note(f"Note: {text}")
