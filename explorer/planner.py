@@ -19,9 +19,9 @@ from explorer.core.errors import EngineUnavailable
 from explorer.core.guards import Situation, judge
 from explorer.core.intents import Intent, parse_intent
 from explorer.core.proposal import Circumstances, GuardResult, Proposal, RowCheck
-from explorer.core.proposals import propose
 from explorer.core.snapshot import Snapshot
 from explorer.core.transaction import ENGINE, commit_info, commit_lines
+from explorer.preparation import prepared
 from explorer.version import VERSION
 
 if TYPE_CHECKING:
@@ -53,11 +53,6 @@ def make_plan(
     wanted = parse_intent(intent) if isinstance(intent, (Mapping, str, bytes)) else intent
     table.refresh()
     made = circumstances()
-
-    def proposal(snapshot: Snapshot | None) -> Proposal:
-        assert snapshot is not None
-        return propose(wanted, snapshot, made)
-
     plan = CommitPlan(
         table=table.location,
         read_version=-1,
@@ -67,7 +62,7 @@ def make_plan(
         consequences=Consequences(),
         accepted=tuple(accept),
         txn_id=made.new_id(),
-        propose=proposal,
+        propose=prepared(table, wanted, made),
         checked_rows=check_rows,
     )
     return remake_plan(table, plan, user=user)

@@ -77,7 +77,7 @@ class CommitPlan(msgspec.Struct, frozen=True, kw_only=True):
     accepted: tuple[str, ...] = ()
     txn_id: str = ""
     proposal: Proposal | None = None
-    propose: Callable[[Snapshot | None], Proposal] | None = None
+    propose: Callable[[Snapshot], Proposal] | None = None
     checked_rows: bool = False
 
     @property

@@ -92,7 +92,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
         reads_files: True if it rests on which files are live: a commit that changes data in between is a conflict.
         read_applications: Applications on whose transaction version it rests.
         row_checks: What all live rows must satisfy.
-        required_paths: Log paths, encoded, of files outside the present version that must still exist.
+        required_paths: Decoded locations of files outside the present version that must still exist.
         staged: Files to write first.
         guards: Preconditions that the intent itself judged.
         change_feed: What the commit does to the change data feed, in words; None if nothing is special.

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from explorer.core.actions import CommitInfo, encode_line
 from explorer.core.commit_plan import Conflict
 from explorer.core.commits import Commit
@@ -74,8 +76,7 @@ def in_commit_timestamp(now: int, previous: int | None) -> int:
 
 def commit_lines(proposal: Proposal, info: CommitInfo) -> tuple[dict[str, Any], ...]:
     """Return the lines of a commit as JSON objects, for showing."""
-    actions = (info, *proposal.actions())
-    return tuple({action.wire_name: action.to_wire()} for action in actions)
+    return tuple(msgspec.json.decode(encode_line(action)) for action in (info, *proposal.actions()))
 
 
 def commit_bytes(proposal: Proposal, info: CommitInfo) -> bytes:

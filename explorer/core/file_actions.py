@@ -1,0 +1,92 @@
+"""Logical files -> the actions that bring them in or take them out.
+
+Protocol section: Add File and Remove File. Invariants: an action keeps what the file's last add said (ROWTRACK-003);
+a remove carries partition values and size (FILE-005).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from explorer.core.actions import Add, DeletionVectorDescriptor, Remove
+
+__all__ = ["adds", "remove_of", "removes"]
+
+
+def adds(files: pa.Table, *, data_change: bool) -> tuple[Add, ...]:
+    """Return an add for each file.
+
+    Args:
+        files: Columns of `explorer.core.logical_files.SCHEMA`.
+        data_change: What each add says of itself.
+    """
+    return tuple(_add(row, data_change) for row in files.to_pylist(maps_as_pydicts="strict"))
+
+
+def removes(files: pa.Table, *, now: int, data_change: bool) -> tuple[Remove, ...]:
+    """Return a tombstone for each file.
+
+    Args:
+        files: Columns of `explorer.core.logical_files.SCHEMA`.
+        now: ``deletionTimestamp`` in ms since the epoch (FILE-016).
+        data_change: What each remove says of itself.
+    """
+    return tuple(remove_of(add, now=now, data_change=data_change) for add in adds(files, data_change=data_change))
+
+
+def remove_of(add: Add, *, now: int, data_change: bool) -> Remove:
+    """Return the tombstone of one logical file."""
+    return Remove(
+        path=add.path,
+        deletion_timestamp=now,
+        data_change=data_change,
+        extended_file_metadata=True,
+        partition_values=add.partition_values,
+        size=add.size,
+        tags=add.tags,
+        deletion_vector=add.deletion_vector,
+        base_row_id=add.base_row_id,
+        default_row_commit_version=add.default_row_commit_version,
+    )
+
+
+def _add(row: dict[str, Any], data_change: bool) -> Add:
+    return Add(
+        path=row["raw_path"],
+        partition_values=row["partition_values"] or {},
+        size=row["size"],
+        modification_time=row["modification_time"],
+        data_change=data_change,
+        stats=row["stats"],
+        tags=row["tags"],
+        deletion_vector=_vector(row),
+        base_row_id=row["base_row_id"],
+        default_row_commit_version=row["default_row_commit_version"],
+        clustering_provider=row.get("clustering_provider"),
+    )
+
+
+def _vector(row: dict[str, Any]) -> DeletionVectorDescriptor | None:
+    if row["dv_unique_id"] is None:
+        return None
+    return DeletionVectorDescriptor(
+        storage_type=row["dv_storage_type"],
+        path_or_inline_dv=row["dv_path_or_inline"],
+        size_in_bytes=row["dv_size_in_bytes"],
+        cardinality=row["dv_cardinality"],
+        offset=row["dv_offset"],
+    )
+
+
+def num_records(add: Add) -> int | None:
+    """Physical rows of a file as its statistics say; None if they do not."""
+    if add.stats is None:
+        return None
+    return msgspec.json.decode(add.stats, type=_Records).num_records
+
+
+class _Records(msgspec.Struct):
+    num_records: int | None = msgspec.field(name="numRecords", default=None)

@@ -1,0 +1,45 @@
+"""What an intent needs beside the version it changes: an earlier version, rows to write, rows to find.
+
+Invariants: whatever costs time is done once; the function that comes out makes a proposal of any later version, so a
+rebase neither reads nor writes again what did not move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from explorer.core import intents
+from explorer.core.intents import Intent
+from explorer.core.proposal import Circumstances, Proposal
+from explorer.core.proposals import propose
+from explorer.core.proposals.restoring import restore
+from explorer.core.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from explorer.table import Table
+
+__all__ = ["Proposer", "prepared"]
+
+Proposer = Callable[[Snapshot], Proposal]
+"""Makes the proposal of an intent for a version."""
+
+
+def prepared(table: Table, intent: Intent, circumstances: Circumstances) -> Proposer:
+    """Gather what an intent needs.
+
+    Args:
+        table: The table.
+        intent: What is asked for; it writes a commit.
+        circumstances: Time and fresh identifiers.
+
+    Raises:
+        InvalidIntent: The intent makes no sense on this table.
+        VersionNotFound: The version to restore cannot be read.
+    """
+    match intent:
+        case intents.Restore():
+            target = table.snapshot(intent.version, intent.timestamp)
+            return lambda snapshot: restore(intent, snapshot, target, circumstances)
+        case _:
+            return lambda snapshot: propose(intent, snapshot, circumstances)
