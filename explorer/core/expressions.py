@@ -7,6 +7,7 @@ that the text may mention counts as mentioned; a text that cannot be split into 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from explorer.core.errors import InvalidIntent, RequestError
@@ -15,9 +16,14 @@ from explorer.core.schema import ArrayType, DataType, MapType, StructType
 
 __all__ = ["check_stored_expression", "expression_columns", "expression_text", "mentions", "unknown_columns"]
 
+
+def _split(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 _NUMBER: Final = re.compile(r"\d+\w*\.?\w*")
 _COMPOUND: Final = frozenset(["||", "->", "=>", "::", "<<", ">>", ">>>"])
-_WORDS: Final = frozenset(
+_WORDS: Final = _split(
     """
     and or not in is between like ilike rlike regexp escape div distinct all any some case when then else end cast
     try_cast as exists interval null true false date timestamp timestamp_ntz timestamp_ltz time from for both leading
@@ -25,25 +31,25 @@ _WORDS: Final = frozenset(
     int integer bigint long smallint short tinyint byte float real double decimal dec numeric string char varchar
     boolean binary array map struct void variant year years month months week weeks day days hour hours minute minutes
     second seconds millisecond milliseconds microsecond microseconds to collate
-    """.split()
+    """
 )
 """Words that stand in expressions without being columns; a column of such a name is one all the same, if it exists."""
 _CODE: Final = frozenset(["reflect", "java_method", "try_reflect"])
-_UNSTABLE: Final = frozenset(
+_UNSTABLE: Final = _split(
     """
     rand randn random randstr uniform uuid shuffle monotonically_increasing_id spark_partition_id input_file_name
     input_file_block_start input_file_block_length raise_error assert_true ai_query http_request read_files
-    """.split()
+    """
 )
-_CLOCK: Final = frozenset(
-    "current_date current_timestamp now curdate localtimestamp current_time unix_timestamp current_user user".split()
+_CLOCK: Final = _split(
+    "current_date current_timestamp now curdate localtimestamp current_time unix_timestamp current_user user"
 )
-_AGGREGATES: Final = frozenset(
+_AGGREGATES: Final = _split(
     """
     sum avg mean count min max first last any_value collect_list collect_set stddev stddev_pop stddev_samp variance
     var_pop var_samp median mode percentile percentile_approx approx_count_distinct corr covar_pop covar_samp count_if
     bool_and bool_or every kurtosis skewness max_by min_by bit_and bit_or bit_xor grouping grouping_id
-    """.split()
+    """
 )
 _SUBQUERY: Final = frozenset(["select", "with", "table", "values"])
 
@@ -115,7 +121,7 @@ def check_stored_expression(text: str, field: str) -> tuple[str, ...]:
     if not tokens:
         raise InvalidIntent("The expression is empty: give a condition such as amount > 0.", field=field)
     _check_marks(text, tokens, field)
-    called = [token.value.lower() for token, after in zip(tokens, tokens[1:], strict=False) if after.text == "("]
+    called = [token.value.lower() for token, after in pairwise(tokens) if after.text == "("]
     words = {token.text.lower() for token in tokens if token.kind == "word"}
     for names, why in (
         (_CODE, "it would run code of its own choosing on every machine that writes"),
@@ -211,7 +217,7 @@ def _check_marks(text: str, tokens: list[Token], field: str) -> None:
 
 
 def _opens_subquery(tokens: list[Token]) -> bool:
-    pairs = zip(tokens, tokens[1:], strict=False)
+    pairs = pairwise(tokens)
     return any(a.text == "(" and b.kind == "word" and b.text.lower() in _SUBQUERY for a, b in pairs)
 
 
