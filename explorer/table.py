@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from explorer.core.commit_plan import CommitPlan, CommitResult
+    from explorer.core.compatibility import ClientVerdict
     from explorer.core.intents import Intent
     from explorer.jupyter.widget import TableExplorer
 
@@ -253,6 +254,15 @@ class Table:
     def column_lineage(self) -> Lineage:
         """How each column was named and typed over the readable versions."""
         return self._located(lambda: self.history_record().lineage())
+
+    def compatibility(self, version: int | None = None) -> tuple[ClientVerdict, ...]:
+        """Which other clients read and write a version, also one that this program cannot read."""
+        from explorer.core.client_facts import client_facts
+        from explorer.core.compatibility import compatibility, stored_requirements
+
+        wanted = self._recent.latest if version is None else version
+        found = self._located(lambda: self._retrying(wanted, lambda segment: stored_requirements(self.store, segment)))
+        return compatibility(found, client_facts())
 
     def commit_actions(self, version: int) -> list[bytes]:
         """Return the lines of one commit as they stand in the log.
