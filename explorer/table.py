@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
@@ -60,6 +60,7 @@ def open_table(
     read_only: bool = False,
 ) -> Table:
     """Open a Delta table. Nothing but its log is read, and no engine is started.
+    time_zone: str | tzinfo = UTC,
 
     Args:
         location: A folder, or a ``file://``, ``s3://``, ``gs://``, ``az://`` or ``memory://`` URL.
@@ -70,11 +71,15 @@ def open_table(
         read_only: Refuse every commit through this object.
 
     Raises:
+        time_zone: Where partition values that say no zone were written, for instance ``Europe/Berlin``: statistics,
+            skipping and rows go by it. No log records it; `Snapshot.zone_doubts` says where it matters.
         TableNotFound: There is no log.
         NotAllowed: The location lies outside ``roots``.
     """
     allowed = None if roots is None else Roots(roots)
-    return Table(open_store(location, storage_options, allowed), catalog, read_only=read_only)
+        RequestError: There is no such time zone.
+    zone = _zone(time_zone) if isinstance(time_zone, str) else time_zone
+    return Table(open_store(location, storage_options, allowed), catalog, read_only=read_only, time_zone=zone)
 
 
 class Table:
@@ -87,8 +92,16 @@ class Table:
         read_only: True if commits through this object are refused.
     """
 
-    def __init__(self, store: LogStore, catalog: CatalogCommits | None = None, *, read_only: bool = False) -> None:
-        self.read_only = read_only
+        time_zone: Where partition values that say no zone were written.
+    def __init__(
+        self,
+        store: LogStore,
+        catalog: CatalogCommits | None = None,
+        *,
+        read_only: bool = False,
+        time_zone: tzinfo = UTC,
+    ) -> None:
+        self.read_only, self.time_zone = read_only, time_zone
         self.store = store if catalog is None else CatalogStore(store, catalog)
         self._catalog = catalog
         self._history: History | None = None
@@ -397,6 +410,7 @@ class Table:
         return listing.segment(version)
 
     def _timestamp(self, segment: LogSegment, state: TableState, commits: list[Commit]) -> datetime:
+                time_zone=self.time_zone,
         """Time of the segment's last commit; that of its newest file where the commit is gone."""
         path = self._listing.commits.get(segment.version)
         if path is None:
@@ -444,3 +458,12 @@ def _moment(timestamp: datetime | str) -> datetime:
             f"The time {timestamp} has no zone: write it like 2026-03-02T14:05:11Z.", timestamp=timestamp
         )
     return timestamp
+def _zone(name: str) -> tzinfo:
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise RequestError(f"There is no time zone {name!r}; one that exists is Europe/Berlin.", found=name) from error
+
+

@@ -7,10 +7,11 @@ value that does not parse is an error that names column and text, never a silent
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -19,7 +20,7 @@ from explorer.core.errors import CorruptTable
 from explorer.core.schema import DataType, PrimitiveType, to_arrow, type_name
 from explorer.core.typed_columns import typed_column
 
-__all__ = ["parse_partition_value", "partition_column"]
+__all__ = ["ZoneDoubt", "parse_partition_value", "partition_column", "zone_doubt"]
 
 _INTEGER_BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _EXACT: Final = Context(prec=100)
@@ -28,17 +29,35 @@ _TIMESTAMP: Final = re.compile(
 )
 
 
-def parse_partition_value(text: str | None, kind: DataType, column: str) -> Any:
+class ZoneDoubt(msgspec.Struct, frozen=True):
+    """Partition values that are moments and say no zone: they are read in one that may not be the writer's (D-18).
+
+    Attributes:
+        column: Name of the partition column, a ``timestamp``.
+        zone: The zone in which its values are read.
+        files: How many files have such a value.
+        example: One of the values, as in the log.
+    """
+
+    column: str
+    zone: str
+    files: int
+    example: str
+
+
+def parse_partition_value(text: str | None, kind: DataType, column: str, zone: tzinfo = UTC) -> Any:
     """Turn a partition value of the log into a Python value.
 
     Args:
         text: The string in ``partitionValues``, or None.
         kind: Type of the partition column.
         column: Name of the column, for errors.
+        zone: Where zone-less values of a ``timestamp`` column were written, which no log records (PART-008, D-18). A
+            time that its clocks show twice is the earlier one; one that they skip is as much later as they skip.
 
     Returns:
-        None for null and for the empty string; timestamps with a zone as aware datetimes in UTC, zone-less ones of a
-        ``timestamp`` column read as UTC (D-18); ``timestamp_ntz`` as naive datetimes; binary as bytes (PART-010).
+        None for null and for the empty string; timestamps as aware datetimes in UTC; ``timestamp_ntz`` as naive
+        datetimes; binary as bytes (PART-010).
 
     Raises:
         CorruptTable: The text does not parse as the type.
@@ -48,7 +67,7 @@ def parse_partition_value(text: str | None, kind: DataType, column: str) -> Any:
     if not isinstance(kind, PrimitiveType):
         raise CorruptTable(f"Column {column!r} of type {type_name(kind)} cannot be a partition column.", column=column)
     try:
-        return _parse(text, kind)
+        return _parse(text, kind, zone)
     except (ValueError, InvalidOperation, OverflowError) as error:
         raise CorruptTable(
             f"The partition value {text!r} of column {column!r} is no {type_name(kind)}. "
@@ -59,7 +78,41 @@ def parse_partition_value(text: str | None, kind: DataType, column: str) -> Any:
         ) from error
 
 
-def partition_column(maps: pa.MapArray, name: str, kind: PrimitiveType, column: str) -> pa.Array:
+def format_partition_value(value: Any, kind: PrimitiveType) -> str | None:
+    """Write a partition value as the log has it; the inverse of `parse_partition_value`.
+
+    Args:
+        value: A Python value of the type, or None; timestamps with a zone as aware datetimes.
+        kind: Type of the partition column.
+
+    Returns:
+        None for null and for the empty string (PART-004); instants in UTC with microseconds (PART-009).
+    """
+    if value is None or value in ("", b""):
+        return None
+    match kind.name:
+        case "boolean":
+            return "true" if value else "false"
+        case "decimal":
+            return format(value, "f")
+        case "date":
+            return str(value.isoformat())
+        case "timestamp":
+            moment = value.astimezone(UTC).replace(tzinfo=None)
+            return str(moment.isoformat(timespec="microseconds")) + "Z"
+        case "timestamp_ntz":
+            return str(value.isoformat(sep=" ", timespec="microseconds" if value.microsecond else "seconds"))
+        case "binary":
+            return str(value.decode("latin-1"))
+        case "float" | "double":
+            return (
+                repr(value) if np.isfinite(value) else {"inf": "Infinity", "-inf": "-Infinity"}.get(str(value), "NaN")
+            )
+        case _:
+            return str(value)
+
+
+def partition_column(maps: pa.MapArray, name: str, kind: PrimitiveType, column: str, zone: tzinfo = UTC) -> pa.Array:
     """The values of one partition column in every file, each distinct text parsed once.
 
     Args:
@@ -67,6 +120,7 @@ def partition_column(maps: pa.MapArray, name: str, kind: PrimitiveType, column: 
         name: The column's physical name, the key of the maps.
         kind: Type of the column.
         column: Its logical name, for errors.
+        zone: As in `parse_partition_value`.
 
     Returns:
         A column of the type; null where the value is null, the empty string, or not stated.
@@ -80,8 +134,19 @@ def partition_column(maps: pa.MapArray, name: str, kind: PrimitiveType, column: 
         return pa.nulls(0, to_arrow(kind))
     texts = maps.items.take(_places(maps, name)).dictionary_encode()
     distinct = texts.dictionary.to_pylist()
-    values = typed_column([parse_partition_value(text, kind, column) for text in distinct], kind)
+    values = typed_column([parse_partition_value(text, kind, column, zone) for text in distinct], kind)
     return pc.take(values, texts.indices)
+
+
+def zone_doubt(maps: pa.MapArray, name: str, column: str, zone: tzinfo) -> ZoneDoubt | None:
+    """Say which values of a ``timestamp`` partition column have no zone; None if all have one.
+
+    Args:
+        maps, name, column, zone: As in `partition_column`.
+    """
+    texts = maps.items.take(_places(maps, name)).drop_null().to_pylist() if len(maps) else []
+    bare = [text for text in texts if (found := _TIMESTAMP.match(text)) is not None and found[8] is None]
+    return ZoneDoubt(column, str(zone), len(bare), bare[0]) if bare else None
 
 
 def _places(maps: pa.MapArray, name: str) -> pa.Int64Array:
@@ -101,7 +166,7 @@ def _places(maps: pa.MapArray, name: str) -> pa.Int64Array:
     return pa.Array.from_buffers(pa.int64(), length, buffers)
 
 
-def _parse(text: str, kind: PrimitiveType) -> Any:
+def _parse(text: str, kind: PrimitiveType, zone: tzinfo) -> Any:
     match kind.name:
         case "string":
             return text
@@ -117,7 +182,7 @@ def _parse(text: str, kind: PrimitiveType) -> Any:
             return date.fromisoformat(text[:10]) if len(text) == 10 else _timestamp(text).date()
         case "timestamp":
             moment = _timestamp(text)
-            return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+            return (moment.replace(tzinfo=zone) if moment.tzinfo is None else moment).astimezone(UTC)
         case "timestamp_ntz":
             return _timestamp(text).replace(tzinfo=None)
         case "binary":

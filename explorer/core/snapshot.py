@@ -7,7 +7,7 @@ checked before anything else (PROTO-004, D-39); whatever cannot be read right ra
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +23,7 @@ from explorer.core.errors import CorruptDeletionVector, CorruptTable, RequestErr
 from explorer.core.features import check_readable
 from explorer.core.logical_files import PUBLIC_COLUMNS, SCHEMA, LogicalFiles
 from explorer.core.overlap import Overlap, overlap_depth
+from explorer.core.partition_values import ZoneDoubt
 from explorer.core.ports import LogStore
 from explorer.core.properties import number
 from explorer.core.replay import TableState
@@ -51,6 +52,7 @@ class Snapshot:
         protocol: Versions and features in force.
         metadata: Metadata in force.
         schema: The schema, logical names.
+        time_zone: Where partition values that say no zone were written, as the table was opened with.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Snapshot:
         load_timestamp: Callable[[], datetime],
         *,
         by_catalog: bool = False,
+        time_zone: tzinfo = UTC,
     ) -> None:
         check_readable(state.protocol, version, by_catalog=by_catalog)
         self._store = store
@@ -69,6 +72,7 @@ class Snapshot:
         self._load_files = load_files
         self._load_timestamp = load_timestamp
         self.version = version
+        self.time_zone = time_zone
         self.protocol: Protocol = state.protocol
         self.metadata: Metadata = state.metadata
         _check_format(self.metadata, version)
@@ -120,6 +124,11 @@ class Snapshot:
     @cached_property
     def _files(self) -> LogicalFiles:
         return self._load_files()
+
+    @property
+    def file_columns(self) -> LogicalFiles:
+        """Live files, column by column, with statistics in whatever form they are."""
+        return self._files
 
     @cached_property
     def logical_files(self) -> pa.Table:
@@ -207,6 +216,10 @@ class Snapshot:
         """Statistics that could not be used, and so count as unknown (STATS-002): path and detail."""
         return self._statistics.problems()
 
+    def zone_doubts(self) -> tuple[ZoneDoubt, ...]:
+        """Partition columns whose values are moments without a zone, so that they hold only for `time_zone` (D-18)."""
+        return self._statistics.zone_doubts()
+
     @cached_property
     def statistics_columns(self) -> tuple[StatisticsColumn, ...]:
         """Leaf columns that may have statistics, in schema order."""
@@ -264,7 +277,7 @@ class Snapshot:
 
     @cached_property
     def _statistics(self) -> FileStatistics:
-        return FileStatistics(self._files, self.statistics_columns)
+        return FileStatistics(self._files, self.statistics_columns, self.time_zone)
 
     def _statistics_column(self, name: str) -> StatisticsColumn:
         """The column of that name, in its own spelling or else in the only one that differs by case (SCHEMA-010)."""

@@ -8,6 +8,7 @@ its partition value (STATS-014); a NaN bound is no bound (STATS-016).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, tzinfo
 from typing import Final
 
 import msgspec
@@ -17,7 +18,7 @@ import pyarrow as pa
 from explorer.core.columns import bools, int64s, strings
 from explorer.core.limits import check_column
 from explorer.core.logical_files import FileSource, LogicalFiles
-from explorer.core.partition_values import partition_column
+from explorer.core.partition_values import ZoneDoubt, partition_column, zone_doubt
 from explorer.core.schema import DataType, PrimitiveType, StructType, format_column, to_arrow, type_name, walk
 from explorer.core.statistics_text import (
     Bounds,
@@ -81,10 +82,12 @@ class FileStatistics:
     Args:
         files: The files.
         columns: The columns they may have statistics of.
+        zone: As in `explorer.core.partition_values.parse_partition_value`.
     """
 
-    def __init__(self, files: LogicalFiles, columns: Sequence[StatisticsColumn]) -> None:
+    def __init__(self, files: LogicalFiles, columns: Sequence[StatisticsColumn], zone: tzinfo = UTC) -> None:
         self._files = files
+        self._zone = zone
         self._columns = tuple(columns)
         self._bounds: dict[StatisticsLeaf, Bounds] = {}
         self._partitions: dict[StatisticsColumn, Bounds] = {}
@@ -142,6 +145,13 @@ class FileStatistics:
         paths = self.paths
         return tuple(StatisticsProblem(paths[row].as_py(), detail) for row, detail in sorted(self._problems))
 
+    def zone_doubts(self) -> tuple[ZoneDoubt, ...]:
+        """Partition columns whose values are moments without a zone."""
+        moments = [column for column in self._columns if column.partition and column.type.name == "timestamp"]
+        maps = self._files.column("partition_values") if moments else None
+        found = (zone_doubt(maps, column.physical[0], column.name, self._zone) for column in moments)
+        return tuple(doubt for doubt in found if doubt is not None)
+
     def _load(self, leaves: Sequence[StatisticsLeaf], *, at_least_tight: bool = False) -> None:
         missing = list(dict.fromkeys(leaf for leaf in leaves if leaf not in self._bounds))
         if not missing and not at_least_tight:
@@ -162,7 +172,7 @@ class FileStatistics:
 
         if column not in self._partitions:
             values = partition_column(
-                self._files.column("partition_values"), column.physical[0], column.type, column.name
+                self._files.column("partition_values"), column.physical[0], column.type, column.name, self._zone
             )
             zero = int64s([0]).take(_zeros(len(values)))
             nulls = pc.if_else(values.is_valid(), zero, self.num_records)

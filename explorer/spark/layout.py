@@ -7,6 +7,7 @@ file (PART-014); where columns are not mapped, files hold logical names (CM-002)
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
@@ -57,6 +58,7 @@ class Layout:
         by_id: True if files name columns by Parquet field id.
         version: The version whose files they are, for errors.
         marks: Columns to give after those of the schema.
+        zone: Where partition values that say no zone were written.
     """
 
     schema: StructType
@@ -65,6 +67,7 @@ class Layout:
     by_id: bool
     version: int
     marks: RowMarks | None = None
+    zone: tzinfo = UTC
 
     def with_marks(self, marks: RowMarks) -> Layout:
         """The same with other columns after those of the schema."""
@@ -73,7 +76,10 @@ class Layout:
 
 def layout_of(snapshot: Snapshot) -> Layout:
     """The layout of a snapshot's files."""
-    return layout_of_schema(snapshot.schema, snapshot.column_mapping_mode, snapshot.partition_columns, snapshot.version)
+    found = layout_of_schema(
+        snapshot.schema, snapshot.column_mapping_mode, snapshot.partition_columns, snapshot.version
+    )
+    return replace(found, zone=snapshot.time_zone)
 
 
 def layout_of_schema(schema: StructType, mode: MappingMode, partition_columns: tuple[str, ...], version: int) -> Layout:

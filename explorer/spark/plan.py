@@ -232,13 +232,13 @@ def _partition_arrays(layout: Layout, files: pa.Table) -> dict[str, Any]:
         return {}
     maps = [dict(entries or ()) for entries in files.column("partition_values").to_pylist()]
     raw_paths = files.column("raw_path").to_pylist()
-    return {field.name: _partition_array(layout.version, field, maps, raw_paths) for field in layout.partitions}
+    return {field.name: _partition_array(layout, field, maps, raw_paths) for field in layout.partitions}
 
 
 def _partition_array(
-    version: int, field: StructField, maps: Sequence[dict[str, str | None]], raw_paths: Sequence[str]
+    layout: Layout, field: StructField, maps: Sequence[dict[str, str | None]], raw_paths: Sequence[str]
 ) -> Any:
-    typed = []
+    typed, version = [], layout.version
     for values, raw_path in zip(maps, raw_paths, strict=True):
         key = _partition_key(values, field)
         if key is None:
@@ -250,7 +250,7 @@ def _partition_array(
                 column=field.name,
             )
         try:
-            typed.append(parse_partition_value(values[key], field.type, field.name))
+            typed.append(parse_partition_value(values[key], field.type, field.name, layout.zone))
         except ExplorerError as error:
             error.add_facts(path=raw_path, version=version)
             raise
