@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from explorer.core.actions import Protocol
+from explorer.core.client_facts import client_facts
 from explorer.core.commit_plan import CommitPlan, Consequences
+from explorer.core.compatibility import Requirements, losses, requirements
 from explorer.core.errors import EngineUnavailable
+from explorer.core.features import supported_features
 from explorer.core.guards import Situation, judge
 from explorer.core.intents import Intent, parse_intent
 from explorer.core.proposal import Circumstances, GuardResult, Proposal, RowCheck
@@ -27,7 +29,7 @@ from explorer.version import VERSION
 if TYPE_CHECKING:
     from explorer.table import Table
 
-__all__ = ["circumstances", "engine_info", "make_plan", "remake_plan"]
+__all__ = ["access_change", "circumstances", "engine_info", "make_plan", "remake_plan"]
 
 
 def make_plan(
@@ -93,6 +95,23 @@ def remake_plan(table: Table, plan: CommitPlan, *, user: str | None = None) -> C
     )
 
 
+def access_change(snapshot: Snapshot, proposal: Proposal, *, look: bool = False) -> tuple[Requirements, Requirements]:
+    """What the table asks of its clients before a change and after it.
+
+    Args:
+        snapshot: The version that the proposal rests on.
+        proposal: The change.
+        look: Find out whether live files have deletion vectors, which may take a replay of the files. Without, a
+            listed feature counts as used, before and after; a change that brings vectors always looks.
+    """
+    listed = "deletionVectors" in supported_features(snapshot.protocol)
+    brings = any(add.deletion_vector is not None for add in proposal.adds)
+    has_vectors = snapshot.num_deleted_records > 0 if listed and (look or brings) else None
+    before = requirements(snapshot.protocol, snapshot.metadata, has_vectors=has_vectors)
+    protocol, metadata = proposal.protocol or snapshot.protocol, proposal.metadata or snapshot.metadata
+    return before, requirements(protocol, metadata, has_vectors=True if brings else has_vectors)
+
+
 def circumstances() -> Circumstances:
     """The present and fresh identifiers."""
     return Circumstances(now=time.time_ns() // 1_000_000, new_id=lambda: str(uuid.uuid4()))
@@ -104,10 +123,10 @@ def engine_info() -> str:
 
 
 def _losses(snapshot: Snapshot, proposal: Proposal) -> tuple[tuple[dict[str, Any], ...], tuple[dict[str, Any], ...]]:
-    after: Protocol | None = proposal.protocol
-    if after is None or after == snapshot.protocol:
-        return (), ()
-    return (), ()
+    """The clients that lose reading, and those that lose writing, or turn silently wrong."""
+    found = losses(*access_change(snapshot, proposal), client_facts())
+    readers = tuple(each.document() for each in found if each.operation == "read")
+    return readers, tuple(each.document() for each in found if each.operation == "write")
 
 
 def _row_guards(

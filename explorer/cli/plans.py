@@ -20,7 +20,7 @@ from explorer.core.errors import Cancelled, CommitConflict, CommitError, CommitU
 from explorer.core.intents import intent_kind
 from explorer.core.proposal import GuardResult
 
-__all__ = ["register"]
+__all__ = ["read_intent", "register"]
 
 IntentArgument = Annotated[
     str,
@@ -53,6 +53,18 @@ def register(app: typer.Typer) -> None:
     app.command("commit")(commit)
 
 
+def read_intent(text: str) -> str:
+    """The JSON of an intent, from the argument, a file or standard input."""
+    if text == "-":
+        return sys.stdin.read()
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise RequestError(f"The intent cannot be read from {text[1:]!r}: {error}.", location=text[1:]) from error
+
+
 def plan(
     table: TableArgument,
     intent: IntentArgument,
@@ -72,7 +84,7 @@ def plan(
     size}] (of an intent that writes no commit), consequences {readers, writers, timeTravel, changeFeed, undo},
     committable, planDigest.
     """
-    wanted = _intent(intent)
+    wanted = read_intent(intent)
     with patience("Making the plan"):
         found = explorer.open_table(table).plan(
             wanted, accept=tuple(accept or ()), check_rows=check_rows, user=_user(user)
@@ -106,7 +118,7 @@ def commit(
     """
     if not reason.strip():
         raise RequestError("Say why: --reason is kept in the history and cannot be empty.")
-    wanted, who = _intent(intent), _user(user)
+    wanted, who = read_intent(intent), _user(user)
     opened = explorer.open_table(table)
     with patience("Making the plan"):
         found = opened.plan(wanted, accept=tuple(accept or ()), check_rows=check_rows, user=who)
@@ -122,18 +134,6 @@ def commit(
     elif result.outcome == "committed":
         _print_receipt(result)
     return 0 if result.outcome == "committed" else _refuse(_error_of(result), as_json=json)
-
-
-def _intent(text: str) -> str:
-    """The JSON of an intent, from the argument, a file or standard input."""
-    if text == "-":
-        return sys.stdin.read()
-    if not text.startswith("@"):
-        return text
-    try:
-        return Path(text[1:]).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise RequestError(f"The intent cannot be read from {text[1:]!r}: {error}.", location=text[1:]) from error
 
 
 def _user(given: str | None) -> str | None:

@@ -1,13 +1,24 @@
 """The compatibility command: a line a client in JSON, with the source and the date of what it says."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from explorer.core.paths import commit_name
 from tests.cli.conftest import Call
 from tests.conftest import reference_root
+from tests.logs import METADATA, PROTOCOL, lines
 
 FIELDS = ["client", "versionFrom", "read", "write", "because", "source", "asOf"]
+
+BACK = '{"kind": "restore", "version": 6}'
+
+
+def standing(lines: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
+    """The lines by client and version."""
+    return {(line["client"], line["versionFrom"]): line for line in lines}
 
 
 @pytest.mark.reference
@@ -16,10 +27,10 @@ def test_every_client_is_a_line_with_source_and_date(cli: Call) -> None:
     assert all(list(line) == FIELDS for line in lines)
     assert all(line["source"] and line["asOf"] for line in lines)
     assert {line["read"] for line in lines} | {line["write"] for line in lines} <= {"yes", "no", "wrong", "unknown"}
-    standing = {(line["client"], line["versionFrom"]): line for line in lines}
-    assert standing["delta-rs (python deltalake)", "0.15.0"]["read"] == "no"
-    assert "deletionVectors" in standing["delta-rs (python deltalake)", "0.15.0"]["because"]
-    assert standing["Presto", "before 2026-04"]["read"] == "wrong"
+    found = standing(lines)
+    assert found["delta-rs (python deltalake)", "0.15.0"]["read"] == "no"
+    assert "deletionVectors" in found["delta-rs (python deltalake)", "0.15.0"]["because"]
+    assert found["Presto", "before 2026-04"]["read"] == "wrong"
 
 
 @pytest.mark.reference
@@ -33,3 +44,46 @@ def test_people_get_a_table_and_an_older_version_is_judged_by_its_own_protocol(c
 
 def test_a_folder_without_a_table_is_an_error(cli: Call, tmp_path: Path) -> None:
     assert cli("compatibility", tmp_path, "--json").error()["error"] == "TableNotFound"
+
+
+@pytest.mark.reference
+def test_after_a_change_the_verdicts_are_those_of_the_changed_table(cli: Call) -> None:
+    root = reference_root() / "tables" / "deletion-vectors"
+    versions = sorted((root / "_delta_log").iterdir())
+    before = standing(cli("compatibility", root, "--json").lines())
+    after = standing(cli("compatibility", root, "--after", BACK, "--json").lines())
+    assert before["Presto", "before 2026-04"]["read"] == "unknown", "no file has a vector now"
+    assert after["Presto", "before 2026-04"]["read"] == "wrong", "the files that come back have"
+    assert after["delta-kernel-rs", "0.9.0"] == before["delta-kernel-rs", "0.9.0"]
+    assert "client that loses" in cli("compatibility", root, "--after", BACK).out
+    assert sorted((root / "_delta_log").iterdir()) == versions, "nothing was written"
+
+
+@pytest.mark.reference
+def test_plan_names_the_clients_that_lose(cli: Call) -> None:
+    result = cli("plan", reference_root() / "tables" / "deletion-vectors", BACK, "--json", "--no-check-rows")
+    readers = json.loads(result.out)["consequences"]["readers"]
+    assert [(each["client"], each["versionFrom"], each["before"], each["after"]) for each in readers] == [
+        ("Presto", "before 2026-04", "unknown", "wrong")
+    ]
+    assert list(readers[0]) == ["client", "versionFrom", "before", "after", "because", "source", "asOf"]
+
+
+def test_change_without_effect_on_clients_says_so(cli: Call, tmp_path: Path) -> None:
+    root = written(tmp_path)
+    assert (
+        "No known client loses"
+        in cli("compatibility", root, "--after", '{"kind":"set-description","description":"x"}').out
+    )
+    refused = cli("compatibility", root, "--after", '{"kind":"set-descriptoin"}', "--json")
+    assert (refused.code, refused.error()["error"]) == (2, "InvalidIntent")
+    both = cli("compatibility", root, "--after", "{}", "--version", 0, "--json")
+    assert (both.code, both.error()["error"]) == (2, "RequestError")
+
+
+def written(folder: Path) -> Path:
+    """A table of one version without features, in a folder of its own."""
+    log = folder / "orders" / "_delta_log"
+    log.mkdir(parents=True)
+    (log / commit_name(0).rpartition("/")[2]).write_bytes(lines([PROTOCOL, METADATA]))
+    return log.parent
