@@ -58,9 +58,9 @@ def open_table(
     roots: Sequence[str] | None = None,
     catalog: CatalogCommits | None = None,
     read_only: bool = False,
+    time_zone: str | tzinfo = UTC,
 ) -> Table:
     """Open a Delta table. Nothing but its log is read, and no engine is started.
-    time_zone: str | tzinfo = UTC,
 
     Args:
         location: A folder, or a ``file://``, ``s3://``, ``gs://``, ``az://`` or ``memory://`` URL.
@@ -69,15 +69,15 @@ def open_table(
         catalog: What its catalog ratified, for a table whose commits a catalog manages; without it such a table is
             refused.
         read_only: Refuse every commit through this object.
-
-    Raises:
         time_zone: Where partition values that say no zone were written, for instance ``Europe/Berlin``: statistics,
             skipping and rows go by it. No log records it; `Snapshot.zone_doubts` says where it matters.
+
+    Raises:
         TableNotFound: There is no log.
         NotAllowed: The location lies outside ``roots``.
+        RequestError: There is no such time zone.
     """
     allowed = None if roots is None else Roots(roots)
-        RequestError: There is no such time zone.
     zone = _zone(time_zone) if isinstance(time_zone, str) else time_zone
     return Table(open_store(location, storage_options, allowed), catalog, read_only=read_only, time_zone=zone)
 
@@ -90,9 +90,9 @@ class Table:
     Attributes:
         store: Where its bytes are.
         read_only: True if commits through this object are refused.
+        time_zone: Where partition values that say no zone were written.
     """
 
-        time_zone: Where partition values that say no zone were written.
     def __init__(
         self,
         store: LogStore,
@@ -375,6 +375,7 @@ class Table:
                 lambda: self._located(lambda: self._replay_files(segment, commits)),
                 lambda: self._located(lambda: self._timestamp(segment, state, commits)),
                 by_catalog=self._catalog is not None,
+                time_zone=self.time_zone,
             )
 
         return self._retrying(version, load)
@@ -410,7 +411,6 @@ class Table:
         return listing.segment(version)
 
     def _timestamp(self, segment: LogSegment, state: TableState, commits: list[Commit]) -> datetime:
-                time_zone=self.time_zone,
         """Time of the segment's last commit; that of its newest file where the commit is gone."""
         path = self._listing.commits.get(segment.version)
         if path is None:
@@ -445,6 +445,15 @@ class Table:
             raise
 
 
+def _zone(name: str) -> tzinfo:
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise RequestError(f"There is no time zone {name!r}; one that exists is Europe/Berlin.", found=name) from error
+
+
 def _moment(timestamp: datetime | str) -> datetime:
     if isinstance(timestamp, str):
         try:
@@ -458,12 +467,3 @@ def _moment(timestamp: datetime | str) -> datetime:
             f"The time {timestamp} has no zone: write it like 2026-03-02T14:05:11Z.", timestamp=timestamp
         )
     return timestamp
-def _zone(name: str) -> tzinfo:
-    from zoneinfo import ZoneInfo
-
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError) as error:
-        raise RequestError(f"There is no time zone {name!r}; one that exists is Europe/Berlin.", found=name) from error
-
-
