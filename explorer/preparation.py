@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from explorer.core import intents
 from explorer.core.intents import Intent
+from explorer.core.new_files import FileLayout
 from explorer.core.proposal import Circumstances, Proposal
 from explorer.core.proposals import propose
+from explorer.core.proposals.deleting import delete_rows, hides_rows, records_changes, touched_files
 from explorer.core.proposals.restoring import restore
 from explorer.core.snapshot import Snapshot
 
@@ -41,5 +43,34 @@ def prepared(table: Table, intent: Intent, circumstances: Circumstances) -> Prop
         case intents.Restore():
             target = table.snapshot(intent.version, intent.timestamp)
             return lambda snapshot: restore(intent, snapshot, target, circumstances)
+        case intents.Delete():
+            return _deletion(table, intent, circumstances)
         case _:
             return lambda snapshot: propose(intent, snapshot, circumstances)
+
+
+def _deletion(table: Table, intent: intents.Delete, circumstances: Circumstances) -> Proposer:
+    from explorer.spark.matches import matching_rows
+    from explorer.spark.rewrites import rewritten
+
+    def find(snapshot: Snapshot) -> Proposal:
+        matched = matching_rows(table, snapshot, intent.where)
+        touched = touched_files(table.store, snapshot, matched)
+        partial = [file for file in touched if not file.is_emptied]
+        rewrites = {}
+        if partial and not hides_rows(snapshot):
+            layout = _layout(snapshot, circumstances)
+            rewrites = rewritten(table, snapshot, partial, intent.where, layout, recorded=records_changes(snapshot))
+        return delete_rows(intent, snapshot, touched, rewrites, circumstances)
+
+    return find
+
+
+def _layout(snapshot: Snapshot, circumstances: Circumstances) -> FileLayout:
+    return FileLayout(
+        snapshot.schema,
+        snapshot.metadata,
+        snapshot.column_mapping_mode,
+        circumstances.now,
+        circumstances.new_id,
+    )

@@ -1,0 +1,117 @@
+"""Rows that enter a table: split by partition and size, encoded, described.
+
+Protocol sections: Add File and Remove File, Partition Values, Per-file Statistics. Invariants: every file says its
+partition values (PART-002), its size and its number of rows; names are unique and nothing is overwritten (PATH-007).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from explorer.core.actions import Add, AddCDCFile, Metadata
+from explorer.core.column_mapping import MappingMode
+from explorer.core.data_file import encode_rows, physical_rows, stored_fields
+from explorer.core.partition_paths import partition_location
+from explorer.core.partition_values import format_partition_value
+from explorer.core.proposal import StagedFile
+from explorer.core.schema import PrimitiveType, StructType
+from explorer.core.statistics_collection import collect_statistics, indexed_fields
+
+__all__ = ["FileLayout", "NewFile"]
+
+ROWS_PER_FILE: Final = 1_000_000
+_ROW: Final = "\x00row"
+
+
+class NewFile(msgspec.Struct, frozen=True):
+    """A file to be: its bytes, and the action that brings it in."""
+
+    staged: StagedFile
+    add: Add
+
+
+class FileLayout(msgspec.Struct, frozen=True):
+    """How a table wants its files.
+
+    Attributes:
+        schema: The table's schema.
+        metadata: Its metadata: partition columns and which columns get statistics.
+        mode: Its column mapping.
+        now: Modification time of new files, ms since the epoch.
+        new_id: Gives fresh UUIDs.
+    """
+
+    schema: StructType
+    metadata: Metadata
+    mode: MappingMode
+    now: int
+    new_id: Callable[[], str]
+
+    def files(
+        self, rows: pa.Table, *, extra: Sequence[str] = (), rows_per_file: int = ROWS_PER_FILE
+    ) -> Iterator[NewFile]:
+        """Write rows as data files, one partition after the other.
+
+        Args:
+            rows: A column for each field of the schema, by logical name, and the ``extra`` ones.
+            extra: Physical names of columns that go into the files as they are, materialised row ids say.
+            rows_per_file: Most rows of a file.
+        """
+        fields = stored_fields(self.schema, self.metadata.partition_columns)
+        indexed = indexed_fields(fields, dict(self.metadata.configuration))
+        for values, part in self._partitions(rows):
+            for start in range(0, part.num_rows, rows_per_file):
+                piece = part.slice(start, rows_per_file).combine_chunks()
+                stored = physical_rows(piece, fields, {name: piece.column(name) for name in extra})
+                stats = collect_statistics(stored, indexed)
+                location, path, data = self._encode(values, stored, "part-00000-{}-c000.snappy.parquet")
+                add = Add(path=path, partition_values=values, size=len(data), modification_time=self.now, stats=stats)
+                yield NewFile(StagedFile(location, data), add)
+
+    def change_files(self, rows: pa.Table, change_type: str) -> Iterator[tuple[StagedFile, AddCDCFile]]:
+        """Write rows as change files (CDF-001), one for each partition; rows as in `files`."""
+        fields = stored_fields(self.schema, self.metadata.partition_columns)
+        for values, part in self._partitions(rows):
+            kind = pa.chunked_array([pa.array([change_type] * part.num_rows, pa.string())])
+            stored = physical_rows(part, fields, {"_change_type": kind})
+            location, path, data = self._encode(values, stored, "cdc-00000-{}.c000.snappy.parquet", "_change_data/")
+            action = AddCDCFile(path=path, partition_values=values, size=len(data))
+            yield StagedFile(location, data), action
+
+    def _encode(
+        self, values: Mapping[str, str | None], stored: pa.Table, name: str, folder: str = ""
+    ) -> tuple[str, str, bytes]:
+        shown = {} if self.mode != "none" else values
+        location, path = partition_location(shown, name.format(self.new_id()))
+        return folder + location, folder + path, encode_rows(stored)
+
+    def _partitions(self, rows: pa.Table) -> Iterator[tuple[dict[str, str | None], pa.Table]]:
+        """Partition values as in the log, physical names (PART-012), with the rows that have them."""
+        names = list(self.metadata.partition_columns)
+        if not names:
+            if rows.num_rows:
+                yield {}, rows
+            return
+        numbered = rows.select(names).append_column(_ROW, pa.array(range(rows.num_rows), pa.int64()))
+        groups = numbered.group_by(names, use_threads=False).aggregate([(_ROW, "list")])
+        merged: dict[tuple[str | None, ...], list[Any]] = {}
+        for group in groups.to_pylist():
+            key = tuple(self._text(name, group[name]) for name in names)
+            merged.setdefault(key, []).extend(group[f"{_ROW}_list"])
+        keys = [self._field(name).physical_name for name in names]
+        for texts, places in merged.items():
+            yield dict(zip(keys, texts, strict=True)), rows.take(pa.array(sorted(places), pa.int64()))
+
+    def _text(self, name: str, value: Any) -> str | None:
+        kind = self._field(name).type
+        assert isinstance(kind, PrimitiveType)
+        return format_partition_value(value, kind)
+
+    def _field(self, name: str) -> Any:
+        field = self.schema.field(name)
+        assert field is not None
+        return field
