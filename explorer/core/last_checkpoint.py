@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import msgspec
 
-__all__ = ["LastCheckpoint", "canonical_form", "digests", "parse_last_checkpoint"]
+__all__ = ["LastCheckpoint", "canonical_form", "digests", "encode_last_checkpoint", "parse_last_checkpoint"]
 
 
 class LastCheckpoint(msgspec.Struct, frozen=True, rename="camel"):
@@ -41,6 +41,20 @@ def parse_last_checkpoint(data: bytes) -> LastCheckpoint | None:
     if stated is not None and stated not in digests(value):
         return None
     return hint
+
+
+def encode_last_checkpoint(hint: LastCheckpoint, v2_checkpoint: dict[str, Any] | None = None) -> bytes:
+    """Write the hint: version, size and parts first, then what is optional, then the checksum of the rest.
+
+    Args:
+        hint: What it says.
+        v2_checkpoint: A description of a V2 checkpoint (V2CKPT-012).
+    """
+    known = {name: item for name, item in msgspec.to_builtins(hint).items() if item is not None}
+    value = known if v2_checkpoint is None else known | {"v2Checkpoint": v2_checkpoint}
+    # The checksum is over the text of the numbers, so it is made of the text.
+    written = json.loads(msgspec.json.encode(value), parse_float=_Number, parse_int=_Number)
+    return msgspec.json.encode(value | {"checksum": digests(written)[0]})
 
 
 def digests(value: dict[str, Any]) -> tuple[str, str]:

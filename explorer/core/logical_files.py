@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.columns import bools, flags, int32s, int64s, one_array, string_maps, strings
-from explorer.core.commits import AddLine
+from explorer.core.commits import AddLine, RemoveLine
 from explorer.core.errors import MalformedAction
 from explorer.core.record_counts import count_of_line, counts_of_lines
 from explorer.core.uris import canonical_key, needs_decoding
@@ -166,8 +166,8 @@ def rows_among(paths: pa.StringArray, keys: Iterable[str]) -> Any:
     return np.flatnonzero(flags(found))
 
 
-def decode_map(raw: msgspec.Raw, line: AddLine, name: str) -> dict[str, str | None] | None:
-    """Decode a map member of an ``add``; an absent one is None.
+def decode_map(raw: msgspec.Raw, line: AddLine | RemoveLine, name: str) -> dict[str, str | None] | None:
+    """Decode a map member of a file action; an absent one is None.
 
     Raises:
         MalformedAction: It is not an object of strings.
@@ -234,14 +234,14 @@ def _maps(lines: Sequence[AddLine], member: str, name: str) -> list[dict[str, st
     return values
 
 
-def _decode(decoder: msgspec.json.Decoder[Any], raw: msgspec.Raw, line: AddLine, name: str) -> Any:
+def _decode(decoder: msgspec.json.Decoder[Any], raw: msgspec.Raw, line: AddLine | RemoveLine, name: str) -> Any:
     if not raw:
         return None
     try:
         return decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MalformedAction(
-            f"The {name} of the file {line.path} is not what the protocol says: {error}. The add action is broken.",
+            f"The {name} of the file {line.path} is not what the protocol says: {error}. The action is broken.",
             path=line.path,
         ) from error
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import re
 from typing import Final
+from uuid import UUID
 
 import msgspec
 
@@ -21,7 +22,9 @@ __all__ = [
     "LogFileKind",
     "LogPath",
     "checkpoint_name",
+    "checksum_name",
     "commit_name",
+    "compaction_name",
     "parse_log_name",
 ]
 
@@ -135,6 +138,17 @@ def commit_name(version: int) -> str:
     return f"{LOG_FOLDER}/{version:020d}.json"
 
 
-def checkpoint_name(version: int) -> str:
-    """Key of the classic single-file checkpoint of a version (CKPT-001)."""
-    return f"{LOG_FOLDER}/{version:020d}.checkpoint.parquet"
+def checkpoint_name(version: int, uuid: UUID | None = None, extension: str = "parquet") -> str:
+    """Key of the checkpoint of a version in one file: classic, or named by a UUID (CKPT-001, V2CKPT-002)."""
+    middle = "" if uuid is None else f".{uuid}"
+    return f"{LOG_FOLDER}/{version:020d}.checkpoint{middle}.{extension}"
+
+
+def checksum_name(version: int) -> str:
+    """Key of the checksum file of a version (CRC-001)."""
+    return f"{LOG_FOLDER}/{version:020d}.crc"
+
+
+def compaction_name(first: int, last: int) -> str:
+    """Key of the log compaction file of a range of versions (COMPACT-001)."""
+    return f"{LOG_FOLDER}/{first:020d}.{last:020d}.compacted.json"

@@ -14,7 +14,7 @@ import msgspec
 
 from explorer.core.actions import DomainMetadata, Metadata, Protocol, SetTransaction
 from explorer.core.checkpoints import open_checkpoint_files, read_checkpoint_state
-from explorer.core.commits import AddLine, Commit, decode_commit
+from explorer.core.commits import AddLine, Commit, RemoveLine, decode_commit
 from explorer.core.errors import CorruptTable, VersionGap
 from explorer.core.log_segment import LogSegment
 from explorer.core.logical_files import FileSource, LineSource, LogicalFiles
@@ -22,7 +22,7 @@ from explorer.core.paths import LogPath
 from explorer.core.ports import LogStore
 from explorer.core.uris import canonical_key
 
-__all__ = ["TableState", "read_commits", "replay_files", "replay_state"]
+__all__ = ["Reconciliation", "TableState", "read_commit_files", "read_commits", "replay_files", "replay_state"]
 
 _BATCH = 1024
 
@@ -43,6 +43,16 @@ def read_commits(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Commit]:
         VersionGap: A commit vanished since it was listed.
         MalformedAction: A line is broken.
     """
+    for path, data in read_commit_files(store, paths):
+        yield decode_commit(data, path.version, path.path)
+
+
+def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tuple[LogPath, bytes]]:
+    """Read the bytes of commits in the order given, some at a time.
+
+    Raises:
+        VersionGap: A commit vanished since it was listed.
+    """
     wanted = list(paths)
     for start in range(0, len(wanted), _BATCH):
         batch = wanted[start : start + _BATCH]
@@ -56,8 +66,7 @@ def read_commits(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Commit]:
                 earliest=batch[0].version,
                 latest=batch[-1].version,
             ) from error
-        for path, data in zip(batch, contents, strict=True):
-            yield decode_commit(data, path.version, path.path)
+        yield from zip(batch, contents, strict=True)
 
 
 def replay_state(store: LogStore, segment: LogSegment, commits: Iterable[Commit]) -> TableState:
@@ -100,10 +109,32 @@ def replay_files(store: LogStore, segment: LogSegment, commits: Iterable[Commit]
 
     Files of the checkpoint come first in its order, then those added since in the order of their commits.
     """
-    live: dict[str, AddLine] = {}
-    added: set[str] = set()
-    removed: set[tuple[str, str | None]] = set()
+    newest = Reconciliation()
     for commit in commits:
+        newest.apply(commit)
+    return newest.files(store, segment)
+
+
+class Reconciliation:
+    """The file actions of some commits, of which the newest for each key stays.
+
+    Attributes:
+        live: Files that the commits added and that are live after them, by path.
+        removed: Removals in force after them, by path and deletion-vector id.
+    """
+
+    def __init__(self) -> None:
+        self.live: dict[str, AddLine] = {}
+        self.removed: dict[tuple[str, str | None], RemoveLine] = {}
+        self._added: set[str] = set()
+
+    def apply(self, commit: Commit) -> None:
+        """Apply the next commit.
+
+        Raises:
+            MalformedAction: A line holds two file actions, or a path is none.
+        """
+        live, added, removed = self.live, self._added, self.removed
         for place, line in enumerate(commit.lines):
             if (add := line.add) is not None:
                 if line.remove is not None:
@@ -112,24 +143,27 @@ def replay_files(store: LogStore, segment: LogSegment, commits: Iterable[Commit]
                 live.pop(key, None)
                 live[key] = add
                 added.add(key)
+                if removed:
+                    removed.pop((key, add.vector_id), None)
             elif (remove := line.remove) is not None:
-                key = canonical_key(remove.path)
+                key, vector_id = canonical_key(remove.path), remove.vector_id
                 current = live.get(key)
-                if current is not None and current.vector_id == remove.vector_id:
+                if current is not None and current.vector_id == vector_id:
                     del live[key]
-                removed.add((key, remove.vector_id))
-    sources: list[FileSource] = []
-    if segment.checkpoint is not None:
-        opened = open_checkpoint_files(store, segment.checkpoint)
-        sources += [_survivors(source, added, removed) for source in opened]
-    # A source more costs a copy of the columns of all others, so there is none without files.
-    return LogicalFiles([*sources, LineSource(list(live.values()))] if live or not sources else sources)
+                removed[key, vector_id] = remove
 
+    def files(self, store: LogStore, segment: LogSegment) -> LogicalFiles:
+        """The live files: those of the segment's checkpoint that are left, then those added since."""
+        sources: list[FileSource] = []
+        if segment.checkpoint is not None:
+            sources += [self._survivors(source) for source in open_checkpoint_files(store, segment.checkpoint)]
+        return LogicalFiles([*sources, LineSource(list(self.live.values()))])
 
-def _survivors(source: FileSource, added: set[str], removed: set[tuple[str, str | None]]) -> FileSource:
-    """The files of a checkpoint that no later action replaced or removed."""
-    touched = added | {key for key, _ in removed}
-    if not touched:
-        return source
-    found = source.find(touched)
-    return source.without([place for place, key, vector_id in found if key in added or (key, vector_id) in removed])
+    def _survivors(self, source: FileSource) -> FileSource:
+        """The files of a checkpoint that no later action replaced or removed."""
+        touched = self._added | {key for key, _ in self.removed}
+        if not touched:
+            return source
+        found = source.find(touched)
+        gone = [row for row, key, vector in found if key in self._added or (key, vector) in self.removed]
+        return source.without(gone)

@@ -54,7 +54,7 @@ def test_every_version_agrees_or_is_refused_by_name(name: str) -> None:
             with pytest.raises((VersionGap, VersionNotFound)):
                 _snapshot(name, version["version"])
         else:
-            _agrees(_snapshot(name, version["version"]), replay)
+            agrees(_snapshot(name, version["version"]), replay)
 
 
 def test_at_most_the_refused_tables_are_not_read() -> None:
@@ -133,7 +133,7 @@ def _snapshot(name: str, version: int) -> explorer.Snapshot:
     return snapshot
 
 
-def _agrees(snapshot: explorer.Snapshot, replay: dict[str, Any]) -> None:
+def agrees(snapshot: explorer.Snapshot, replay: dict[str, Any]) -> None:
     protocol, metadata = snapshot.protocol.to_wire(), snapshot.metadata
     wanted = {key: value for key, value in replay["protocol"].items() if value is not None}
     for features in ("readerFeatures", "writerFeatures"):
