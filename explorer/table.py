@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
 from explorer.core.catalog import CatalogCommits, CatalogStore, ratified
-from explorer.core.change_feed import ChangeSources, change_sources, check_sources
+from explorer.core.change_feed import ChangeSources, change_sources, check_sources, without_vacuumed
 from explorer.core.column_mapping import Lineage
 from explorer.core.commits import Commit
 from explorer.core.diff import SnapshotDiff, diff_versions
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from explorer.core.compatibility import ClientVerdict
     from explorer.core.intents import Intent
     from explorer.jupyter.widget import TableExplorer
+    from explorer.spark.row_diff import RowDiff
+    from explorer.spark.row_history import RowHistory
 
 __all__ = ["Table", "open_table"]
 
@@ -205,7 +207,13 @@ class Table:
         return self._located(lambda: diff_versions(self.history_record(), from_version, to_version))
 
     def change_sources(
-        self, from_version: int, to_version: int, inferred: bool = False, *, schema_version: int | None = None
+        self,
+        from_version: int,
+        to_version: int,
+        inferred: bool = False,
+        *,
+        schema_version: int | None = None,
+        skip: bool = False,
     ) -> ChangeSources:
         """Find the files that hold the changes of a range of versions, both ends included, and check that they exist.
 
@@ -214,6 +222,7 @@ class Table:
             inferred: Tell versions without a recorded change feed by the files that came and went; rows that a commit
                 copied from one file to another then appear as deleted and inserted.
             schema_version: Version whose schema the rows are shown with; see `explorer.core.change_feed`.
+            skip: Leave out versions that cannot be told, and name them, instead of refusing the range.
 
         Raises:
             RequestError: The range runs backwards.
@@ -222,20 +231,48 @@ class Table:
         """
 
         def find() -> ChangeSources:
-            history = self.history_record()
             found = change_sources(
                 self.store,
                 self._listing,
-                history,
+                self.history_record(),
                 from_version,
                 to_version,
                 inferred=inferred,
                 schema_version=schema_version,
+                skip=skip,
             )
+            if skip:
+                return without_vacuumed(self.store, found)
             check_sources(self.store, found)
             return found
 
         return self._located(find)
+
+    def changes(
+        self, from_version: int, to_version: int | None = None, inferred: bool = False, *, skip: bool = False
+    ) -> DataFrame:
+        """Return what changed in a range of versions, both ends included, as a Spark DataFrame.
+
+        The table's columns, then ``_change_type``, ``_commit_version`` and ``_commit_timestamp``; arguments, errors
+        and what was inferred or skipped: `explorer.spark.changes.changes`.
+        """
+        from explorer.spark.changes import changes
+
+        return changes(self, from_version, to_version, inferred=inferred, skip=skip).frame
+
+    def row_diff(self, from_version: int, to_version: int, keys: Sequence[str] | None = None) -> RowDiff:
+        """Compare the rows of two versions, matched by key columns if given; see `explorer.spark.row_diff`."""
+        from explorer.spark.row_diff import row_diff
+
+        return row_diff(self, from_version, to_version, keys)
+
+    def row_history(
+        self, key: Mapping[str, Any], from_version: int | None = None, to_version: int | None = None
+    ) -> RowHistory:
+        """Which versions had the rows of a key, with what values; see `explorer.spark.row_history`."""
+        from explorer.spark.row_history import row_history
+
+        return row_history(self, key, from_version, to_version)
 
     def retention(self, now: datetime) -> pa.Table:
         """Say of every version whether it can be read, and until when that is safe; looks for all its files.
@@ -276,6 +313,11 @@ class Table:
         wanted = self._recent.latest if version is None else version
         found = self._located(lambda: self._retrying(wanted, lambda segment: stored_requirements(self.store, segment)))
         return compatibility(found, client_facts())
+
+    def commits(self, from_version: int, to_version: int) -> Iterator[Commit]:
+        """Read the commits of a range of versions, both ends included, as far as they are in the log."""
+        found = self._listing.commits.items()
+        return read_commits(self.store, [path for version, path in found if from_version <= version <= to_version])
 
     def commit_actions(self, version: int) -> list[bytes]:
         """Return the lines of one commit as they stand in the log.

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from explorer.core.change_files import change_table, locations
 from explorer.core.change_schema import why_not_readable_as
+from explorer.core.columns import mask
 from explorer.core.errors import ChangeFeedGap, CorruptTable, RequestError, VersionNotFound
 from explorer.core.features import active_features
 from explorer.core.history import ENABLE_CDF, ENABLE_ICT, CommitRecord, History
@@ -36,6 +37,7 @@ __all__ = [
     "change_feed_holes",
     "change_sources",
     "check_sources",
+    "without_vacuumed",
 ]
 
 _NO_OP_METRICS: Final = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
@@ -53,9 +55,10 @@ class FeedHole(msgspec.Struct, frozen=True):
 
     ``off``: the feed was not on. ``schema``: their rows do not fit the schema that the range is read with.
     ``gone``: their commits are not in the log. ``unresolved``: a removed file's partition values are not known.
+    ``vacuumed``: a file with their rows is no longer there.
     """
 
-    kind: Literal["off", "schema", "gone", "unresolved"]
+    kind: Literal["off", "schema", "gone", "unresolved", "vacuumed"]
     from_version: int
     to_version: int
     detail: str
@@ -85,7 +88,8 @@ class ChangeSources(msgspec.Struct, frozen=True):
     Attributes:
         from_version, to_version: The range, both inclusive.
         schema_version: The version whose schema all rows are shown with.
-        versions: One record a version, ascending.
+        versions: One record a version that is told, ascending.
+        skipped: The holes, if they were to be skipped; their versions are not told.
         files: One row a source, ascending by version: version (``_commit_version``), timestamp (``_commit_timestamp``,
             ms, UTC), kind, path (decoded), raw_path, partition_values, size (bytes), num_records (physical rows, null
             if unknown), dv_unique_id, dv_storage_type, dv_cardinality, dv_path_or_inline, dv_offset, dv_size_in_bytes,
@@ -102,6 +106,7 @@ class ChangeSources(msgspec.Struct, frozen=True):
     schema_version: int
     versions: tuple[ChangeVersion, ...]
     files: pa.Table
+    skipped: tuple[FeedHole, ...] = ()
 
 
 def change_feed_coverage(history: History) -> tuple[FeedSpan, ...]:
@@ -153,6 +158,7 @@ def change_sources(
     *,
     inferred: bool = False,
     schema_version: int | None = None,
+    skip: bool = False,
 ) -> ChangeSources:
     """Find the files that hold the changes of a range of versions.
 
@@ -165,6 +171,7 @@ def change_sources(
             one file to another then appear as deleted and inserted.
         schema_version: Version whose schema the rows are shown with. None takes, as the reference implementation
             does, the last version of the range if the table has column mapping and else the table's newest.
+        skip: Leave the versions of holes out and say so in the answer, instead of refusing the range.
 
     Raises:
         ChangeFeedGap: The range has a hole.
@@ -172,9 +179,11 @@ def change_sources(
         CorruptTable: A commit lacks the in-commit timestamp that it must have (CDF-010).
     """
     holes = change_feed_holes(history, from_version, to_version, inferred=inferred, schema_version=schema_version)
-    if holes:
+    if holes and not skip:
         raise _gap(history, from_version, to_version, holes)
-    records = [record for record in history.commits if from_version <= record.version <= to_version]
+    left_out = {version for hole in holes for version in range(hole.from_version, hole.to_version + 1)}
+    wanted = set(range(from_version, to_version + 1)) - left_out
+    records = [record for record in history.commits if record.version in wanted]
     _timed(records)
     recorded = {
         commit.version: commit.change_files()
@@ -183,13 +192,14 @@ def change_sources(
     told = {r.version for r in records if not r.change_files and not _is_no_op(r)}
     times = {record.version: record.timestamp for record in records}
     files = change_table(recorded, history.lifetimes, told, times)
-    counts = Counter(files.column("version").to_pylist())
+    counts = Counter(_numbers(files))
     return ChangeSources(
         from_version,
         to_version,
         _schema_version(history, to_version) if schema_version is None else schema_version,
         tuple(_versions(history, records, counts)),
         files,
+        holes,
     )
 
 
@@ -216,6 +226,30 @@ def check_sources(store: LogStore, sources: ChangeSources) -> None:
         path=path,
         missing=len(gone),
     )
+
+
+def without_vacuumed(store: LogStore, sources: ChangeSources) -> ChangeSources:
+    """The changes of those versions alone whose files are all still there; the others are skipped, and named."""
+    needed = locations(sources.files)
+    gone = absent(store, [path for _, path in needed])
+    first = {version: path for version, path in reversed(needed) if path in gone}
+    if not first:
+        return sources
+    holes = [
+        FeedHole("vacuumed", version, version, f"the file {path} is no longer in the table's folder")
+        for version, path in sorted(first.items())
+    ]
+    return msgspec.structs.replace(
+        sources,
+        versions=tuple(version for version in sources.versions if version.version not in first),
+        files=sources.files.filter(mask([version not in first for version in _numbers(sources.files)])),
+        skipped=tuple(sorted([*sources.skipped, *holes], key=lambda hole: hole.from_version)),
+    )
+
+
+def _numbers(files: pa.Table) -> list[int]:
+    found: list[int] = files.column("version").to_pylist()
+    return found
 
 
 def _recorded(history: History) -> range:

@@ -2,7 +2,7 @@
 
 Protocol sections: Add CDC File, Deletion Vectors. Invariants: a path that a version removes and adds again is one
 source, the difference of its deletion vectors, and none where they are the same (CDF-008, D-07); partition values of a
-removed file are those of its add (CDF-020).
+removed file are those of its add (CDF-020); the same instance of a file never tells of a difference of versions.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -22,7 +23,14 @@ from explorer.core.logical_files import SCHEMA
 from explorer.core.ports import LogStore
 from explorer.core.uris import canonical_key
 
-__all__ = ["change_table", "locations", "masked_difference"]
+__all__ = [
+    "ReadEstimate",
+    "change_table",
+    "difference_table",
+    "locations",
+    "masked_difference",
+    "read_estimate",
+]
 
 RowIndexes = npt.NDArray[np.uint64]
 
@@ -50,6 +58,47 @@ def change_table(
         times: Commit time of each version, ms since the epoch.
     """
     return _sorted([_of_change_files(recorded), _of_lifetimes(life, told)], times)
+
+
+def difference_table(life: Lifetimes, from_version: int, to_version: int) -> pa.Table:
+    """The files in which two versions differ, whatever lies between: what left, came, or got another vector.
+
+    Args:
+        life: The lifetimes of all files.
+        from_version, to_version: The versions, in either order.
+
+    Returns:
+        Columns as in `change_table`, but for the timestamp; ``version`` is the one whose rows the file holds, for a
+        ``difference`` the second.
+
+    Raises:
+        VersionNotFound: One of the versions cannot be read.
+    """
+    before, after = life.live(from_version), life.live(to_version)
+    gone, come = np.flatnonzero(before & ~after), np.flatnonzero(after & ~before)
+    places = life.same_path(gone, come)
+    stays = places >= 0
+    goes = np.ones(len(gone), bool)
+    goes[places[stays]] = False
+    old, new = gone[places[stays]], come[stays]
+    differs = life.vectors_differ(old, new)
+    table = _of_instances(life, gone[goes], (old[differs], new[differs]), come[~stays])
+    versions = [from_version if kind == "delete" else to_version for kind in table.column("kind").to_pylist()]
+    return table.add_column(0, "version", int64s(versions))
+
+
+class ReadEstimate(msgspec.Struct, frozen=True):
+    """What reading some sources takes, by the log: distinct files, their bytes (None if one is unknown)."""
+
+    files: int
+    bytes: int | None
+
+
+def read_estimate(files: pa.Table) -> ReadEstimate:
+    """Estimate the reading of sources, columns as in `change_table`; a file that plays several parts counts once."""
+    sizes = dict(zip(files.column("path").to_pylist(), files.column("size").to_pylist(), strict=True))
+    known = [size for size in sizes.values() if size is not None]
+    return ReadEstimate(len(sizes), sum(known) if len(known) == len(sizes) else None)
 
 
 def locations(files: pa.Table) -> list[tuple[int, str]]:
@@ -122,12 +171,19 @@ def _of_lifetimes(life: Lifetimes, told: Set[int]) -> pa.Table:
     new, old = new[differs], old[differs]
     inserts = np.flatnonzero(came & (life.previous < 0) & life.data_change)
     deletes = np.flatnonzero(went & life.removed_data_change)
+    table = _of_instances(life, deletes, (old, new), inserts)
     versions = np.concatenate([life.removed[deletes], life.added[new], life.added[inserts]])
+    return table.add_column(0, "version", int64s(versions.tolist()))
+
+
+def _of_instances(
+    life: Lifetimes, deletes: npt.NDArray[Any], remade: tuple[npt.NDArray[Any], npt.NDArray[Any]], inserts: Any
+) -> pa.Table:
+    """Sources without their versions: instances that went, pairs of one path, instances that came."""
+    old, new = remade
     kinds = np.repeat(np.arange(3), [len(deletes), len(new), len(inserts)])
-    rows = np.concatenate([deletes, new, inserts])
-    table = life.take(rows, [*_FILE, *_VECTOR])
+    table = life.take(np.concatenate([deletes, new, inserts]), [*_FILE, *_VECTOR])
     table = table.add_column(0, "kind", strings([_KINDS[kind] for kind in kinds.tolist()]))
-    table = table.add_column(0, "version", int64s(versions.tolist()))
     places = [None] * len(deletes) + list(range(len(new))) + [None] * len(inserts)
     before = life.take(old, _VECTOR).take(int64s(places))
     for name in _VECTOR:

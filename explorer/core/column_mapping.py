@@ -17,6 +17,8 @@ from explorer.core.actions import Protocol
 from explorer.core.errors import CorruptTable
 from explorer.core.features import supported_features
 from explorer.core.schema import (
+    FIELD_ID_KEY,
+    PHYSICAL_NAME_KEY,
     ArrayType,
     DataType,
     MapType,
@@ -39,6 +41,7 @@ __all__ = [
     "column_lineage",
     "mapping_mode",
     "physical_paths",
+    "unmapped",
 ]
 
 MappingMode = Literal["none", "name", "id"]
@@ -148,6 +151,12 @@ def physical_paths(schema: StructType, mode: MappingMode) -> dict[tuple[str, ...
     return {path: physical for path, physical, _ in _walk_physical(schema, (), ())}
 
 
+def unmapped(field: StructField) -> StructField:
+    """The field without its column mapping, at every depth: in mode ``none`` files hold logical names (CM-002)."""
+    kept = {key: value for key, value in field.metadata.items() if key not in (PHYSICAL_NAME_KEY, FIELD_ID_KEY)}
+    return StructField(field.name, _unmapped(field.type), field.nullable, kept)
+
+
 def column_lineage(schemas: Iterable[tuple[int, StructType, MappingMode]], last_version: int) -> Lineage:
     """Follow every column over the versions.
 
@@ -181,6 +190,18 @@ def column_lineage(schemas: Iterable[tuple[int, StructType, MappingMode]], last_
         for key in spans
     )
     return Lineage(lines, tuple(_hazards(lines)), history[0][0] if history else 0, last_version)
+
+
+def _unmapped(kind: DataType) -> DataType:
+    match kind:
+        case PrimitiveType():
+            return kind
+        case ArrayType():
+            return ArrayType(_unmapped(kind.element_type), kind.contains_null)
+        case MapType():
+            return MapType(_unmapped(kind.key_type), _unmapped(kind.value_type), kind.value_contains_null)
+        case StructType():
+            return StructType(tuple(unmapped(field) for field in kind.fields))
 
 
 def _extend(spans: list[ColumnSpan], span: ColumnSpan) -> None:

@@ -14,10 +14,10 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import types as st
 
-from explorer.core.column_mapping import MappingMode
+from explorer.core.column_mapping import unmapped
 from explorer.core.errors import CorruptTable
 from explorer.core.schema import StructField, StructType
-from explorer.spark.physical import unmapped
+from explorer.spark.physical import case_collides
 
 if TYPE_CHECKING:
     from explorer.core.snapshot import Snapshot
@@ -56,6 +56,7 @@ class Layout:
         stored: Those that files hold.
         partitions: Those whose values the log holds.
         by_id: True if files name columns by Parquet field id.
+        case_sensitive: True if names must be told apart by case.
         version: The version whose files they are, for errors.
         marks: Columns to give after those of the schema.
         zone: Where partition values that say no zone were written.
@@ -65,6 +66,7 @@ class Layout:
     stored: tuple[StructField, ...]
     partitions: tuple[StructField, ...]
     by_id: bool
+    case_sensitive: bool
     version: int
     marks: RowMarks | None = None
     zone: tzinfo = UTC
@@ -76,28 +78,28 @@ class Layout:
 
 def layout_of(snapshot: Snapshot) -> Layout:
     """The layout of a snapshot's files."""
-    found = layout_of_schema(
-        snapshot.schema, snapshot.column_mapping_mode, snapshot.partition_columns, snapshot.version
-    )
+    mode = snapshot.column_mapping_mode
+    fields = snapshot.schema.fields
+    schema = StructType(tuple(unmapped(field) for field in fields)) if mode == "none" else snapshot.schema
+    found = layout_of_schema(schema, snapshot.partition_columns, snapshot.version, by_id=mode == "id")
     return replace(found, zone=snapshot.time_zone)
 
 
-def layout_of_schema(schema: StructType, mode: MappingMode, partition_columns: tuple[str, ...], version: int) -> Layout:
+def layout_of_schema(schema: StructType, partition_columns: tuple[str, ...], version: int, *, by_id: bool) -> Layout:
     """The layout of files written under a schema.
 
     Args:
         schema: The columns to give; physical names and ids are those of the files.
-        mode: The column-mapping mode of the version.
         partition_columns: Logical names.
         version: For errors.
+        by_id: As in `Layout`.
 
     Raises:
         CorruptTable: A partition column is not in the schema.
     """
-    fields = unmapped(schema) if mode == "none" else schema
     partitions = []
     for name in partition_columns:
-        field = fields.field(name)
+        field = schema.field(name)
         if field is None:
             raise CorruptTable(
                 f"The partition column {name!r} of version {version} is not in the schema.",
@@ -105,6 +107,5 @@ def layout_of_schema(schema: StructType, mode: MappingMode, partition_columns: t
                 version=version,
             )
         partitions.append(field)
-    names = {field.name for field in partitions}
-    stored = tuple(field for field in fields.fields if field.name not in names)
-    return Layout(fields, stored, tuple(partitions), mode == "id", version)
+    stored = tuple(field for field in schema.fields if field.name not in partition_columns)
+    return Layout(schema, stored, tuple(partitions), by_id, case_collides(schema), version)

@@ -16,8 +16,6 @@ from pyspark.sql import types as st
 
 from explorer.core.errors import UnsupportedFeature
 from explorer.core.schema import (
-    FIELD_ID_KEY,
-    PHYSICAL_NAME_KEY,
     ArrayType,
     DataType,
     MapType,
@@ -27,7 +25,7 @@ from explorer.core.schema import (
     type_name,
 )
 
-__all__ = ["case_collides", "logical_column", "quoted", "read_schema", "spark_type", "unmapped"]
+__all__ = ["case_collides", "logical_column", "quoted", "read_schema", "spark_type"]
 
 _PARQUET_FIELD_ID: Final = "parquet.field.id"
 _INTEGER_DIGITS: Final = {"byte": 10, "short": 10, "integer": 10, "long": 20}
@@ -92,13 +90,6 @@ def logical_column(source: Column, field: StructField) -> Column:
     return _logical_field(source, field).alias(field.name)
 
 
-def unmapped(schema: StructType) -> StructType:
-    """The schema without its column mapping: in mode ``none`` files hold logical names (CM-002)."""
-    plain = _unmapped(schema)
-    assert isinstance(plain, StructType)
-    return plain
-
-
 def case_collides(schema: StructType) -> bool:
     """True if two names at one level, logical or physical, differ only by case."""
     return any(
@@ -106,25 +97,6 @@ def case_collides(schema: StructType) -> bool:
         for struct in _structs(schema)
         for names in ([f.name for f in struct.fields], [f.physical_name for f in struct.fields])
     )
-
-
-def _unmapped(kind: DataType) -> DataType:
-    match kind:
-        case PrimitiveType():
-            return kind
-        case ArrayType():
-            return ArrayType(_unmapped(kind.element_type), kind.contains_null)
-        case MapType():
-            return MapType(_unmapped(kind.key_type), _unmapped(kind.value_type), kind.value_contains_null)
-        case StructType():
-            return StructType(tuple(_unmapped_field(field) for field in kind.fields))
-        case _:
-            assert_never(kind)
-
-
-def _unmapped_field(field: StructField) -> StructField:
-    kept = {key: value for key, value in field.metadata.items() if key not in (PHYSICAL_NAME_KEY, FIELD_ID_KEY)}
-    return StructField(field.name, _unmapped(field.type), field.nullable, kept)
 
 
 def _is_void(kind: DataType) -> bool:

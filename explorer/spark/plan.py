@@ -31,7 +31,6 @@ from explorer.spark.failures import failure_of
 from explorer.spark.layout import Layout, layout_of
 from explorer.spark.masks import is_masked, mask_column, mask_words
 from explorer.spark.physical import (
-    case_collides,
     logical_column,
     quoted,
     read_schema,
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from explorer.core.snapshot import Snapshot
     from explorer.table import Table
 
-__all__ = ["MASK", "PATH", "ROW", "FileFacts", "addresses_of", "file_facts", "file_rows", "plan"]
+__all__ = ["MASK", "PATH", "ROW", "FileFacts", "addresses_of", "file_facts", "file_rows", "plan", "session_of"]
 
 # Set for each read, so that the session's own settings (it may be the user's) cannot make an answer wrong.
 _READ_OPTIONS: Final = {
@@ -87,6 +86,7 @@ def plan(table: Table, snapshot: Snapshot, files: pa.Table, where: str | None, *
     addresses = addresses_of(table, files)
     check_present(addresses, files.column("size").to_pylist(), snapshot.version)
     masks = _masks(table, files)
+    session_of(layout)
     facts = None
     if masks is not None or layout.partitions or layout.marks is not None:
         kept = sf.lit(True) if masks is None else ~is_masked(sf.col(MASK), sf.col(ROW))
@@ -95,6 +95,15 @@ def plan(table: Table, snapshot: Snapshot, files: pa.Table, where: str | None, *
     if where is not None:
         frame = filtered(frame, where)
     return Scan(frame, tuple(addresses), snapshot.version, where)
+
+
+def session_of(layout: Layout) -> SparkSession:
+    """The session to read with; to be asked for before the first Column is made, which only a session can.
+
+    Raises:
+        EngineUnavailable: Spark or Java is missing.
+    """
+    return engine().case_sensitive_session() if layout.case_sensitive else engine().session()
 
 
 def file_rows(layout: Layout, addresses: Sequence[FileAddress], facts: FileFacts | None) -> DataFrame:
@@ -108,7 +117,7 @@ def file_rows(layout: Layout, addresses: Sequence[FileAddress], facts: FileFacts
     Raises:
         StorageError: A file is missing.
     """
-    session = engine().case_sensitive_session() if case_collides(layout.schema) else engine().session()
+    session = session_of(layout)
     if not addresses:
         return _no_rows(session, layout)
     return _selected(_read(session, layout, addresses), layout, facts)

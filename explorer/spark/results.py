@@ -5,7 +5,7 @@ Invariants: values arrive as they are in the table (timestamps in UTC microsecon
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -14,23 +14,43 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from explorer.spark.failures import failure_of
+from explorer.core.errors import ExplorerError
 from explorer.spark.physical import quoted
 
-if TYPE_CHECKING:
-    from explorer.spark.scan import Scan
+__all__ = ["SPARK_ERRORS", "Planned", "readable_frame", "to_arrow"]
 
-__all__ = ["readable_frame", "to_arrow"]
+SPARK_ERRORS = (PySparkException, Py4JError, OSError)
+"""What running a plan may raise."""
 
 
-def to_arrow(scan: Scan, limit: int | None = None, *, readable: bool = False) -> pa.Table:
-    """Run a scan; see `explorer.spark.scan.Scan.to_arrow`."""
-    frame = readable_frame(scan.frame) if readable else scan.frame
+class Planned(Protocol):
+    """Rows that are planned and not run: a scan, changes, a difference."""
+
+    @property
+    def frame(self) -> DataFrame:
+        """The rows."""
+
+    def failure(self, error: Exception) -> ExplorerError:
+        """The typed error for what running it raised."""
+
+
+def to_arrow(planned: Planned, limit: int | None = None, *, readable: bool = False) -> pa.Table:
+    """Run a plan.
+
+    Args:
+        planned: The plan.
+        limit: Number of rows to stop at; None takes all, which must fit into memory.
+        readable: True gives variants as JSON text instead of their binaries, for people.
+
+    Raises:
+        ExplorerError: What Spark raised, typed, naming the file and the version.
+    """
+    frame = readable_frame(planned.frame) if readable else planned.frame
     frame = frame if limit is None else frame.limit(limit)
     try:
         return _collected(frame)
-    except (PySparkException, Py4JError, OSError) as error:
-        raise failure_of(error, scan.addresses, scan.version, scan.where) from error
+    except SPARK_ERRORS as error:
+        raise planned.failure(error) from error
 
 
 def readable_frame(frame: DataFrame) -> DataFrame:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from explorer.core.errors import ExplorerError
     from explorer.core.snapshot import Snapshot
     from explorer.spark.data_files import FileAddress
     from explorer.table import Table
@@ -51,6 +52,12 @@ class Scan:
         from explorer.spark.results import to_arrow
 
         return to_arrow(self, limit, readable=readable)
+
+    def failure(self, error: Exception) -> ExplorerError:
+        """The typed error for an exception out of Spark."""
+        from explorer.spark.failures import failure_of
+
+        return failure_of(error, self.addresses, self.version, self.where)
 
 
 def rows(table: Table, snapshot: Snapshot, where: str | None = None, row_identity: bool = False) -> DataFrame:
