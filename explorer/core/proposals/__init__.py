@@ -11,7 +11,7 @@ from explorer.core import intents
 from explorer.core.errors import InvalidIntent
 from explorer.core.intents import Intent, intent_kind
 from explorer.core.proposal import Circumstances, Proposal
-from explorer.core.proposals import descriptions, domains
+from explorer.core.proposals import constraints, descriptions, domains, properties, protocols
 from explorer.core.snapshot import Snapshot
 
 __all__ = ["propose"]
@@ -29,6 +29,18 @@ def propose(intent: Intent, snapshot: Snapshot, circumstances: Circumstances) ->
         InvalidIntent: The intent makes no sense on this version; ``field`` names what is wrong.
     """
     match intent:
+        case intents.SetProperties():
+            return properties.set_properties(intent, snapshot, circumstances)
+        case intents.UnsetProperties():
+            return properties.unset_properties(intent, snapshot)
+        case intents.UpgradeProtocol():
+            return protocols.upgrade_protocol(intent, snapshot, circumstances)
+        case intents.EnableFeature():
+            return protocols.enable_feature(intent, snapshot, circumstances)
+        case intents.AddConstraint():
+            return constraints.add_constraint(intent, snapshot)
+        case intents.DropConstraint():
+            return constraints.drop_constraint(intent, snapshot)
         case intents.SetDescription():
             return descriptions.set_description(intent, snapshot)
         case intents.SetDomain():
