@@ -2,39 +2,51 @@
 
 Protocol section: Delta Log Entries (Writer Requirements). Invariants: nothing is written for a plan that guards block;
 the file is put only if its name is free (LOG-005); commits that came first are judged one by one before another try
-(LOG-023); a lost answer of the store is resolved by reading the log for the commit's own identifier, and where that
-fails too the outcome is unknown, never guessed.
+(LOG-023); a plan that is in the log already, whenever that was, is found and not written again; a lost answer of the
+store is resolved by reading the log for the commit's own identifier, and where that fails too the outcome is unknown,
+never guessed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+import secrets
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
 
 from explorer.core.commit_plan import CommitPlan, CommitResult, Conflict
 from explorer.core.commits import Commit, decode_commit
-from explorer.core.errors import NotAllowed, StorageError
+from explorer.core.errors import NotAllowed, RequestError, StorageError
 from explorer.core.paths import commit_name
-from explorer.core.properties import flag
-from explorer.core.proposal import Proposal, StagedFile
+from explorer.core.proposal import StagedFile
 from explorer.core.transaction import (
     commit_bytes,
     commit_info,
+    commit_lines,
     conflict_with,
+    has_timestamp,
     holds_transaction,
     in_commit_timestamp,
+    with_timestamp,
 )
 from explorer.planner import circumstances, engine_info, remake_plan
 
 if TYPE_CHECKING:
     from explorer.core.ports import LogStore
+    from explorer.core.snapshot import Snapshot
     from explorer.table import Table
 
 __all__ = ["commit_plan"]
 
-_ATTEMPTS: Final = 64
+_ATTEMPTS: Final = 1_000
 _RESENDS: Final = 3
-_ICT: Final = "delta.enableInCommitTimestamps"
+_PAUSE: Final = 0.02
+_LOST_ANSWER: Final = "The store's answer was lost; the log shows that the commit is there."
+
+_Owner = Literal["ours", "theirs", "absent", "unknown"]
 
 
 def commit_plan(table: Table, plan: CommitPlan, *, reason: str | None = None, user: str | None = None) -> CommitResult:
@@ -44,15 +56,25 @@ def commit_plan(table: Table, plan: CommitPlan, *, reason: str | None = None, us
         table: The table it was made for.
         plan: The plan; if commits came since, it is made anew on top of them where they do not stand against it.
         reason: Why, in the person's words; kept in the history.
-        user: Who commits.
+        user: Who commits; else who made the plan.
 
     Raises:
         NotAllowed: The table was opened for reading only.
-        StorageError: A file that the commit needs could not be written; nothing was committed.
+        RequestError: The plan was made for another table.
+        StorageError: The store refused to write, or failed before anything was written; nothing was committed.
     """
     if table.read_only:
         raise NotAllowed(f"The table {table.location} was opened for reading only.", location=table.location)
-    return _Attempt(table, reason, user).run(plan)
+    if plan.table != table.location:
+        raise RequestError(
+            f"The plan was made for {plan.table}, not for {table.location}. Make a plan for this table.",
+            expected=plan.table,
+            found=table.location,
+        )
+    attempt = _Attempt(table, reason, user or plan.user)
+    result = attempt.run(plan)
+    attempt.tidy(result)
+    return result
 
 
 class _Attempt:
@@ -63,28 +85,56 @@ class _Attempt:
         self._store: LogStore = table.store
         self._reason = reason
         self._user = user
-        self._staged: set[str] = set()
+        self._staged: dict[str, None] = {}
+        self._notes: list[str] = []
 
     def run(self, plan: CommitPlan) -> CommitResult:
-        for _ in range(_ATTEMPTS):
-            standing = self._catch_up(plan)
-            if isinstance(standing, CommitResult):
-                return standing
-            plan = standing
+        """Try until the plan is committed, or something stands against it."""
+        for number in range(_ATTEMPTS):
+            if number or not self._is_fresh(plan):
+                standing = self._catch_up(plan)
+                if isinstance(standing, CommitResult):
+                    return standing
+                plan = standing
             if not plan.committable:
                 return CommitResult(outcome="rejected", plan=plan)
+            plan = self._stamped(plan)
             assert plan.proposal is not None
             assert plan.commit_version is not None
-            self._stage(plan.proposal)
-            match self._put(plan, plan.proposal, plan.commit_version):
+            self._stage(plan.proposal.staged)
+            match self._put(plan, plan.commit_version):
                 case "ours":
                     return self._committed(plan, plan.commit_version)
-                case "unknown":
+                case "unknown" | "absent":
                     return CommitResult(outcome="unknown", plan=plan, version=plan.commit_version)
-                case _:
-                    continue
+                case "theirs":
+                    time.sleep(_PAUSE * secrets.randbelow(100) / 100 * min(number, 10))
         conflict = Conflict(plan.read_version + 1, "commit", f"Other writers were faster {_ATTEMPTS} times.")
         return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
+
+    def tidy(self, result: CommitResult) -> None:
+        """Take away files that were written for a commit that did not come to be; an unknown one may need them."""
+        kept = set()
+        if result.outcome in {"committed", "unknown"} and result.plan.proposal is not None:
+            kept = {file.path for file in result.plan.proposal.staged}
+        for path in self._staged:
+            if path not in kept:
+                with suppress(StorageError, FileNotFoundError):  # what stays is a file that no version names
+                    self._store.delete(path)
+
+    def _is_fresh(self, plan: CommitPlan) -> bool:
+        """True if the next version can be tried at once: putting it fails if another commit took it.
+
+        The commit that the plan rests on must be there still. Were it gone, those after it might be as well, and the
+        name of the next version be free although that version was.
+        """
+        if plan.read_version < 0 or self._table.latest_version() != plan.read_version:
+            return False
+        try:
+            self._store.head(commit_name(plan.read_version))
+        except FileNotFoundError:
+            return False
+        return True
 
     def _catch_up(self, plan: CommitPlan) -> CommitPlan | CommitResult:
         """Judge the commits made since the plan was, and make it anew on top of them."""
@@ -92,57 +142,49 @@ class _Attempt:
         if self._table.latest_version() == plan.read_version:
             return plan
         assert plan.proposal is not None
-        for winner in self._winners(plan.read_version):
+        try:
+            winners = self._winners(plan.read_version)
+        except FileNotFoundError:
+            why = (
+                f"The commits since version {plan.read_version} are gone from the log, so it cannot be told what they "
+                "changed, nor whether this plan is among them. Make a new plan."
+            )
+            return CommitResult(outcome="unknown", plan=plan, notes=(why,))
+        for winner in winners:
             if holds_transaction(winner, plan.txn_id):
                 return self._committed(plan, winner.version)
+        for winner in winners:
             conflict = conflict_with(plan.proposal, winner)
             if conflict is not None:
                 return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
         return remake_plan(self._table, plan, user=self._user)
 
-    def _winners(self, after: int) -> Iterator[Commit]:
-        for version in range(after + 1, self._table.latest_version() + 1):
-            path = commit_name(version)
-            yield decode_commit(self._store.read(path), version, path)
+    def _winners(self, after: int) -> list[Commit]:
+        versions = range(after + 1, self._table.latest_version() + 1)
+        contents = self._store.read_many([commit_name(version) for version in versions])
+        return [
+            decode_commit(data, version, commit_name(version)) for version, data in zip(versions, contents, strict=True)
+        ]
 
-    def _stage(self, proposal: Proposal) -> None:
-        for file in proposal.staged:
-            if file.path not in self._staged:
-                self._store.put_if_absent(file.path, _content(file))
-                self._staged.add(file.path)
-
-    def _put(self, plan: CommitPlan, proposal: Proposal, version: int) -> str:
-        """Try to create the commit; returns ``ours``, ``theirs`` or ``unknown``."""
-        data = self._bytes(plan, proposal)
-        path = commit_name(version)
-        for _ in range(_RESENDS):
+    def _stage(self, files: Sequence[StagedFile]) -> None:
+        for file in files:
+            if file.path in self._staged:
+                continue
             try:
-                self._store.put_if_absent(path, data)
-                return "ours"
-            except (FileExistsError, StorageError):
-                found = self._whose(path, version, plan.txn_id)
-                if found != "absent":
-                    return found
-        return "unknown"
+                self._store.put_if_absent(file.path, _content(file))
+                self._staged[file.path] = None
+            except FileExistsError:
+                pass  # names are unique: an earlier attempt at this plan wrote it
 
-    def _whose(self, path: str, version: int, txn_id: str) -> str:
-        """Look who wrote a commit file: ``ours``, ``theirs``, ``absent``, or ``unknown`` if the store does not say."""
-        try:
-            data = self._store.read(path)
-        except FileNotFoundError:
-            return "absent"
-        except StorageError:
-            return "unknown"
-        return "ours" if holds_transaction(decode_commit(data, version, path), txn_id) else "theirs"
-
-    def _bytes(self, plan: CommitPlan, proposal: Proposal) -> bytes:
-        now = circumstances().now
+    def _stamped(self, plan: CommitPlan) -> CommitPlan:
+        """The plan with the actions as they are about to be written: time, reason and in-commit timestamp."""
+        proposal = plan.proposal
+        assert proposal is not None
         snapshot = self._table.snapshot(plan.read_version) if plan.read_version >= 0 else None
-        metadata = proposal.metadata or (snapshot.metadata if snapshot else None)
-        timestamp = None
-        if metadata is not None and flag(metadata.configuration, _ICT):
-            previous = None if snapshot is None else round(snapshot.timestamp.timestamp() * 1000)
-            timestamp = in_commit_timestamp(now, previous)
+        now, timestamp = circumstances().now, None
+        if has_timestamp(proposal, snapshot):
+            timestamp = in_commit_timestamp(now, None if snapshot is None else _time_of(snapshot))
+            proposal = with_timestamp(proposal, snapshot, timestamp)
         info = commit_info(
             proposal,
             read_version=plan.read_version,
@@ -153,11 +195,51 @@ class _Attempt:
             reason=self._reason,
             timestamp=timestamp,
         )
-        return commit_bytes(proposal, info)
+        self._data = commit_bytes(proposal, info)
+        return msgspec.structs.replace(plan, proposal=proposal, actions=commit_lines(proposal, info))
+
+    def _put(self, plan: CommitPlan, version: int) -> _Owner:
+        """Try to create the commit file and tell whose it is."""
+        path = commit_name(version)
+        owner: _Owner = "absent"
+        for number in range(_RESENDS):
+            time.sleep(_PAUSE * number)
+            try:
+                self._store.put_if_absent(path, self._data)
+                return "ours"
+            except FileExistsError:
+                owner = self._whose(path, version, plan.txn_id)
+            except StorageError as error:
+                if error.unwritten and owner == "absent" and not number:
+                    raise
+                owner = self._whose(path, version, plan.txn_id)
+                if owner == "ours":
+                    self._notes.append(_LOST_ANSWER)
+            if owner in {"ours", "theirs"}:
+                break
+        return owner
+
+    def _whose(self, path: str, version: int, txn_id: str) -> _Owner:
+        """Look who wrote a commit file."""
+        try:
+            data = self._store.read(path)
+        except FileNotFoundError:
+            return "absent"
+        except StorageError:
+            return "unknown"
+        return "ours" if holds_transaction(decode_commit(data, version, path), txn_id) else "theirs"
 
     def _committed(self, plan: CommitPlan, version: int) -> CommitResult:
-        self._table.refresh()
-        return CommitResult(outcome="committed", plan=plan, version=version)
+        try:
+            self._table.refresh()
+        except StorageError as error:
+            self._notes.append(f"The log could not be listed after the commit: {error}")
+        return CommitResult(outcome="committed", plan=plan, version=version, notes=tuple(self._notes))
+
+
+def _time_of(snapshot: Snapshot) -> int:
+    """The commit time of a version in ms since the epoch."""
+    return round(snapshot.timestamp.timestamp() * 1000)
 
 
 def _content(file: StagedFile) -> bytes:

@@ -66,6 +66,7 @@ def make_plan(
         txn_id=made.new_id(),
         propose=prepared(table, wanted, made),
         checked_rows=check_rows,
+        user=user,
     )
     return remake_plan(table, plan, user=user)
 

@@ -65,6 +65,7 @@ class CommitPlan(msgspec.Struct, frozen=True, kw_only=True):
         proposal: The actions as records; None for maintenance.
         propose: Makes the proposal anew on a later version, for a rebase; None for maintenance.
         checked_rows: The data was looked at, so a rebase looks again.
+        user: Who would commit; None if it is not known.
     """
 
     table: str
@@ -79,6 +80,7 @@ class CommitPlan(msgspec.Struct, frozen=True, kw_only=True):
     proposal: Proposal | None = None
     propose: Callable[[Snapshot], Proposal] | None = None
     checked_rows: bool = False
+    user: str | None = None
 
     @property
     def commit_version(self) -> int | None:

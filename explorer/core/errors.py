@@ -17,7 +17,7 @@
     │   └── CorruptTable            version, path
     ├── UnsupportedFeature      features, operation
     ├── CommitError             GuardFailed, CommitConflict, CommitUnknown
-    ├── StorageError            path; always raised ``from`` its cause
+    ├── StorageError            path, unwritten (nothing of a put is there); always raised ``from`` its cause
     ├── EngineUnavailable       engine, install
     └── Cancelled               operation
 
@@ -205,6 +205,7 @@ _FACT_NAMES = frozenset(
         "expected",
         "found",
         "holes",
+        "unwritten",
     ]
 )
 

@@ -64,7 +64,11 @@ class LogStore(Protocol):
         ...
 
     def put_if_absent(self, path: str, data: bytes) -> None:
-        """Create an object atomically and durably; raises FileExistsError if the name is taken."""
+        """Create an object atomically and durably; raises FileExistsError if the name is taken.
+
+        A StorageError with the fact ``unwritten`` says that the object was not created by this call; without it, it
+        may have been.
+        """
         ...
 
     def put(self, path: str, data: bytes) -> None:

@@ -14,7 +14,12 @@ import msgspec
 from explorer.core.actions import CommitInfo, encode_line
 from explorer.core.commit_plan import Conflict
 from explorer.core.commits import Commit
+from explorer.core.history import ENABLE_ICT, ICT_TIMESTAMP, ICT_VERSION
+from explorer.core.properties import flag
 from explorer.core.proposal import Proposal
+from explorer.core.row_tracking import DOMAIN as ROW_TRACKING
+from explorer.core.snapshot import Snapshot
+from explorer.core.uris import canonical_key
 
 __all__ = [
     "ENGINE",
@@ -22,8 +27,10 @@ __all__ = [
     "commit_info",
     "commit_lines",
     "conflict_with",
+    "has_timestamp",
     "holds_transaction",
     "in_commit_timestamp",
+    "with_timestamp",
 ]
 
 ENGINE = "Delta-Table-Explorer"
@@ -74,6 +81,26 @@ def in_commit_timestamp(now: int, previous: int | None) -> int:
     return now if previous is None else max(now, previous + 1)
 
 
+def has_timestamp(proposal: Proposal, snapshot: Snapshot | None) -> bool:
+    """True if the commit must carry an in-commit timestamp: they are enabled after it (ICT-001)."""
+    metadata = proposal.metadata or (snapshot.metadata if snapshot is not None else None)
+    return metadata is not None and flag(metadata.configuration, ENABLE_ICT)
+
+
+def with_timestamp(proposal: Proposal, snapshot: Snapshot | None, timestamp: int) -> Proposal:
+    """Return the proposal as it is committed with this in-commit timestamp.
+
+    A commit that enables in-commit timestamps on a table that is there already says since when (ICT-003); the moment
+    is known only when the commit is written.
+    """
+    metadata = proposal.metadata
+    if metadata is None or snapshot is None or flag(snapshot.metadata.configuration, ENABLE_ICT):
+        return proposal
+    since = {ICT_VERSION: str(snapshot.version + 1), ICT_TIMESTAMP: str(timestamp)}
+    marked = msgspec.structs.replace(metadata, configuration={**metadata.configuration, **since})
+    return msgspec.structs.replace(proposal, metadata=marked)
+
+
 def commit_lines(proposal: Proposal, info: CommitInfo) -> tuple[dict[str, Any], ...]:
     """Return the lines of a commit as JSON objects, for showing."""
     return tuple(msgspec.json.decode(encode_line(action)) for action in (info, *proposal.actions()))
@@ -104,7 +131,7 @@ def conflict_with(proposal: Proposal, winner: Commit) -> Conflict | None:
     for transaction in winner.transactions():
         if transaction.app_id in applications:
             return _conflict(winner, "txn", f"both write for the application {transaction.app_id!r}")
-    domains = {domain.domain for domain in proposal.domains if domain.domain != "delta.rowTracking"}
+    domains = {domain.domain for domain in proposal.domains if domain.domain != ROW_TRACKING}
     for domain in winner.domains():
         if domain.domain in domains:
             return _conflict(winner, "domainMetadata", f"both set the domain {domain.domain!r}")
@@ -112,12 +139,20 @@ def conflict_with(proposal: Proposal, winner: Commit) -> Conflict | None:
 
 
 def _file_conflict(proposal: Proposal, winner: Commit) -> Conflict | None:
-    removed = {action.path for action in proposal.removes}
+    """What the other commit did to the files that this one removes or looked at.
+
+    A commit that leaves all rows as they are (SnapshotIsolation) does not mind files that came.
+    """
+    removed = {canonical_key(action.path) for action in proposal.removes}
+    reads = proposal.reads_files or bool(proposal.row_checks)
     for line in winner.lines:
-        if line.remove is not None and (proposal.reads_files or line.remove.path in removed):
-            what = "a file that this commit removes too" if line.remove.path in removed else "a file this commit read"
-            return _conflict(winner, "remove", f"it removed {what}: {line.remove.path}")
-        if line.add is not None and proposal.reads_files:
+        if line.remove is not None:
+            if canonical_key(line.remove.path) in removed:
+                why = f"it removed a file that this commit removes too: {line.remove.path}"
+                return _conflict(winner, "remove", why)
+            if reads:
+                return _conflict(winner, "remove", f"it removed a file that this commit read: {line.remove.path}")
+        if line.add is not None and reads and proposal.isolation != "SnapshotIsolation":
             return _conflict(winner, "add", f"it added a file that this commit did not see: {line.add.path}")
     return None
 

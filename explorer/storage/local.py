@@ -132,17 +132,21 @@ class LocalLogStore:
         target = self._path(path)
         folder = os.path.dirname(target)
         aside = f"{folder}/.{os.path.basename(target)}.{secrets.token_hex(8)}.tmp"
+        named = False
         try:
             _make_folder(folder)
             try:
                 _write_aside(aside, data)
                 name_it(aside, target)
+                named = True
             finally:
                 with suppress(FileNotFoundError):
                     os.unlink(aside)
             _flush_folder(folder)
-        except OSError as error:
+        except FileExistsError as error:
             raise _translated("write", target, error) from error
+        except OSError as error:
+            raise _failed("write", target, error, unwritten=not named) from error
 
     def head(self, path: str) -> ObjectMeta:
         """Return a file's size and modification time."""
@@ -282,7 +286,9 @@ def _translated(action: str, path: str, error: OSError) -> Exception:
     return _failed(action, path, error)
 
 
-def _failed(action: str, path: str, error: OSError) -> StorageError:
+def _failed(action: str, path: str, error: OSError, *, unwritten: bool = False) -> StorageError:
     return StorageError(
-        f"Cannot {action} {path}: {error.strerror or error}. Check the disk and the permissions.", path=path
+        f"Cannot {action} {path}: {error.strerror or error}. Check the disk and the permissions.",
+        path=path,
+        unwritten=unwritten or None,
     )

@@ -150,12 +150,22 @@ class ObjectLogStore:
     def put_if_absent(self, path: str, data: bytes) -> None:
         """Create an object by a conditional put."""
         import obstore
-        from obstore.exceptions import AlreadyExistsError
+        from obstore import exceptions
 
         try:
             obstore.put(self._store, self._prefix + path, data, mode="create")
-        except AlreadyExistsError as error:
+        except exceptions.AlreadyExistsError as error:
             raise FileExistsError(path) from error
+        except (
+            FileNotFoundError,
+            exceptions.InvalidPathError,
+            exceptions.NotFoundError,
+            exceptions.NotSupportedError,
+            exceptions.PermissionDeniedError,
+            exceptions.UnauthenticatedError,
+        ) as error:
+            # The store refused. Any other failure may have come after it had taken the object.
+            raise self._failed("write", path, error, unwritten=True) from error
         except Exception as error:
             raise self._failed("write", path, error) from error
 
@@ -194,11 +204,12 @@ class ObjectLogStore:
         """Return the store and key of an absolute location."""
         return self._opener(location)
 
-    def _failed(self, action: str, path: str, error: Exception) -> StorageError:
+    def _failed(self, action: str, path: str, error: Exception, *, unwritten: bool = False) -> StorageError:
         reason = str(error).split("\n", 1)[0]
         return StorageError(
             f"Cannot {action} {self._root}/{path}: {reason}. Check the address, the network and the credentials.",
             path=path,
+            unwritten=unwritten or None,
         )
 
 
