@@ -39,6 +39,7 @@ def make_plan(
     accept: Sequence[str] = (),
     check_rows: bool = True,
     user: str | None = None,
+    rows: Any = None,
 ) -> CommitPlan:
     """Plan a change of the newest version.
 
@@ -48,6 +49,7 @@ def make_plan(
         accept: Names of guards that may stay unknown.
         check_rows: Let Spark look at the rows where a guard needs it; without, such a guard is unknown.
         user: Who would commit.
+        rows: An Arrow table or a Spark DataFrame that an append takes instead of its source.
 
     Raises:
         InvalidIntent: The intent makes no sense, in itself or on this table.
@@ -64,7 +66,7 @@ def make_plan(
         consequences=Consequences(),
         accepted=tuple(accept),
         txn_id=made.new_id(),
-        propose=prepared(table, wanted, made),
+        propose=prepared(table, wanted, made, rows),
         checked_rows=check_rows,
         user=user,
     )

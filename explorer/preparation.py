@@ -7,13 +7,14 @@ rebase neither reads nor writes again what did not move.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from explorer.core import intents
 from explorer.core.intents import Intent
 from explorer.core.new_files import FileLayout
 from explorer.core.proposal import Circumstances, Proposal
 from explorer.core.proposals import propose
+from explorer.core.proposals.appending import Addition, addition, append_rows
 from explorer.core.proposals.deleting import delete_rows, hides_rows, records_changes, touched_files
 from explorer.core.proposals.restoring import restore
 from explorer.core.snapshot import Snapshot
@@ -27,13 +28,14 @@ Proposer = Callable[[Snapshot], Proposal]
 """Makes the proposal of an intent for a version."""
 
 
-def prepared(table: Table, intent: Intent, circumstances: Circumstances) -> Proposer:
+def prepared(table: Table, intent: Intent, circumstances: Circumstances, rows: Any = None) -> Proposer:
     """Gather what an intent needs.
 
     Args:
         table: The table.
         intent: What is asked for; it writes a commit.
         circumstances: Time and fresh identifiers.
+        rows: An Arrow table or a Spark DataFrame to append, instead of the intent's source.
 
     Raises:
         InvalidIntent: The intent makes no sense on this table.
@@ -45,6 +47,8 @@ def prepared(table: Table, intent: Intent, circumstances: Circumstances) -> Prop
             return lambda snapshot: restore(intent, snapshot, target, circumstances)
         case intents.Delete():
             return _deletion(table, intent, circumstances)
+        case intents.Append():
+            return _addition(intent.source if rows is None else rows, circumstances)
         case _:
             return lambda snapshot: propose(intent, snapshot, circumstances)
 
@@ -64,6 +68,25 @@ def _deletion(table: Table, intent: intents.Delete, circumstances: Circumstances
         return delete_rows(intent, snapshot, touched, rewrites, circumstances)
 
     return find
+
+
+def _addition(source: Any, circumstances: Circumstances) -> Proposer:
+    from explorer.spark.incoming import incoming_rows
+
+    made: list[tuple[Snapshot, Addition]] = []
+
+    def append(snapshot: Snapshot) -> Proposal:
+        if not made or _rules_moved(made[0][0], snapshot):
+            incoming = incoming_rows(snapshot, source)
+            added = addition(snapshot, incoming.rows, incoming.given, incoming.guards, circumstances)
+            made[:] = [(snapshot, added)]
+        return append_rows(snapshot, made[0][1])
+
+    return append
+
+
+def _rules_moved(before: Snapshot, after: Snapshot) -> bool:
+    return before.metadata != after.metadata or before.protocol != after.protocol
 
 
 def _layout(snapshot: Snapshot, circumstances: Circumstances) -> FileLayout:

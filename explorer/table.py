@@ -360,6 +360,7 @@ class Table:
         accept: Sequence[str] = (),
         check_rows: bool = True,
         user: str | None = None,
+        rows: Any = None,
     ) -> CommitPlan:
         """Plan a change: the exact actions, every guard with its evidence, what follows. Nothing is written.
 
@@ -368,13 +369,15 @@ class Table:
             accept: Names of guards that may stay unknown.
             check_rows: Let Spark look at the rows where a guard needs it; else such a guard is unknown.
             user: Who would commit.
+            rows: An Arrow table or a Spark DataFrame that an append takes instead of its source.
 
         Raises:
             InvalidIntent: The intent makes no sense, in itself or on this table.
         """
         from explorer.planner import make_plan
 
-        return self._located(lambda: make_plan(self, intent, accept=accept, check_rows=check_rows, user=user))
+        asked = {"accept": accept, "check_rows": check_rows, "user": user, "rows": rows}
+        return self._located(lambda: make_plan(self, intent, **asked))
 
     def commit(self, plan: CommitPlan, *, reason: str | None = None, user: str | None = None) -> CommitResult:
         """Commit a plan; what came of it is a value.

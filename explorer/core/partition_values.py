@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.columns import flags, strings
-from explorer.core.errors import CorruptTable
+from explorer.core.errors import CorruptTable, RequestError
 from explorer.core.schema import DataType, PrimitiveType, to_arrow, type_name
 from explorer.core.typed_columns import typed_column
 
@@ -103,13 +103,21 @@ def format_partition_value(value: Any, kind: PrimitiveType) -> str | None:
         case "timestamp_ntz":
             return str(value.isoformat(sep=" ", timespec="microseconds" if value.microsecond else "seconds"))
         case "binary":
-            return str(value.decode("latin-1"))
+            return _ascii(value)
         case "float" | "double":
             return (
                 repr(value) if np.isfinite(value) else {"inf": "Infinity", "-inf": "-Infinity"}.get(str(value), "NaN")
             )
         case _:
             return str(value)
+
+
+def _ascii(value: bytes) -> str:
+    if not value.isascii():
+        raise RequestError(
+            f"The partition value {value!r} holds bytes above 127, which clients read differently; it is not written."
+        )
+    return value.decode("ascii")
 
 
 def partition_column(maps: pa.MapArray, name: str, kind: PrimitiveType, column: str, zone: tzinfo = UTC) -> pa.Array:
