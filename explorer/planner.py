@@ -9,17 +9,19 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from explorer.core.client_facts import client_facts
 from explorer.core.commit_plan import CommitPlan, Consequences
 from explorer.core.compatibility import Requirements, losses, requirements
-from explorer.core.errors import EngineUnavailable
+from explorer.core.consequences import change_feed_effect, time_travel_effect
+from explorer.core.errors import EngineUnavailable, StorageError
 from explorer.core.features import supported_features
 from explorer.core.guards import Situation, judge
 from explorer.core.intents import Intent, parse_intent
+from explorer.core.presence import absent
 from explorer.core.proposal import Circumstances, GuardResult, Proposal, RowCheck
 from explorer.core.snapshot import Snapshot
 from explorer.core.transaction import ENGINE, commit_info, commit_lines
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from explorer.table import Table
 
 __all__ = ["access_change", "circumstances", "engine_info", "make_plan", "remake_plan"]
+
+_MOST_NAMED: Final = 10
 
 
 def make_plan(
@@ -80,14 +84,22 @@ def remake_plan(table: Table, plan: CommitPlan, *, user: str | None = None) -> C
     proposal = plan.propose(snapshot)
     readers, writers = _losses(snapshot, proposal)
     situation = Situation(snapshot, proposal, user, (*readers, *writers))
-    guards = (*judge(situation), *_row_guards(table, snapshot, proposal.row_checks, check=plan.checked_rows))
+    guards = (
+        *judge(situation),
+        *_file_guards(table, proposal.required_paths),
+        *_row_guards(table, snapshot, proposal.row_checks, check=plan.checked_rows),
+    )
     now = circumstances().now
     info = commit_info(
         proposal, read_version=snapshot.version, now=now, txn_id=plan.txn_id, engine=engine_info(), user=user
     )
-    consequences = Consequences(readers=readers, writers=writers, undo=proposal.undo)
-    if proposal.change_feed is not None:
-        consequences = msgspec.structs.replace(consequences, change_feed=proposal.change_feed)
+    consequences = Consequences(
+        readers=readers,
+        writers=writers,
+        time_travel=time_travel_effect(snapshot, proposal),
+        change_feed=change_feed_effect(snapshot, proposal),
+        undo=proposal.undo,
+    )
     return msgspec.structs.replace(
         plan,
         read_version=snapshot.version,
@@ -130,6 +142,23 @@ def _losses(snapshot: Snapshot, proposal: Proposal) -> tuple[tuple[dict[str, Any
     found = losses(*access_change(snapshot, proposal), client_facts())
     readers = tuple(each.document() for each in found if each.operation == "read")
     return readers, tuple(each.document() for each in found if each.operation == "write")
+
+
+def _file_guards(table: Table, paths: Sequence[str]) -> tuple[GuardResult, ...]:
+    """Whether files that the commit names, and that are not live now, are still there."""
+    if not paths:
+        return ()
+    try:
+        gone = sorted(absent(table.store, paths))
+    except StorageError as error:
+        evidence: dict[str, Any] = {"files": len(paths), "detail": f"The files could not be looked for: {error}"}
+        return (GuardResult("files-exist", "unknown", evidence, "Try again, or accept this guard by name."),)
+    evidence = {"files": len(paths), "missing": gone[:_MOST_NAMED], "numMissing": len(gone)}
+    if not gone:
+        return (GuardResult("files-exist", "pass", evidence | {"detail": f"All {len(paths):,} files are there."}),)
+    detail = f"{len(gone):,} of {len(paths):,} files are gone, such as {gone[0]}."
+    remedy = "Bring them back from a backup, or choose a version whose files are there."
+    return (GuardResult("files-exist", "fail", evidence | {"detail": detail}, remedy),)
 
 
 def _row_guards(

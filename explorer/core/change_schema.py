@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from explorer.core.column_mapping import MappingMode, physical_paths
+from explorer.core.actions import Metadata, Protocol
+from explorer.core.column_mapping import MappingMode, mapping_mode, physical_paths
 from explorer.core.history import History
 from explorer.core.schema import (
     ArrayType,
@@ -26,7 +27,7 @@ from explorer.core.schema import (
     walk,
 )
 
-__all__ = ["why_not_readable_as"]
+__all__ = ["why_not_readable_as", "why_rows_do_not_fit"]
 
 _Columns = dict[tuple[str, ...], tuple[tuple[str, ...], StructField]]
 
@@ -42,8 +43,12 @@ def why_not_readable_as(history: History, written: int, read: int) -> str | None
     Raises:
         CorruptTable: The log has no protocol for one of them.
     """
-    old, new = _layout(history, written), _layout(history, read)
-    return None if old == new else next(_breaks(old, new), None)
+    return _why(_layout_at(history, written), _layout_at(history, read))
+
+
+def why_rows_do_not_fit(written: tuple[Protocol, Metadata], read: tuple[Protocol, Metadata]) -> str | None:
+    """The same for two pairs of protocol and metadata, such as those before and after a change."""
+    return _why(_layout(*written), _layout(*read))
 
 
 class _Layout(msgspec.Struct, frozen=True):
@@ -62,10 +67,19 @@ class _Layout(msgspec.Struct, frozen=True):
         return {physical[path]: (path, field) for path, field in walk(schema)}
 
 
-def _layout(history: History, version: int) -> _Layout:
+def _layout_at(history: History, version: int) -> _Layout:
     metadata = history.metadata_at(version)
     assert metadata is not None
     return _Layout(metadata.schema_string, metadata.partition_columns, history.mapping_mode(version))
+
+
+def _layout(protocol: Protocol, metadata: Metadata) -> _Layout:
+    mode = mapping_mode(metadata.configuration, protocol)
+    return _Layout(metadata.schema_string, metadata.partition_columns, mode)
+
+
+def _why(old: _Layout, new: _Layout) -> str | None:
+    return None if old == new else next(_breaks(old, new), None)
 
 
 def _breaks(written: _Layout, read: _Layout) -> Iterator[str]:

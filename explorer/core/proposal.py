@@ -96,6 +96,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
         staged: Files to write first.
         guards: Preconditions that the intent itself judged.
         change_feed: What the commit does to the change data feed, in words; None if nothing is special.
+        time_travel: What it does to the versions that can be read, in words; None if nothing is special.
         undo: How the commit can be undone, in words.
     """
 
@@ -118,6 +119,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     staged: tuple[StagedFile, ...] = ()
     guards: tuple[GuardResult, ...] = ()
     change_feed: str | None = None
+    time_travel: str | None = None
     undo: str = ""
 
     def actions(self) -> tuple[Action, ...]:
