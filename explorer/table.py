@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
-from explorer.core.catalog import CatalogCommits, CatalogStore, ratified
+from explorer.core.catalog import CatalogCommits, CatalogStore
 from explorer.core.change_feed import ChangeSources, change_sources, check_sources, without_vacuumed
 from explorer.core.column_mapping import Lineage
 from explorer.core.commits import Commit
 from explorer.core.diff import SnapshotDiff, diff_versions
-from explorer.core.errors import ExplorerError, IncompleteCheckpoint, RequestError, VersionGap, VersionNotFound
+from explorer.core.errors import ExplorerError, RequestError, VersionNotFound
 from explorer.core.history import (
-    ENABLE_ICT,
     History,
-    commit_time,
-    mentions_in_commit_timestamps,
-    moment,
-    read_history,
 )
 from explorer.core.integrity import IntegrityReport, verify
-from explorer.core.log_segment import LogListing, LogSegment, list_log
-from explorer.core.logical_files import LogicalFiles
 from explorer.core.missing_files import data_locations
 from explorer.core.ports import LogStore
 from explorer.core.presence import absent
-from explorer.core.properties import flag
-from explorer.core.replay import TableState, read_commits, replay_files, replay_state
+from explorer.core.replay import read_commits
 from explorer.core.retention import version_retention
 from explorer.core.snapshot import Snapshot
 from explorer.storage import open_store
 from explorer.storage.roots import Roots
+from explorer.table_log import TableLog
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -91,8 +83,8 @@ class Table:
 
     Attributes:
         store: Where its bytes are.
+        log: What was read of its log.
         read_only: True if commits through this object are refused.
-        time_zone: Where partition values that say no zone were written.
     """
 
     def __init__(
@@ -103,14 +95,9 @@ class Table:
         read_only: bool = False,
         time_zone: tzinfo = UTC,
     ) -> None:
-        self.read_only, self.time_zone = read_only, time_zone
+        self.read_only = read_only
         self.store = store if catalog is None else CatalogStore(store, catalog)
-        self._catalog = catalog
-        self._history: History | None = None
-        self._snapshots: OrderedDict[int, Snapshot] = OrderedDict()
-        self._unusable: set[int] = set()
-        self._recent: LogListing = self._located(lambda: self._list(use_hint=True))
-        self._whole: LogListing | None = None
+        self.log = self._located(lambda: TableLog(self.store, catalog, time_zone))
 
     def __repr__(self) -> str:
         return f"Table({self.location!r})"
@@ -127,14 +114,11 @@ class Table:
 
     def refresh(self) -> None:
         """Look for new versions."""
-        recent = self._located(lambda: self._list(use_hint=True))
-        if recent.latest != self._recent.latest:
-            self._recent, self._whole, self._history = recent, None, None
-            self._snapshots.clear()
+        self._located(self.log.refresh)
 
     def latest_version(self) -> int:
         """The newest version, whether it can be rebuilt or not."""
-        return self._recent.latest
+        return self.log.latest
 
     def version_range(self) -> tuple[int, int]:
         """The oldest and the newest version that can be rebuilt.
@@ -142,15 +126,7 @@ class Table:
         Raises:
             VersionGap: Not even the newest can.
         """
-        return self._located(lambda: (self._listing.earliest(), self._listing.latest))
-
-    @property
-    def _listing(self) -> LogListing:
-        """The whole listing, made at the first need; the latest version needs only its end."""
-        if self._whole is None:
-            whole = self._located(lambda: self._list().without_checkpoints(self._unusable))
-            self._whole = self._recent = whole
-        return self._whole
+        return self._located(lambda: (self.log.listing.earliest(), self.log.listing.latest))
 
     def snapshot(self, version: int | None = None, timestamp: datetime | str | None = None) -> Snapshot:
         """Return the table at a version, at a time, or now.
@@ -169,21 +145,11 @@ class Table:
             raise RequestError("Give a version or a timestamp, not both.")
         if timestamp is not None:
             version = self.history_record().version_at(_moment(timestamp))
-        wanted = self._recent.latest if version is None else version
-        found = self._snapshots.get(wanted)
-        if found is None:
-            found = self._located(lambda: self._load(wanted))
-            self._snapshots[wanted] = found
-            while len(self._snapshots) > _KEPT_SNAPSHOTS:
-                self._snapshots.popitem(last=False)
-        self._snapshots.move_to_end(wanted)
-        return found
+        return self._located(lambda: self.log.snapshot(self.log.latest if version is None else version))
 
     def history_record(self) -> History:
         """The recorded commits and lifetimes, read at the first call."""
-        if self._history is None:
-            self._history = self._located(lambda: read_history(self.store, self._listing))
-        return self._history
+        return self._located(lambda: self.log.history)
 
     def history(self, limit: int | None = None) -> pa.Table:
         """Return the commits, newest first.
@@ -233,7 +199,7 @@ class Table:
         def find() -> ChangeSources:
             found = change_sources(
                 self.store,
-                self._listing,
+                self.log.listing,
                 self.history_record(),
                 from_version,
                 to_version,
@@ -289,7 +255,7 @@ class Table:
         def judge() -> pa.Table:
             history = self.history_record()
             missing = absent(self.store, data_locations(history.lifetimes))
-            return version_retention(history, self._listing, now, missing)
+            return version_retention(history, self.log.listing, now, missing)
 
         return self._located(judge)
 
@@ -310,13 +276,15 @@ class Table:
         from explorer.core.client_facts import client_facts
         from explorer.core.compatibility import compatibility, stored_requirements
 
-        wanted = self._recent.latest if version is None else version
-        found = self._located(lambda: self._retrying(wanted, lambda segment: stored_requirements(self.store, segment)))
+        wanted = self.log.latest if version is None else version
+        found = self._located(
+            lambda: self.log.on_segment(wanted, lambda segment: stored_requirements(self.store, segment))
+        )
         return compatibility(found, client_facts())
 
     def commits(self, from_version: int, to_version: int) -> Iterator[Commit]:
         """Read the commits of a range of versions, both ends included, as far as they are in the log."""
-        found = self._listing.commits.items()
+        found = self.log.listing.commits.items()
         return read_commits(self.store, [path for version, path in found if from_version <= version <= to_version])
 
     def commit_actions(self, version: int) -> list[bytes]:
@@ -325,7 +293,7 @@ class Table:
         Raises:
             VersionNotFound: The commit's file is gone.
         """
-        path = self._listing.commits.get(version)
+        path = self.log.listing.commits.get(version)
         if path is None:
             raise VersionNotFound(f"The commit of version {version} is not in the log.", version=version)
         return [line for line in self.store.read(path.path).splitlines() if line.strip()]
@@ -408,78 +376,6 @@ class Table:
         from explorer.jupyter import explore
 
         return explore(self, version=version, compared=compared)
-
-    def _load(self, version: int) -> Snapshot:
-        def load(segment: LogSegment) -> Snapshot:
-            commits = list(read_commits(self.store, segment.commits))
-            state = replay_state(self.store, segment, commits)
-            return Snapshot(
-                self.store,
-                version,
-                state,
-                lambda: self._located(lambda: self._replay_files(segment, commits)),
-                lambda: self._located(lambda: self._timestamp(segment, state, commits)),
-                by_catalog=self._catalog is not None,
-                time_zone=self.time_zone,
-            )
-
-        return self._retrying(version, load)
-
-    def _replay_files(self, segment: LogSegment, commits: list[Commit]) -> LogicalFiles:
-        def replay(found: LogSegment) -> LogicalFiles:
-            same = found.commits == segment.commits
-            return replay_files(self.store, found, commits if same else read_commits(self.store, found.commits))
-
-        return self._retrying(segment.version, replay)
-
-    def _retrying(self, version: int, action: Callable[[LogSegment], _T]) -> _T:
-        """Run a step on the files of a version; if one vanished meanwhile, once more on what is there now (LOG-022).
-
-        A checkpoint that lost a file is unusable (V2CKPT-007): an older one, or the commits, give the same state.
-        """
-        try:
-            return action(self._segment(version))
-        except (VersionGap, IncompleteCheckpoint) as error:
-            if not error.vanished:
-                raise
-            if isinstance(error, IncompleteCheckpoint):
-                self._unusable.add(error.version)
-            self._whole = self._recent = self._list().without_checkpoints(self._unusable)
-            return action(self._segment(version))
-
-    def _list(self, *, use_hint: bool = False) -> LogListing:
-        listing = list_log(self.store, use_hint=use_hint)
-        return listing if self._catalog is None else ratified(listing, self._catalog)
-
-    def _segment(self, version: int) -> LogSegment:
-        listing = self._recent if version == self._recent.latest else self._listing
-        return listing.segment(version)
-
-    def _timestamp(self, segment: LogSegment, state: TableState, commits: list[Commit]) -> datetime:
-        """Time of the segment's last commit; that of its newest file where the commit is gone."""
-        path = self._listing.commits.get(segment.version)
-        if path is None:
-            newest = segment.commits[-1:] or (segment.checkpoint.parts if segment.checkpoint else ())
-            return moment(max((part.modified for part in newest), default=0))
-        info = None
-        if flag(state.metadata.configuration, ENABLE_ICT):
-            commit = commits[-1] if commits else next(iter(read_commits(self.store, [path])))
-            info = commit.commit_info()
-        elif mentions_in_commit_timestamps(state.protocol, state.metadata):
-            # The file's time is raised above timestamps in the commits before, so those have to be read.
-            known = self.history_record().timestamp(segment.version)
-            if known is not None:
-                return moment(known)
-        return moment(commit_time(path.modified, info, self._clock_before(segment.version)))
-
-    def _clock_before(self, version: int) -> int:
-        """Raised modification time of the commit before a version, or -1."""
-        clock = -1
-        for earlier, path in self._listing.commits.items():
-            if earlier >= version:
-                break
-            clock = commit_time(path.modified, None, clock)
-        return clock
 
     def _located(self, action: Callable[[], _T]) -> _T:
         """Run a step and put the table's location into the error it may raise."""
