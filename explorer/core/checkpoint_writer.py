@@ -224,7 +224,7 @@ class _Writer:
         found = {
             "path": path.rpartition("/")[2],
             "sizeInBytes": size,
-            "modificationTime": self._store.head(path).modified,
+            "modificationTime": self._now,
         }
         lists = {"nonFileActions": others, "sidecarFiles": sidecars}
         return found | {name: items for name, items in lists.items() if len(items) <= _MOST_IN_HINT}
