@@ -16,6 +16,8 @@ from explorer.core.proposal import Circumstances, Proposal
 from explorer.core.proposals import propose
 from explorer.core.proposals.appending import Addition, addition, append_rows
 from explorer.core.proposals.deleting import delete_rows, hides_rows, records_changes, touched_files
+from explorer.core.proposals.dropping import LogMarks, drop_feature
+from explorer.core.proposals.identity import counts_up, recorded_extreme, sync_identity
 from explorer.core.proposals.restoring import restore
 from explorer.core.snapshot import Snapshot
 
@@ -47,6 +49,10 @@ def prepared(table: Table, intent: Intent, circumstances: Circumstances, rows: A
             return lambda snapshot: restore(intent, snapshot, target, circumstances)
         case intents.Delete():
             return _deletion(table, intent, circumstances)
+        case intents.SyncIdentity():
+            return _identity(table, intent)
+        case intents.DropFeature():
+            return lambda snapshot: drop_feature(intent, snapshot, _log_marks(table))
         case intents.Append():
             return _addition(intent.source if rows is None else rows, circumstances)
         case _:
@@ -70,6 +76,18 @@ def _deletion(table: Table, intent: intents.Delete, circumstances: Circumstances
     return find
 
 
+def _identity(table: Table, intent: intents.SyncIdentity) -> Proposer:
+    def sync(snapshot: Snapshot) -> Proposal:
+        known, value = recorded_extreme(snapshot, intent.column)
+        if not known:
+            from explorer.spark.extremes import extreme
+
+            value = extreme(table, snapshot, intent.column, greatest=counts_up(snapshot, intent.column))
+        return sync_identity(intent, snapshot, value)
+
+    return sync
+
+
 def _addition(source: Any, circumstances: Circumstances) -> Proposer:
     from explorer.spark.incoming import incoming_rows
 
@@ -87,6 +105,13 @@ def _addition(source: Any, circumstances: Circumstances) -> Proposer:
 
 def _rules_moved(before: Snapshot, after: Snapshot) -> bool:
     return before.metadata != after.metadata or before.protocol != after.protocol
+
+
+def _log_marks(table: Table) -> LogMarks:
+    listing = table.log.listing
+    newest = listing.checkpoints[-1] if listing.checkpoints else None
+    first = min(listing.commits, default=listing.latest)
+    return LogMarks(first) if newest is None else LogMarks(first, newest.version, newest.kind)
 
 
 def _layout(snapshot: Snapshot, circumstances: Circumstances) -> FileLayout:

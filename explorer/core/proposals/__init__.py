@@ -11,7 +11,19 @@ from explorer.core import intents
 from explorer.core.errors import InvalidIntent
 from explorer.core.intents import Intent, intent_kind
 from explorer.core.proposal import Circumstances, Proposal
-from explorer.core.proposals import constraints, descriptions, domains, properties, protocols
+from explorer.core.proposals import (
+    additions,
+    columns,
+    constraints,
+    descriptions,
+    domains,
+    mapping,
+    nullability,
+    properties,
+    protocols,
+    renames,
+    widening,
+)
 from explorer.core.snapshot import Snapshot
 
 __all__ = ["propose"]
@@ -49,5 +61,29 @@ def propose(intent: Intent, snapshot: Snapshot, circumstances: Circumstances) ->
             return domains.remove_domain(intent, snapshot)
         case intents.SetTransaction():
             return domains.set_transaction(intent, snapshot, circumstances)
+        case _:
+            return _of_columns(intent, snapshot, circumstances)
+
+
+def _of_columns(intent: Intent, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
+    match intent:
+        case intents.SetColumnComment():
+            return columns.set_column_comment(intent, snapshot)
+        case intents.MoveColumn():
+            return columns.move_column(intent, snapshot)
+        case intents.SetNotNull():
+            return nullability.set_not_null(intent, snapshot)
+        case intents.DropNotNull():
+            return nullability.drop_not_null(intent, snapshot)
+        case intents.AddColumns():
+            return additions.add_columns(intent, snapshot, circumstances)
+        case intents.RenameColumn():
+            return renames.rename_column(intent, snapshot)
+        case intents.DropColumns():
+            return renames.drop_columns(intent, snapshot)
+        case intents.WidenType():
+            return widening.widen_type(intent, snapshot)
+        case intents.SetColumnMapping():
+            return mapping.set_column_mapping(intent, snapshot)
         case _:
             raise InvalidIntent(f"The intent {intent_kind(intent)} cannot be proposed from a version alone.")

@@ -16,10 +16,11 @@ from explorer.core.column_mapping import MODE_KEY
 from explorer.core.errors import InvalidIntent
 from explorer.core.features import active_features
 from explorer.core.file_actions import adds
-from explorer.core.intents import SetProperties, UnsetProperties
+from explorer.core.intents import SetColumnMapping, SetProperties, UnsetProperties
 from explorer.core.properties import flag
 from explorer.core.property_registry import PROPERTIES
 from explorer.core.proposal import Circumstances, GuardResult, Proposal
+from explorer.core.proposals.mapping import set_column_mapping
 from explorer.core.proposals.row_ids import number_rows
 from explorer.core.protocol_evolution import LEGAL_VERSIONS, is_legal_upgrade, with_features, with_versions
 from explorer.core.row_tracking import ENABLE, ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN, row_tracking
@@ -63,7 +64,7 @@ def set_properties(
     _check_statistics(wishes.configuration, snapshot.schema)
     parameters = {"properties": msgspec.json.encode(named or checked).decode()}
     if wishes.configuration.get(MODE_KEY, "").lower() == "none" and snapshot.column_mapping_mode != "none":
-        return _unmapped(checked)
+        return _unmapped(checked, snapshot)
     base = _mapped(wishes, snapshot)
     before = base.metadata or snapshot.metadata
     metadata = msgspec.structs.replace(before, configuration={**before.configuration, **wishes.configuration})
@@ -90,7 +91,7 @@ def unset_properties(intent: UnsetProperties, snapshot: Snapshot) -> Proposal:
     """
     keys = tuple(dict.fromkeys(_removable(key, snapshot) for key in intent.keys))
     if MODE_KEY in keys and snapshot.column_mapping_mode != "none":
-        return _unmapped(keys)
+        return _unmapped(keys, snapshot)
     left = {key: value for key, value in snapshot.metadata.configuration.items() if key not in keys}
     metadata = msgspec.structs.replace(snapshot.metadata, configuration=left)
     if "comment" in keys:
@@ -145,14 +146,14 @@ def _mapped(wishes: PropertyWishes, snapshot: Snapshot) -> Proposal:
     mode = wishes.configuration.get(MODE_KEY)
     if mode is None or mode.lower() == snapshot.column_mapping_mode:
         return Proposal(operation="", parameters={})
-    raise _apart()
+    return set_column_mapping(SetColumnMapping(mode=mode), snapshot)
 
 
-def _unmapped(keys: Mapping[str, str] | tuple[str, ...]) -> Proposal:
+def _unmapped(keys: Mapping[str, str] | tuple[str, ...], snapshot: Snapshot) -> Proposal:
     """Taking the mapping off rewrites every file, so nothing else is done with it."""
     if len(keys) > 1:
         raise InvalidIntent("Taking the column mapping off rewrites the table: ask for it alone.", field=MODE_KEY)
-    raise _apart()
+    return set_column_mapping(SetColumnMapping(mode="none"), snapshot)
 
 
 def _raised(protocol: Protocol, wishes: PropertyWishes) -> tuple[Protocol, tuple[GuardResult, ...]]:
@@ -239,7 +240,3 @@ def _undo(snapshot: Snapshot, metadata: Metadata) -> str:
     steps = [*back, *([f"unset {', '.join(gone)}"] if gone else [])]
     text = "; ".join(steps)
     return f"{text[:1].upper()}{text[1:]}. A raised protocol stays." if text else "Nothing in the properties changes."
-
-
-def _apart() -> InvalidIntent:
-    return InvalidIntent("Ask for a change of the column mapping by set-column-mapping.", field=MODE_KEY)
