@@ -38,8 +38,6 @@ from explorer.core.table_properties import (
 
 __all__ = ["changed_properties", "set_properties", "unset_properties"]
 
-_CHANGE_FEED = "delta.enableChangeDataFeed"
-
 
 def set_properties(
     intent: SetProperties,
@@ -80,7 +78,7 @@ def set_properties(
         guards=(*base.guards, *guards),
         undo=_undo(snapshot, metadata),
     )
-    return _change_feed(snapshot, _tracked(snapshot, proposal, protocol, metadata, circumstances))
+    return _tracked(snapshot, proposal, protocol, metadata, circumstances)
 
 
 def unset_properties(intent: UnsetProperties, snapshot: Snapshot) -> Proposal:
@@ -96,13 +94,12 @@ def unset_properties(intent: UnsetProperties, snapshot: Snapshot) -> Proposal:
     metadata = msgspec.structs.replace(snapshot.metadata, configuration=left)
     if "comment" in keys:
         metadata = msgspec.structs.replace(metadata, description=None)
-    proposal = Proposal(
+    return Proposal(
         operation="UNSET TBLPROPERTIES",
         parameters={"properties": msgspec.json.encode(keys).decode(), "ifExists": True},
         metadata=metadata,
         undo=_undo(snapshot, metadata),
     )
-    return _change_feed(snapshot, proposal)
 
 
 def changed_properties(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, tuple[str | None, str | None]]:
@@ -213,23 +210,6 @@ def _tracked(
         isolation="SnapshotIsolation",
         guards=(*proposal.guards, *faults),
     )
-
-
-def _change_feed(snapshot: Snapshot, proposal: Proposal) -> Proposal:
-    """Say what switching the change data feed means for those who read it."""
-    if proposal.metadata is None:
-        return proposal
-    was = flag(snapshot.metadata.configuration, _CHANGE_FEED)
-    will = flag(proposal.metadata.configuration, _CHANGE_FEED)
-    if was == will:
-        return proposal
-    version = snapshot.version + 1
-    text = (
-        f"Changes are recorded from version {version} on; earlier ones are not."
-        if will
-        else f"No changes are recorded from version {version} on: the feed has a hole there."
-    )
-    return msgspec.structs.replace(proposal, change_feed=text)
 
 
 def _undo(snapshot: Snapshot, metadata: Metadata) -> str:
