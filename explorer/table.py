@@ -222,12 +222,18 @@ class Table:
         The table's columns, then ``_change_type``, ``_commit_version`` and ``_commit_timestamp``; arguments, errors
         and what was inferred or skipped: `explorer.spark.changes.changes`.
         """
+        from explorer.spark.session import require_pyspark
+
+        require_pyspark()
         from explorer.spark.changes import changes
 
         return changes(self, from_version, to_version, inferred=inferred, skip=skip).frame
 
     def row_diff(self, from_version: int, to_version: int, keys: Sequence[str] | None = None) -> RowDiff:
         """Compare the rows of two versions, matched by key columns if given; see `explorer.spark.row_diff`."""
+        from explorer.spark.session import require_pyspark
+
+        require_pyspark()
         from explorer.spark.row_diff import row_diff
 
         return row_diff(self, from_version, to_version, keys)
@@ -236,6 +242,9 @@ class Table:
         self, key: Mapping[str, Any], from_version: int | None = None, to_version: int | None = None
     ) -> RowHistory:
         """Which versions had the rows of a key, with what values; see `explorer.spark.row_history`."""
+        from explorer.spark.session import require_pyspark
+
+        require_pyspark()
         from explorer.spark.row_history import row_history
 
         return row_history(self, key, from_version, to_version)

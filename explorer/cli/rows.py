@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 import explorer
 from explorer.cli.arguments import JsonFlag, TableArgument, TimestampOption, VersionOption
-from explorer.cli.output import count, emit, listing, note, patience, shown, size
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from explorer.cli.output import count, emit, note, patience, size
+from explorer.cli.progress import followed, waiting
+from explorer.cli.row_output import limited, list_rows, print_rows
 
 __all__ = ["register"]
 
@@ -79,11 +76,12 @@ def _write(
     *,
     as_json: bool,
 ) -> None:
-    from explorer.cli.row_batches import result_schema, row_batches
     from explorer.cli.row_files import write_rows
+    from explorer.spark.row_batches import row_batches, version_stream
 
-    with closing(row_batches(table, found, where)) as batches:
-        written = write_rows(output, result_schema(found), _limited(batches, limit))
+    stream = version_stream(table, found, where)
+    with closing(row_batches(stream, followed)) as batches:
+        written = write_rows(output, stream.schema, limited(batches, limit))
     if as_json:
         emit({"output": str(output), "rows": written, "table": table.location, "version": found.version})
     else:
@@ -91,31 +89,15 @@ def _write(
 
 
 def _print_json(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int | None) -> None:
-    from explorer.cli.row_batches import row_batches
-    from explorer.cli.row_files import json_rows
+    from explorer.spark.row_batches import row_batches, version_stream
 
-    with closing(row_batches(table, found, where)) as batches:
-        for batch in _limited(batches, limit):
-            sys.stdout.buffer.writelines(line + b"\n" for line in json_rows(batch))
+    with closing(row_batches(version_stream(table, found, where), followed)) as batches:
+        print_rows(limited(batches, limit))
 
 
 def _print(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int) -> None:
-    from explorer.cli.row_batches import waiting
     from explorer.spark.jobs import preview
 
     seen = waiting(preview(table, found, limit, where))
-    names = seen.table.column_names
-    lines = (tuple(shown(value, 60) for value in row) for row in zip(*seen.table.to_pydict().values(), strict=True))
-    listing(names, lines, f"No rows. Columns: {', '.join(names)}")
+    list_rows(seen.table)
     note(seen.note)
-
-
-def _limited(batches: Iterator[pa.RecordBatch], limit: int | None) -> Iterator[pa.RecordBatch]:
-    """The first rows, and no batch more than it takes."""
-    left = limit
-    while left is None or left > 0:
-        batch = next(batches, None)
-        if batch is None:
-            return
-        yield batch if left is None else batch.slice(0, left)
-        left = None if left is None else left - batch.num_rows

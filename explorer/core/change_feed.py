@@ -108,6 +108,11 @@ class ChangeSources(msgspec.Struct, frozen=True):
     files: pa.Table
     skipped: tuple[FeedHole, ...] = ()
 
+    @property
+    def inferred_versions(self) -> tuple[int, ...]:
+        """Versions with changes that no feed recorded: told by the files that came and went."""
+        return tuple(told.version for told in self.versions if not told.recorded and told.source != "none")
+
 
 def change_feed_coverage(history: History) -> tuple[FeedSpan, ...]:
     """The readable versions in which the feed was on: supported by the protocol and enabled by its property."""

@@ -61,7 +61,7 @@ class Changes:
 
         A row that a commit copied from one file to another is there as deleted and as inserted.
         """
-        return tuple(told.version for told in self.sources.versions if not told.recorded and told.source != "none")
+        return self.sources.inferred_versions
 
     @property
     def estimate(self) -> ReadEstimate:
@@ -81,6 +81,21 @@ class Changes:
         from explorer.spark.results import to_arrow
 
         return to_arrow(self, limit, readable=readable)
+
+    def counts(self) -> pa.Table:
+        """Run it and count: version, change_type, rows; ascending.
+
+        Raises:
+            ExplorerError: As `to_arrow`.
+        """
+        from explorer.spark.results import Reading, to_arrow
+
+        change, version = (sf.col(name) for name in CHANGE_COLUMNS[:2])
+        counted = self.frame.groupBy(version.alias("version"), change.alias("change_type")).agg(
+            sf.count(sf.lit(1)).alias("rows")
+        )
+        found = to_arrow(Reading(counted, self.failure))
+        return found.sort_by([("version", "ascending"), ("change_type", "ascending")])
 
     def failure(self, error: Exception) -> ExplorerError:
         """The typed error for an exception out of Spark."""

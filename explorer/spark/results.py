@@ -5,6 +5,8 @@ Invariants: values arrive as they are in the table (timestamps in UTC microsecon
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -17,7 +19,7 @@ from pyspark.sql import types as st
 from explorer.core.errors import ExplorerError
 from explorer.spark.physical import quoted
 
-__all__ = ["SPARK_ERRORS", "Planned", "readable_frame", "to_arrow"]
+__all__ = ["SPARK_ERRORS", "Planned", "Reading", "readable_frame", "to_arrow"]
 
 SPARK_ERRORS = (PySparkException, Py4JError, OSError)
 """What running a plan may raise."""
@@ -32,6 +34,14 @@ class Planned(Protocol):
 
     def failure(self, error: Exception) -> ExplorerError:
         """The typed error for what running it raised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Rows made of other planned rows, which know what a failure means."""
+
+    frame: DataFrame
+    failure: Callable[[Exception], ExplorerError]
 
 
 def to_arrow(planned: Planned, limit: int | None = None, *, readable: bool = False) -> pa.Table:

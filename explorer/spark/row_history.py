@@ -21,7 +21,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from explorer.core.column_comparison import ComparedSide, LeftOutColumn, compare_columns
-from explorer.core.errors import ExplorerError, RequestError
+from explorer.core.errors import RequestError
 from explorer.core.key_files import KeyFiles, key_condition, live_between
 from explorer.core.schema import PrimitiveType, StructType, format_column, type_name
 from explorer.spark.comparable import by_place
@@ -75,17 +75,6 @@ class _Epoch:
 
     side: ComparedSide
     files: pa.Table
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The rows of the key in all files, planned and not run."""
-
-    frame: DataFrame
-    reads: tuple[SourceRows, ...]
-
-    def failure(self, error: Exception) -> ExplorerError:
-        return failure_of_reads(self.reads, error)
 
 
 def row_history(
@@ -205,7 +194,7 @@ def _rows(
     table: Table, epochs: Sequence[_Epoch], schema: StructType, values: Mapping[str, Any]
 ) -> tuple[pa.Table, int]:
     """The rows of the key in all files: columns, file, row index; and how many files were read."""
-    from explorer.spark.results import to_arrow
+    from explorer.spark.results import Reading, to_arrow
 
     names = [field.name for field in schema.fields] + [_FILE, _ROW]
     if not epochs:
@@ -214,7 +203,7 @@ def _rows(
     collides = any(case_collides(epoch.side.schema) for epoch in epochs)
     reads = [_read(table, epoch, schema, collides=collides) for epoch in epochs]
     frames = [by_place(read.frame, schema, keep=2).where(_condition(schema, values)) for read in reads]
-    found = _Found(reduce(DataFrame.union, frames), tuple(reads))
+    found = Reading(reduce(DataFrame.union, frames), lambda error: failure_of_reads(reads, error))
     read = {address.metadata_path for part in reads for address in part.addresses}
     return to_arrow(found, MAX_ROWS + 1, readable=True).rename_columns(names), len(read)
 

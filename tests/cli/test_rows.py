@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
-from explorer.cli.row_batches import result_schema
 from explorer.cli.row_files import write_rows
 from explorer.core.errors import Cancelled, StorageError
+from explorer.spark.row_batches import result_schema
 from tests.cli.conftest import Call
 from tests.conftest import REPOSITORY, reference_root
 
@@ -147,7 +147,7 @@ def test_types_of_the_output_are_those_of_the_schema(name: str, cli: Call, tmp_p
     for ending in ("parquet", "csv", "jsonl"):
         assert cli("rows", table, "--output", tmp_path / f"out.{ending}").code == 0
     found = pq.read_schema(tmp_path / "out.parquet")
-    meant = result_schema(explorer.open_table(table).snapshot())
+    meant = result_schema(explorer.open_table(table).snapshot().schema)
     assert (found.names, found.types) == (meant.names, meant.types)
 
 

@@ -1,0 +1,137 @@
+"""``changes``: what changed in a range of versions, row by row, through Spark."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+import explorer
+from explorer.cli.arguments import JsonFlag, TableArgument
+from explorer.cli.output import count, emit, note, patience, size
+from explorer.cli.progress import followed, waiting
+from explorer.cli.row_output import limited, list_rows, print_rows
+
+if TYPE_CHECKING:
+    from explorer.core.change_feed import ChangeSources, FeedHole
+
+__all__ = ["register"]
+
+_SCREEN = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("changes")(changes)
+
+
+def changes(
+    table: TableArgument,
+    *,
+    from_version: Annotated[
+        int, typer.Option("--from", metavar="A", min=0, help="The first version whose changes are told.")
+    ],
+    to_version: Annotated[
+        int | None, typer.Option("--to", metavar="B", min=0, help="The last one; else the newest.")
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit", metavar="N", min=0, help=f"At most N rows; else {_SCREEN}, and all with --json or --output."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE", help="Write to a .parquet, .csv or .jsonl file instead."),
+    ] = None,
+    inferred: Annotated[
+        bool,
+        typer.Option(
+            "--inferred", help="Tell versions without a recorded change feed by the files that came and went."
+        ),
+    ] = False,
+    skip_holes: Annotated[
+        bool, typer.Option("--skip-holes", help="Leave out versions that cannot be told, and name them on stderr.")
+    ] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Read the changes of a range of versions, both ends included, through Spark.
+
+    The table's columns, then _change_type (insert, delete, update_preimage, update_postimage), _commit_version and
+    _commit_timestamp; the order of the rows is not fixed. A range that cannot be told whole is refused: the feed was
+    off, the schema changed, or files are gone. Inferred changes show a row that a commit copied from one file to
+    another as deleted and inserted; the versions concerned are named on stderr. Ctrl-C cancels.
+
+    JSON, a line a row, values as of rows. With --output one document: output, rows, table, fromVersion, toVersion,
+    inferredVersions, skipped [{kind, from_version, to_version, detail}]. What was inferred or skipped is else one JSON
+    object on stderr, if there is any.
+    """
+    if output is not None:
+        from explorer.cli.row_files import check_output
+
+        check_output(output)
+    with patience("Reading the log"):
+        opened = explorer.open_table(table)
+        last = opened.latest_version() if to_version is None else to_version
+    if output is None and not json:
+        _print(opened, (from_version, last), _SCREEN if limit is None else limit, inferred=inferred, skip=skip_holes)
+        return
+    with patience("Looking for the changes"):
+        sources = opened.change_sources(from_version, last, inferred, skip=skip_holes)
+    if output is not None:
+        _write(opened, sources, limit, output, as_json=json)
+    else:
+        _print_json(opened, sources, limit)
+
+
+def _write(table: explorer.Table, sources: ChangeSources, limit: int | None, output: Path, *, as_json: bool) -> None:
+    from explorer.cli.row_files import write_rows
+    from explorer.spark.row_batches import change_stream, row_batches
+
+    stream = change_stream(table, sources)
+    with closing(row_batches(stream, followed)) as batches:
+        written = write_rows(output, stream.schema, limited(batches, limit))
+    if as_json:
+        place = {"output": str(output), "rows": written, "table": table.location}
+        emit(place | {"fromVersion": sources.from_version, "toVersion": sources.to_version} | _doubts(sources))
+        return
+    where = f"versions {sources.from_version} to {sources.to_version}"
+    note(f"Wrote {count(written)} changes of {where} to {output} ({size(output.stat().st_size)}).")
+    _note_doubts(sources.inferred_versions, sources.skipped)
+
+
+def _print_json(table: explorer.Table, sources: ChangeSources, limit: int | None) -> None:
+    from explorer.cli.json_values import encode
+    from explorer.spark.row_batches import change_stream, row_batches
+
+    with closing(row_batches(change_stream(table, sources), followed)) as batches:
+        print_rows(limited(batches, limit))
+    doubts = _doubts(sources)
+    if any(doubts.values()):
+        note(encode(doubts).decode())
+
+
+def _print(table: explorer.Table, versions: tuple[int, int], limit: int, *, inferred: bool, skip: bool) -> None:
+    from explorer.spark.change_jobs import change_preview
+
+    seen = waiting(change_preview(table, *versions, limit, inferred=inferred, skip=skip))
+    list_rows(seen.table)
+    note(seen.note)
+    _note_doubts(seen.inferred_versions, seen.skipped)
+
+
+def _doubts(sources: ChangeSources) -> dict[str, Any]:
+    skipped = [msgspec.to_builtins(hole) for hole in sources.skipped]
+    return {"inferredVersions": list(sources.inferred_versions), "skipped": skipped}
+
+
+def _note_doubts(inferred: tuple[int, ...], skipped: tuple[FeedHole, ...]) -> None:
+    if inferred:
+        note(f"Inferred from files, not recorded: versions {', '.join(map(str, inferred))}.")
+    for hole in skipped:
+        first, last = hole.from_version, hole.to_version
+        where = f"version {first}" if first == last else f"versions {first} to {last}"
+        note(f"Not told: {where}, {hole.detail}.")
