@@ -7,56 +7,92 @@ Protocol section: Version Checksum File. Invariants: required fields are compare
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from explorer.core.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
+from explorer.core.actions import (
+    CommitInfo,
+    DeletionVectorDescriptor,
+    DomainMetadata,
+    Metadata,
+    Protocol,
+    SetTransaction,
+)
 from explorer.core.running_state import RunningState, same_metadata, same_protocol
 from explorer.core.uris import canonical_key
 
-__all__ = ["compare_checksum"]
+__all__ = [
+    "MASK_BINS",
+    "ListedFile",
+    "MaskHistogram",
+    "SizeHistogram",
+    "VersionChecksum",
+    "compare_checksum",
+    "decode_checksum",
+]
 
 
-class _Histogram(msgspec.Struct, rename="camel"):
-    sorted_bin_boundaries: list[int]
-    file_counts: list[int]
-    total_bytes: list[int]
+class SizeHistogram(msgspec.Struct, frozen=True, rename="camel"):
+    """Files by size: where the bins begin, and the files and bytes in each."""
+
+    sorted_bin_boundaries: tuple[int, ...]
+    file_counts: tuple[int, ...]
+    total_bytes: tuple[int, ...]
 
 
-class _MaskCounts(msgspec.Struct, rename="camel"):
-    deleted_record_counts: list[int]
+class MaskHistogram(msgspec.Struct, frozen=True, rename="camel"):
+    """Files by the number of rows that their deletion vectors mask, in the bins of `MASK_BINS`."""
+
+    deleted_record_counts: tuple[int, ...]
 
 
-class _Listed(msgspec.Struct, rename="camel"):
+class ListedFile(msgspec.Struct, frozen=True, rename="camel"):
+    """A live file as a checksum lists it."""
+
     path: str
     size: int | None = None
+    deletion_vector: DeletionVectorDescriptor | None = None
 
 
-class _Checksum(msgspec.Struct, rename="camel"):
+class VersionChecksum(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A checksum file (section Version Checksum File Schema); what is None is not in the file."""
+
+    txn_id: str | None = None
     table_size_bytes: int
     num_files: int
-    num_metadata: int
-    num_protocol: int
-    txn_id: str | None = None
-    in_commit_timestamp_opt: int | None = None
     num_deleted_records_opt: int | None = None
     num_deletion_vectors_opt: int | None = None
+    num_metadata: int
+    num_protocol: int
+    in_commit_timestamp_opt: int | None = None
     num_transactions: int | None = None
-    set_transactions: list[dict[str, Any]] | None = None
-    domain_metadata: list[dict[str, Any]] | None = None
+    set_transactions: tuple[dict[str, Any], ...] | None = None
+    domain_metadata: tuple[dict[str, Any], ...] | None = None
     metadata: dict[str, Any] | None = None
     protocol: dict[str, Any] | None = None
-    file_size_histogram: _Histogram | None = None
-    histogram_opt: _Histogram | None = None
-    deleted_record_counts_histogram_opt: _MaskCounts | None = None
-    all_files: list[_Listed] | None = None
+    file_size_histogram: SizeHistogram | None = None
+    histogram_opt: SizeHistogram | None = None
+    deleted_record_counts_histogram_opt: MaskHistogram | None = None
+    all_files: tuple[ListedFile, ...] | None = None
 
 
-_DECODER: Final = msgspec.json.Decoder(_Checksum)
-_MASK_BINS: Final = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 2_147_483_647)
+_DECODER: Final = msgspec.json.Decoder(VersionChecksum)
+MASK_BINS: Final = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 2_147_483_647)
 """Where the ten bins of masked rows begin (CRC-005)."""
+
+
+def decode_checksum(data: bytes) -> VersionChecksum:
+    """Read a checksum file.
+
+    Raises:
+        ValueError: It is none; the text says why.
+    """
+    try:
+        return _DECODER.decode(data)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise ValueError(str(error)) from error
 
 
 def compare_checksum(data: bytes, state: RunningState, info: CommitInfo | None) -> Iterator[str]:
@@ -70,8 +106,8 @@ def compare_checksum(data: bytes, state: RunningState, info: CommitInfo | None) 
     Raises:
         ValueError: The file is no checksum; the text says why.
     """
+    stated = decode_checksum(data)
     try:
-        stated = _DECODER.decode(data)
         yield from _numbers(stated, state)
         yield from _records(stated, state)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
@@ -85,7 +121,7 @@ def compare_checksum(data: bytes, state: RunningState, info: CommitInfo | None) 
         yield from _differs("txnId", stated.txn_id, info.txn_id)
 
 
-def _numbers(stated: _Checksum, state: RunningState) -> Iterator[str]:
+def _numbers(stated: VersionChecksum, state: RunningState) -> Iterator[str]:
     yield from _differs("numFiles", stated.num_files, len(state.files))
     yield from _differs("tableSizeBytes", stated.table_size_bytes, None if state.num_unsized else state.num_bytes)
     yield from _differs("numMetadata", stated.num_metadata, 1)
@@ -96,7 +132,7 @@ def _numbers(stated: _Checksum, state: RunningState) -> Iterator[str]:
     yield from _differs("numTransactions", stated.num_transactions, len(state.transactions))
 
 
-def _records(stated: _Checksum, state: RunningState) -> Iterator[str]:
+def _records(stated: VersionChecksum, state: RunningState) -> Iterator[str]:
     metadata = None if stated.metadata is None else Metadata.from_wire(stated.metadata)
     if metadata is not None and state.metadata is not None and not same_metadata(metadata, state.metadata):
         yield "metadata is not the one in force"
@@ -114,11 +150,11 @@ def _records(stated: _Checksum, state: RunningState) -> Iterator[str]:
         yield from _differs("domainMetadata", domains, live)
 
 
-def _sizes(histogram: _Histogram | None, state: RunningState) -> Iterator[str]:
+def _sizes(histogram: SizeHistogram | None, state: RunningState) -> Iterator[str]:
     if histogram is None:
         return
     bounds = histogram.sorted_bin_boundaries
-    if not len(bounds) == len(histogram.file_counts) == len(histogram.total_bytes) or bounds[:1] != [0]:
+    if not len(bounds) == len(histogram.file_counts) == len(histogram.total_bytes) or bounds[:1] != (0,):
         yield "the arrays of the histogram of sizes have different lengths or do not begin at 0"
         return
     counts, totals = [0] * len(bounds), [0] * len(bounds)
@@ -126,21 +162,21 @@ def _sizes(histogram: _Histogram | None, state: RunningState) -> Iterator[str]:
         place = bisect_right(bounds, file.size or 0) - 1
         counts[place] += 1
         totals[place] += file.size or 0
-    yield from _differs("the histogram of sizes: fileCounts", histogram.file_counts, counts)
-    yield from _differs("the histogram of sizes: totalBytes", histogram.total_bytes, totals)
+    yield from _differs("the histogram of sizes: fileCounts", list(histogram.file_counts), counts)
+    yield from _differs("the histogram of sizes: totalBytes", list(histogram.total_bytes), totals)
 
 
-def _masks(counts: _MaskCounts | None, state: RunningState) -> Iterator[str]:
+def _masks(counts: MaskHistogram | None, state: RunningState) -> Iterator[str]:
     if counts is None:
         return
-    bins = [0] * len(_MASK_BINS)
+    bins = [0] * len(MASK_BINS)
     for cardinality, count in state.masks.items():
-        bins[bisect_right(_MASK_BINS, cardinality) - 1] += count
+        bins[bisect_right(MASK_BINS, cardinality) - 1] += count
     bins[0] += len(state.files) - sum(state.masks.values())
-    yield from _differs("deletedRecordCounts", counts.deleted_record_counts, bins)
+    yield from _differs("deletedRecordCounts", list(counts.deleted_record_counts), bins)
 
 
-def _listed(files: list[_Listed] | None, state: RunningState) -> Iterator[str]:
+def _listed(files: Sequence[ListedFile] | None, state: RunningState) -> Iterator[str]:
     if files is None:
         return
     stated = {canonical_key(file.path) for file in files}
