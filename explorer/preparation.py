@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from explorer.core import intents
+from explorer.core.errors import InvalidIntent
 from explorer.core.intents import Intent
 from explorer.core.new_files import FileLayout
 from explorer.core.proposal import Circumstances, Proposal
@@ -49,6 +50,8 @@ def prepared(table: Table, intent: Intent, circumstances: Circumstances, rows: A
             return lambda snapshot: restore(intent, snapshot, target, circumstances)
         case intents.Delete():
             return _deletion(table, intent, circumstances)
+        case intents.CreateTable():
+            raise InvalidIntent(f"There is a table at {table.location} already.", field="kind", table=table.location)
         case intents.SyncIdentity():
             return _identity(table, intent)
         case intents.DropFeature():

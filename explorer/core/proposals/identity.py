@@ -18,10 +18,10 @@ from explorer.core.proposals.columns import change_parameters, struct_field, wit
 from explorer.core.schema import StructField
 from explorer.core.schema_edit import Column, replace_field
 from explorer.core.snapshot import Snapshot
+from explorer.core.special_columns import IDENTITY_KEYS
 
-__all__ = ["IDENTITY_KEYS", "IdentityRule", "counts_up", "identity_rule", "recorded_extreme", "sync_identity"]
+__all__ = ["IdentityRule", "counts_up", "identity_rule", "recorded_extreme", "sync_identity"]
 
-IDENTITY_KEYS: Final = ("delta.identity.start", "delta.identity.step", "delta.identity.allowExplicitInsert")
 _MARK: Final = "delta.identity.highWaterMark"
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 

@@ -36,7 +36,7 @@ from explorer.core.table_properties import (
     true_key,
 )
 
-__all__ = ["changed_properties", "set_properties", "unset_properties"]
+__all__ = ["changed_properties", "check_statistics_columns", "set_properties", "unset_properties"]
 
 
 def set_properties(
@@ -59,7 +59,7 @@ def set_properties(
     """
     checked = check_properties(intent.properties)
     wishes = read_wishes(checked)
-    _check_statistics(wishes.configuration, snapshot.schema)
+    check_statistics_columns(wishes.configuration, snapshot.schema)
     parameters = {"properties": msgspec.json.encode(named or checked).decode()}
     if wishes.configuration.get(MODE_KEY, "").lower() == "none" and snapshot.column_mapping_mode != "none":
         return _unmapped(checked, snapshot)
@@ -123,7 +123,12 @@ def _removable(key: str, snapshot: Snapshot) -> str:
     return name
 
 
-def _check_statistics(configuration: Mapping[str, str], schema: StructType) -> None:
+def check_statistics_columns(configuration: Mapping[str, str], schema: StructType) -> None:
+    """Check that the columns which statistics are asked for exist.
+
+    Raises:
+        InvalidIntent: One does not.
+    """
     value = configuration.get("delta.dataSkippingStatsColumns")
     for path in () if value is None else statistics_columns_of(value):
         kind: object = schema
