@@ -17,7 +17,9 @@ from explorer.core.actions import Metadata, Protocol
 from explorer.core.errors import ExplorerError
 from explorer.core.features import CATALOG_FEATURES, supported_features, why_not_readable, why_not_writable
 from explorer.core.properties import flag
+from explorer.core.property_guards import change_guard, properties_guard, retention_guard
 from explorer.core.proposal import GuardResult, Proposal
+from explorer.core.protocol_guards import evolution_guard, needs_guard, row_tracking_guard
 from explorer.core.snapshot import Snapshot
 
 __all__ = ["Situation", "judge"]
@@ -58,11 +60,23 @@ def judge(situation: Situation) -> tuple[GuardResult, ...]:
     common = (
         _protocol_allows(situation),
         _not_by_catalog(situation),
+        evolution_guard(situation.snapshot.protocol if situation.snapshot else None, situation.proposal),
+        needs_guard(situation.snapshot, situation.proposal),
+        row_tracking_guard(situation.snapshot, situation.proposal),
         _append_only(situation),
+        *_on_existing(situation),
         _identity(situation),
         _access(situation),
     )
     return (*(guard for guard in common if guard is not None), *situation.proposal.guards)
+
+
+def _on_existing(situation: Situation) -> tuple[GuardResult | None, ...]:
+    """Guards that compare with the version before."""
+    if situation.snapshot is None:
+        return ()
+    guards = (change_guard, properties_guard, retention_guard)
+    return tuple(guard(situation.snapshot, situation.proposal) for guard in guards)
 
 
 def _protocol_allows(situation: Situation) -> GuardResult:
