@@ -12,7 +12,7 @@ __all__ = ["differences"]
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _TIMES: Final = frozenset(
     """
-    timestamp inCommitTimestamp modificationTime deletionTimestamp lastUpdated
+    timestamp createdTime inCommitTimestamp modificationTime deletionTimestamp lastUpdated
     delta.inCommitTimestampEnablementTimestamp
     """.split()  # noqa: SIM905 - reads better as words
 )
