@@ -8,7 +8,7 @@ a ``void`` column is stored nowhere; timestamps are 64-bit microseconds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -17,6 +17,9 @@ from explorer.core.schema import ArrayType, DataType, MapType, PrimitiveType, St
 from explorer.core.uris import is_absolute
 
 __all__ = ["count_rows", "encode_rows", "physical_rows", "physical_schema", "stored_fields"]
+
+
+_VARIANT: Final = to_arrow(PrimitiveType("variant"))
 
 
 def stored_fields(schema: StructType, partition_columns: Sequence[str]) -> tuple[StructField, ...]:
@@ -99,14 +102,17 @@ def _physical_type(kind: DataType) -> pa.DataType:
 
 def _renamed(column: Any, target: pa.DataType) -> Any:
     """Give an array the names of a type of the same shape; members that the target lacks are left out."""
+    if target == _VARIANT:
+        # Writers disagree on which of the two comes first.
+        parts = [column.field("metadata"), column.field("value")]
+        return pa.StructArray.from_arrays(parts, fields=list(target), mask=_mask(column))
     if pa.types.is_struct(target):
         parts = column.flatten()
         if len(parts) != target.num_fields:
             kept = [place for place, part in enumerate(parts) if not pa.types.is_null(part.type)]
             parts = [parts[place] for place in kept]
         renamed = [_renamed(part, field.type) for part, field in zip(parts, target, strict=True)]
-        mask = column.is_null() if column.null_count else None
-        return pa.StructArray.from_arrays(renamed, fields=list(target), mask=mask)
+        return pa.StructArray.from_arrays(renamed, fields=list(target), mask=_mask(column))
     if pa.types.is_list(target):
         values = _renamed(column.flatten(), target.value_type)
         return pa.ListArray.from_arrays(_offsets(column), values, type=target, mask=_mask(column))

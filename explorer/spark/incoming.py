@@ -8,6 +8,7 @@ written unless all rows keep all rules.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,14 +18,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from explorer.core.errors import InvalidIntent
+from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent
 from explorer.core.features import active_features
 from explorer.core.proposal import GuardResult
 from explorer.core.row_rules import CURRENT_DEFAULT, GENERATION, RowRule, row_rules
 from explorer.core.schema import StructField, StructType
 from explorer.spark.failures import failure_of, first_sentence
 from explorer.spark.physical import quoted, spark_type
-from explorer.spark.predicate import check_text
+from explorer.spark.predicate_text import check_text
+from explorer.spark.results import to_arrow
 from explorer.spark.session import engine
 
 if TYPE_CHECKING:
@@ -49,6 +51,17 @@ class Incoming(msgspec.Struct, frozen=True):
     guards: tuple[GuardResult, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Shaped:
+    """Rows in the table's schema, planned and not run."""
+
+    frame: DataFrame
+
+    def failure(self, error: Exception) -> ExplorerError:
+        """The typed error for what running it raised."""
+        return _refusal(error)
+
+
 def incoming_rows(snapshot: Snapshot, source: str | pa.Table | DataFrame) -> Incoming:
     """Read rows and hold them to the table's rules.
 
@@ -66,14 +79,19 @@ def incoming_rows(snapshot: Snapshot, source: str | pa.Table | DataFrame) -> Inc
         shaped = _shaped(frame, snapshot)
         rules = row_rules(snapshot)
         broken = _violations(shaped, rules, _generated_identity(snapshot.schema, frame))
-        rows = shaped.toArrow()
+        rows = to_arrow(_Shaped(shaped))
     except PySparkException as error:
-        failure = failure_of(error)
-        text = first_sentence(error)
-        raise InvalidIntent(f"The rows do not fit the table: {text}", field="source") from failure
+        raise _refusal(error) from error
     given = {name.lower() for name in frame.columns}
     columns = tuple(field.name for field in snapshot.schema.fields if field.name.lower() in given)
     return Incoming(rows, columns, tuple(_guard(rule, count, rows.num_rows) for rule, count in broken))
+
+
+def _refusal(error: Exception) -> ExplorerError:
+    found = failure_of(error)
+    if isinstance(found, (EngineUnavailable, Cancelled)):
+        return found
+    return InvalidIntent(f"The rows do not fit the table: {first_sentence(error)}", field="source")
 
 
 def _frame(session: SparkSession, source: str | pa.Table | DataFrame) -> DataFrame:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from explorer.core.actions import Add, AddCDCFile, Remove
+from explorer.core.columns import int64s
 from explorer.core.data_file import count_rows
 from explorer.core.deletion_vectors import read_rows
 from explorer.core.features import supported_features
@@ -87,7 +88,7 @@ def touched_files(store: LogStore, snapshot: Snapshot, matched: Mapping[str, Row
     """
     files = snapshot.logical_files
     places = [place for place, path in enumerate(files.column("path").to_pylist()) if path in matched]
-    found = files.take(places)
+    found = files.take(int64s(places))
     touched = []
     for path, add in zip(found.column("path").to_pylist(), adds(found, data_change=True), strict=True):
         rows = num_records(add)
