@@ -6,6 +6,7 @@
     │   ├── TimestampOutOfRange     timestamp, earliest, latest, nearest
     │   ├── ChangeFeedGap           version, holes, path
     │   ├── InvalidIntent           field, allowed
+    │   ├── ExpressionRefused       expression, position, reason, nearest
     │   └── NotAllowed              location
     ├── TableError              the table, or what should be one, is broken
     │   ├── TableNotFound           location
@@ -39,6 +40,7 @@ __all__ = [
     "CorruptTable",
     "EngineUnavailable",
     "ExplorerError",
+    "ExpressionRefused",
     "GuardFailed",
     "IncompleteCheckpoint",
     "InvalidIntent",
@@ -108,6 +110,10 @@ class ChangeFeedGap(RequestError):
 
 class InvalidIntent(RequestError):
     """A change was asked for that makes no sense on this table."""
+
+
+class ExpressionRefused(RequestError):
+    """A SQL expression may not be evaluated; ``position`` (a character, from 1) is where, ``reason`` one word why."""
 
 
 class NotAllowed(RequestError):
@@ -184,6 +190,8 @@ _FACT_NAMES = frozenset(
         "version",
         "versions",
         "path",
+        "position",
+        "reason",
         "line",
         "field",
         "allowed",
@@ -203,6 +211,7 @@ _FACT_NAMES = frozenset(
         "install",
         "column",
         "expected",
+        "expression",
         "found",
         "holes",
         "unwritten",

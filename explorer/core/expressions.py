@@ -13,6 +13,7 @@ from typing import Final
 from explorer.core.errors import InvalidIntent, RequestError
 from explorer.core.predicate_tokens import Token, tokens_of
 from explorer.core.schema import ArrayType, DataType, MapType, StructType
+from explorer.core.sql_functions import CLOCK_FUNCTIONS, why_refused
 
 __all__ = ["check_stored_expression", "expression_columns", "expression_text", "mentions", "unknown_columns"]
 
@@ -34,16 +35,6 @@ _WORDS: Final = _split(
     """
 )
 """Words that stand in expressions without being columns; a column of such a name is one all the same, if it exists."""
-_CODE: Final = frozenset(["reflect", "java_method", "try_reflect"])
-_UNSTABLE: Final = _split(
-    """
-    rand randn random randstr uniform uuid shuffle monotonically_increasing_id spark_partition_id input_file_name
-    input_file_block_start input_file_block_length raise_error assert_true ai_query http_request read_files
-    """
-)
-_CLOCK: Final = _split(
-    "current_date current_timestamp now curdate localtimestamp current_time unix_timestamp current_user user"
-)
 _AGGREGATES: Final = _split(
     """
     sum avg mean count min max first last any_value collect_list collect_set stddev stddev_pop stddev_samp variance
@@ -123,19 +114,17 @@ def check_stored_expression(text: str, field: str) -> tuple[str, ...]:
     _check_marks(text, tokens, field)
     called = [token.value.lower() for token, after in pairwise(tokens) if after.text == "("]
     words = {token.text.lower() for token in tokens if token.kind == "word"}
-    for names, why in (
-        (_CODE, "it would run code of its own choosing on every machine that writes"),
-        (_UNSTABLE, "its result differs from one reading to the next, so no row could be held to it"),
-        (_AGGREGATES, "it looks at many rows, and an expression of the table sees one row at a time"),
-    ):
-        bad = [name for name in called if name in names]
-        if bad:
-            raise InvalidIntent(f"The expression {text!r} calls {bad[0]}: {why}.", field=field, found=bad[0])
+    for name in called:
+        refused = why_refused(name)
+        if refused is None and name in _AGGREGATES:
+            refused = "aggregate", "it looks at many rows, and an expression of the table sees one row at a time"
+        if refused is not None:
+            raise InvalidIntent(f"The expression {text!r} calls {name}: {refused[1]}.", field=field, found=name)
     if "select" in words or _opens_subquery(tokens):
         raise InvalidIntent(
             f"The expression {text!r} holds a subquery: writers see the row they write and nothing else.", field=field
         )
-    return tuple(sorted({*called, *words} & _CLOCK))
+    return tuple(sorted({*called, *words} & CLOCK_FUNCTIONS))
 
 
 def expression_text(text: str) -> str:

@@ -1,7 +1,9 @@
 """The words of a SQL condition, and its constants.
 
 Invariants: every character belongs to a token or is space; a constant whose meaning depends on settings (a text with
-a backslash or a doubled quote) is none.
+a backslash or a doubled quote) is none. Texts and comments end where Spark's own lexer ends them: a comment at any end
+of a line unless a backslash stands before it, a raw text (``r'...'``) at the next quote whatever stands before it; a
+comment inside a comment, which Spark nests, is refused. Otherwise a call could hide in what is taken for a text.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ __all__ = ["Token", "literal_of", "tokens_of"]
 
 _LONGEST: Final = 100_000
 _TOKEN: Final = re.compile(
-    r"""(?P<space>\s+|--[^\n]*|/\*.*?\*/)
+    r"""(?P<space>\s+|--(?:\\\n|[^\r\n])*|/\*(?:(?!/\*|\*/).)*\*/)
+      | (?P<raw>[rR]'[^']*'|[rR]"[^"]*")
       | (?P<string>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")
       | (?P<name>`(?:[^`]|``)*`)
       | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?!\w))
@@ -75,8 +78,12 @@ def tokens_of(text: str) -> list[Token]:
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or "mark"
         if kind == "open":
+            what = "the comment" if match.group() == "/*" else f"the quote {match.group()}"
+            nested = " or holds another one" if match.group() == "/*" else ""
             raise RequestError(
-                f"The condition cannot be read at character {match.start() + 1}: {match.group()} is not closed."
+                f"The condition cannot be read at character {match.start() + 1}: {what} is not closed{nested}.",
+                position=match.start() + 1,
+                reason="syntax",
             )
         if kind != "space":
             found.append(Token(kind, match.group(), match.start()))

@@ -1,48 +1,74 @@
 """Vet a predicate before Spark evaluates anything of it, and filter by it.
 
-A predicate is SQL text from a person. Spark's own expressions can run any Java method (``reflect``), read other data
-(subqueries) and hide both behind quoted or computed names, so the text is looked over first, token by token.
-Invariants: what passes is one boolean expression over the table's columns; what does not is a RequestError that says
-why, with Spark's suggestion where it has one.
+The text is looked over first (`explorer.spark.predicate_text`), then Spark analyses it over no rows. Invariants: what
+passes is one boolean expression over the given columns alone, and Spark's own functions; what does not is an
+ExpressionRefused that says why and where, with Spark's suggestion where it has one; no row is read for it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from explorer.core.errors import RequestError
-from explorer.spark.failures import condition_of, first_sentence
+from explorer.core.errors import EngineUnavailable, ExpressionRefused
+from explorer.core.schema import StructType
+from explorer.spark.failures import condition_of, failure_of, first_sentence
+from explorer.spark.physical import case_collides, spark_type
+from explorer.spark.predicate_text import called_functions, check_clock, check_text, quoted_text
+from explorer.spark.session import engine
 
-__all__ = ["check_text", "filtered"]
+if TYPE_CHECKING:
+    from explorer.core.predicate_tokens import Token
 
-_TOKEN: Final = re.compile(
-    r"""(?P<space>\s+|--[^\n]*|/\*.*?\*/)
-      | (?P<string>[rR]?'(?:[^'\\]|\\.|'')*'|[rR]?"(?:[^"\\]|\\.|"")*")
-      | (?P<name>`(?:[^`]|``)*`)
-      | (?P<number>\d\w*(?:\.\d\w*)?|\.\d\w*)
-      | (?P<word>\w+)
-      | (?P<mark>.)""",
-    re.VERBOSE | re.DOTALL,
+__all__ = ["condition", "filtered", "vet"]
+
+# What Spark says of it, and the word that a program may act on.
+_REASONS: Final = {
+    "PARSE_": "syntax",
+    "UNRESOLVED_COLUMN": "unknown column",
+    "FIELD_NOT_FOUND": "unknown column",
+    "UNRESOLVED_ROUTINE": "unknown function",
+    "INVALID_WHERE_CONDITION": "aggregate",
+    "MISSING_GROUP_BY": "aggregate",
+    "WINDOW_FUNCTION": "window",
+    "UNSUPPORTED_EXPR_FOR_OPERATOR": "window",
+    "UNSUPPORTED_GENERATOR": "generator",
+    "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN": "not boolean",
+    "UNBOUND_SQL_PARAMETER": "parameter",
+}
+_VARIABLE: Final = re.compile(r"variablereference\(([^)=]+)")
+_MOMENT: Final = re.compile(
+    r"(?:cast|to_timestamp|to_date)\w*\((?:now|today|tomorrow|yesterday)\b[^#()]*[,)]", re.IGNORECASE
 )
-# They run code, read other data, call a model, leave the machine, or build a name that this check cannot see.
-_REFUSED_FUNCTIONS: Final = frozenset(
-    {
-        *("java_method", "reflect", "try_reflect", "identifier", "ai_query", "http_request", "read_files", "sql"),
-        *("from_avro", "to_avro", "schema_of_avro", "from_protobuf", "to_protobuf"),
-        *("input_file_name", "input_file_block_start", "input_file_block_length"),
-        *("monotonically_increasing_id", "spark_partition_id", "uuid", "shuffle"),
-        *("rand", "randn", "random", "randstr", "uniform", "raise_error", "assert_true"),
-    }
-)
-_REFUSED_WORDS: Final = frozenset({"select", "with", "transform"})
-_REFUSED_AFTER_PARENTHESIS: Final = frozenset({"from", "table", "values", "map", "reduce", "execute"})
+# A constant that is computed and then taken for a time: it may come out as a word for the present.
+_COMPUTED_MOMENT: Final = re.compile(r"cast\(\w+\([^#]*\) as (?:date|timestamp\w*)\)")
+
+
+def vet(schema: StructType, text: str, *, repeatable: bool = True) -> None:
+    """Check that a predicate may be held against the rows of a table; starts the engine if need be.
+
+    Args:
+        schema: The table's columns.
+        text: SQL of one boolean expression over them.
+        repeatable: Refuse also what depends on the time or the session (``current_date``, ``current_user``).
+
+    Raises:
+        ExpressionRefused: With ``position``, ``reason`` and, for an unknown column, the ``nearest`` ones.
+        EngineUnavailable: Spark or Java is missing.
+    """
+    check_text(text)
+    running = engine()
+    session = running.case_sensitive_session() if case_collides(schema) else running.session()
+    columns = spark_type(schema)
+    assert isinstance(columns, st.StructType)
+    condition(session, columns, text, repeatable=repeatable)
 
 
 def filtered(frame: DataFrame, where: str) -> DataFrame:
@@ -53,109 +79,166 @@ def filtered(frame: DataFrame, where: str) -> DataFrame:
         where: SQL text of one boolean expression.
 
     Raises:
-        RequestError: The text is no such expression; ``nearest`` holds Spark's suggestion for an unknown column.
+        ExpressionRefused: The text is no such expression; ``nearest`` holds Spark's suggestion for an unknown column.
     """
-    check_text(where)
+    return frame.where(condition(frame.sparkSession, frame.schema, where))
+
+
+def condition(session: SparkSession, columns: st.StructType, text: str, *, repeatable: bool = False) -> Column:
+    """The predicate as a Column, once it is vetted.
+
+    Args:
+        session: Where it will be evaluated.
+        columns: What it may speak of.
+        text: SQL of one boolean expression.
+        repeatable: As in `vet`.
+
+    Raises:
+        ExpressionRefused: It is no such expression.
+        EngineUnavailable: Spark's Java process died.
+    """
+    tokens = check_text(text)
+    called = called_functions(text, tokens)
+    if repeatable:
+        check_clock(text, tokens, {name.lower() for name in columns.names})
     try:
+        _check_own(session, text, called)
         # The parentheses keep a trailing word from being taken for an alias, the newline ends a comment.
-        condition = sf.expr(f"({where}\n)")
-        kind = frame.select(condition.alias("condition")).schema["condition"].dataType
-        if isinstance(kind, st.BooleanType):
-            kept = frame.where(condition)
-            _ = kept.schema
-            return kept
-    except PySparkException as error:
-        raise _refusal(where, error) from error
-    raise RequestError(
-        f"The condition {where!r} gives {kind.simpleString()}, not a boolean. Compare it with something, for example "
-        f"({where}) = ... or ({where}) IS NOT NULL.",
-        found=kind.simpleString(),
-        expected="boolean",
+        found = sf.expr(f"({text}\n)")
+        # Over columns alone, not over the frame: a frame has hidden ones too.
+        nothing = session.createDataFrame([], columns)
+        kept = nothing.where(found)
+        _check_plan(text, tokens, kept, repeatable=repeatable)
+        kind = nothing.select(found.alias("condition")).schema["condition"].dataType
+    except (PySparkException, Py4JError) as error:
+        raise _refusal(text, error) from error
+    if not isinstance(kind, st.BooleanType):
+        raise ExpressionRefused(
+            f"The condition {quoted_text(text)} cannot be used: {_not_boolean(kind.simpleString())}",
+            expression=text,
+            reason="not boolean",
+            found=kind.simpleString(),
+            expected="boolean",
+        )
+    return found
+
+
+def _not_boolean(kind: str) -> str:
+    return f"it gives {kind}, not a boolean. Compare it with something, for example (...) = ... or IS NOT NULL."
+
+
+def _check_own(session: SparkSession, text: str, called: dict[str, Token]) -> None:
+    """Refuse functions of the user's, those too that have the name of one of Spark's."""
+    if not called:
+        return
+    names = {str(row[0]).lower().rsplit(".", 1)[-1] for row in session.sql("SHOW USER FUNCTIONS").collect()}
+    for name, token in called.items():
+        if name in names:
+            raise ExpressionRefused(
+                f"The condition {quoted_text(text)} calls {name} at position {token.start + 1}, which is a function of this "
+                "session or its catalog. Only Spark's own functions may be called.",
+                expression=text,
+                position=token.start + 1,
+                reason="user function",
+                found=name,
+            )
+
+
+def _check_plan(text: str, tokens: Sequence[Token], kept: DataFrame, *, repeatable: bool) -> None:
+    plan = _analysed(kept)
+    if (variable := _VARIABLE.search(plan)) is not None:
+        name = variable[1].rsplit(".", 1)[-1]
+        raise ExpressionRefused(
+            f"The condition {quoted_text(text)} speaks of the session's variable {name}, which is no column. "
+            f"Columns: {', '.join(kept.columns)}.",
+            expression=text,
+            position=next((t.start + 1 for t in tokens if t.value.lower() == name.lower()), None),
+            reason="unknown column",
+            nearest=kept.columns,
+        )
+    if repeatable and (_MOMENT.search(plan) or _COMPUTED_MOMENT.search(plan)):
+        raise ExpressionRefused(
+            f"The condition {quoted_text(text)} takes a text for a time that may mean the present (such as 'today'), so its "
+            "result changes from day to day. Write the time itself.",
+            expression=text,
+            reason="clock",
+        )
+
+
+def _analysed(frame: DataFrame) -> str:
+    """The analysed plan as text; asking for it is the analysis."""
+    private: Any = frame
+    if not type(frame).__module__.startswith("pyspark.sql.connect"):
+        return str(private._jdf.queryExecution().analyzed().toString())
+    _ = frame.schema
+    told = str(private._explain_string(extended=True))
+    return told.partition("== Analyzed Logical Plan ==")[2].partition("== Optimized Logical Plan ==")[0]
+
+
+def _refusal(text: str, error: Exception) -> ExpressionRefused | EngineUnavailable:
+    if not isinstance(error, PySparkException):
+        failure = failure_of(error)
+        if isinstance(failure, EngineUnavailable):
+            return failure
+        if "StackOverflowError" in str(error):
+            return ExpressionRefused(
+                f"The condition of {len(text)} characters is nested too deep for Spark's parser.",
+                expression=text,
+                reason="too deep",
+            )
+    spark_condition = condition_of(error)
+    reason = next((word for start, word in _REASONS.items() if (spark_condition or "").startswith(start)), "types")
+    message, position = (
+        f"The condition {quoted_text(text)} cannot be used: {_said(error, reason)}",
+        _position(text, error),
+    )
+    if reason == "syntax" and position is not None and position > len(text):
+        message = f"The condition {quoted_text(text)} cannot be used: it ends where more is expected."
+    elif position is not None:
+        message = f"{message.rstrip('.')} ({_place(text, position)})."
+    return ExpressionRefused(
+        message,
+        expression=text,
+        position=None if position is None else min(position, len(text)),
+        reason=reason,
+        condition=spark_condition,
+        nearest=_suggestions(error),
     )
 
 
-def check_text(where: str) -> None:
-    """Refuse what is no single expression, or names what must not run; evaluates nothing.
-
-    Raises:
-        RequestError: Naming the word and its position (from 1).
-    """
-    if not where.strip():
-        raise RequestError("The condition is empty. Give a boolean expression such as amount > 0, or leave it out.")
-    depth = 0
-    tokens = list(_tokens(where))
-    for index, (kind, text, start) in enumerate(tokens):
-        around = (tokens[index - 1][1] if index else "", tokens[index + 1][1] if index + 1 < len(tokens) else "")
-        if text == "(":
-            depth += 1
-        elif text == ")":
-            depth -= 1
-            if depth < 0:
-                raise _unbalanced(where, start, "closes a parenthesis that was never opened")
-        elif kind in ("word", "name"):
-            _check_word(where, tokens[index], around)
-        elif text == ";":
-            raise RequestError(f"The condition {where!r} holds ';' at position {start + 1}: give one expression only.")
-    if depth > 0:
-        raise _unbalanced(where, len(where), "leaves a parenthesis open")
+def _said(error: Exception, reason: str) -> str:
+    if reason == "not boolean":
+        return _not_boolean(str(_parameters(error).get("type", "")).strip('"').lower())
+    return first_sentence(error)
 
 
-def _tokens(where: str) -> Iterator[tuple[str, str, int]]:
-    for match in _TOKEN.finditer(where):
-        kind = match.lastgroup
-        assert kind is not None
-        if kind == "mark" and match[0] in "'\"`":
-            raise _unbalanced(where, match.start(), "opens a quote that never ends")
-        if kind != "space":
-            yield kind, match[0], match.start()
-
-
-def _check_word(where: str, token: tuple[str, str, int], around: tuple[str, str]) -> None:
-    kind, text, start = token
-    before, following = around
-    name = text.strip("`").lower()
-    if following == "(" and name in _REFUSED_FUNCTIONS:
-        raise RequestError(
-            f"The condition {where!r} calls {name} at position {start + 1}, which is refused: it could run code, reach "
-            "other data, or differ from one reading to the next. Use the table's columns and plain functions.",
-            found=name,
-        )
-    if kind == "name" or before == ".":
-        return
-    if name in _REFUSED_WORDS or (before == "(" and name in _REFUSED_AFTER_PARENTHESIS and following != "("):
-        raise RequestError(
-            f"The condition {where!r} holds {text} at position {start + 1}: subqueries are refused, a condition sees "
-            f"this table's rows only. If {text} is a column, write `{text}`.",
-            found=name,
-        )
-
-
-def _unbalanced(where: str, start: int, what: str) -> RequestError:
-    return RequestError(f"The condition {where!r} {what} at position {start + 1}.")
-
-
-def _refusal(where: str, error: PySparkException) -> RequestError:
-    condition = condition_of(error)
-    message = f"The condition {where!r} cannot be used: {first_sentence(error)}"
-    position = _position(str(error))
-    if condition is not None and condition.startswith("PARSE_") and position is not None:
-        line, column = position
+def _position(text: str, error: Exception) -> int | None:
+    """Where the fault is: a character, from 1; past the end if the text ends too early."""
+    match = re.search(r"\(line (\d+), pos (\d+)\)", str(error))
+    if match is not None:
+        line, column = int(match[1]), int(match[2])
         # One character of ours, the parenthesis, stands before the first line.
-        column -= line == 1
-        if line > where.count("\n") + 1:
-            message = f"The condition {where!r} cannot be used: it ends where more is expected."
-        else:
-            message = f"{message.rstrip('.')} (line {line}, position {column + 1})."
-    return RequestError(message, condition=condition, nearest=_suggestions(error))
+        lines = text.split("\n")
+        if line > len(lines):
+            return len(text) + 1
+        return sum(len(before) + 1 for before in lines[: line - 1]) + column - (line == 1) + 1
+    contexts = error.getQueryContext() if isinstance(error, PySparkException) else []
+    starts = [context.startIndex() for context in contexts if str(context.contextType()).endswith("SQL")]
+    return None if not starts or starts[0] <= 0 else starts[0]
 
 
-def _position(text: str) -> tuple[int, int] | None:
-    match = re.search(r"\(line (\d+), pos (\d+)\)", text)
-    return None if match is None else (int(match[1]), int(match[2]))
+def _place(text: str, position: int) -> str:
+    line = text.count("\n", 0, position - 1)
+    return f"line {line + 1}, position {position - (text.rfind(chr(10), 0, position - 1) + 1)}"
 
 
-def _suggestions(error: PySparkException) -> list[str] | None:
-    proposal = (error.getMessageParameters() or {}).get("proposal")
+def _parameters(error: Exception) -> dict[str, str]:
+    found = error.getMessageParameters() if isinstance(error, PySparkException) else None
+    return dict(found or {})
+
+
+def _suggestions(error: Exception) -> list[str] | None:
+    proposal = _parameters(error).get("proposal")
     if not proposal:
         return None
     return [name.replace("``", "`") for name in re.findall(r"`((?:[^`]|``)*)`(?!`)", proposal)]
