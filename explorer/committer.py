@@ -33,6 +33,7 @@ from explorer.core.transaction import (
     with_timestamp,
 )
 from explorer.planner import circumstances, engine_info, remake_plan
+from explorer.upkeep import follow_up
 
 if TYPE_CHECKING:
     from explorer.core.ports import LogStore
@@ -87,6 +88,8 @@ class _Attempt:
         self._user = user
         self._staged: dict[str, None] = {}
         self._notes: list[str] = []
+        self._data = b""
+        self._configuration: dict[str, str] = {}
 
     def run(self, plan: CommitPlan) -> CommitResult:
         """Try until the plan is committed, or something stands against it."""
@@ -104,7 +107,7 @@ class _Attempt:
             self._stage(plan.proposal.staged)
             match self._put(plan, plan.commit_version):
                 case "ours":
-                    return self._committed(plan, plan.commit_version)
+                    return self._follow_up(self._committed(plan, plan.commit_version))
                 case "unknown" | "absent":
                     return CommitResult(outcome="unknown", plan=plan, version=plan.commit_version)
                 case "theirs":
@@ -181,6 +184,8 @@ class _Attempt:
         proposal = plan.proposal
         assert proposal is not None
         snapshot = self._table.snapshot(plan.read_version) if plan.read_version >= 0 else None
+        metadata = proposal.metadata or (snapshot.metadata if snapshot is not None else None)
+        self._configuration = {} if metadata is None else metadata.configuration
         now, timestamp = circumstances().now, None
         if has_timestamp(proposal, snapshot):
             timestamp = in_commit_timestamp(now, None if snapshot is None else _time_of(snapshot))
@@ -230,11 +235,14 @@ class _Attempt:
         return "ours" if holds_transaction(decode_commit(data, version, path), txn_id) else "theirs"
 
     def _committed(self, plan: CommitPlan, version: int) -> CommitResult:
-        try:
-            self._table.refresh()
-        except StorageError as error:
-            self._notes.append(f"The log could not be listed after the commit: {error}")
+        self._table.log.outdate()
         return CommitResult(outcome="committed", plan=plan, version=version, notes=tuple(self._notes))
+
+    def _follow_up(self, result: CommitResult) -> CommitResult:
+        """Do what the commit made due; whatever comes of it, the commit stands."""
+        assert result.version is not None
+        notes = follow_up(self._store, result.version, self._configuration)
+        return msgspec.structs.replace(result, notes=(*result.notes, *notes))
 
 
 def _time_of(snapshot: Snapshot) -> int:

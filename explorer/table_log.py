@@ -23,11 +23,11 @@ from explorer.core.history import (
     moment,
     read_history,
 )
-from explorer.core.log_segment import LogListing, LogSegment, list_log
+from explorer.core.log_segment import LogListing, LogSegment, list_log, list_newer
 from explorer.core.logical_files import LogicalFiles
 from explorer.core.ports import LogStore
 from explorer.core.properties import flag
-from explorer.core.replay import TableState, read_commits, replay_files, replay_state
+from explorer.core.replay import TableState, advance_state, read_commits, replay_files, replay_state
 from explorer.core.snapshot import Snapshot
 
 __all__ = ["TableLog"]
@@ -49,9 +49,11 @@ class TableLog:
         self._catalog = catalog
         self._history: History | None = None
         self._snapshots: OrderedDict[int, Snapshot] = OrderedDict()
+        self._newest_state: tuple[int, TableState] | None = None
         self._unusable: set[int] = set()
-        self._recent: LogListing = self._list(use_hint=True)
+        self._listed: LogListing = self._list(use_hint=True)
         self._whole: LogListing | None = None
+        self._outdated = False
 
     @property
     def latest(self) -> int:
@@ -61,23 +63,30 @@ class TableLog:
     @property
     def listing(self) -> LogListing:
         """The whole listing, made at the first need; the latest version needs only its end."""
-        if self._whole is None:
-            self._whole = self._recent = self._list().without_checkpoints(self._unusable)
-        return self._whole
+        if self._whole is None or self._outdated:
+            self._relist()
+        return self._listed if self._whole is None else self._whole
 
     @property
     def history(self) -> History:
         """The recorded commits and lifetimes."""
-        if self._history is None:
+        if self._history is None or self._outdated:
             self._history = read_history(self.store, self.listing)
         return self._history
 
+    def outdate(self) -> None:
+        """Look for new versions at the next question: there is one, and nobody has asked yet."""
+        self._outdated = True
+
     def refresh(self) -> None:
         """Look for new versions."""
-        recent = self._list(use_hint=True)
-        if recent.latest != self._recent.latest:
-            self._recent, self._whole, self._history = recent, None, None
-            self._snapshots.clear()
+        newer = None if self._catalog is not None else list_newer(self.store, self._listed)
+        if newer is None:
+            self._accept(self._list(use_hint=True))
+        else:
+            if newer.latest != self._listed.latest:
+                self._whole = self._history = None
+            self._listed, self._outdated = newer.without_checkpoints(self._unusable), False
 
     def snapshot(self, version: int) -> Snapshot:
         """The table at a version; errors as `explorer.table.Table.snapshot`."""
@@ -106,13 +115,33 @@ class TableLog:
                 raise
             if isinstance(error, IncompleteCheckpoint):
                 self._unusable.add(error.version)
-            self._whole = self._recent = self._list().without_checkpoints(self._unusable)
+            self._relist()
             return action(self.segment(version))
+
+    @property
+    def _recent(self) -> LogListing:
+        """What is known of the newest versions."""
+        if self._outdated:
+            self.refresh()
+        return self._listed
+
+    def _relist(self) -> None:
+        self._accept(self._list())
+        self._whole = self._listed
+
+    def _accept(self, found: LogListing) -> None:
+        """Take a new listing; forget what was read if it is the log of another table, or was cleaned up."""
+        known = self._listed
+        if found.latest != known.latest:
+            self._whole = self._history = None
+        if found.latest < known.latest or not _same_commits(found, known):
+            self._snapshots.clear()
+            self._newest_state = self._history = None
+        self._listed, self._outdated = found.without_checkpoints(self._unusable), False
 
     def _load(self, version: int) -> Snapshot:
         def load(segment: LogSegment) -> Snapshot:
-            commits = list(read_commits(self.store, segment.commits))
-            state = replay_state(self.store, segment, commits)
+            commits, state = self._state(segment)
             return Snapshot(
                 self.store,
                 version,
@@ -125,9 +154,23 @@ class TableLog:
 
         return self.on_segment(version, load)
 
+    def _state(self, segment: LogSegment) -> tuple[list[Commit], TableState]:
+        """The small actions in force, and the commits that were read for it: those since a state that is known."""
+        known = self._newest_state
+        tail = () if known is None else tuple(path for path in segment.commits if path.version > known[0])
+        if known is not None and tail and tail[0].version == known[0] + 1:
+            commits = list(read_commits(self.store, tail))
+            state = advance_state(known[1], commits, segment.version)
+        else:
+            commits = list(read_commits(self.store, segment.commits))
+            state = replay_state(self.store, segment, commits)
+        if known is None or known[0] < segment.version:
+            self._newest_state = segment.version, state
+        return commits, state
+
     def _replay_files(self, segment: LogSegment, commits: list[Commit]) -> LogicalFiles:
         def replay(found: LogSegment) -> LogicalFiles:
-            same = found.commits == segment.commits
+            same = found.commits == segment.commits and len(commits) == len(segment.commits)
             return replay_files(self.store, found, commits if same else read_commits(self.store, found.commits))
 
         return self.on_segment(segment.version, replay)
@@ -169,3 +212,8 @@ class TableLog:
         except ExplorerError as error:
             error.add_facts(table=self.store.root)
             raise
+
+
+def _same_commits(one: LogListing, other: LogListing) -> bool:
+    """True if the commits that both list are the same files."""
+    return all(one.commits[version] == other.commits[version] for version in one.commits.keys() & other.commits.keys())

@@ -18,7 +18,7 @@ from explorer.core.last_checkpoint import parse_last_checkpoint
 from explorer.core.paths import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath, parse_log_name
 from explorer.core.ports import LogStore
 
-__all__ = ["Checkpoint", "LogListing", "LogSegment", "arrange_log", "list_log"]
+__all__ = ["Checkpoint", "LogListing", "LogSegment", "arrange_log", "list_log", "list_newer"]
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -191,6 +191,30 @@ class LogListing(msgspec.Struct, frozen=True):
             first -= 1
         lower = min((base for base in bases if first - 1 <= base <= last), default=max(bases))
         return lower, last
+
+
+def list_newer(store: LogStore, known: LogListing) -> LogListing | None:
+    """List only what came after a listing, and put the two together.
+
+    Returns:
+        The listing with what is newer; None if its newest commit is not as it was, so that all has to be listed anew.
+
+    Raises:
+        CorruptTable: Two commit files have one version (D-36).
+    """
+    last = known.commits.get(known.latest)
+    if last is None:
+        return None
+    newer = arrange_log(_recognise(store, f"{last.version:020d}"))
+    if newer.commits.get(last.version) != last:
+        return None
+    checkpoints = {checkpoint.version: checkpoint for checkpoint in (*known.checkpoints, *newer.checkpoints)}
+    return LogListing(
+        known.commits | newer.commits,
+        tuple(checkpoints[version] for version in sorted(checkpoints)),
+        tuple(dict.fromkeys((*known.compactions, *newer.compactions))),
+        known.checksums | newer.checksums,
+    )
 
 
 def list_log(store: LogStore, *, use_hint: bool = False) -> LogListing:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from explorer.core.actions import DomainMetadata, Metadata, Protocol, SetTransaction
-from explorer.core.checkpoints import open_checkpoint_files, read_checkpoint_state
+from explorer.core.checkpoints import CheckpointState, open_checkpoint_files, read_checkpoint_state
 from explorer.core.commits import AddLine, Commit, RemoveLine, decode_commit
 from explorer.core.errors import CorruptTable, VersionGap
 from explorer.core.log_segment import LogSegment
@@ -22,7 +22,15 @@ from explorer.core.paths import LogPath
 from explorer.core.ports import LogStore
 from explorer.core.uris import canonical_key
 
-__all__ = ["Reconciliation", "TableState", "read_commit_files", "read_commits", "replay_files", "replay_state"]
+__all__ = [
+    "Reconciliation",
+    "TableState",
+    "advance_state",
+    "read_commit_files",
+    "read_commits",
+    "replay_files",
+    "replay_state",
+]
 
 _BATCH = 1024
 
@@ -81,6 +89,20 @@ def replay_state(store: LogStore, segment: LogSegment, commits: Iterable[Commit]
         CorruptTable: There is no protocol or no metadata by the end (LOG-021, D-30).
     """
     base = read_checkpoint_state(store, segment.checkpoint) if segment.checkpoint else None
+    return advance_state(base, commits, segment.version)
+
+
+def advance_state(base: TableState | CheckpointState | None, commits: Iterable[Commit], version: int) -> TableState:
+    """Reconcile the small actions of commits with the state that they follow.
+
+    Args:
+        base: That state; None before the first commit.
+        commits: The commits since, ascending.
+        version: The version they lead to.
+
+    Raises:
+        CorruptTable: There is no protocol or no metadata by the end (LOG-021, D-30).
+    """
     protocol: Protocol | None = base.protocol if base else None
     metadata: Metadata | None = base.metadata if base else None
     transactions = dict(base.transactions) if base else {}
@@ -97,9 +119,9 @@ def replay_state(store: LogStore, segment: LogSegment, commits: Iterable[Commit]
     if protocol is None or metadata is None:
         lacking = "protocol" if protocol is None else "metaData"
         raise CorruptTable(
-            f"No {lacking} action is in the log up to version {segment.version}; without it the table has no meaning. "
+            f"No {lacking} action is in the log up to version {version}; without it the table has no meaning. "
             "The log was written by a broken client or its first commit was changed.",
-            version=segment.version,
+            version=version,
         )
     return TableState(protocol, metadata, transactions, domains)
 
