@@ -33,6 +33,7 @@ __all__ = [
     "Risk",
     "Terms",
     "data_risk",
+    "file_times",
     "is_hidden",
     "log_risk",
     "readable_spans",
@@ -118,7 +119,7 @@ def log_risk(listing: LogListing, life: Lifetimes, terms: Terms) -> Risk:
     since, first = np.full(count, FOREVER), np.full(count, -1, np.int64)
     if terms.log is None:
         return Risk(since, first)
-    times = _file_times(listing)
+    times = file_times(listing)
     start = 0
     for checkpoint in listing.checkpoints:
         end = min(checkpoint.version - life.readable_from, count)
@@ -220,7 +221,7 @@ def _earliest(start: Int64s, stop: Int64s, rows: Int64s, expiry: Int64s, count: 
     return Risk(since, first)
 
 
-def _file_times(listing: LogListing) -> dict[int, int]:
+def file_times(listing: LogListing) -> dict[int, int]:
     """Modification time of each commit's file, raised where it would run backwards."""
     clock, times = -1, {}
     for version, path in listing.commits.items():
