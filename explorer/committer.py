@@ -37,6 +37,7 @@ from explorer.upkeep import follow_up
 
 if TYPE_CHECKING:
     from explorer.core.ports import LogStore
+    from explorer.core.replay import TableState
     from explorer.core.snapshot import Snapshot
     from explorer.table import Table
 
@@ -89,7 +90,7 @@ class _Attempt:
         self._staged: dict[str, None] = {}
         self._notes: list[str] = []
         self._data = b""
-        self._configuration: dict[str, str] = {}
+        self._before: TableState | None = None
 
     def run(self, plan: CommitPlan) -> CommitResult:
         """Try until the plan is committed, or something stands against it."""
@@ -184,8 +185,7 @@ class _Attempt:
         proposal = plan.proposal
         assert proposal is not None
         snapshot = self._table.snapshot(plan.read_version) if plan.read_version >= 0 else None
-        metadata = proposal.metadata or (snapshot.metadata if snapshot is not None else None)
-        self._configuration = {} if metadata is None else metadata.configuration
+        self._before = None if snapshot is None else snapshot.state
         now, timestamp = circumstances().now, None
         if has_timestamp(proposal, snapshot):
             timestamp = in_commit_timestamp(now, None if snapshot is None else _time_of(snapshot))
@@ -235,13 +235,13 @@ class _Attempt:
         return "ours" if holds_transaction(decode_commit(data, version, path), txn_id) else "theirs"
 
     def _committed(self, plan: CommitPlan, version: int) -> CommitResult:
-        self._table.log.outdate()
+        self._table.outdate()
         return CommitResult(outcome="committed", plan=plan, version=version, notes=tuple(self._notes))
 
     def _follow_up(self, result: CommitResult) -> CommitResult:
         """Do what the commit made due; whatever comes of it, the commit stands."""
         assert result.version is not None
-        notes = follow_up(self._store, result.version, self._configuration)
+        notes = follow_up(self._store, result.version, self._data, self._before)
         return msgspec.structs.replace(result, notes=(*result.notes, *notes))
 
 

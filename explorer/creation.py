@@ -84,6 +84,9 @@ class NewTable:
     def refresh(self) -> None:
         """Nothing is kept, so there is nothing to look for."""
 
+    def outdate(self) -> None:
+        """As for `refresh`."""
+
     def open(self) -> Table:
         """Open the table once it is made.
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from explorer.core.compatibility import ClientVerdict
     from explorer.core.intents import Intent
     from explorer.jupyter.widget import TableExplorer
+    from explorer.spark.checks import CheckReport
     from explorer.spark.row_diff import RowDiff
     from explorer.spark.row_history import RowHistory
 
@@ -115,6 +116,10 @@ class Table:
     def refresh(self) -> None:
         """Look for new versions."""
         self._located(self.log.refresh)
+
+    def outdate(self) -> None:
+        """Look for new versions at the next question."""
+        self.log.outdate()
 
     def latest_version(self) -> int:
         """The newest version, whether it can be rebuilt or not."""
@@ -370,6 +375,16 @@ class Table:
         from explorer.committer import commit_plan
 
         return self._located(lambda: commit_plan(self, plan, reason=reason, user=user))
+
+    def check(self, predicates: Mapping[str, str], version: int | None = None) -> CheckReport:
+        """Hold SQL predicates, by name, against all live rows of a version; NULL breaks them; see `explorer.spark.checks`.
+
+        Raises:
+            EngineUnavailable: Spark or Java is missing.
+        """
+        from explorer.spark.checks import check
+
+        return check(self, self.snapshot(version), predicates).result()
 
     def explore(self, version: int | None = None, compared: int | None = None) -> TableExplorer:
         """Return a notebook widget: the versions, what each commit did, what differs between two of them.

@@ -81,6 +81,11 @@ class Snapshot:
         check_mapping(self.schema, self.column_mapping_mode, _max_column_id(self.metadata.configuration))
 
     @property
+    def state(self) -> TableState:
+        """The small actions in force, as records."""
+        return self._state
+
+    @property
     def transactions(self) -> dict[str, int]:
         """Latest transaction version of each application (TXN-001)."""
         return {app: txn.version for app, txn in self._state.transactions.items()}
