@@ -62,6 +62,7 @@ def test_vectors_in_live_files_keep_their_feature() -> None:
     assert any(guard.remedy and "PURGE" in guard.remedy for guard in made.guards)
 
 
+@pytest.mark.conformance("TYPEWIDEN-006")
 def test_widened_columns_keep_their_feature() -> None:
     schema = (
         '{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":'

@@ -61,7 +61,7 @@ def _written(table: explorer.Table | NewTable, step: Step) -> tuple[dict[str, An
     return {}, [json.loads(line) for line in opened.commit_actions(step.before + 1)]
 
 
-@pytest.mark.conformance("WRITER-005", "WRITER-006", "LOG-001", "LOG-002")
+@pytest.mark.conformance("WRITER-005", "WRITER-006", "LOG-001", "LOG-002", "PROTO-005", "ICT-001", "ICT-003")
 @pytest.mark.parametrize("step", COMMITTED, ids=lambda step: step.name)
 def test_an_intent_commits_what_the_reference_committed(step: Step, tmp_path: Path) -> None:
     expected = DIFFERENCES.get(step.name)
@@ -71,6 +71,9 @@ def test_an_intent_commits_what_the_reference_committed(step: Step, tmp_path: Pa
         found = {"refused": error.message}
     else:
         found = found or differences(reference_commit(ROOT, step), lines)
+        kinds = [kind for line in lines for kind in line]
+        assert all(kinds.count(kind) <= 1 for kind in ("commitInfo", "protocol", "metaData"))
+        assert kinds[0] == "commitInfo"
     allowed = expected.paths if expected else ()
     assert [path for path in found if not any(_under(path, begin) for begin in allowed)] == [], (step.text, found)
     assert [begin for begin in allowed if not any(_under(path, begin) for path in found)] == [], (step.text, found)

@@ -63,10 +63,12 @@ def set_transaction(intent: SetTransaction, snapshot: Snapshot, circumstances: C
     """Record how far an application has written.
 
     Raises:
-        InvalidIntent: The application's name is empty.
+        InvalidIntent: The application's name is empty, or the version does not fit into 64 bits.
     """
     if not intent.app_id:
         raise InvalidIntent("The application needs a name.", field="appId")
+    if not -(2**63) <= intent.version < 2**63:
+        raise InvalidIntent("The version is no 64-bit integer.", field="version", found=intent.version)
     before = snapshot.transactions.get(intent.app_id)
     evidence = {"appId": intent.app_id, "before": before, "after": intent.version}
     risen = before is None or intent.version > before
