@@ -13,9 +13,11 @@ import msgspec
 
 from explorer.core.actions import Metadata, Protocol
 from explorer.core.column_mapping import MODE_KEY
+from explorer.core.column_names import names_guard
 from explorer.core.errors import InvalidIntent
 from explorer.core.features import active_features
 from explorer.core.file_actions import adds
+from explorer.core.history import ENABLE_CDF
 from explorer.core.intents import SetColumnMapping, SetProperties, UnsetProperties
 from explorer.core.properties import flag
 from explorer.core.property_registry import PROPERTIES
@@ -24,7 +26,7 @@ from explorer.core.proposals.mapping import set_column_mapping
 from explorer.core.proposals.row_ids import number_rows
 from explorer.core.protocol_evolution import LEGAL_VERSIONS, is_legal_upgrade, with_features, with_versions
 from explorer.core.row_tracking import ENABLE, ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN, row_tracking
-from explorer.core.schema import StructType, format_column
+from explorer.core.schema import StructType, format_column, walk
 from explorer.core.snapshot import Snapshot
 from explorer.core.table_properties import (
     FEATURE_PREFIX,
@@ -75,7 +77,7 @@ def set_properties(
         parameters=parameters,
         metadata=metadata,
         protocol=None if protocol == snapshot.protocol else protocol,
-        guards=(*base.guards, *guards),
+        guards=(*base.guards, *guards, *_feed_names(snapshot, metadata)),
         undo=_undo(snapshot, metadata),
     )
     return _tracked(snapshot, proposal, protocol, metadata, circumstances)
@@ -169,6 +171,15 @@ def _raised(protocol: Protocol, wishes: PropertyWishes) -> tuple[Protocol, tuple
     have = active_features(protocol)
     switched = [name for name in features_of(wishes.configuration) if f"{name}-preview" not in have]
     return with_features(protocol, (*wishes.features, *switched)), guards
+
+
+def _feed_names(snapshot: Snapshot, metadata: Metadata) -> tuple[GuardResult, ...]:
+    """The columns of the change data feed must be free when it is switched on (CDF-016)."""
+    before, after = snapshot.metadata.configuration.get(ENABLE_CDF), metadata.configuration.get(ENABLE_CDF)
+    if before == after or not flag(metadata.configuration, ENABLE_CDF):
+        return ()
+    paths = [path for path, _ in walk(snapshot.schema)]
+    return (names_guard(paths, mapped=True, configuration=metadata.configuration),)
 
 
 def _upgrade_guard(protocol: Protocol, reader: int, writer: int) -> GuardResult:

@@ -26,7 +26,6 @@ from explorer.core.column_parameters import attribute_name, parameter_text
 from explorer.core.errors import InvalidIntent
 from explorer.core.features import active_features
 from explorer.core.intents import DropColumns, RenameColumn
-from explorer.core.properties import flag
 from explorer.core.proposal import GuardResult, Proposal
 from explorer.core.proposals.columns import struct_field
 from explorer.core.schema import StructField, StructType, format_column
@@ -63,7 +62,6 @@ def rename_column(intent: RenameColumn, snapshot: Snapshot) -> Proposal:
         parameters={"oldColumnPath": attribute_name(before), "newColumnPath": attribute_name(after)},
         metadata=_renamed(snapshot, schema, before, after),
         guards=tuple(guard for guard in guards if guard is not None),
-        change_feed=_feed(snapshot),
         undo=f"Rename {format_column(after)} to {before[-1]} again.",
     )
 
@@ -95,7 +93,6 @@ def drop_columns(intent: DropColumns, snapshot: Snapshot) -> Proposal:
         parameters={"columns": parameter_text([attribute_name(path) for path in paths])},
         metadata=_dropped(snapshot, schema, paths),
         guards=tuple(guard for guard in guards if guard is not None),
-        change_feed=_feed(snapshot),
         undo="Restore an earlier version: the files still hold the columns, but rows written since have none. Columns "
         "added anew under the same names are others and start empty.",
     )
@@ -172,12 +169,6 @@ def _identity_guard(names: Sequence[str]) -> GuardResult | None:
 
 def _is_identity(metadata: dict[str, object]) -> bool:
     return any(key.startswith("delta.identity.") for key in metadata)
-
-
-def _feed(snapshot: Snapshot) -> str | None:
-    if not flag(snapshot.metadata.configuration, "delta.enableChangeDataFeed"):
-        return None
-    return "A range of the change data feed that crosses this version cannot be read with one schema."
 
 
 def _folded(path: Path) -> Path:
