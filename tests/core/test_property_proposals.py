@@ -10,9 +10,11 @@ from explorer.core.actions import Protocol
 from explorer.core.errors import InvalidIntent
 from explorer.core.features import active_features
 from explorer.core.guards import Situation, judge
+from explorer.core.intents import Restore
 from explorer.core.proposal import GuardResult, Proposal
+from explorer.core.proposals.restoring import restore
 from tests import logs
-from tests.core.proposals import proposal, protocol, snapshot
+from tests.core.proposals import circumstances, proposal, protocol, snapshot
 
 
 def _guards(before: explorer.Snapshot, made: Proposal) -> dict[str, GuardResult]:
@@ -267,3 +269,11 @@ def test_hostile_keys_and_values_are_stored_as_they_are(text: str) -> None:
     made = proposal(snapshot(), "set-properties", properties={f"k{text}": text})
     assert _configuration(made) == {f"k{text}": text}
     assert json.loads(made.parameters["properties"]) == {f"k{text}": text}
+
+
+@pytest.mark.conformance("PROTO-006", "FEAT-005")
+def test_restoring_a_version_with_lists_keeps_what_the_present_version_implies() -> None:
+    before = snapshot(rules=protocol(1, 4))
+    target = snapshot(rules=protocol(1, 7, w="inCommitTimestamp"))
+    made = restore(Restore(version=0), before, target, circumstances())
+    assert active_features(_protocol(made)) == active_features(before.protocol) | {"inCommitTimestamp"}

@@ -13,14 +13,16 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.actions import DomainMetadata, Metadata, Protocol
+from explorer.core.actions import DomainMetadata, Metadata
 from explorer.core.clustering import DOMAIN as CLUSTERING
 from explorer.core.column_mapping import MAX_ID_KEY
 from explorer.core.deletion_vectors import location
+from explorer.core.features import supported_features
 from explorer.core.file_actions import adds, removes
 from explorer.core.intents import Restore
 from explorer.core.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.proposals.row_ids import number_rows
+from explorer.core.protocol_evolution import with_features
 from explorer.core.row_tracking import row_tracking
 from explorer.core.schema import StructField, StructType
 from explorer.core.snapshot import Snapshot
@@ -43,7 +45,7 @@ def restore(intent: Restore, snapshot: Snapshot, target: Snapshot, circumstances
     now_files, then_files = snapshot.logical_files, target.logical_files
     back = then_files.filter(pc.invert(_among(then_files, now_files)))
     gone = now_files.filter(pc.invert(_among(now_files, then_files)))
-    protocol = merged_protocol(snapshot.protocol, target.protocol)
+    protocol = with_features(snapshot.protocol, supported_features(target.protocol))
     metadata = _metadata(snapshot, target)
     tracking = row_tracking(protocol, metadata, snapshot.domain_metadata)
     added, mark, faults = number_rows(adds(back, data_change=True), tracking, snapshot.version + 1)
@@ -63,39 +65,6 @@ def restore(intent: Restore, snapshot: Snapshot, target: Snapshot, circumstances
         guards=(*faults, *_same(snapshot, target, back, gone)),
         change_feed=_change_feed(target.metadata),
         undo=f"Restore version {snapshot.version}.",
-    )
-
-
-def merged_protocol(before: Protocol, target: Protocol) -> Protocol:
-    """The lowest protocol that allows all that both allow; the one in force if that is it."""
-    readers = _names(before.reader_features, target.reader_features)
-    writers = _names(before.writer_features, target.writer_features)
-    merged = msgspec.structs.replace(
-        before,
-        min_reader_version=max(before.min_reader_version, target.min_reader_version),
-        min_writer_version=max(before.min_writer_version, target.min_writer_version),
-        reader_features=readers,
-        writer_features=writers,
-    )
-    return before if _same_protocol(before, merged) else merged
-
-
-def _names(first: tuple[str, ...] | None, second: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    if first is None and second is None:
-        return None
-    return tuple(dict.fromkeys((*(first or ()), *(second or ()))))
-
-
-def _same_protocol(first: Protocol, second: Protocol) -> bool:
-    return (first.min_reader_version, first.min_writer_version) == (
-        second.min_reader_version,
-        second.min_writer_version,
-    ) and all(
-        set(mine or ()) == set(theirs or ())
-        for mine, theirs in (
-            (first.reader_features, second.reader_features),
-            (first.writer_features, second.writer_features),
-        )
     )
 
 
