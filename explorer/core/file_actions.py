@@ -27,14 +27,16 @@ def adds(files: pa.Table, *, data_change: bool) -> tuple[Add, ...]:
 
 
 def removes(files: pa.Table, *, now: int, data_change: bool) -> tuple[Remove, ...]:
-    """Return a tombstone for each file.
+    """Return a tombstone for each file, with its statistics, so that later readers know how many rows went.
 
     Args:
         files: Columns of `explorer.core.logical_files.SCHEMA`.
         now: ``deletionTimestamp`` in ms since the epoch (FILE-016).
         data_change: What each remove says of itself.
     """
-    return tuple(remove_of(add, now=now, data_change=data_change) for add in adds(files, data_change=data_change))
+    gone = adds(files, data_change=data_change)
+    removed = (remove_of(add, now=now, data_change=data_change) for add in gone)
+    return tuple(msgspec.structs.replace(item, stats=add.stats) for item, add in zip(removed, gone, strict=True))
 
 
 def remove_of(add: Add, *, now: int, data_change: bool) -> Remove:

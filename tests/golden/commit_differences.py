@@ -82,6 +82,11 @@ DIFFERENCES: Final[dict[str, Difference]] = {
     "protocol-features#14": _UNWRITTEN,
     "protocol-features#15": _UNWRITTEN,
     "protocol-features#16": _UNWRITTEN,
+    # Restoring.
+    "append-only#10": Difference(
+        ("guard append-only",),
+        "The reference restores an append-only table, which takes files with rows out of it (CONSTR-001).",
+    ),
     # Constraints.
     "constraints#21": Difference(
         ("refused",), "DROP CONSTRAINT IF EXISTS of one that does not exist: the reference commits nothing new."

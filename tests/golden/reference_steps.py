@@ -148,6 +148,7 @@ _PATTERNS: Final = [
         _ALTER + r"DROP FEATURE (`[^`]*`|\w+)(?: TRUNCATE HISTORY)?",
         lambda m: {"kind": "drop-feature", "feature": _name(m[1])},
     ),
+    _pattern(rf"RESTORE TABLE {_TABLE} TO VERSION AS OF (\d+)", lambda m: {"kind": "restore", "version": int(m[1])}),
     _pattern(_PYTHON + r"dropFeatureSupport\('(.*)'\)", lambda m: {"kind": "drop-feature", "feature": m[1]}),
     _pattern(
         _PYTHON + r"addFeatureSupport\('(.*)'\)",

@@ -34,7 +34,8 @@ REFUSED = [step for step in STEPS if step.error is not None and step.name not in
 def _table(step: Step, folder: Path) -> explorer.Table | NewTable:
     if step.before < 0:
         return new_table(folder / step.table)
-    table = explorer.open_table(copy_before(ROOT, step, folder))
+    with_data = step.intent["kind"] in ("restore",)
+    table = explorer.open_table(copy_before(ROOT, step, folder, with_data=with_data))
     assert table.latest_version() == step.before
     return table
 
