@@ -24,13 +24,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.core.actions import Action, Add, DomainMetadata, Metadata, Protocol, Remove, SetTransaction
+from explorer.core.data_file import encode_rows, physical_rows, stored_fields
+from explorer.core.partition_paths import partition_location
 from explorer.core.schema import StructType
+from explorer.core.statistics_collection import collect_statistics, indexed_fields, loosened
+from explorer.core.vector_file import encode_vectors, vector_file_name
 from explorer.demo import metrics
-from explorer.demo.data_files import logical_rows, physical_rows, statistics, write_data_file
+from explorer.demo.data_files import logical_rows, write_file
 from explorer.demo.log import LogWriter
-from explorer.demo.partitions import partition_folder, split_by_partition
+from explorer.demo.partitions import split_by_partition
 from explorer.demo.provenance import Provenance, milliseconds
-from explorer.demo.vectors import write_vectors
 
 __all__ = ["LiveFile", "TableWriter"]
 
@@ -38,7 +41,6 @@ Mask = npt.NDArray[np.bool_]
 Predicate = Callable[[pa.Table], pa.ChunkedArray]
 Change = Callable[[pa.Table], pa.Table]
 
-_DEFAULT_INDEXED: Final = "32"
 _VECTORS: Final = "delta.enableDeletionVectors"
 
 
@@ -289,10 +291,12 @@ class TableWriter:
         if not partly:
             return []
         masks = [file.masked | mask for file, mask in partly]
-        descriptors = write_vectors(self.folder, self.log.identity(), masks, time - 900)
+        identity = self.log.identity()
+        data, descriptors = encode_vectors(identity, [np.flatnonzero(mask).astype(np.uint64) for mask in masks])
+        write_file(self.folder / vector_file_name(identity), data, time - 900)
         kept = []
         for (file, _), mask, descriptor in zip(partly, masks, descriptors, strict=True):
-            stats = self._statistics(file.rows, tight=False)
+            stats = loosened(file.add.stats, file.rows.num_rows)
             add = msgspec.structs.replace(file.add, deletion_vector=descriptor, stats=stats, data_change=True)
             kept.append(LiveFile(add, file.rows, mask))
         return kept
@@ -302,34 +306,28 @@ class TableWriter:
     ) -> list[LiveFile]:
         time = milliseconds(by.at) - 1500
         partition_columns = self.log.metadata.partition_columns
-        tight = True if self.log.metadata.configuration.get(_VECTORS) == "true" else None
-        physical = physical_rows(rows.select([field.name for field in self.schema.fields]), self.schema)
-        names = [field.physical_name for field in self.schema.fields if field.name in partition_columns]
+        physical = physical_rows(rows, self.schema.fields, {})
+        folders = [field for field in self.schema.fields if field.name in partition_columns]
+        names = [field.physical_name for field in folders]
+        stored = stored_fields(self.schema, partition_columns)
+        indexed = indexed_fields(stored, self.log.metadata.configuration)
         written = []
-        for values, part in split_by_partition(physical, names):
+        for values, part in split_by_partition(physical, folders):
             for number, chunk in enumerate(_chunks(part, rows_per_file)):
                 name = f"part-{number:05}-{self.log.identity()}.c000.snappy.parquet"
-                location, path = partition_folder(values, name)
-                size = write_data_file(self.folder / location, chunk.drop_columns(names), time)
+                location, path = partition_location(values, name)
+                data = encode_rows(chunk.drop_columns(names))
+                write_file(self.folder / location, data, time)
                 add = Add(
                     path=path,
                     partition_values=values,
-                    size=size,
+                    size=len(data),
                     modification_time=time,
                     data_change=data_change,
-                    stats=self._statistics(chunk, tight=tight),
+                    stats=collect_statistics(chunk, indexed),
                 )
                 written.append(LiveFile(add, chunk, np.zeros(chunk.num_rows, np.bool_)))
         return written
-
-    def _statistics(self, rows: pa.Table, *, tight: bool | None) -> str:
-        configuration = self.log.metadata.configuration
-        partition_columns = {
-            field.physical_name for field in self.schema.fields if field.name in self.log.metadata.partition_columns
-        }
-        data = rows.select([name for name in rows.column_names if name not in partition_columns])
-        indexed = int(configuration.get("delta.dataSkippingNumIndexedCols", _DEFAULT_INDEXED))
-        return statistics(data, indexed, tight=tight)
 
     def _admit(self, files: Iterable[LiveFile]) -> None:
         self.live.update((file.add.path, file) for file in files)
