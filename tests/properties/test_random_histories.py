@@ -3,26 +3,52 @@
 from __future__ import annotations
 
 import random
+import uuid
+from datetime import UTC, datetime
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import explorer
-from explorer.core.actions import Action, Add, DomainMetadata, SetTransaction
+from explorer.core.actions import Action, Add, DomainMetadata, Protocol, SetTransaction
+from explorer.core.carried_actions import carry_actions
+from explorer.core.checkpoint_layout import CheckpointLayout
+from explorer.core.checkpoint_writer import write_checkpoint as write_own
+from explorer.core.checksum_writer import next_checksum, version_checksum
+from explorer.core.log_compaction import write_compaction
+from explorer.core.log_segment import LogListing, list_log
 from explorer.core.paths import commit_name
+from explorer.core.ports import LogStore
+from explorer.core.replay import read_commits, replay_files, replay_state
 from tests.checkpoints import SHAPES, Shape, write_checkpoint
 from tests.logs import MASKED, METADATA, add, lines, new_store, paths, remove, vector
 
 PATHS = ["a", "b/c", "d e", "ä", "p=1/x+y", "100%"]
 ENCODED = {"d e": "d%20e", "100%": "100%25"}
 COUNTER = iter(range(10**9))
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""By this clock no tombstone has expired."""
+EVERYTHING = Protocol(
+    min_reader_version=3,
+    min_writer_version=7,
+    reader_features=("deletionVectors", "v2Checkpoint"),
+    writer_features=("deletionVectors", "v2Checkpoint", "domainMetadata"),
+)
+LAYOUTS = {
+    "own-v1": CheckpointLayout("v1"),
+    "own-v2": CheckpointLayout("v2"),
+    "own-sidecars": CheckpointLayout("v2", most_inline=0, sidecar_rows=2),
+    "own-json": CheckpointLayout("v2", top_level="json", sidecar_rows=3),
+}
 
 
 class Model:
     """The table as a dict, and the commits that lead to each of its states."""
 
-    def __init__(self) -> None:
+    def __init__(self, protocol: Protocol = MASKED) -> None:
+        self.protocol = protocol
         self.files: dict[str, Add] = {}
         self.transactions: dict[str, int] = {}
         self.domains: dict[str, str] = {}
@@ -35,7 +61,7 @@ class Model:
 
     def step(self, draw: st.DataObject) -> None:
         """One commit: each path is left alone, added, removed, re-masked or rewritten in place."""
-        actions: list[Action] = [] if self.commits else [MASKED, METADATA]
+        actions: list[Action] = [] if self.commits else [self.protocol, METADATA]
         for path in PATHS:
             actions += self._touch(path, draw.draw(st.sampled_from(["", "", "add", "remove", "mask", "again"])))
         app = draw.draw(st.sampled_from(["", "", "one", "two"]))
@@ -74,7 +100,7 @@ class Model:
     def checkpoint(self, version: int) -> list[Action]:
         """The actions of a checkpoint of a version, in no particular order."""
         files, transactions, domains = self.states[version]
-        actions: list[Action] = [MASKED, METADATA, *files.values(), remove("long gone")]
+        actions: list[Action] = [self.protocol, METADATA, *files.values(), remove("long gone")]
         actions += [SetTransaction(app_id=app, version=number) for app, number in transactions.items()]
         actions += [DomainMetadata(domain=name, configuration=text) for name, text in domains.items()]
         random.Random(version).shuffle(actions)
@@ -103,6 +129,67 @@ def test_every_version_is_the_model_by_every_way(draw: st.DataObject, length: in
         if commit_name(0) in {found.path for found in store.list_from("_delta_log")}:
             first = 0
     _is_the_model(explorer.Table(store), model, first)
+
+
+@settings(
+    max_examples=max(30, settings().max_examples // 4),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(draw=st.data(), length=st.integers(1, 9))
+@pytest.mark.conformance("CKPT-007", "CKPT-027", "COMPACT-002", "CRC-004", "V2CKPT-004")
+def test_what_we_write_beside_a_history_tells_the_same(draw: st.DataObject, length: int) -> None:
+    """Checkpoints on checkpoints, of us and of others, compactions, and commits that are gone because of them."""
+    model, store = Model(protocol=EVERYTHING), new_store()
+    for version in range(length):
+        model.step(draw)
+        store.put_if_absent(commit_name(version), lines(model.commits[version]))
+        chosen = draw.draw(st.sampled_from(["", "", *LAYOUTS, *SHAPES]))
+        if chosen in LAYOUTS:
+            write_own(store, list_log(store), now=EPOCH, new_uuid=uuid.uuid4, layout=LAYOUTS[chosen])
+        elif chosen:
+            write_checkpoint(store, version, model.checkpoint(version), chosen)
+        if version and draw.draw(st.integers(0, 3)) == 0:
+            first = draw.draw(st.integers(0, version - 1))
+            write_compaction(store, list_log(store), first, version)
+    _checksums(model, store)
+    listing = list_log(store)
+    _is_the_model(explorer.Table(store), model, 0)
+    for checkpoint in listing.checkpoints:
+        alone = msgspec.structs.replace(listing, checkpoints=(checkpoint,), commits={}, compactions=())
+        _holds(store, alone, model, checkpoint.version)
+    for compaction in listing.compactions:
+        # A compaction makes no version, so the commit that it ends with stays.
+        stands_for = range(compaction.version, compaction.last_version)
+        fewer = {version: path for version, path in listing.commits.items() if version not in stands_for}
+        without = msgspec.structs.replace(listing, checkpoints=(), commits=fewer, compactions=(compaction,))
+        _holds(store, without, model, length - 1)
+
+
+def _holds(store: LogStore, listing: LogListing, model: Model, version: int) -> None:
+    """The files and small actions of a version, by some files of the log alone, and no tombstone of a live file."""
+    carried = carry_actions(store, listing.segment(version))
+    files, transactions, domains = model.states[version]
+    found = carried.files.select(["path", "dv_unique_id"])
+    live = set(zip(*(column.to_pylist() for column in found.columns), strict=True))
+    assert live == {(path, _id(file)) for path, file in files.items()}
+    assert {app: txn.version for app, txn in carried.state.transactions.items()} == transactions
+    assert {name: domain.configuration for name, domain in carried.state.domains.items()} == domains
+
+
+def _checksums(model: Model, store: LogStore) -> None:
+    """By the step with the files before, and by the word of the commit where that tells: as by the whole state."""
+    listing = list_log(store).without_checkpoints(range(len(model.commits)))
+    before = None
+    for version in range(len(model.commits)):
+        segment = listing.segment(version)
+        commits = list(read_commits(store, segment.commits))
+        state, files = replay_state(store, segment, commits), replay_files(store, segment, commits)
+        full = version_checksum(state, files, None)
+        assert full is not None
+        assert full.num_files == len(model.states[version][0])
+        if before is not None:
+            assert next_checksum(before[0], commits[-1], state, before[1]) == full
+        before = msgspec.json.encode(full), files
 
 
 def _is_the_model(table: explorer.Table, model: Model, first: int) -> None:
