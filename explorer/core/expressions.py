@@ -108,7 +108,11 @@ def check_stored_expression(text: str, field: str) -> tuple[str, ...]:
         InvalidIntent: It is empty, unbalanced or more than one expression, has a subquery, an aggregate, runs code,
             or gives another result each time.
     """
-    tokens = _tokens(text)[:-1]
+    try:
+        tokens = _tokens(text)[:-1]
+    except InvalidIntent as error:
+        error.add_facts(field=field)
+        raise
     if not tokens:
         raise InvalidIntent("The expression is empty: give a condition such as amount > 0.", field=field)
     _check_marks(text, tokens, field)

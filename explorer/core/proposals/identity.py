@@ -36,8 +36,9 @@ class IdentityRule(msgspec.Struct, frozen=True):
 
     def next_on_lattice(self, value: int) -> int | None:
         """The first value at or beyond one, in the direction of the step; None if that lies before the start."""
-        steps = -((self.start - value) // self.step)
-        return None if steps < 0 else self.start + steps * self.step
+        if (value - self.start) * self.step < 0:
+            return None
+        return self.start - (self.start - value) // self.step * self.step
 
     def is_beyond(self, value: int) -> bool:
         """True if a value lies further in the direction of the step than any made so far."""
