@@ -6,7 +6,7 @@ import getpass
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,8 +17,11 @@ from explorer.cli.json_values import encode
 from explorer.cli.output import complain, count, emit, facts, listing, note, patience, size
 from explorer.core.commit_plan import CommitPlan, CommitResult, Consequences
 from explorer.core.errors import Cancelled, CommitConflict, CommitError, CommitUnknown, GuardFailed, RequestError
-from explorer.core.intents import intent_kind
+from explorer.core.intents import CreateTable, Intent, intent_kind, parse_intent
 from explorer.core.proposal import GuardResult
+
+if TYPE_CHECKING:
+    from explorer.creation import NewTable
 
 __all__ = ["read_intent", "register"]
 
@@ -84,11 +87,9 @@ def plan(
     size}] (of an intent that writes no commit), consequences {readers, writers, timeTravel, changeFeed, undo},
     committable, planDigest.
     """
-    wanted = read_intent(intent)
+    wanted = parse_intent(read_intent(intent))
     with patience("Making the plan"):
-        found = explorer.open_table(table).plan(
-            wanted, accept=tuple(accept or ()), check_rows=check_rows, user=_user(user)
-        )
+        found = _target(table, wanted).plan(wanted, accept=tuple(accept or ()), check_rows=check_rows, user=_user(user))
     _check_accepted(found, accept or ())
     if json:
         emit(found.document())
@@ -118,22 +119,31 @@ def commit(
     """
     if not reason.strip():
         raise RequestError("Say why: --reason is kept in the history and cannot be empty.")
-    wanted, who = read_intent(intent), _user(user)
-    opened = explorer.open_table(table)
+    wanted, who = parse_intent(read_intent(intent)), _user(user)
+    target = _target(table, wanted)
     with patience("Making the plan"):
-        found = opened.plan(wanted, accept=tuple(accept or ()), check_rows=check_rows, user=who)
+        found = target.plan(wanted, accept=tuple(accept or ()), check_rows=check_rows, user=who)
     _check_accepted(found, accept or ())
     if not json:
         _print_plan(found)
     if found.committable and not yes:
-        _confirm(opened.name)
+        _confirm(target.location.rstrip("/").rpartition("/")[2])
     with patience("Committing"):
-        result = opened.commit(found, reason=reason, user=who)
+        result = target.commit(found, reason=reason, user=who)
     if json:
         emit(result.document())
     elif result.outcome == "committed":
         _print_receipt(result)
     return 0 if result.outcome == "committed" else _refuse(_error_of(result), as_json=json)
+
+
+def _target(location: str, intent: Intent) -> explorer.Table | NewTable:
+    """The table to change, or the place of one to make."""
+    if not isinstance(intent, CreateTable):
+        return explorer.open_table(location)
+    from explorer.creation import new_table
+
+    return new_table(location)
 
 
 def _user(given: str | None) -> str | None:

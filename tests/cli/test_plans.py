@@ -164,3 +164,17 @@ def test_text_of_an_intent_stays_text(cli: Call, orders: Path) -> None:
         assert "[red]x[/red]" in result.out, name
     snapshot = explorer.open_table(orders).snapshot()
     assert (snapshot.metadata.description, snapshot.domain_metadata) == (evil, {evil: evil})
+
+
+def test_a_table_is_made_where_none_is(cli: Call, tmp_path: Path) -> None:
+    place = tmp_path / "new" / "orders"
+    intent = json.dumps({"kind": "create-table", "schema": json.loads(SCHEMA), "properties": {"shop.team": "north"}})
+    assert cli("plan", place, DESCRIBE, "--json").error()["error"] == "TableNotFound"
+    planned = cli("plan", place, intent, "--json").document()
+    assert (planned["readVersion"], planned["commitVersion"], planned["committable"]) == (-1, 0, True)
+    assert not place.exists()
+    made = cli("commit", place, intent, "--reason", "First.", "--yes", "--json").document()
+    assert (made["outcome"], made["version"], made["notes"]) == ("committed", 0, [])
+    assert explorer.open_table(place).snapshot().properties["shop.team"] == "north"
+    again = cli("commit", place, intent, "--reason", "Again.", "--yes", "--json")
+    assert (again.code, again.error()["error"]) == (2, "InvalidIntent")
