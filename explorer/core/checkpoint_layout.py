@@ -7,7 +7,6 @@ program has never heard of may give a table state unknown here, so it is refused
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -15,8 +14,6 @@ import msgspec
 from explorer.core.actions import Protocol
 from explorer.core.errors import CorruptTable, UnsupportedFeature
 from explorer.core.features import CATALOG_FEATURES, FEATURES, supported_features
-from explorer.core.log_segment import Checkpoint
-from explorer.core.paths import LogFileKind
 from explorer.core.properties import number
 from explorer.core.replay import TableState
 
@@ -25,7 +22,7 @@ __all__ = ["CheckpointLayout", "check_protocol", "checkpoint_due", "checkpoint_l
 POLICY: Final = "delta.checkpointPolicy"
 INTERVAL: Final = "delta.checkpointInterval"
 
-_CLASSIC_AFTER: Final = 10
+_CLASSIC_EVERY: Final = 10
 
 
 class CheckpointLayout(msgspec.Struct, frozen=True):
@@ -53,30 +50,30 @@ def checkpoint_due(configuration: dict[str, str], version: int) -> bool:
     Raises:
         CorruptTable: ``delta.checkpointInterval`` is no positive integer.
     """
-    every = number(configuration, INTERVAL, 10)
-    if every < 1:
-        raise CorruptTable(f"The table property {INTERVAL} is {every}; it must be at least 1.", found=str(every))
-    return version > 0 and version % every == 0
+    return version > 0 and version % _interval(configuration) == 0
 
 
-def checkpoint_layout(state: TableState, earlier: Sequence[Checkpoint] = ()) -> CheckpointLayout:
-    """The layout that a table's policy asks for.
-
-    Args:
-        state: The table's state.
-        earlier: The checkpoints that are there, ascending: after ten under UUIDs one bears the classic name.
+def checkpoint_layout(state: TableState, version: int) -> CheckpointLayout:
+    """The layout that a table's policy asks for; every tenth V2 checkpoint that is due bears the classic name.
 
     Raises:
-        CorruptTable: ``delta.checkpointPolicy`` is none that the protocol knows.
+        CorruptTable: ``delta.checkpointPolicy`` is none that the protocol knows, or the interval is none.
     """
-    policy = state.metadata.configuration.get(POLICY, "classic").lower()
+    configuration = state.metadata.configuration
+    policy = configuration.get(POLICY, "classic").lower()
     if policy not in {"classic", "v2"}:
         raise CorruptTable(f"The table property {POLICY} is {policy!r}; it must be classic or v2.", found=policy)
     if policy == "classic" or not _has_v2(state.protocol):
         return CheckpointLayout("v1")
-    last = earlier[-_CLASSIC_AFTER:]
-    renamed = len(last) == _CLASSIC_AFTER and all(found.kind is LogFileKind.UUID_CHECKPOINT for found in last)
-    return CheckpointLayout("v2", classic_name=renamed)
+    every = _CLASSIC_EVERY * _interval(configuration)
+    return CheckpointLayout("v2", classic_name=version > 0 and version % every == 0)
+
+
+def _interval(configuration: dict[str, str]) -> int:
+    every = number(configuration, INTERVAL, 10)
+    if every < 1:
+        raise CorruptTable(f"The table property {INTERVAL} is {every}; it must be at least 1.", found=str(every))
+    return every
 
 
 def check_protocol(protocol: Protocol, version: int, layout: CheckpointLayout) -> None:

@@ -94,7 +94,7 @@ def write_checkpoint(
     if segment.checkpoint is not None and segment.checkpoint.version == segment.version:
         return WrittenCheckpoint(segment.version, segment.checkpoint.parts[0].path)
     carried = carry_actions(store, segment)
-    chosen = checkpoint_layout(carried.state, listing.checkpoints) if layout is None else layout
+    chosen = checkpoint_layout(carried.state, segment.version) if layout is None else layout
     check_protocol(carried.state.protocol, segment.version, chosen)
     return _Writer(store, carried, chosen, (now - _EPOCH) // _MS, new_uuid).write()
 

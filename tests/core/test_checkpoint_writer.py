@@ -458,7 +458,7 @@ def test_a_table_with_a_feature_that_is_not_known_gets_no_checkpoint(feature: st
 def test_the_policy_v2_counts_only_with_the_feature() -> None:
     def layout(protocol: Protocol, policy: str | None) -> CheckpointLayout:
         metadata = _metadata({} if policy is None else {"delta.checkpointPolicy": policy})
-        return checkpoint_layout(TableState(protocol, metadata, {}, {}))
+        return checkpoint_layout(TableState(protocol, metadata, {}, {}), 7)
 
     assert layout(V2, "v2") == CheckpointLayout("v2")
     assert layout(V2, "classic") == layout(V2, None) == layout(MASKED, "v2") == CheckpointLayout("v1")
@@ -504,13 +504,12 @@ def test_v2_checkpoints_describe_themselves_and_name_their_sidecars(layout: str)
 
 
 @pytest.mark.conformance("V2CKPT-010")
-def test_after_ten_checkpoints_under_uuids_one_bears_the_classic_name() -> None:
-    store = _log((V2, _metadata({"delta.checkpointPolicy": "v2"}), add("a")))
-    names = []
-    for version in range(1, 13):
-        names.append(_written(store).path == checkpoint_name(version - 1))
-        write(store, {version: (add(f"f{version}"),)})
-    assert names == [False] * 10 + [True, False]
+def test_every_tenth_v2_checkpoint_that_is_due_bears_the_classic_name() -> None:
+    properties = {"delta.checkpointPolicy": "v2", "delta.checkpointInterval": "2"}
+    store = _log((V2, _metadata(properties), add("a")))
+    write(store, {version: (add(f"f{version}"),) for version in range(1, 41)})
+    names = {version: _written(store, version=version).path for version in range(0, 41, 5)}
+    assert [version for version, name in names.items() if name == checkpoint_name(version)] == [20, 40]
 
 
 # --- the hint ---------------------------------------------------------------------------------------------------------
