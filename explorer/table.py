@@ -343,6 +343,7 @@ class Table:
         check_rows: bool = True,
         user: str | None = None,
         rows: Any = None,
+        watch: Callable[[Any], None] | None = None,
     ) -> CommitPlan:
         """Plan a change: the exact actions, every guard with its evidence, what follows. Nothing is written.
 
@@ -352,13 +353,15 @@ class Table:
             check_rows: Let Spark look at the rows where a guard needs it; else such a guard is unknown.
             user: Who would commit.
             rows: An Arrow table or a Spark DataFrame that an append takes instead of its source.
+            watch: Called with the `explorer.spark.job.Job` that looks at the rows, once it has begun.
 
         Raises:
             InvalidIntent: The intent makes no sense, in itself or on this table.
+            Cancelled: The look at the rows was cancelled.
         """
         from explorer.planner import make_plan
 
-        asked = {"accept": accept, "check_rows": check_rows, "user": user, "rows": rows}
+        asked = {"accept": accept, "check_rows": check_rows, "user": user, "rows": rows, "watch": watch}
         return self._located(lambda: make_plan(self, intent, **asked))
 
     def commit(self, plan: CommitPlan, *, reason: str | None = None, user: str | None = None) -> CommitResult:
@@ -377,7 +380,7 @@ class Table:
         return self._located(lambda: commit_plan(self, plan, reason=reason, user=user))
 
     def check(self, predicates: Mapping[str, str], version: int | None = None) -> CheckReport:
-        """Hold SQL predicates, by name, against all live rows of a version; NULL breaks them; see `explorer.spark.checks`.
+        """Hold SQL predicates, by name, against all live rows of a version; NULL breaks them (`explorer.spark.checks`).
 
         Raises:
             EngineUnavailable: Spark or Java is missing.

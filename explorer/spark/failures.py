@@ -13,7 +13,14 @@ from urllib.parse import unquote
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
-from explorer.core.errors import Cancelled, CorruptTable, EngineUnavailable, ExplorerError, RequestError, StorageError
+from explorer.core.errors import (
+    Cancelled,
+    CorruptTable,
+    EngineUnavailable,
+    ExplorerError,
+    ExpressionRefused,
+    StorageError,
+)
 from explorer.spark.data_files import FileAddress
 
 __all__ = ["condition_of", "failure_of", "first_sentence"]
@@ -71,9 +78,11 @@ def failure_of(
     if about_file is not None:
         return about_file
     if where is not None and condition is not None and condition.startswith(_FROM_EXPRESSIONS):
-        return RequestError(
+        return ExpressionRefused(
             f"The condition {where!r} fails on some row: {first_sentence(error)} "
             "Guard it, for example with try_cast or a test before it.",
+            expression=where,
+            reason="runtime",
             condition=condition,
         )
     return StorageError(f"Spark could not read the rows: {first_sentence(error)}", version=version)

@@ -28,7 +28,7 @@ from explorer.core.schema import StructField, to_arrow
 from explorer.core.uris import is_absolute
 from explorer.spark.data_files import FileAddress, address_of, check_present, leaves_table
 from explorer.spark.failures import failure_of
-from explorer.spark.layout import Layout, layout_of
+from explorer.spark.layout import Layout, RowMarks, layout_of
 from explorer.spark.masks import is_masked, mask_column, mask_words
 from explorer.spark.physical import (
     logical_column,
@@ -78,11 +78,27 @@ class FileFacts:
     kept: Column
 
 
-def plan(table: Table, snapshot: Snapshot, files: pa.Table, where: str | None, *, identified: bool = False) -> Scan:
-    """Plan a scan of some of a snapshot's live files; see `explorer.spark.scan.scan`."""
+def plan(
+    table: Table,
+    snapshot: Snapshot,
+    files: pa.Table,
+    where: str | None,
+    *,
+    identified: bool = False,
+    marks: RowMarks | None = None,
+) -> Scan:
+    """Plan a scan of some of a snapshot's live files; see `explorer.spark.scan.scan`.
+
+    Args:
+        table, snapshot, files, where: As there.
+        identified: As ``row_identity`` there.
+        marks: Other columns to give after those of the table.
+    """
     layout = layout_of(snapshot)
     if identified:
-        layout = layout.with_marks(row_identity(snapshot, layout.schema))
+        marks = row_identity(snapshot, layout.schema)
+    if marks is not None:
+        layout = layout.with_marks(marks)
     addresses = addresses_of(table, files)
     check_present(addresses, files.column("size").to_pylist(), snapshot.version)
     masks = _masks(table, files)

@@ -135,8 +135,8 @@ def _check_own(session: SparkSession, text: str, called: dict[str, Token]) -> No
     for name, token in called.items():
         if name in names:
             raise ExpressionRefused(
-                f"The condition {quoted_text(text)} calls {name} at position {token.start + 1}, which is a function of this "
-                "session or its catalog. Only Spark's own functions may be called.",
+                f"The condition {quoted_text(text)} calls {name} at position {token.start + 1}, which is a function "
+                "of this session or its catalog. Only Spark's own functions may be called.",
                 expression=text,
                 position=token.start + 1,
                 reason="user function",
@@ -158,8 +158,8 @@ def _check_plan(text: str, tokens: Sequence[Token], kept: DataFrame, *, repeatab
         )
     if repeatable and (_MOMENT.search(plan) or _COMPUTED_MOMENT.search(plan)):
         raise ExpressionRefused(
-            f"The condition {quoted_text(text)} takes a text for a time that may mean the present (such as 'today'), so its "
-            "result changes from day to day. Write the time itself.",
+            f"The condition {quoted_text(text)} takes a text for a time that may mean the present (such as 'today'), "
+            "so its result changes from day to day. Write the time itself.",
             expression=text,
             reason="clock",
         )
