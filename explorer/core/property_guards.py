@@ -104,6 +104,8 @@ def _risks(key: str, after: Mapping[str, str]) -> Iterator[str]:
             yield "With so few checkpoints the table opens slowly."
         case "delta.enableExpiredLogCleanup" if not flag(configuration, key, default=True):
             yield "The log grows for ever."
+        case "delta.enableInCommitTimestamps" if not flag(configuration, key):
+            yield "Commits are told apart by the times of the log's files again, which copying changes."
         case "delta.dataSkippingNumIndexedCols" if number(configuration, key, 32) == 0:
             yield "New files get no statistics, so every query reads all of them."
         case "delta.checkpoint.writeStatsAsJson" | "delta.checkpoint.writeStatsAsStruct":

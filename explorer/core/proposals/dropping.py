@@ -83,6 +83,7 @@ def drop_feature(intent: DropFeature, snapshot: Snapshot, log: LogMarks) -> Prop
         protocol=protocol,
         reads_files=name in ("deletionVectors", "rowTracking", "typeWidening"),
         guards=tuple(_guards(name, snapshot, log, protected=protected)),
+        time_travel=_time_travel(name, version, protected=protected),
         undo=f"Enable the feature {name} again.",
     )
     return _without_row_ids(proposal, snapshot) if name == "rowTracking" else proposal
@@ -104,6 +105,14 @@ def _present(asked: str, snapshot: Snapshot) -> str:
             allowed=[other for other in have if other in _TRACES],
         )
     return name
+
+
+def _time_travel(name: str, version: int, *, protected: bool) -> str | None:
+    if protected:
+        return f"No version is lost; those before {version} can be read only by clients that know {name}."
+    if name.startswith("inCommitTimestamp"):
+        return "No version is lost; all are found by the times of the log's files again, which copying changes."
+    return None
 
 
 def _guards(name: str, snapshot: Snapshot, log: LogMarks, *, protected: bool) -> Iterable[GuardResult]:

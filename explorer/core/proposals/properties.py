@@ -200,7 +200,11 @@ def _upgrade_guard(protocol: Protocol, reader: int, writer: int) -> GuardResult:
 def _tracked(
     snapshot: Snapshot, proposal: Proposal, protocol: Protocol, metadata: Metadata, circumstances: Circumstances
 ) -> Proposal:
-    """Give row tracking its columns when it is added, and every file its row ids when it is enabled."""
+    """Give row tracking its columns when it is added, and every file its row ids when it is enabled.
+
+    The reference makes three commits of it, so that many files can be numbered in batches while others write; in one
+    commit no version is there in which ids are promised and missing, or given and not promised.
+    """
     if "rowTracking" not in active_features(protocol):
         return proposal
     configuration = dict(metadata.configuration)
