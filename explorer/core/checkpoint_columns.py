@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from explorer.core.actions import DeletionVectorDescriptor
 from explorer.core.carried_actions import CarriedActions, LineChunk
-from explorer.core.checkpoint_files import texts_of
 from explorer.core.checkpoint_statistics import TypedColumns, typed_columns
 from explorer.core.columns import bools, int32s, int64s, mask, numbers, string_maps, strings
 from explorer.core.commits import RemoveLine
+from explorer.core.file_members import texts_of
 from explorer.core.logical_files import MAP, LineSource, decode_map
 from explorer.core.properties import flag
 from explorer.core.schema import PrimitiveType

@@ -13,9 +13,9 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from explorer.core.checkpoint_files import stated_struct
 from explorer.core.column_mapping import mapping_mode
 from explorer.core.errors import CorruptTable
+from explorer.core.file_members import stated_struct
 from explorer.core.partition_values import partition_column
 from explorer.core.replay import TableState
 from explorer.core.schema import DataType, PrimitiveType, StructType, parse_schema, to_arrow

@@ -95,13 +95,13 @@ class Lifetimes:
         """The files of some instances, in the order asked."""
         split = self._base.num_rows
         base, lines = rows[rows < split], rows[rows >= split] - split
-        parts = [self._base.select(names).take(int64s(base.tolist()))] if len(base) else []
+        parts = [self._base.take(base, names)] if len(base) else []
         chosen = [self._lines[row] for row in lines.tolist()]
         table = LogicalFiles([LineSource(chosen)]).select(names)
         if "num_records" in names:
             counts = int64s([self._counts[row] for row in lines.tolist()])
             table = table.set_column(names.index("num_records"), "num_records", counts)
-        joined = pa.concat_tables([*parts, table])
+        joined = pa.concat_tables([*parts, table]) if chosen or not parts else parts[0]
         order = np.concatenate([np.flatnonzero(rows < split), np.flatnonzero(rows >= split)])
         if (np.diff(order) < 0).any():
             joined = joined.take(int64s(np.argsort(order).tolist()))
@@ -157,7 +157,7 @@ class Lifetimes:
         if kinds.null_count < split:
             rows = np.flatnonzero(validity(kinds))
             columns = ("dv_storage_type", "dv_path_or_inline", "dv_size_in_bytes", "dv_cardinality", "dv_offset")
-            values = (column.to_pylist() for column in self._base.select(columns).take(int64s(rows.tolist())).columns)
+            values = (column.to_pylist() for column in self._base.take(rows, columns).columns)
             for row, parts in zip(rows.tolist(), zip(*values, strict=True), strict=True):
                 yield row, DeletionVectorDescriptor(*parts)
         for row, line in enumerate(self._lines, split):

@@ -6,11 +6,12 @@ Protocol sections: Add File and Remove File, Checkpoints. Invariants: every sour
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.columns import bools, flags, int32s, int64s, one_array, string_maps, strings
@@ -25,7 +26,7 @@ __all__ = [
     "FileSource",
     "LineSource",
     "LogicalFiles",
-    "StructStatistics",
+    "RawStatistics",
     "decode_map",
     "rows_among",
 ]
@@ -59,11 +60,14 @@ PUBLIC_COLUMNS: Final = tuple(SCHEMA.names[:13])
 """The columns that `Snapshot.files` shows."""
 
 
-class StructStatistics(msgspec.Struct, frozen=True):
-    """``stats_parsed`` of some files, and the ``stats`` texts if the struct is null for one of them."""
+class RawStatistics(msgspec.Struct, frozen=True):
+    """Statistics of some files as they stand: ``stats_parsed`` where there is such a column, and ``stats``.
 
-    parsed: pa.StructArray
-    texts: pa.StringArray | None
+    Where the struct is there and null for no file, the texts may be null throughout.
+    """
+
+    parsed: pa.StructArray | None
+    texts: pa.StringArray
 
 
 class FileSource(Protocol):
@@ -74,12 +78,12 @@ class FileSource(Protocol):
         """How many files."""
         ...
 
-    def columns(self, names: Sequence[str]) -> list[pa.Array]:
-        """Read columns of `SCHEMA`, in the order asked."""
+    def chunks(self, names: Sequence[str]) -> list[list[pa.Array]]:
+        """Read columns of `SCHEMA`, in the order asked, each in one array or several."""
         ...
 
-    def struct_statistics(self, paths: Sequence[tuple[str, ...]]) -> StructStatistics | None:
-        """Statistics in struct form, of the columns at these physical paths; None where there is only text."""
+    def statistics(self, paths: Sequence[tuple[str, ...]]) -> Iterator[RawStatistics]:
+        """Read statistics, some files at a time, in struct form those of the columns at these physical paths."""
         ...
 
     def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
@@ -105,19 +109,35 @@ class LogicalFiles:
         return self._sources
 
     def select(self, names: Sequence[str]) -> pa.Table:
-        """A table of these columns of `SCHEMA`, one chunk each."""
+        """A table of these columns of `SCHEMA`, in as many chunks as they were read in."""
         missing = [name for name in names if name not in self._known]
         if missing:
-            parts = [source.columns(missing) for source in self._sources]
+            parts = [source.chunks(missing) for source in self._sources]
             for place, name in enumerate(missing):
-                self._known[name] = _joined([part[place] for part in parts], SCHEMA.field(name).type)
+                chunks = [chunk for part in parts for chunk in part[place] if len(chunk)]
+                self._known[name] = pa.chunked_array(chunks, SCHEMA.field(name).type)
         return pa.Table.from_arrays(
             [self._known[name] for name in names], schema=pa.schema([SCHEMA.field(name) for name in names])
         )
 
+    def take(self, rows: npt.NDArray[Any], names: Sequence[str]) -> pa.Table:
+        """These columns of some files, in the order asked."""
+        order = np.argsort(rows, kind="stable")
+        ordered = rows[order]
+        columns = [_taken(column.chunks, ordered, column.type) for column in self.select(names).columns]
+        found = pa.Table.from_arrays(columns, schema=pa.schema([SCHEMA.field(name) for name in names]))
+        return found if (np.diff(order) == 1).all() else found.take(int64s(np.argsort(order).tolist()))
+
     def column(self, name: str) -> pa.Array:
-        """One column as a single array."""
-        return self.select([name]).column(0).chunk(0)
+        """One column as a single array, which stays the only form of it.
+
+        Raises:
+            LimitExceeded: Its texts are more than one array holds.
+        """
+        (column,) = self.select([name]).columns
+        if column.num_chunks != 1:
+            column = self._known[name] = pa.chunked_array([one_array(column.chunks, column.type)])
+        return column.chunk(0)
 
 
 class LineSource:
@@ -136,6 +156,10 @@ class LineSource:
         """How many files."""
         return len(self._lines)
 
+    def chunks(self, names: Sequence[str]) -> list[list[pa.Array]]:
+        """The same as `columns`, each in a list of one."""
+        return [[column] for column in self.columns(names)]
+
     def columns(self, names: Sequence[str]) -> list[pa.Array]:
         """Build columns of `SCHEMA`.
 
@@ -144,8 +168,10 @@ class LineSource:
         """
         return [_BUILDERS[name](self._lines) for name in names]
 
-    def struct_statistics(self, paths: Sequence[tuple[str, ...]]) -> None:
-        """None: commits have statistics as text."""
+    def statistics(self, paths: Sequence[tuple[str, ...]]) -> Iterator[RawStatistics]:  # noqa: ARG002 - texts are whole
+        """The texts of all files."""
+        if self._lines:
+            yield RawStatistics(None, _stats(self._lines))
 
     def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
         """The files whose path is one of the keys: place, path, deletion-vector id."""
@@ -158,11 +184,23 @@ class LineSource:
         return LineSource([line for place, line in enumerate(self._lines) if place not in gone])
 
 
-def rows_among(paths: pa.StringArray, keys: Iterable[str]) -> Any:
+def _taken(chunks: Sequence[pa.Array], rows: npt.NDArray[Any], kind: pa.DataType) -> pa.Array:
+    """Rows, ascending, of a column in chunks; Arrow itself would look at every chunk as a whole."""
+    starts = np.cumsum([0, *(len(chunk) for chunk in chunks)])
+    bounds = np.searchsorted(rows, starts).tolist()
+    parts = [
+        chunk.take(int64s((rows[begin:end] - start).tolist()))
+        for chunk, start, begin, end in zip(chunks, starts, bounds, bounds[1:], strict=False)
+        if begin < end
+    ]
+    return one_array(parts, kind)
+
+
+def rows_among(paths: pa.StringArray, keys: pa.StringArray | Iterable[str]) -> Any:
     """Rows of a column of paths that hold one of the keys, ascending, as a NumPy array."""
     import pyarrow.compute as pc
 
-    found = pc.is_in(paths, value_set=strings(list(keys)))
+    found = pc.is_in(paths, value_set=keys if isinstance(keys, pa.Array) else strings(list(keys)))
     return np.flatnonzero(flags(found))
 
 
@@ -244,8 +282,3 @@ def _decode(decoder: msgspec.json.Decoder[Any], raw: msgspec.Raw, line: AddLine 
             f"The {name} of the file {line.path} is not what the protocol says: {error}. The action is broken.",
             path=line.path,
         ) from error
-
-
-def _joined(parts: list[pa.Array], kind: pa.DataType) -> pa.ChunkedArray:
-    """The parts as one chunk."""
-    return pa.chunked_array([one_array(parts, kind)])

@@ -15,9 +15,9 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.columns import bools, int64s, strings
+from explorer.core.columns import bools, int64s, one_array, strings
 from explorer.core.limits import check_column
-from explorer.core.logical_files import FileSource, LogicalFiles
+from explorer.core.logical_files import LogicalFiles, RawStatistics
 from explorer.core.partition_values import ZoneDoubt, partition_column, zone_doubt
 from explorer.core.schema import DataType, PrimitiveType, StructType, format_column, to_arrow, type_name, walk
 from explorer.core.statistics_text import (
@@ -158,22 +158,26 @@ class FileStatistics:
             return
         parts, start = [], 0
         for source in self._files.sources:
-            part = _parse(source, missing)
-            self._problems.update(dict.fromkeys((row + start, reason) for row, reason in part.problems))
-            parts.append(part)
-            start += source.num_rows
+            for raw in source.statistics([leaf.path for leaf in missing]):
+                part = _parse(raw, missing)
+                self._problems.update(dict.fromkeys((row + start, reason) for row, reason in part.problems))
+                parts.append(part)
+                start += len(raw.texts)
         found = concatenated(parts, missing)
         self._bounds |= found.bounds
         self._tight = found.tight
         self._num_records = found.num_records
 
+    def _partition_values(self, column: StatisticsColumn) -> pa.Array:
+        maps, kind = self._files.select(["partition_values"]).column(0), to_arrow(column.type)
+        named = column.physical[0], column.type, column.name, self._zone
+        return one_array([partition_column(chunk, *named) for chunk in maps.chunks], kind)
+
     def _partition(self, column: StatisticsColumn) -> Bounds:
         import pyarrow.compute as pc
 
         if column not in self._partitions:
-            values = partition_column(
-                self._files.column("partition_values"), column.physical[0], column.type, column.name, self._zone
-            )
+            values = self._partition_values(column)
             zero = int64s([0]).take(_zeros(len(values)))
             nulls = pc.if_else(values.is_valid(), zero, self.num_records)
             self._partitions[column] = Bounds(values, values, nulls)
@@ -252,12 +256,9 @@ def _leaf(column: StatisticsColumn) -> StatisticsLeaf:
     return StatisticsLeaf(column.physical, column.type)
 
 
-def _parse(source: FileSource, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
-    """Parse the statistics of one source: of its struct where it has one, else of the texts."""
-    struct = source.struct_statistics([leaf.path for leaf in leaves])
-    if struct is None:
-        return parse_texts(source.columns(["stats"])[0], leaves)
-    return parse_either(struct.parsed, struct.texts, leaves)
+def _parse(raw: RawStatistics, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
+    """Parse statistics: those of the struct where there is one, else the texts."""
+    return parse_texts(raw.texts, leaves) if raw.parsed is None else parse_either(raw.parsed, raw.texts, leaves)
 
 
 def parse_either(parsed: pa.StructArray, texts: pa.StringArray | None, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
