@@ -32,6 +32,7 @@ from explorer.core.transaction import (
     in_commit_timestamp,
     with_timestamp,
 )
+from explorer.maintenance import do_maintenance
 from explorer.planner import circumstances, engine_info, remake_plan
 from explorer.upkeep import follow_up
 
@@ -73,6 +74,8 @@ def commit_plan(table: Table, plan: CommitPlan, *, reason: str | None = None, us
             expected=plan.table,
             found=table.location,
         )
+    if plan.proposal is None:
+        return do_maintenance(table, plan)
     attempt = _Attempt(table, reason, user or plan.user)
     result = attempt.run(plan)
     attempt.tidy(result)

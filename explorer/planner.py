@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -17,18 +17,22 @@ from explorer.core.client_facts import client_facts
 from explorer.core.commit_plan import CommitPlan, Consequences
 from explorer.core.compatibility import Requirements, losses, requirements
 from explorer.core.consequences import change_feed_effect, time_travel_effect
-from explorer.core.errors import EngineUnavailable, StorageError
+from explorer.core.errors import StorageError
 from explorer.core.features import supported_features
 from explorer.core.guards import Situation, judge
-from explorer.core.intents import Intent, parse_intent
+from explorer.core.intents import Intent, MaintenanceIntent, parse_intent
 from explorer.core.presence import absent
-from explorer.core.proposal import Circumstances, GuardResult, Proposal, RowCheck
+from explorer.core.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.snapshot import Snapshot
 from explorer.core.transaction import ENGINE, commit_info, commit_lines
+from explorer.maintenance import plan_maintenance
 from explorer.preparation import prepared
+from explorer.row_guards import row_guards
 from explorer.version import VERSION
 
 if TYPE_CHECKING:
+    from explorer.spark.checks import CheckReport
+    from explorer.spark.job import Job
     from explorer.table import Table
 
 __all__ = ["access_change", "circumstances", "engine_info", "make_plan", "remake_plan"]
@@ -44,6 +48,7 @@ def make_plan(
     check_rows: bool = True,
     user: str | None = None,
     rows: Any = None,
+    watch: Callable[[Job[CheckReport]], None] | None = None,
 ) -> CommitPlan:
     """Plan a change of the newest version.
 
@@ -54,13 +59,16 @@ def make_plan(
         check_rows: Let Spark look at the rows where a guard needs it; without, such a guard is unknown.
         user: Who would commit.
         rows: An Arrow table or a Spark DataFrame that an append takes instead of its source.
+        watch: Called with the job that looks at the rows, once it has begun: to show how far it is, and to cancel it.
 
     Raises:
         InvalidIntent: The intent makes no sense, in itself or on this table.
+        Cancelled: The look at the rows was cancelled.
     """
     wanted = parse_intent(intent) if isinstance(intent, (Mapping, str, bytes)) else intent
     table.refresh()
     made = circumstances()
+    writes_commit = not isinstance(wanted, MaintenanceIntent)
     plan = CommitPlan(
         table=table.location,
         read_version=-1,
@@ -70,14 +78,20 @@ def make_plan(
         consequences=Consequences(),
         accepted=tuple(accept),
         txn_id=made.new_id(),
-        propose=prepared(table, wanted, made, rows),
+        propose=prepared(table, wanted, made, rows) if writes_commit else None,
         checked_rows=check_rows,
         user=user,
     )
-    return remake_plan(table, plan, user=user)
+    return remake_plan(table, plan, user=user, watch=watch) if writes_commit else plan_maintenance(table, plan)
 
 
-def remake_plan(table: Table, plan: CommitPlan, *, user: str | None = None) -> CommitPlan:
+def remake_plan(
+    table: Table,
+    plan: CommitPlan,
+    *,
+    user: str | None = None,
+    watch: Callable[[Job[CheckReport]], None] | None = None,
+) -> CommitPlan:
     """Make a plan anew on the newest version: proposal, guards and consequences; its identifier stays."""
     assert plan.propose is not None
     snapshot = table.snapshot()
@@ -87,7 +101,7 @@ def remake_plan(table: Table, plan: CommitPlan, *, user: str | None = None) -> C
     guards = (
         *judge(situation),
         *_file_guards(table, proposal.required_paths),
-        *_row_guards(table, snapshot, proposal.row_checks, check=plan.checked_rows),
+        *row_guards(table, snapshot, proposal.row_checks, look=plan.checked_rows, watch=watch),
     )
     now = circumstances().now
     info = commit_info(
@@ -159,22 +173,3 @@ def _file_guards(table: Table, paths: Sequence[str]) -> tuple[GuardResult, ...]:
     detail = f"{len(gone):,} of {len(paths):,} files are gone, such as {gone[0]}."
     remedy = "Bring them back from a backup, or choose a version whose files are there."
     return (GuardResult("files-exist", "fail", evidence | {"detail": detail}, remedy),)
-
-
-def _row_guards(
-    table: Table, snapshot: Snapshot, checks: Sequence[RowCheck], *, check: bool
-) -> tuple[GuardResult, ...]:
-    if not checks:
-        return ()
-    if not check:
-        return tuple(_unknown(item, "The rows were not looked at.") for item in checks)
-    try:
-        reports = {item.name: item.expression for item in checks}
-        raise EngineUnavailable(f"No engine checks {len(reports)} predicates of version {snapshot.version} of {table}.")
-    except EngineUnavailable as error:
-        return tuple(_unknown(item, str(error)) for item in checks)
-
-
-def _unknown(check: RowCheck, detail: str) -> GuardResult:
-    evidence = {"predicate": check.expression, "detail": detail}
-    return GuardResult(check.guard, "unknown", evidence, "Check the data, or accept this guard by name.")
