@@ -30,6 +30,14 @@ PortOption = Annotated[
     ),
 ]
 
+AllowCommitsFlag = Annotated[
+    bool,
+    typer.Option(
+        "--allow-commits",
+        help="Let changes be committed from the pages; without, every table refuses to be written to.",
+    ),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
@@ -51,13 +59,18 @@ def serve(
             "--basic-auth", metavar="FILE", help='Ask for a name and password from FILE: {"name": "password"}.'
         ),
     ] = None,
+    *,
+    allow_commits: AllowCommitsFlag = False,
     json: JsonFlag = False,
 ) -> None:
     """Serve the tables under some folders in the browser, until interrupted.
 
+    With --allow-commits on an address that others reach, --basic-auth is demanded.
+
     JSON, one document once it is ready: url, roots.
     """
-    _serve(roots, port, address, basic_auth, {"roots": roots}, as_json=json)
+    told = {"roots": roots}
+    _serve(roots, port, address, basic_auth, told, allow_commits=allow_commits, as_json=json)
 
 
 def demo(
@@ -68,6 +81,8 @@ def demo(
             "--folder", metavar="FOLDER", help="Where the demo tables are or go; else the user's data folder."
         ),
     ] = None,
+    *,
+    allow_commits: AllowCommitsFlag = False,
     json: JsonFlag = False,
 ) -> None:
     """Build the demo tables if they are absent, and serve them.
@@ -82,11 +97,19 @@ def demo(
         built = ensure_warehouse(place)
     if not json:
         note(f"{'Built the demo tables in' if built else 'The demo tables are in'} {place}")
-    _serve([str(place)], port, "127.0.0.1", None, {"folder": str(place), "built": built}, as_json=json)
+    told = {"folder": str(place), "built": built}
+    _serve([str(place)], port, "127.0.0.1", None, told, allow_commits=allow_commits, as_json=json)
 
 
 def _serve(
-    roots: list[str], port: int | None, address: str, basic_auth: Path | None, told: dict[str, Any], *, as_json: bool
+    roots: list[str],
+    port: int | None,
+    address: str,
+    basic_auth: Path | None,
+    told: dict[str, Any],
+    *,
+    allow_commits: bool,
+    as_json: bool,
 ) -> None:
     _require_web()
     users = None if basic_auth is None else _checked(basic_auth)
@@ -102,12 +125,14 @@ def _serve(
 
     try:
         chosen = port if port is not None else _usual_port(address)
-        serve_pages(roots=roots, port=chosen, address=address, basic_auth=users, ready=ready)
+        serve_pages(
+            roots=roots, port=chosen, address=address, basic_auth=users, allow_commits=allow_commits, ready=ready
+        )
     except RequestError as error:
         if port is not None or error.field != "port":
             raise
         # Another program took the usual port in the meantime.
-        serve_pages(roots=roots, port=0, address=address, basic_auth=users, ready=ready)
+        serve_pages(roots=roots, port=0, address=address, basic_auth=users, allow_commits=allow_commits, ready=ready)
 
 
 def _require_web() -> None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.actions import Metadata, Protocol
-from explorer.core.column_mapping import physical_paths
+from explorer.core.column_mapping import MappingMode, physical_paths
 from explorer.core.columns import bools, int64s, strings
 from explorer.core.errors import CorruptTable
 from explorer.core.features import check_readable, supported_features
@@ -25,7 +25,17 @@ from explorer.core.history import History
 from explorer.core.lifetimes import Int64s, Lifetimes, Mask
 from explorer.core.schema import StructField, StructType, format_column, parse_schema, type_name, walk
 
-__all__ = ["ColumnChange", "DiffTotals", "PropertyChange", "ProtocolChange", "SnapshotDiff", "diff_versions"]
+__all__ = [
+    "ColumnChange",
+    "DiffTotals",
+    "PropertyChange",
+    "ProtocolChange",
+    "SnapshotDiff",
+    "diff_metadata",
+    "diff_properties",
+    "diff_protocols",
+    "diff_versions",
+]
 
 
 Rows = npt.NDArray[Any]
@@ -121,9 +131,29 @@ def diff_versions(history: History, from_version: int, to_version: int) -> Snaps
         files,
         totals,
         tuple(_diff_schema(_columns(history, from_version, to_version), _columns(history, to_version, from_version))),
-        _diff_protocol(history.protocol_at(from_version), history.protocol_at(to_version)),
-        _diff_maps(before.configuration, after.configuration),
-        _diff_maps(_attributes(before), _attributes(after)),
+        diff_protocols(history.protocol_at(from_version), history.protocol_at(to_version)),
+        diff_properties(before.configuration, after.configuration),
+        diff_properties(_attributes(before), _attributes(after)),
+    )
+
+
+def diff_metadata(
+    before: Metadata, after: Metadata, modes: tuple[MappingMode, MappingMode]
+) -> tuple[ColumnChange, ...]:
+    """Compare the columns of two metadata actions, the first in force before the second.
+
+    Args:
+        before, after: The actions.
+        modes: The column mapping in force with each.
+    """
+    taken_off = modes[0] != "none" and modes[1] == "none"
+    return tuple(
+        _diff_schema(
+            *(
+                _identified(metadata, "none" if taken_off else mode)
+                for metadata, mode in zip((before, after), modes, strict=True)
+            )
+        )
     )
 
 
@@ -215,7 +245,7 @@ def _diff_field(column: str, was_column: str, was: StructField, field: StructFie
     if was.nullable != field.nullable:
         words = {True: "nullable", False: "not null"}
         yield ColumnChange("nullability", column, words[was.nullable], words[field.nullable], field.field_id)
-    for change in _diff_maps(_texts(was), _texts(field)):
+    for change in diff_properties(_texts(was), _texts(field)):
         before = None if change.before is None else f"{change.key} = {change.before}"
         after = None if change.after is None else f"{change.key} = {change.after}"
         yield ColumnChange("metadata", column, before, after, field.field_id)
@@ -227,13 +257,16 @@ def _columns(history: History, version: int, other: int) -> Columns:
     That is the physical path, but for a mapping that was taken off in between: then the files were rewritten under
     the logical names, which are what stayed.
     """
-    metadata = _metadata(history, version)
+    earlier, later = (history.mapping_mode(found) for found in sorted((version, other)))
+    taken_off = earlier != "none" and later == "none"
+    return _identified(_metadata(history, version), "none" if taken_off else history.mapping_mode(version))
+
+
+def _identified(metadata: Metadata, mode: MappingMode) -> Columns:
     if metadata.schema_string is None:
         return {}
     schema = parse_schema(metadata.schema_string)
-    earlier, later = (history.mapping_mode(found) for found in sorted((version, other)))
-    taken_off = earlier != "none" and later == "none"
-    physical = physical_paths(schema, "none" if taken_off else history.mapping_mode(version))
+    physical = physical_paths(schema, mode)
     return {physical[path]: (path, field) for path, field in walk(schema)}
 
 
@@ -246,7 +279,8 @@ def _texts(field: StructField) -> dict[str, str]:
     }
 
 
-def _diff_protocol(before: Protocol | None, after: Protocol | None) -> ProtocolChange | None:
+def diff_protocols(before: Protocol | None, after: Protocol | None) -> ProtocolChange | None:
+    """Compare two protocols; None if nothing changed or one is not known."""
     if before is None or after is None or before == after:
         return None
     old, new = supported_features(before), supported_features(after)
@@ -255,7 +289,8 @@ def _diff_protocol(before: Protocol | None, after: Protocol | None) -> ProtocolC
     return ProtocolChange(before, after, came, went)
 
 
-def _diff_maps(before: dict[str, str], after: dict[str, str]) -> tuple[PropertyChange, ...]:
+def diff_properties(before: dict[str, str], after: dict[str, str]) -> tuple[PropertyChange, ...]:
+    """Compare two maps of properties; only keys whose value differs, sorted."""
     keys = sorted({*before, *after})
     return tuple(
         PropertyChange(key, before.get(key), after.get(key)) for key in keys if before.get(key) != after.get(key)

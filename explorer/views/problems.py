@@ -37,6 +37,8 @@ _WORDS: tuple[tuple[type[errors.ExplorerError], str, str, str], ...] = (
     (errors.TimestampOutOfRange, "info", "No version at that time", "Choose a time within the history."),
     (errors.NotAllowed, "warning", "Not served here",
      "Only tables under the served roots are shown: see the list of tables."),
+    (errors.InvalidIntent, "info", "This change makes no sense here",
+     "Correct the form: the message says what is wrong with which answer."),
     (errors.RequestError, "info", "That is not there", "Correct the address, or choose anew on the page."),
     (errors.TableNotFound, "warning", "No Delta table here",
      "Check the path: a Delta table is a folder that holds a _delta_log folder."),

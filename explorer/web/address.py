@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlencode
 
 from explorer.core.errors import RequestError, VersionNotFound
 from explorer.views import TableFacts
+from explorer.views.change_forms import change_kinds
 from explorer.views.comparison import CHANGES
 from explorer.views.table_view import METRICS, TABS
 
@@ -31,7 +32,11 @@ _KEYS = {
     "zoom": "zoom",
     "fold": "fold",
     "view": "view",
+    "act": "act",
+    "step": "step",
 }
+_ANSWER = "f."
+_MOST_ANSWERS = 400
 _CHOICES = {
     "tab": TABS,
     "metric": METRICS,
@@ -39,12 +44,17 @@ _CHOICES = {
     "zoom": ("0", "1"),
     "fold": ("0", "1"),
     "view": ("chart", "table"),
+    "act": ("", *change_kinds()),
+    "step": ("fill", "plan"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A parsed address; every field is text as it came, empty or at its default where absent."""
+    """A parsed address; every field is text as it came, empty or at its default where absent.
+
+    ``answers`` are those to the form of a change, by name: the keys that begin with ``f.``.
+    """
 
     table: str = ""
     version: str = ""
@@ -60,6 +70,9 @@ class Address:
     zoom: str = "0"
     fold: str = "0"
     view: str = "chart"
+    act: str = ""
+    step: str = "fill"
+    answers: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def parse(cls, query: str) -> Address:
@@ -69,11 +82,15 @@ class Address:
             RequestError: A field has a value that does not exist; the message names those that do.
         """
         values = parse_qs(query.removeprefix("?"), keep_blank_values=True)
-        address = cls(**{name: values[key][-1] for name, key in _KEYS.items() if key in values})
+        given = [(key[len(_ANSWER) :], found[-1]) for key, found in values.items() if key.startswith(_ANSWER)]
+        address = cls(
+            **{name: values[key][-1] for name, key in _KEYS.items() if key in values},
+            answers=tuple(sorted(answer for answer in given if answer[1]))[:_MOST_ANSWERS],
+        )
         for name, choices in _CHOICES.items():
             value = getattr(address, name)
             if value not in choices:
-                allowed = ", ".join(choices)
+                allowed = ", ".join(filter(None, choices))
                 message = f"{_KEYS[name]}={value} is not known. It can be: {allowed}."
                 raise RequestError(message, field=_KEYS[name], allowed=choices)
         return address
@@ -83,14 +100,19 @@ class Address:
         defaults = {field.name: field.default for field in fields(self)}
         wanted = {name: defaults[name] if value is None else str(value) for name, value in changes.items()}
         address = replace(self, **wanted)  # type: ignore[arg-type]  # the names are checked by replace
-        shown = {key: getattr(address, name) for name, key in _KEYS.items() if getattr(address, name) != defaults[name]}
-        return "?" + urlencode(shown, safe="/")
+        return "?" + urlencode(address.pairs([]), safe="/")
 
     def pairs(self, without: list[str]) -> list[tuple[str, str]]:
         """Return the keys and values that a form must carry along, but for some fields and those at their default."""
         defaults = {field.name: field.default for field in fields(self)}
         wanted = {name: key for name, key in _KEYS.items() if name not in without}
-        return [(key, value) for name, key in wanted.items() if (value := getattr(self, name)) != defaults[name]]
+        pairs = [(key, value) for name, key in wanted.items() if (value := getattr(self, name)) != defaults[name]]
+        answers = self.answers if self.act and "answers" not in without else ()
+        return [*pairs, *((_ANSWER + name, value) for name, value in answers)]
+
+    def chosen(self, kind: str) -> str:
+        """Return the query of the form of a kind of change, unanswered."""
+        return replace(self, act=kind, step="fill", answers=()).to(tab="act")
 
     @property
     def page_number(self) -> int:

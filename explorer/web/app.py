@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 import jinja2
 import panel as pn
 from bokeh.server.contexts import BokehSessionContext
+from tornado.web import decode_signed_value
 
 from explorer.core.errors import RequestError
 from explorer.views import as_plotly
@@ -28,23 +29,27 @@ __all__ = ["create_app", "serve"]
 
 _log = logging.getLogger(__name__)
 _HERE = Path(__file__).parent
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-def create_app(roots: Sequence[str]) -> Callable[[], pn.Template]:
+def create_app(roots: Sequence[str], *, allow_commits: bool = False) -> Callable[[], pn.Template]:
     """Return the application: a function that makes the page of one request.
 
     Args:
         roots: Folders that hold Delta tables. Nothing outside them is shown.
+        allow_commits: Let changes be committed; else tables are opened so that they refuse.
 
     Raises:
         TableNotFound: A root does not exist.
     """
-    catalog = Catalog(roots)
+    catalog = Catalog(roots, allow_commits=allow_commits)
     _warm()
     pn.extension("plotly", exception_handler=show_failure, design=None)
 
     def app() -> pn.Template:
-        return _template(Session(catalog, _query(), _theme()))
+        signed_in = _signed_in()
+        person = signed_in if signed_in is not None else unquote(pn.state.cookies.get("explorer-person", ""))[:200]
+        return _template(Session(catalog, _query(), _theme(), person, signed_in=signed_in is not None))
 
     return app
 
@@ -67,7 +72,7 @@ def serve(
         port: TCP port; 0 takes a free one.
         address: Where to listen; the default is this machine alone.
         show: Open a browser.
-        allow_commits: Not available yet: nothing is ever written.
+        allow_commits: Let changes be committed from the pages. Off, every table refuses to be written to.
         basic_auth: A password, or a file of users and passwords (JSON), that a visitor must give.
         ready: Called with the URL before the first request is answered.
         start: Run the server's loop; False returns the server unstarted, for tests.
@@ -77,11 +82,15 @@ def serve(
 
     Raises:
         TableNotFound: A root does not exist.
-        RequestError: Commits were asked for, or the port is taken.
+        RequestError: The port is taken; or commits were allowed to whoever reaches this machine, with no password.
     """
-    if allow_commits:
-        raise RequestError("The pages are read-only; there is no way to commit from them yet.", field="allow_commits")
-    app = create_app(roots)
+    if allow_commits and not basic_auth and address not in _LOOPBACK:
+        raise RequestError(
+            f"With commits allowed, anyone who reaches {address} could change the tables. Ask for a name and password "
+            "(--basic-auth FILE), or listen on this machine alone (127.0.0.1).",
+            field="allow_commits",
+        )
+    app = create_app(roots, allow_commits=allow_commits)
     chosen = port or _free_port(address)
     url = f"http://{_shown_host(address)}:{chosen}/"
     guarded = {"basic_auth": basic_auth, "cookie_secret": secrets.token_hex(32)} if basic_auth else {}
@@ -159,6 +168,17 @@ def _theme() -> str:
     return "dark" if pn.state.cookies.get("explorer-theme") == "dark" else "light"
 
 
+def _signed_in() -> str | None:
+    """The name under which the person signed in, or None where the server asks for none.
+
+    The cookie is signed with the server's secret. Panel's own answer is not asked, as an unsigned cookie makes it
+    "guest".
+    """
+    user, secret = pn.state.cookies.get("user"), pn.config.cookie_secret
+    found = None if user is None or secret is None else decode_signed_value(secret, "user", user)
+    return None if found is None else found.decode("utf-8", "replace")
+
+
 def _warm() -> None:
     # The first figure imports plotly and pandas: a third of a second that nobody should wait for, and imports that
     # two threads must not begin at once.
@@ -173,7 +193,7 @@ def _free_port(address: str) -> int:
 
 
 def _origins(address: str, port: int) -> list[str]:
-    hosts = {address} if address not in {"127.0.0.1", "localhost", "::1"} else {"127.0.0.1", "localhost"}
+    hosts = {address} if address not in _LOOPBACK else {"127.0.0.1", "localhost"}
     if address in {"0.0.0.0", "::"}:  # noqa: S104  # the person asked to listen everywhere
         hosts = {"127.0.0.1", "localhost", socket.gethostname(), socket.getfqdn()}
     return sorted(f"{host}:{port}" for host in hosts)

@@ -63,10 +63,15 @@ class Catalog:
 
     Args:
         roots: As for `Roots`.
+        allow_commits: Open tables so that they can be changed; else every commit is refused by the table itself.
+
+    Attributes:
+        allow_commits: As given.
     """
 
-    def __init__(self, roots: Sequence[str]) -> None:
+    def __init__(self, roots: Sequence[str], *, allow_commits: bool = False) -> None:
         self.roots = Roots(roots)
+        self.allow_commits = allow_commits
         self._lock = threading.Lock()
         self._kept: dict[str, tuple[TableFacts, float]] = {}
         self._opening: dict[str, threading.Lock] = {}
@@ -90,17 +95,30 @@ class Catalog:
                 if time.monotonic() - looked < _FRESH:
                     return facts
                 # A session may still hold the old facts, so the table looks at the log again as another object.
-                newest = explorer.open_table(ref.location, roots=(ref.root,))
+                newest = explorer.open_table(ref.location, roots=(ref.root,), read_only=True)
                 if newest.latest_version() == facts.last:
                     self._keep(ref.location, facts)
                     return facts
-            facts = TableFacts(explorer.open_table(ref.location, roots=(ref.root,)), ref.title)
+            facts = TableFacts(explorer.open_table(ref.location, roots=(ref.root,), read_only=True), ref.title)
             self._keep(ref.location, facts)
             return facts
 
-    def newest(self, name: str) -> int:
-        """Return the newest version of a table, without reading it."""
-        return int(self.facts(name).last)
+    def open(self, name: str) -> explorer.Table:
+        """Return the table as an object of its own, to plan changes of it; read-only unless commits are allowed.
+
+        Raises:
+            NotAllowed: The name leads outside the served roots.
+            ExplorerError: The table cannot be opened.
+        """
+        ref = self.roots.locate(name)
+        return explorer.open_table(ref.location, roots=(ref.root,), read_only=not self.allow_commits)
+
+    def look_again(self, name: str) -> None:
+        """Look at the log at the next question, however recently that was done."""
+        location = self.roots.locate(name).location
+        with self._lock:
+            if location in self._kept:
+                self._kept[location] = (self._kept[location][0], -_FRESH)
 
     def summary(self, ref: TableRef) -> TableSummary:
         """Return a table's row in the list; any failure becomes the row's problem."""

@@ -21,9 +21,11 @@ from explorer.views.problems import Problem, problem_of
 from explorer.views.timeline import MARKS, Timeline
 from explorer.web.address import Address, version_of
 from explorer.web.catalog import Catalog, TableSummary
+from explorer.web.change_desk import ChangeDesk
+from explorer.web.changes import change_page
 from explorer.web.render import render, render_blocks
 from explorer.web.rows import RowsJob
-from explorer.web.tabs import TITLES, tab_of
+from explorer.web.tabs import TITLES, Tab, tab_of
 
 __all__ = ["TABLE_REGIONS", "Rendered", "home_page", "problem_page", "table_page", "waiting_page"]
 
@@ -55,7 +57,7 @@ class Rendered:
     view: TableView | None = None
 
 
-def table_page(catalog: Catalog, address: Address, theme: str, rows: RowsJob | None = None) -> Rendered:
+def table_page(catalog: Catalog, address: Address, theme: str, rows: RowsJob, desk: ChangeDesk) -> Rendered:
     """Return the page of a table; every error becomes the state that shows it.
 
     Args:
@@ -63,6 +65,7 @@ def table_page(catalog: Catalog, address: Address, theme: str, rows: RowsJob | N
         address: What to show.
         theme: ``light`` or ``dark``, for the figures.
         rows: The rows of the Data tab, which belong to the session.
+        desk: The change at hand in the Act tab, which belongs to the session too.
     """
     try:
         facts = catalog.facts(address.table)
@@ -70,7 +73,7 @@ def table_page(catalog: Catalog, address: Address, theme: str, rows: RowsJob | N
         return problem_page(address, error)
     try:
         view = _view(facts, address, theme)
-        return _table(view, address, rows)
+        return _table(view, address, rows, desk, may_commit=catalog.allow_commits)
     except Exception as error:  # noqa: BLE001  # as above
         return problem_page(address, error, facts)
 
@@ -107,7 +110,8 @@ def home_page(catalog: Catalog, address: Address, summaries: list[TableSummary])
         "rows": [*known, *unknown], "total": len(summaries), "address": address, "sort": key, "descending": descending,
         "roots": catalog.roots.locations, "counts": _counts(summaries),
     }  # fmt: skip
-    regions = {"bar": _bar(address, ""), "notice": ""} | render_blocks("home", **values)
+    bar = _bar(address, "", may_commit=catalog.allow_commits)
+    regions = {"bar": bar, "notice": ""} | render_blocks("home", **values)
     return Rendered(regions)
 
 
@@ -147,7 +151,7 @@ def _view(facts: TableFacts, address: Address, theme: str) -> TableView:
     )
 
 
-def _table(view: TableView, address: Address, rows: RowsJob | None) -> Rendered:
+def _table(view: TableView, address: Address, rows: RowsJob, desk: ChangeDesk, *, may_commit: bool) -> Rendered:
     facts, version = view.facts, view.version
     shared = {"address": address, "version": version, "commit": view.commit}
     regions = dict.fromkeys(TABLE_REGIONS, "")
@@ -155,14 +159,14 @@ def _table(view: TableView, address: Address, rows: RowsJob | None) -> Rendered:
     regions["strip"] = render("strip", **shared, **_steps(view))
     try:
         snapshot = facts.snapshot(version)
-        tab = tab_of(view, address) if address.tab != "data" else None
-        values = (tab.values if tab else rows.values(view, address) if rows else {}) | shared
-        regions |= render_blocks(address.tab, **values)
+        template, tab = _tab(view, address, rows, desk)
+        regions |= render_blocks(template, **tab.values, **shared)
         regions["bar"] = _bar(
             address, facts.location, commit=view.commit, protocol=snapshot.protocol,
-            findings=facts.keep(("findings", version), lambda: findings_of(facts, version)),
+            findings=facts.keep(("findings", version), lambda: findings_of(facts, version)), may_commit=may_commit,
+            person=desk.person,
         )  # fmt: skip
-        figure, drawn = (tab.figure, tab.drawn) if tab else (None, ())
+        figure, drawn = tab.figure, tab.drawn
     except ExplorerError as error:
         # The version cannot be shown; the history around it can, and is the way to one that can.
         regions |= render_blocks("problem", p=problem_of(error, _before(error, facts)), address=address)
@@ -189,6 +193,16 @@ def _table(view: TableView, address: Address, rows: RowsJob | None) -> Rendered:
     )  # fmt: skip
 
 
+def _tab(view: TableView, address: Address, rows: RowsJob, desk: ChangeDesk) -> tuple[str, Tab]:
+    """The template of the chosen tab and what it shows; two of them show what the session holds."""
+    if address.tab == "data":
+        return "data", Tab(rows.values(view, address))
+    if address.tab == "act":
+        template, values = change_page(view, address, desk)
+        return template, Tab(values)
+    return address.tab, tab_of(view, address)
+
+
 def _before(error: ExplorerError, facts: TableFacts) -> int | None:
     """Return the version before the one an error names, where it can still be shown."""
     named = error.facts().get("version")
@@ -209,7 +223,14 @@ def _steps(view: TableView) -> dict[str, Any]:
 
 
 def _bar(
-    address: Address, location: str, commit: CommitRecord | None = None, protocol: Any = None, findings: Any = ()
+    address: Address,
+    location: str,
+    commit: CommitRecord | None = None,
+    protocol: Any = None,
+    *,
+    findings: Any = (),
+    may_commit: bool | None = None,
+    person: str = "",
 ) -> str:
     return render(
         "bar",
@@ -219,6 +240,8 @@ def _bar(
         commit=commit,
         protocol=protocol,
         findings=findings,
+        may_commit=may_commit,
+        person=person,
     )
 
 

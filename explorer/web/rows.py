@@ -16,6 +16,7 @@ from explorer.views.listing import Listing, ListingColumn
 from explorer.views.overview import fields_of
 from explorer.views.problems import Problem, problem_of
 from explorer.web.address import Address
+from explorer.web.spark_state import engine_state
 from explorer.web.tabs import arranged
 
 __all__ = ["RowsJob"]
@@ -88,7 +89,7 @@ class RowsJob:
             "about": f"{fmt.quantity(_live(snapshot), 'row')} in {fmt.plural(snapshot.num_files, 'file')}",
             "estimate": _estimate(snapshot),
             "available": snapshot.num_files > 0,
-            "engine": _engine(),
+            "engine": engine_state(),
             "job": _JobView(self),
             "listing": listing,
             "page": listing.paged() if listing is not None else None,
@@ -151,18 +152,9 @@ def _live(snapshot: Any) -> int | None:
 def _estimate(snapshot: Any) -> str:
     if not snapshot.num_files:
         return f"v{snapshot.version} has no live file: there are no rows to read."
-    start = "" if _engine()["state"] == "ready" else " Spark starts first, which takes about ten seconds."
+    start = "" if engine_state()["state"] == "ready" else " Spark starts first, which takes about ten seconds."
     files = fmt.plural(snapshot.num_files, "file")
     return f"The first {_ROWS} rows come from the first of {files}, so a second or two.{start}"
-
-
-def _engine() -> dict[str, str]:
-    try:
-        from explorer.spark.session import engine
-    except ImportError:
-        return {"state": "off", "detail": "PySpark is not installed."}
-    current = engine()
-    return {"state": current.state, "detail": current.detail}
 
 
 def _missing(error: ImportError) -> Problem:

@@ -6,6 +6,7 @@ answered. Whatever fails is shown in the page and logged.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,11 +19,14 @@ import panel as pn
 from bokeh.document import Document
 
 from explorer.core.errors import ExplorerError, RequestError
-from explorer.views import TableFacts, as_plotly
+from explorer.views import TableFacts, TableView, as_plotly
 from explorer.views.figures import Figure
+from explorer.views.listing import Listing
 from explorer.views.problems import problem_of
 from explorer.web.address import Address
 from explorer.web.catalog import Catalog, TableSummary
+from explorer.web.change_desk import ChangeDesk
+from explorer.web.change_messages import ChangeMessages
 from explorer.web.page import Page
 from explorer.web.pages import Rendered, home_page, notice, problem_page, table_page, waiting_page
 from explorer.web.rows import RowsJob
@@ -45,15 +49,19 @@ class Session:
         catalog: The served tables.
         query: The query string the window was opened with.
         theme: ``light`` or ``dark``, as far as the request tells.
+        person: Who looks at it; empty if not known.
+        signed_in: The server knows the person.
     """
 
-    def __init__(self, catalog: Catalog, query: str, theme: str) -> None:
+    def __init__(self, catalog: Catalog, query: str, theme: str, person: str = "", *, signed_in: bool = False) -> None:
         self.catalog = catalog
         self.page: Page = Page(width=0, height=0)  # type: ignore[no-untyped-call]  # param
         self.page.on_msg(self._receive)
         self.theme = theme
-        self.rows = RowsJob(self._rows_changed)
-        self._query = query
+        self.rows = RowsJob(self.show_again)
+        self.desk = ChangeDesk(catalog, person, signed_in=signed_in, changed=self.show_again)
+        self._changes = ChangeMessages(self, _WORKERS)
+        self.query = query
         self._newest = 0
         self._sent: dict[str, str] = {}
         self._summaries: dict[str, TableSummary] = {}
@@ -84,6 +92,7 @@ class Session:
             "cancel": lambda _: self.rows.cancel(),
             "raw": self._raw,
         }
+        handlers |= self._changes.handlers
         handler = handlers.get(message.get("kind", "")) if isinstance(message, dict) else None
         if handler is None:
             return
@@ -94,22 +103,22 @@ class Session:
 
     def _hello(self, message: dict[str, Any]) -> None:
         self.theme = "dark" if message.get("theme") == "dark" else "light"
-        if not self.complete or message.get("theme") != message.get("shown") or message.get("query", "") != self._query:
+        if not self.complete or message.get("theme") != message.get("shown") or message.get("query", "") != self.query:
             self._go(message)
         else:
-            self._acknowledge(message)
+            self.acknowledge(message)
 
     def _go(self, message: dict[str, Any]) -> None:
-        self._query = str(message.get("query", ""))
+        self.query = str(message.get("query", ""))
         number = int(message.get("number", 0))
         self._newest = max(self._newest, number)
-        kind = "table" if _table_named(self._query) else "home"
+        kind = "table" if _table_named(self.query) else "home"
         if kind != self.kind:
             # The two kinds of page have different skeletons.
             self.page.send({"kind": "reload"})
             return
-        future = _WORKERS.submit(self._render, self._query, self.theme)
-        future.add_done_callback(lambda done: self._later(partial(self._arrived, number, done)))
+        future = _WORKERS.submit(self._render, self.query, self.theme)
+        future.add_done_callback(lambda done: self.later(partial(self._arrived, number, done)))
 
     def _set_theme(self, message: dict[str, Any]) -> None:
         self.theme = "dark" if message.get("theme") == "dark" else "light"
@@ -120,13 +129,13 @@ class Session:
         if view is not None:
             lines = view.facts.table.commit_actions(view.version)
             text = "\n".join(line.decode("utf-8", "replace") for line in lines[:200])
-            self._patch({"side": self._side_with(text[:200_000])}, message)
+            self.patch({"side": self._side_with(text[:200_000])}, message)
 
     def _side_with(self, raw: str) -> str:
         from explorer.web.render import render_blocks
         from explorer.web.tabs import tab_of
 
-        view, address = self.shown.view, Address.parse(self._query)
+        view, address = self.shown.view, Address.parse(self.query)
         if view is None:
             return ""
         values = tab_of(view, address).values | {
@@ -141,45 +150,47 @@ class Session:
         view, name, kind = self.shown.view, str(message.get("list", "")), message.get("format")
         if view is None:
             raise RequestError("There is nothing to export on this page.", field="list")
-        address = Address.parse(self._query)
-        listing = arranged(self.rows.listing_required(), address) if name == "data" else listing_of(name, view, address)
-        text, suffix, media = (
-            (listing.to_json(), "json", "application/json") if kind == "json" else (listing.to_csv(), "csv", "text/csv")
-        )
-        file: dict[str, Any] = {
-            "kind": "file",
-            "id": f"{name}-{message.get('number')}",
-            "name": f"{listing.name}.{suffix}",
-            "type": media,
-        }
-        file["copy"] = kind == "copy"
+        file: dict[str, Any] = {"kind": "file", "id": f"{name}-{message.get('number')}", "copy": kind == "copy"}
+        if name == "plan":
+            text = json.dumps(self.desk.document(), ensure_ascii=False, indent=2)
+            file |= {"name": f"{view.facts.name}-plan.json", "type": "application/json", "what": "plan"}
+        else:
+            listing = self._listing(name, view)
+            suffix, media = ("json", "application/json") if kind == "json" else ("csv", "text/csv")
+            text = listing.to_json() if kind == "json" else listing.to_csv()
+            file |= {"name": f"{listing.name}.{suffix}", "type": media, "what": "list"}
         for start in range(0, max(len(text), 1), _CHUNK):
             self.page.send({**file, "text": text[start : start + _CHUNK], "done": start + _CHUNK >= len(text)})
-        self._acknowledge(message)
+        self.acknowledge(message)
+
+    def _listing(self, name: str, view: TableView) -> Listing:
+        address = Address.parse(self.query)
+        return arranged(self.rows.listing_required(), address) if name == "data" else listing_of(name, view, address)
 
     def _start_rows(self, message: dict[str, Any]) -> None:
         if self.shown.view is not None:
             self.rows.start(self.shown.view)
-        self._acknowledge(message)
+        self.acknowledge(message)
 
-    def _rows_changed(self) -> None:
-        self._later(lambda: self._go({"query": self._query, "number": self._newest}))
+    def show_again(self) -> None:
+        """Draw the page anew; from any thread."""
+        self.later(lambda: self._go({"query": self.query, "number": self._newest}))
 
     def _look(self) -> None:
         """See whether the table has moved on; the version on show stays, the newest one is offered."""
         view = self.shown.view
         if view is not None:
-            name = Address.parse(self._query).table
+            name = Address.parse(self.query).table
             _WORKERS.submit(self.catalog.facts, name).add_done_callback(lambda done: self._looked(view.facts, done))
 
     def _looked(self, known: TableFacts, done: Future[TableFacts]) -> None:
         if done.exception() is None and done.result().last != known.last:
-            self._later(self._stay)
+            self.later(self._stay)
 
     def _stay(self) -> None:
         view = self.shown.view
         if view is not None:
-            query = Address.parse(self._query).to(version=view.version)
+            query = Address.parse(self.query).to(version=view.version)
             self.page.send({"kind": "patch", "regions": {}, "hidden": {}, "number": self._newest, "query": query})
             self._go({"query": query, "number": self._newest})
 
@@ -187,7 +198,7 @@ class Session:
 
     def tell(self, error: Exception, number: int = 0) -> None:
         """Show an error above the page's content."""
-        self._patch({"notice": notice(problem_of(error))}, {"number": number})
+        self.patch({"notice": notice(problem_of(error))}, {"number": number})
 
     def _arrived(self, number: int, done: Future[Rendered]) -> None:
         if number < self._newest:
@@ -211,19 +222,23 @@ class Session:
             return
         pane.param.update(object=as_plotly(figure), height=figure["layout"]["height"])
 
-    def _patch(self, regions: dict[str, str], message: dict[str, Any]) -> None:
+    def patch(self, regions: dict[str, str], message: dict[str, Any], **more: str) -> None:
+        """Send parts of the page, as the answer to a message."""
         self._sent |= regions
-        self.page.send({"kind": "patch", "regions": regions, "hidden": {}, "number": message.get("number", 0)})
+        self.page.send({"kind": "patch", "regions": regions, "hidden": {}, "number": message.get("number", 0), **more})
 
-    def _acknowledge(self, message: dict[str, Any]) -> None:
-        self._patch({}, message)
+    def acknowledge(self, message: dict[str, Any]) -> None:
+        """Tell the window that its message has arrived."""
+        self.patch({}, message)
 
-    def _later(self, then: Callable[[], None]) -> None:
+    def later(self, then: Callable[[], None]) -> None:
+        """Do something on the server's loop, if the window is still there; from any thread."""
         if self.document is not None and self.document.session_context is not None:
             self.document.add_next_tick_callback(then)
 
     def _close(self, _context: Any) -> None:
         self.rows.cancel()
+        self.desk.cancel_look()
         self.document = None
 
     # --- on a worker's thread
@@ -232,7 +247,7 @@ class Session:
         try:
             return self._future.result(timeout=_PATIENCE), True
         except NotYet:
-            address = _address(self._query)
+            address = _address(self.query)
             if self.kind == "table":
                 return waiting_page(address), False
             return self._home(address, wait=False), False
@@ -244,7 +259,7 @@ class Session:
             return problem_page(Address(table=_table_named(query)), error)
         if not address.table:
             return self._home(address, wait=True)
-        return table_page(self.catalog, address, theme, self.rows)
+        return table_page(self.catalog, address, theme, self.rows, self.desk)
 
     def _home(self, address: Address, *, wait: bool) -> Rendered:
         try:

@@ -31,6 +31,7 @@ TITLES = (
     ("deletion-vectors", "Deletion vectors"),
     ("statistics", "Statistics"),
     ("data", "Data"),
+    ("act", "Act"),
 )
 
 
@@ -47,7 +48,7 @@ class Tab:
 
 
 def tab_of(view: TableView, address: Address) -> Tab:
-    """Gather what the chosen tab shows (the Data tab belongs to the session, which owns its job)."""
+    """Gather what the chosen tab shows (Data and Act belong to the session, which owns their jobs)."""
     return _TABS[view.tab](view, address)
 
 

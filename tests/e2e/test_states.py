@@ -42,7 +42,7 @@ def test_what_cannot_be_shown_has_its_own_page(opened: Any) -> None:
         ("?t=shop/../outside", "NotAllowed"),
         ("?t=shop/escape", "NotAllowed"),
         ("?t=shop/reference/optimize&v=abc", "VersionNotFound"),
-        ("?t=shop/reference/optimize&tab=act", "RequestError"),
+        ("?t=shop/reference/optimize&tab=acts", "RequestError"),
     ):
         page.evaluate("query => explorerPage.go(query)", query)
         settle(page)

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.core.errors import RequestError
+from explorer.views.change_forms import change_kinds
 from explorer.views.table_view import TABS
 from explorer.web.address import Address
 
@@ -29,10 +30,22 @@ def test_none_puts_a_field_back() -> None:
     assert Address.parse("?t=a&v=3&c=1").to(version=4, compared=None) == "?t=a&v=4"
 
 
-@pytest.mark.parametrize("query", ["?t=a&tab=act", "?t=a&metric=cost", "?t=a&change=x", "?t=a&view=3d"])
+@pytest.mark.parametrize(
+    "query", ["?t=a&tab=acts", "?t=a&act=drop-table", "?t=a&metric=cost", "?t=a&change=x", "?t=a&view=3d"]
+)
 def test_a_choice_that_does_not_exist_names_those_that_do(query: str) -> None:
     with pytest.raises(RequestError, match="It can be: "):
         Address.parse(query)
+
+
+def test_answers_to_a_form_stay_over_tabs_and_go_with_another_change() -> None:
+    address = Address.parse("?t=a&tab=act&act=add-constraint&f.name=x&f.expression=a+%3E+0&f.empty=")
+    assert address.answers == (("expression", "a > 0"), ("name", "x"))
+    assert Address.parse(address.to(tab="columns")).answers == address.answers
+    assert Address.parse(address.to(act=None)).answers == ()
+    assert Address.parse(address.chosen("restore")) == Address(table="a", tab="act", act="restore")
+    assert ("f.name", "x") in address.pairs([])
+    assert ("f.name", "x") not in address.pairs(["answers"])
 
 
 @pytest.mark.parametrize("page", ["0", "-1", "x", "1e9", "99999999999999999999", ""])
@@ -49,6 +62,9 @@ def test_a_page_that_is_none_is_the_first(page: str) -> None:
         column=st.text(),
         file=st.text(),
         find=st.text(),
+        act=st.sampled_from(change_kinds()),
+        step=st.sampled_from(["fill", "plan"]),
+        answers=st.dictionaries(st.text(), st.text(min_size=1)).map(lambda found: tuple(sorted(found.items()))),
     )
 )
 def test_any_text_survives_the_way_through_the_address(address: Address) -> None:

@@ -9,6 +9,7 @@ import pytest
 from explorer.views.table_view import TABS
 from explorer.web.address import Address
 from explorer.web.catalog import Catalog
+from explorer.web.change_desk import ChangeDesk
 from explorer.web.pages import Rendered, home_page, table_page
 from explorer.web.rows import RowsJob
 from tests.web import logs
@@ -40,7 +41,12 @@ class _Elements(HTMLParser):
 
 
 def _page(catalog: Catalog, query: str) -> Rendered:
-    return table_page(catalog, Address.parse(query), "light", RowsJob(lambda: None))
+    return _shown(catalog, Address.parse(query))
+
+
+def _shown(catalog: Catalog, address: Address) -> Rendered:
+    desk = ChangeDesk(catalog, "", signed_in=False, changed=lambda: None)
+    return table_page(catalog, address, "light", RowsJob(lambda: None), desk)
 
 
 def _html(page: Rendered) -> str:
@@ -52,7 +58,7 @@ def _html(page: Rendered) -> str:
 def test_hostile_strings_become_no_element_and_no_handler(catalog: Catalog, tab: str, view: str) -> None:
     hostile = Address(table="w/hostile", tab=tab, view=view, find=logs.HOSTILE, file=logs.HOSTILE, column=logs.HOSTILE)
     for address in (Address(table="w/hostile", tab=tab, view=view), hostile):
-        page = table_page(catalog, address, "light", RowsJob(lambda: None))
+        page = _shown(catalog, address)
         assert page.view is not None
         found = _Elements()
         found.feed(_html(page))

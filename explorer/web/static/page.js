@@ -76,8 +76,11 @@ class Page {
     if (!element) return;
     const active = document.activeElement;
     const kept = active && element.contains(active) && active.id ? { id: active.id, value: active.value } : null;
-    const selection = kept && active.type === "search" ? [active.selectionStart, active.selectionEnd] : null;
+    const typing = kept && (active.type === "search" || "keep" in active.dataset);
+    const selection = typing ? [active.selectionStart, active.selectionEnd] : null;
+    const typed = [...element.querySelectorAll("[data-keep]")].map((field) => [field.id, field.value, field.form?.id]);
     element.innerHTML = html;
+    this.restore(element, typed);
     if (!kept) return;
     const again = document.getElementById(kept.id);
     if (!again) return;
@@ -88,11 +91,20 @@ class Page {
     } else again.focus({ preventScroll: true });
   }
 
-  collect({ id, name, type, text, done, copy }) {
+  // What a person has typed stays when the part around it is drawn anew, as long as it is the same field.
+  restore(element, typed) {
+    for (const [id, value, form] of typed) {
+      const field = document.getElementById(id);
+      if (field && element.contains(field) && field.form?.id === form && value !== "") field.value = value;
+    }
+    for (const form of element.querySelectorAll("form[data-confirm]")) this.arm(form);
+  }
+
+  collect({ id, name, type, text, done, copy, what }) {
     (this.parts[id] = this.parts[id] || []).push(text);
     if (!done) return;
     if (copy) {
-      this.copy(this.parts[id].join(""), "list copied");
+      this.copy(this.parts[id].join(""), `${what} copied`);
       delete this.parts[id];
       return;
     }
@@ -164,25 +176,58 @@ class Page {
   }
 
   submit(event) {
-    const form = event.target.closest("form[data-nav]");
+    const form = event.target.closest("form[data-nav], form[data-send]");
     if (!form) return;
     event.preventDefault();
+    if (form.dataset.send) return this.send(form);
+    window.clearTimeout(this.typing);
     const menu = form.closest("details.menu");
     if (menu) menu.open = false;
     this.go(this.query(form));
   }
 
+  send(form) {
+    const fields = Object.fromEntries(new FormData(form));
+    if (form.dataset.send === "person") {
+      const name = encodeURIComponent(fields.name.trim());
+      document.cookie = `explorer-person=${name};path=/;max-age=31536000;SameSite=Lax`;
+    }
+    const button = form.querySelector("button[type=submit]");
+    if ("confirm" in form.dataset) button.disabled = true;
+    this.ask(form.dataset.send, fields);
+  }
+
   change(event) {
     const form = event.target.closest("form[data-nav]");
-    if (form && event.target.matches("select")) this.go(this.query(form));
+    if (form && !("check" in form.dataset) && event.target.matches("select")) this.go(this.query(form));
   }
 
   input(event) {
-    if (!event.target.matches("input[type=search]")) return;
-    const form = event.target.closest("form[data-nav]");
+    const form = event.target.closest("form");
     if (!form) return;
+    if ("confirm" in form.dataset) return this.arm(form);
+    if ("check" in form.dataset) return this.later(() => this.check(form));
+    if (form.matches("[data-nav]") && event.target.matches("input[type=search]")) {
+      this.later(() => this.go(this.query(form), true));
+    }
+  }
+
+  later(then) {
     window.clearTimeout(this.typing);
-    this.typing = window.setTimeout(() => this.go(this.query(form), true), 160);
+    this.typing = window.setTimeout(then, 160);
+  }
+
+  check(form) {
+    if (!form.isConnected) return;
+    const pairs = form.querySelectorAll('[name^="f.key."]').length;
+    this.ask("draft", { query: this.query(form), pairs });
+  }
+
+  // A commit can be sent once a reason is given and the table's name is typed; the server looks at both again.
+  arm(form) {
+    const name = form.querySelector("[data-expect]");
+    const ready = name.value === name.dataset.expect && form.elements.reason.value.trim() !== "";
+    form.querySelector("button[type=submit]").disabled = !ready;
   }
 
   query(form) {
