@@ -242,6 +242,11 @@ Action = (
 )
 
 
+for _record in (Protocol, Metadata, SetTransaction, DomainMetadata, Sidecar, CommitInfo):
+    # A record's fields are worked out when it is first decoded, which takes longer than opening a small table.
+    msgspec.json.Decoder(_record)
+
+
 def encode_line(action: Action) -> bytes:
     """Encode an action as one line of a commit, without the newline (LOG-007, LOG-008)."""
     return msgspec.json.encode({action.wire_name: action.to_wire()})

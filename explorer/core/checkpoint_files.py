@@ -88,6 +88,10 @@ class CheckpointPart:
         """How many files."""
         return sum(len(group.paths) for group in self._groups)
 
+    def holds(self, name: str) -> bool:
+        """True if the file has a column of actions of this kind, be it empty."""
+        return int(self._rows.schema.get_field_index(name)) >= 0
+
     def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
         """The files whose path is one of the keys: place, path, deletion-vector id."""
         wanted = strings(list(keys))

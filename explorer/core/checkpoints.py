@@ -81,9 +81,12 @@ def open_checkpoint_files(store: LogStore, checkpoint: Checkpoint) -> list[FileS
     for part in checkpoint.parts:
         if part.name.endswith(".json"):
             sources.append(LineSource([line.add for line in _json_lines(store, part) if line.add is not None]))
+            sidecars = _sidecars(store, part)
         else:
-            sources.append(_open(store, part.path, part))
-        sources.extend(_open(store, _sidecar_path(sidecar), part) for sidecar in _sidecars(store, part))
+            opened = _open(store, part.path, part)
+            sources.append(opened)
+            sidecars = _sidecars(store, part) if opened.holds("sidecar") else []
+        sources.extend(_open(store, _sidecar_path(sidecar), part) for sidecar in sidecars)
     return [source for source in sources if source.num_rows]
 
 

@@ -7,7 +7,6 @@ there would lose files; of rows that are there for a few actions only, no more c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -104,6 +103,9 @@ def in_parallel(action: Callable[[_S], _T], items: Sequence[_S]) -> list[_T]:
     workers = min(len(items), pa.cpu_count())
     if workers < 2:
         return [action(item) for item in items]
+    # Imported late: it brings logging along, which opening a table does not need.
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(action, items))
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -125,11 +123,16 @@ class ObjectLogStore:
         """Return several objects' bytes, many requests in flight at once."""
         if len(paths) < 2:
             return [self.read(path) for path in paths]
+        import asyncio
+        from concurrent.futures import ThreadPoolExecutor
+
         # A thread of its own: the caller may itself run in an event loop, as notebooks and servers do.
         with ThreadPoolExecutor(1) as pool:
             return pool.submit(asyncio.run, self._read_all(paths)).result()
 
     async def _read_all(self, paths: Sequence[str]) -> list[bytes]:
+        import asyncio
+
         import obstore
 
         places = asyncio.Semaphore(_IN_FLIGHT)
