@@ -1,0 +1,76 @@
+"""The protocol raised and features dropped by us on a table that the reference reads and goes on writing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+import explorer
+from explorer.core.features import supported_features
+from explorer.spark.scan import scan
+from tests.interop.reference_writer import ReferenceWriter
+from tests.spark.content import content_hash
+
+pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+
+_TABLE: Final = (
+    "CREATE TABLE delta.`{path}` (id BIGINT) USING delta TBLPROPERTIES ('delta.minReaderVersion'='1', "
+    "'delta.minWriterVersion'='1')"
+)
+
+# Each intent, and a statement by which the reference goes on.
+STORY: Final[list[tuple[dict[str, Any], str | None]]] = [
+    ({"kind": "upgrade-protocol", "minReaderVersion": 1, "minWriterVersion": 2}, None),
+    ({"kind": "add-constraint", "name": "c", "expression": "id >= 0"}, "INSERT INTO {t} VALUES (20)"),
+    ({"kind": "drop-constraint", "name": "c"}, None),
+    ({"kind": "drop-feature", "feature": "checkConstraints"}, "INSERT INTO {t} VALUES (-1)"),
+    ({"kind": "set-properties", "properties": {"delta.enableInCommitTimestamps": "true"}}, None),
+    ({"kind": "set-properties", "properties": {"delta.enableInCommitTimestamps": "false"}}, None),
+    ({"kind": "drop-feature", "feature": "inCommitTimestamp"}, "INSERT INTO {t} VALUES (21)"),
+    ({"kind": "set-properties", "properties": {"delta.enableRowTracking": "true"}}, "DELETE FROM {t} WHERE id = 3"),
+    ({"kind": "set-properties", "properties": {"delta.enableRowTracking": "false"}}, None),
+    ({"kind": "drop-feature", "feature": "rowTracking"}, "INSERT INTO {t} VALUES (22)"),
+    ({"kind": "drop-feature", "feature": "domainMetadata"}, None),
+    ({"kind": "enable-feature", "feature": "vacuumProtocolCheck"}, "INSERT INTO {t} VALUES (23)"),
+    ({"kind": "checkpoint"}, None),
+    ({"kind": "drop-feature", "feature": "vacuumProtocolCheck"}, "DELETE FROM {t} WHERE id = 4"),
+    ({"kind": "set-properties", "properties": {"delta.checkpointPolicy": "v2"}}, "INSERT INTO {t} VALUES (24)"),
+    ({"kind": "set-properties", "properties": {"delta.checkpointPolicy": "classic"}}, None),
+    ({"kind": "checkpoint"}, None),
+    ({"kind": "drop-feature", "feature": "v2Checkpoint"}, "INSERT INTO {t} VALUES (25)"),
+    ({"kind": "enable-feature", "feature": "rowTracking"}, "UPDATE {t} SET id = 40 WHERE id = 20"),
+    ({"kind": "upgrade-protocol", "minReaderVersion": 3, "minWriterVersion": 7}, "INSERT INTO {t} VALUES (26)"),
+]
+
+
+@pytest.mark.conformance("FEAT-005", "FEAT-006", "FEAT-009", "PROTO-006", "ROWTRACK-002", "CKPTPROT-001")
+def test_the_reference_goes_on_while_features_come_and_go(reference_writer: ReferenceWriter, tmp_path: Path) -> None:
+    path = tmp_path / "features"
+    reference_writer.sql(_TABLE.format(path=path))
+    reference_writer.sql(f"INSERT INTO delta.`{path}` SELECT id FROM range(10)")
+    table = explorer.open_table(path)
+    for number, (intent, following) in enumerate(STORY):
+        plan = table.plan(intent, user="steward")
+        assert plan.committable, (number, intent, plan.blocking)
+        result = table.commit(plan, user="steward")
+        assert (result.outcome, result.notes) == ("committed", ()), (number, intent)
+        if following is not None:
+            reference_writer.sql(following.format(t=f"delta.`{path}`"))
+            table.refresh()
+            _same_rows(table, reference_writer, path)
+    assert list(table.verify().problems) == []
+    assert set(supported_features(table.snapshot().protocol)) == {
+        *("appendOnly", "invariants", "domainMetadata", "rowTracking", "checkpointProtection")
+    }
+
+
+def _same_rows(table: explorer.Table, reference: ReferenceWriter, path: Path) -> None:
+    """The same rows, and the same ids where rows have ids."""
+    tracked = table.snapshot().row_tracking.enabled
+    ours = scan(table, table.snapshot(), row_identity=tracked).to_arrow()
+    theirs = reference.rows(path, hidden=("row_id", "row_commit_version") if tracked else ())
+    names = {"_row_id": "row_id", "_row_commit_version": "row_commit_version"}
+    ours = ours.rename_columns([names.get(name, name) for name in ours.column_names])
+    assert content_hash(ours.select(theirs.column_names)) == content_hash(theirs), table.latest_version()
