@@ -11,14 +11,15 @@ from typing import Any
 import msgspec
 import pytest
 
-import explorer
 from explorer.core.carried_actions import CarriedActions, LineChunk, carry_actions
 from explorer.core.checkpoint_layout import CheckpointLayout
 from explorer.core.checkpoint_writer import write_checkpoint
-from explorer.core.errors import TableError
+from explorer.core.errors import ExplorerError
 from explorer.core.log_segment import LogListing, list_log
 from explorer.core.ports import LogStore
 from explorer.core.properties import flag
+from explorer.core.replay import replay_files, replay_state
+from explorer.core.snapshot import Snapshot
 from explorer.core.uris import canonical_key
 from tests.conftest import golden_root, reference_root
 from tests.golden.expectations import expected
@@ -30,6 +31,7 @@ pytestmark = [pytest.mark.golden, pytest.mark.reference]
 GOLDEN, REFERENCE = golden_root(), reference_root()
 EXPECTED = expected(GOLDEN)
 LONG_AGO = datetime(1960, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LAYOUTS = {
     "v1": CheckpointLayout("v1"),
     "v2": CheckpointLayout("v2"),
@@ -90,7 +92,7 @@ def _with_fewest_checkpoints(store: LogStore, listing: LogListing) -> tuple[LogL
         plain = listing.without_checkpoints(checkpoints[kept:])
         try:
             return plain, carry_actions(store, plain.segment(listing.latest))
-        except (TableError, explorer.ExplorerError):
+        except ExplorerError:
             if kept == len(checkpoints):
                 raise
     raise AssertionError
@@ -159,6 +161,6 @@ def _as_expected(store: LogStore, alone: LogListing, name: str) -> None:
     replay = None if version is None else version.get("replay")
     if replay is None or "error" in replay:
         return
-    table = explorer.Table(store)
-    table._recent = table._whole = alone
-    agrees(table.snapshot(), replay)
+    segment = alone.segment()
+    state = replay_state(store, segment, [])
+    agrees(Snapshot(store, alone.latest, state, lambda: replay_files(store, segment, []), lambda: EPOCH), replay)
