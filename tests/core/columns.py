@@ -13,6 +13,7 @@ from tests.core.proposals import protocol, snapshot
 
 MAPPED = protocol(2, 7, w="columnMapping invariants appendOnly")
 NAME = {"delta.columnMapping.mode": "name"}
+IDENTITY = {"delta.identity.start": 1, "delta.identity.step": 2, "delta.identity.allowExplicitInsert": False}
 
 
 def field(name: str, kind: Any = "integer", *, nullable: bool = True, **metadata: Any) -> dict[str, Any]:

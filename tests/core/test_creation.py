@@ -17,10 +17,9 @@ from explorer.core.proposal import Proposal
 from explorer.core.proposals.creation import create_table
 from explorer.creation import NewTable
 from tests import logs
-from tests.core.columns import NESTED, array, column, configuration, failed, field, guard, shape, struct
+from tests.core.columns import IDENTITY, NESTED, array, column, configuration, failed, field, guard, shape, struct
 from tests.core.proposals import circumstances
 
-IDENTITY = {"delta.identity.start": 1, "delta.identity.step": 2, "delta.identity.allowExplicitInsert": False}
 DEFAULTS = {"delta.feature.allowColumnDefaults": "supported"}
 
 
