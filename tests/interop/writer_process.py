@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyarrow import feather
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
@@ -122,9 +123,13 @@ def _refusal(error: Exception) -> dict[str, Any]:
     """The error as the steps of the reference tables state it."""
     java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
     name = java.getClass().getName() if java is not None else f"{type(error).__module__}.{type(error).__qualname__}"
-    condition = getattr(error, "getCondition", lambda: None)()
-    if condition is None and java is not None and hasattr(java, "getErrorClass"):
-        condition = java.getErrorClass()
+    try:
+        condition = getattr(error, "getCondition", lambda: None)()
+        if condition is None and java is not None:
+            condition = java.getErrorClass()
+    except Py4JError:
+        # A plain Java exception has no condition, and py4j tells that only when it is asked.
+        condition = None
     return {"class": name, "condition": condition, "message": str(error)}
 
 
