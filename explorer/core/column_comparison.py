@@ -1,7 +1,7 @@
 """Which columns of two versions are the same ones, and how rows of both are read so that they can be compared.
 
-Protocol sections: Column Mapping, Type Widening. Invariants: a column is known by its physical path, whatever it is
-called (CM-007), and by its name where the mapping was taken off in between, as the files were rewritten then; a column
+Protocol sections: Column Mapping, Type Widening. Invariants: a column is the same one along its lineage, whatever it is
+called (CM-007), also where the mapping was taken off in between and its files were rewritten; a column
 that only the later version has is null in rows of the earlier one; types are compared in the wider of the two; whatever
 cannot be compared is named and left out, never compared wrongly.
 """
@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from explorer.core.column_mapping import MappingMode, unmapped
+from explorer.core.column_mapping import Lineage, MappingMode, unmapped
 from explorer.core.history import History
 from explorer.core.schema import (
     FIELD_ID_KEY,
@@ -25,7 +25,6 @@ from explorer.core.schema import (
     StructField,
     StructType,
     format_column,
-    parse_schema,
     type_name,
 )
 from explorer.core.snapshot import Snapshot
@@ -35,6 +34,8 @@ __all__ = ["ColumnComparison", "ComparedSide", "LeftOutColumn", "compare_columns
 
 _MAPPING: Final = (PHYSICAL_NAME_KEY, FIELD_ID_KEY)
 _VOID: Final = PrimitiveType("void")
+_ABSENT: Final = "explorer-absent-8c1f2a60-"
+_Path = tuple[str, ...]
 
 
 class LeftOutColumn(msgspec.Struct, frozen=True):
@@ -89,21 +90,22 @@ def compare_columns(history: History, before: Snapshot, after: Snapshot) -> Colu
         before, after: The versions, in either order.
     """
     older, newer = sorted((before, after), key=lambda snapshot: snapshot.version)
-    pairing = _Pairing(older, newer)
+    pairing = _Pairing(history.lineage(), older, newer)
     kept: list[tuple[StructField, StructField]] = []
     left_out: list[LeftOutColumn] = []
-    old_fields = {pairing.old_key(field): field for field in older.schema.fields}
+    old_fields = {pairing.old_line((field.name,)): field for field in older.schema.fields}
     for new in newer.schema.fields:
-        old = old_fields.pop(pairing.new_key(new), None)
+        line = pairing.new_line((new.name,))
+        old = old_fields.pop(line, None)
         column = format_column((new.name,))
-        if old is None and pairing.existed(history, new):
+        if old is None and pairing.existed(line):
             reason = (
                 f"version {older.version} has no such column but earlier ones had: kept files may hold values of it"
             )
             left_out.append(LeftOutColumn(column, newer.version, reason))
             continue
         try:
-            kept.append(pairing.only_later(new) if old is None else pairing.fields(old, new))
+            kept.append(pairing.only_later(new) if old is None else pairing.fields(old, new, (old.name,), (new.name,)))
         except _Unlike as unlike:
             left_out.append(LeftOutColumn(column, newer.version, str(unlike)))
     left_out += [
@@ -119,97 +121,95 @@ def compare_columns(history: History, before: Snapshot, after: Snapshot) -> Colu
 
 
 class _Pairing:
-    """Which field of the earlier version is which of the later one."""
+    """Which field of the earlier version is which of the later one, by the lines of the lineage."""
 
-    def __init__(self, older: Snapshot, newer: Snapshot) -> None:
+    def __init__(self, lineage: Lineage, older: Snapshot, newer: Snapshot) -> None:
         self._older, self._newer = older, newer
         self._old_mode, self._new_mode = older.column_mapping_mode, newer.column_mapping_mode
-        self._by_name = self._old_mode != "none" and self._new_mode == "none"
+        self._lines = lineage.columns
+        self._old_lines, self._new_lines = (_lines_at(lineage, snapshot.version) for snapshot in (older, newer))
 
-    def old_key(self, field: StructField) -> str:
-        """What identifies a field of the earlier version among its siblings."""
-        return _key(field, "none" if self._by_name else self._old_mode)
+    def old_line(self, path: _Path) -> int:
+        """The line of a column of the earlier version."""
+        return self._old_lines[format_column(path)]
 
-    def new_key(self, field: StructField) -> str:
-        """What identifies a field of the later version among its siblings."""
-        return _key(field, self._new_mode)
+    def new_line(self, path: _Path) -> int:
+        """The line of a column of the later version."""
+        return self._new_lines[format_column(path)]
 
-    def existed(self, history: History, new: StructField) -> bool:
+    def existed(self, line: int) -> bool:
         """True if a column that the earlier version lacks was there before it."""
-        for version in history.layout_changes(history.first_readable, self._older.version):
-            metadata = history.metadata_at(version)
-            if metadata is None or metadata.schema_string is None:
-                continue
-            mode = history.mapping_mode(version)
-            by_name = mode != "none" and self._new_mode == "none"
-            fields = parse_schema(metadata.schema_string).fields
-            if any(_key(field, "none" if by_name else mode) == self.new_key(new) for field in fields):
-                return True
-        return False
+        return any(span.from_version < self._older.version for span in self._lines[line].spans)
 
     def renamed(self, kept: Sequence[tuple[StructField, StructField]]) -> dict[str, str]:
         """Partition columns of the earlier version -> their names in the later one."""
-        names = {self.new_key(new): new.name for _, new in kept}
-        partitions = {field.name: self.old_key(field) for field in self._older.schema.fields}
-        return {name: names[partitions[name]] for name in self._older.partition_columns if partitions[name] in names}
+        names = {self.new_line((new.name,)): new.name for _, new in kept}
+        lines = {name: self.old_line((name,)) for name in self._older.partition_columns}
+        return {name: names[line] for name, line in lines.items() if line in names}
 
     def only_later(self, new: StructField) -> tuple[StructField, StructField]:
         """A column that the earlier version does not have."""
         return StructField(new.name, _VOID), self._plain(new)
 
-    def fields(self, old: StructField, new: StructField) -> tuple[StructField, StructField]:
+    def fields(
+        self, old: StructField, new: StructField, old_path: _Path, new_path: _Path
+    ) -> tuple[StructField, StructField]:
         """One column of both versions as each must read it: one name, one type.
 
         Raises:
             _Unlike: The types have no common form.
         """
-        old_type, new_type, wider = self._types(old, new)
+        old_type, new_type, wider = new.type, new.type, new
+        if widens(new.type, old.type):
+            old_type, new_type, wider = old.type, old.type, old
+        elif not widens(old.type, new.type):
+            old_type, new_type = self._nested(old.type, new.type, old_path, new_path)
         changes = {CHANGES_KEY: wider.metadata[CHANGES_KEY]} if CHANGES_KEY in wider.metadata else {}
         return (
             StructField(new.name, old_type, True, _mapping_of(old, self._old_mode) | changes),
             StructField(new.name, new_type, True, _mapping_of(new, self._new_mode) | changes),
         )
 
-    def _types(self, old: StructField, new: StructField) -> tuple[DataType, DataType, StructField]:
-        if widens(old.type, new.type):
-            return new.type, new.type, new
-        if widens(new.type, old.type):
-            return old.type, old.type, old
-        return *self._nested(old.type, new.type), new
+    def _nested(self, old: DataType, new: DataType, old_path: _Path, new_path: _Path) -> tuple[DataType, DataType]:
+        def inside(part: str, was: DataType, now: DataType) -> tuple[DataType, DataType]:
+            return self._nested(was, now, (*old_path, part), (*new_path, part))
 
-    def _nested(self, old: DataType, new: DataType) -> tuple[DataType, DataType]:
         match old, new:
             case StructType(), StructType():
-                pairs = self._members(old, new)
+                pairs = self._members(old, new, old_path, new_path)
                 return StructType(tuple(pair[0] for pair in pairs)), StructType(tuple(pair[1] for pair in pairs))
             case ArrayType(), ArrayType():
-                elements = self._nested(old.element_type, new.element_type)
+                elements = inside("element", old.element_type, new.element_type)
                 return ArrayType(elements[0]), ArrayType(elements[1])
             case MapType(), MapType():
-                keys, values = self._nested(old.key_type, new.key_type), self._nested(old.value_type, new.value_type)
+                keys = inside("key", old.key_type, new.key_type)
+                values = inside("value", old.value_type, new.value_type)
                 return MapType(keys[0], values[0]), MapType(keys[1], values[1])
             case _ if widens(old, new):
                 return new, new
             case _ if widens(new, old):
                 return old, old
         raise _Unlike(
-            f"it is {type_name(old)} at version {self._older.version} and {type_name(new)} at version "
-            f"{self._newer.version}"
+            f"{format_column(new_path)} is {type_name(old)} at version {self._older.version} and {type_name(new)} at "
+            f"version {self._newer.version}"
         )
 
-    def _members(self, old: StructType, new: StructType) -> list[tuple[StructField, StructField]]:
-        known = {self.old_key(field): field for field in old.fields}
-        stored = {_key(field, self._old_mode) for field in old.fields}
+    def _members(
+        self, old: StructType, new: StructType, old_path: _Path, new_path: _Path
+    ) -> list[tuple[StructField, StructField]]:
+        known = {self.old_line((*old_path, field.name)): field for field in old.fields}
         pairs = []
         for field in new.fields:
-            was = known.get(self.new_key(field))
+            path = (*new_path, field.name)
+            was = known.get(self.new_line(path))
             if was is not None:
-                pairs.append(self.fields(was, field))
-            elif _key(field, self._new_mode) in stored:
-                # Asked for by that name, older files would give another field's values.
-                raise _Unlike(f"its field {field.name} has the stored name of another one at {self._older.version}")
+                pairs.append(self.fields(was, field, (*old_path, was.name), path))
             else:
-                pairs.append((self._plain(field), self._plain(field)))
+                # Older files may hold a dropped field of any name, so they are asked for one that none has.
+                absent = StructField(
+                    field.name, field.type, True, {PHYSICAL_NAME_KEY: f"{_ABSENT}{format_column(path)}"}
+                )
+                pairs.append((absent, self._plain(field)))
         return pairs
 
     def _plain(self, field: StructField) -> StructField:
@@ -223,8 +223,14 @@ def _side(snapshot: Snapshot, fields: Sequence[StructField], partitions: dict[st
     return ComparedSide(snapshot.version, StructType(tuple(fields)), snapshot.column_mapping_mode == "id", columns)
 
 
-def _key(field: StructField, mode: MappingMode) -> str:
-    return field.name if mode == "none" else field.physical_name
+def _lines_at(lineage: Lineage, version: int) -> dict[str, int]:
+    """Dotted name -> line, of the columns that a version has."""
+    return {
+        span.name: place
+        for place, line in enumerate(lineage.columns)
+        for span in line.spans
+        if span.from_version <= version <= span.to_version
+    }
 
 
 def _mapping_of(field: StructField, mode: MappingMode) -> dict[str, object]:

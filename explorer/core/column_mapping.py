@@ -172,21 +172,29 @@ def column_lineage(schemas: Iterable[tuple[int, StructType, MappingMode]], last_
     ids: dict[tuple[str, ...], int | None] = {}
     known: dict[tuple[str, ...], tuple[str, ...]] = {}
     names: dict[tuple[str, ...], tuple[str, ...]] = {}
+    stored: dict[tuple[str, ...], tuple[str, ...]] = {}
+    taken: frozenset[tuple[str, ...]] = frozenset()
+    off = ""
     was: MappingMode = "none"
     for (version, schema, mode), end in zip(history, ends, strict=True):
         fields = list(_fields(schema, mode))
         if was != "none" and mode == "none":
             # Taking the mapping off rewrites the files under the logical names: the columns stay the same ones.
             names = {path: known[path] for path, _, _ in fields if path in known}
-        fields = [(path, names.get(physical, physical), field) for path, physical, field in fields]
-        was, known = mode, {path: physical for path, physical, _ in fields}
-        for path, physical, field in fields:
+            taken, off = frozenset(spans), f"since {version}"
+        was, known = mode, {}
+        for path, found, field in fields:
+            # A column that came later may be stored under a name that another one had before.
+            physical = known[path] = names.get(found, (*found, off) if found in taken else found)
+            stored.setdefault(physical, found)
             span = ColumnSpan(version, end, format_column(path), type_name(field.type), field.nullable)
             _extend(spans.setdefault(physical, []), span)
             paths[physical] = path
             ids[physical] = field.field_id if field.field_id is not None else ids.get(physical)
     lines = tuple(
-        ColumnLine(ids[key], format_column(key), paths[key], tuple(spans[key]), _dropped(spans[key], last_version))
+        ColumnLine(
+            ids[key], format_column(stored[key]), paths[key], tuple(spans[key]), _dropped(spans[key], last_version)
+        )
         for key in spans
     )
     return Lineage(lines, tuple(_hazards(lines)), history[0][0] if history else 0, last_version)

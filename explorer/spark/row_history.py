@@ -24,7 +24,7 @@ from explorer.core.column_comparison import ComparedSide, LeftOutColumn, compare
 from explorer.core.errors import RequestError
 from explorer.core.key_files import KeyFiles, key_condition, live_between
 from explorer.core.schema import PrimitiveType, StructType, format_column, type_name
-from explorer.spark.comparable import by_place
+from explorer.spark.comparable import by_place, comparable
 from explorer.spark.layout import layout_of_schema
 from explorer.spark.physical import case_collides
 from explorer.spark.row_key import checked_key, literal
@@ -219,11 +219,13 @@ def _read(table: Table, epoch: _Epoch, schema: StructType, *, collides: bool) ->
 
 
 def _condition(schema: StructType, values: Mapping[str, Any]) -> Column:
-    names = [field.name for field in schema.fields]
-    same = [
-        sf.col(f"c{names.index(name)}").eqNullSafe(literal(value, schema.fields[names.index(name)].type))
-        for name, value in values.items()
-    ]
+    places = {field.name: (f"c{place}", field.type) for place, field in enumerate(schema.fields)}
+    same = []
+    for name, value in values.items():
+        column, kind = places[name]
+        # Of floats the comparable form: Parquet's own filters, which a bare column reaches, keep both zeros apart.
+        found, wanted = (comparable(side, kind) for side in (sf.col(column), literal(value, kind)))
+        same.append(found.eqNullSafe(wanted))
     return reduce(Column.__and__, same)
 
 

@@ -1,13 +1,15 @@
 """Values of a key: checked against the columns, and as constants that Spark compares exactly.
 
-Invariant: a value that is no value of its column is refused; none is rounded or moved to another zone.
+Invariant: a value that is no value of its column is refused; none is rounded, but to the nearest value of a float
+column, and none moved to another zone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyspark.sql import Column
@@ -21,6 +23,19 @@ if TYPE_CHECKING:
     from explorer.core.snapshot import Snapshot
 
 __all__ = ["checked_key", "literal"]
+
+_TAKEN: Final[dict[str, type | tuple[type, ...]]] = {
+    "string": str,
+    "binary": bytes,
+    "boolean": bool,
+    "date": date,
+    "timestamp": datetime,
+    "timestamp_ntz": datetime,
+    "decimal": (int, Decimal),
+    "float": (int, float),
+    "double": (int, float),
+}
+"""What a value may be, where it is not an int."""
 
 
 def checked_key(key: Mapping[str, Any], shown: Snapshot) -> dict[str, Any]:
@@ -76,6 +91,9 @@ def _checked(name: str, value: Any, shown: Snapshot) -> Any:
 
 def _fits(value: Any, kind: PrimitiveType) -> bool:
     """False where PyArrow would take the value for something else."""
+    if value is None:
+        return True
     if isinstance(value, datetime):
         return kind.name == ("timestamp_ntz" if value.tzinfo is None else "timestamp")
-    return not isinstance(value, bool) or kind.name == "boolean"
+    # A truth value is an int to Python.
+    return isinstance(value, _TAKEN.get(kind.name, int)) and isinstance(value, bool) == (kind.name == "boolean")
