@@ -1,0 +1,57 @@
+"""How hard the proofs try: a small dose with every test run, all of it under ``make prove``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.conftest import REPOSITORY
+
+
+@dataclass(frozen=True)
+class Dose:
+    """How many processes race, how many commits each tries, and how many writers are killed."""
+
+    racers: int
+    commits: int
+    kills: int
+
+
+@pytest.fixture(scope="session")
+def dose() -> Dose:
+    return Dose(16, 100, 500) if os.environ.get("HYPOTHESIS_PROFILE") == "prove" else Dose(4, 5, 12)
+
+
+@pytest.fixture(scope="session")
+def bucket() -> Iterator[dict[str, str]]:
+    """Options for the bucket ``races`` of an S3 server in a process of its own."""
+    command = [sys.executable, "-m", "tests.prove.s3_server"]
+    with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        port = int(server.stdout.readline())
+        options = {
+            "aws_endpoint": f"http://127.0.0.1:{port}",
+            "aws_access_key_id": "key",
+            "aws_secret_access_key": "secret",
+            "aws_region": "us-east-1",
+            "allow_http": "true",
+        }
+        import boto3
+
+        client = boto3.client(
+            "s3",
+            endpoint_url=options["aws_endpoint"],
+            aws_access_key_id="key",
+            aws_secret_access_key="secret",
+            region_name="us-east-1",
+        )
+        client.create_bucket(Bucket="races")
+        try:
+            yield options
+        finally:
+            server.kill()

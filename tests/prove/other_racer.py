@@ -1,0 +1,40 @@
+"""A racer of another make, deltalake: appends, and tells what it was told. Arguments and output as for `racer`."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+
+import pyarrow as pa
+from deltalake import CommitProperties, write_deltalake
+from deltalake.exceptions import CommitFailedError
+
+
+def main() -> None:
+    """Race."""
+    location, name, commits, options = sys.argv[1:5]
+    pick = random.Random(name)
+    print(json.dumps({"ready": name}), flush=True)
+    sys.stdin.readline()
+    for number in range(int(commits)):
+        rows, mark = 1 + pick.randrange(20), f"{name}-{number}"
+        properties = CommitProperties(custom_metadata={"racer": mark}, max_commit_retries=200)
+        outcome, why = "committed", {}
+        try:
+            data = pa.table({"id": pa.array(range(rows), pa.int64())})
+            write_deltalake(
+                location.removeprefix("file://"),
+                data,
+                mode="append",
+                storage_options=json.loads(options) or None,
+                commit_properties=properties,
+            )
+        except CommitFailedError as error:
+            outcome, why = "conflicted", {"why": str(error)}
+        told = {"what": "append", "id": mark, "outcome": outcome, "version": None, "rows": rows, **why}
+        print(json.dumps(told), flush=True)
+
+
+if __name__ == "__main__":
+    main()

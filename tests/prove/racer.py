@@ -1,0 +1,103 @@
+"""One process that commits to a table as fast as it can, against others; it prints what it was told of each commit.
+
+``python -m tests.prove.racer LOCATION NAME COMMITS OPTIONS``: where the table is, who races, how many commits, and the
+storage options as JSON. A line on standard output each: what (append, remove, batch), id, outcome, version, rows.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+import explorer
+from explorer.core.commit_plan import CommitPlan, CommitResult, Consequences
+from explorer.core.file_actions import removes
+from explorer.core.intents import Append, Delete, Intent
+from explorer.core.proposal import Circumstances, Proposal
+from explorer.core.proposals.appending import addition, append_rows
+from explorer.core.snapshot import Snapshot
+from explorer.planner import circumstances, remake_plan
+
+__all__ = ["SHARED", "append_plan", "remove_plan", "settled"]
+
+SHARED = "shared"
+"""The application for which all racers write now and then, so that one has to lose."""
+
+
+def main() -> None:
+    """Race."""
+    location, name, commits, options = sys.argv[1:5]
+    table = explorer.open_table(location, storage_options=json.loads(options) or None)
+    pick = random.Random(name)
+    print(json.dumps({"ready": name}), flush=True)
+    sys.stdin.readline()
+    for number in range(int(commits)):
+        what, plan, rows = _next(table, name, number, pick)
+        result = settled(table, plan)
+        told = {"what": what, "id": plan.txn_id, "outcome": result.outcome, "version": result.version, "rows": rows}
+        print(json.dumps(told), flush=True)
+
+
+def _next(table: explorer.Table, name: str, number: int, pick: random.Random) -> tuple[str, CommitPlan, int]:
+    match number % 5:
+        case 3:
+            last = table.snapshot().transactions.get(SHARED, 0)
+            intent = {"kind": "set-transaction", "appId": SHARED, "version": last + 1}
+            return "batch", table.plan(intent, user=name), 0
+        case 4:
+            plan, rows = remove_plan(table, name, pick)
+            return "remove", plan, -rows
+        case _:
+            rows = 1 + pick.randrange(20)
+            return "append", append_plan(table, name, rows), rows
+
+
+def append_plan(table: explorer.Table, user: str, rows: int) -> CommitPlan:
+    """A plan to append some rows, made without Spark."""
+    made = circumstances()
+    data = pa.table({"id": pa.array(range(rows), pa.int64())})
+    added = addition(table.snapshot(), data, ["id"], (), made)
+    return _plan(table, user, Append(source="rows"), lambda snapshot: append_rows(snapshot, added), made)
+
+
+def remove_plan(table: explorer.Table, user: str, pick: random.Random) -> tuple[CommitPlan, int]:
+    """A plan to remove one live file, and its rows; another racer may want the same one."""
+    made = circumstances()
+    table.refresh()
+    files = table.snapshot().logical_files
+    chosen = files.slice(pick.randrange(files.num_rows), 1)
+    (records,) = chosen.column("num_records").to_pylist()
+    gone = removes(chosen, now=made.now, data_change=True)
+
+    def propose(_: Snapshot) -> Proposal:
+        return Proposal(operation="DELETE", parameters={}, removes=gone, is_blind_append=False)
+
+    return _plan(table, user, Delete(where="true"), propose, made), records
+
+
+def settled(table: explorer.Table, plan: CommitPlan) -> CommitResult:
+    """Commit a plan, and again as long as the outcome is not known."""
+    result = table.commit(plan)
+    while result.outcome == "unknown":
+        result = table.commit(plan)
+    return result
+
+
+def _plan(
+    table: explorer.Table, user: str, intent: Intent, propose: Callable[[Any], Proposal], made: Circumstances
+) -> CommitPlan:
+    empty = CommitPlan(
+        table=table.location, read_version=-1, intent=intent, guards=(), actions=(), consequences=Consequences()
+    )
+    plan = msgspec.structs.replace(empty, propose=propose, txn_id=made.new_id(), user=user)
+    return remake_plan(table, plan, user=user)
+
+
+if __name__ == "__main__":
+    main()

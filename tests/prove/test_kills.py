@@ -1,0 +1,73 @@
+"""Writers killed at any moment: the table opens, at the version before or after, and what they left can be listed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import explorer
+from explorer.core.missing_files import data_locations
+from explorer.storage import open_store
+from tests.conftest import REPOSITORY
+from tests.logs import METADATA, PROTOCOL, write
+from tests.prove.conftest import Dose
+from tests.prove.racer import append_plan
+
+# What a writer that is killed may leave: files that it was writing, and a version without its checksum or hint.
+_LEFT = {"orphan-file", "stale-hint"}
+_EVERY = 3
+_LONGEST = 0.25
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.conformance("LOG-006", "LOG-010")
+def test_a_table_survives_writers_that_are_killed(tmp_path: Path, dose: Dose) -> None:
+    location = (tmp_path / "table").as_uri()
+    metadata = msgspec.structs.replace(METADATA, configuration={"delta.checkpointInterval": str(_EVERY)})
+    write(open_store(location), {0: (PROTOCOL, metadata)})
+    table = explorer.open_table(location)
+    for _ in range(20):
+        assert table.commit(append_plan(table, "start", 3)).outcome == "committed"
+    pick, last, between = random.Random(7), table.latest_version(), 0
+    command = [sys.executable, "-m", "tests.prove.victim", location]
+    with subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as nursery:
+        assert nursery.stdin is not None
+        assert nursery.stdout is not None
+        for number in range(dose.kills):
+            nursery.stdin.write("another\n")
+            nursery.stdin.flush()
+            child = int(nursery.stdout.readline())
+            time.sleep(pick.random() * _LONGEST)
+            os.kill(child, signal.SIGKILL)
+            told = list(iter(nursery.stdout.readline, "gone\n"))
+            acknowledged = [int(line.split()[1]) for line in told if line.startswith("committed")]
+            assert acknowledged == list(range(last + 1, last + 1 + len(acknowledged)))
+            found = explorer.open_table(location)
+            last += len(acknowledged)
+            assert found.latest_version() in {last, last + 1}, "the version before the kill, or after it"
+            between += found.latest_version() > last
+            last = found.latest_version()
+            assert found.snapshot().files().num_rows > 0
+            if number % 50 == 0:
+                check(found)
+        nursery.stdin.close()
+    check(explorer.open_table(location))
+    left = [key for key in table.store.list_tree() if ".tmp" in key]
+    assert sum(problem.kind == "orphan-file" for problem in explorer.open_table(location).verify().problems) == len(
+        [key for key in left if key.startswith("_delta_log/") and key.count("/") == 1]
+    )
+    print(f"{dose.kills} kills, {last} versions, {between} commits made whose writer was never told, {len(left)} left")
+
+
+def check(table: explorer.Table) -> None:
+    assert [problem for problem in table.verify().problems if problem.kind not in _LEFT] == []
+    assert table.version_range() == (0, table.latest_version())
+    assert set(data_locations(table.history_record().lifetimes)) <= set(table.store.list_tree())
