@@ -344,6 +344,7 @@ def parse_intent(value: str | bytes | Mapping[str, Any]) -> Intent:
     except (msgspec.ValidationError, RecursionError) as error:
         field = _field_of(str(error))
         raise InvalidIntent(f"The intent {record.__struct_config__.tag} is not valid: {error}.", field=field) from error
+    _check_letters(intent)
     _check_choice(intent)
     return intent
 
@@ -382,6 +383,16 @@ def _check_fields(record: type[_Intent], members: dict[str, Any]) -> None:
                 field=name,
                 allowed=list(names),
             )
+
+
+def _check_letters(intent: Intent) -> None:
+    """Check that every text can be written into the log, which is UTF-8."""
+    for attribute, name in zip(intent.__struct_fields__, intent.__struct_encode_fields__, strict=True):
+        try:
+            msgspec.json.encode(getattr(intent, attribute))
+        except (UnicodeEncodeError, RecursionError) as error:
+            why = "holds half a surrogate pair" if isinstance(error, UnicodeEncodeError) else "is nested too deep"
+            raise InvalidIntent(f"The field {name} {why}, so it cannot be written into a log.", field=name) from error
 
 
 def _check_choice(intent: Intent) -> None:

@@ -478,3 +478,18 @@ def test_a_comment_is_kept_as_given(comment: str | None) -> None:
 def test_the_comment_that_is_there_is_no_change() -> None:
     with pytest.raises(InvalidIntent, match="already"):
         proposal(plain_table(), "set-column-comment", column="id", comment="the key")
+
+
+@pytest.mark.parametrize(
+    ("kind", "field_name", "fields"),
+    [
+        ("set-column-comment", "comment", {"column": "id", "comment": "half \ud800"}),
+        ("rename-column", "to", {"column": "id", "to": "\udfff"}),
+        ("widen-type", "type", {"column": "id", "type": "\ud800"}),
+        ("set-description", "description", {"description": "\ud800"}),
+    ],
+)
+def test_a_text_that_no_log_can_hold_is_refused_by_field(kind: str, field_name: str, fields: dict[str, str]) -> None:
+    with pytest.raises(InvalidIntent) as caught:
+        proposal(mapped_table(), kind, **fields)
+    assert caught.value.field == field_name

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -226,6 +227,7 @@ def _check_lineage(model: Model, table: explorer.Table) -> None:
     assert sorted(found, key=str) == sorted(expected, key=str)
 
 
+@pytest.mark.conformance("CM-007", "CM-009", "CM-010", "SCHEMA-008", "SCHEMA-009", "META-009")
 @settings(max_examples=max(25, settings.default.max_examples // 5), suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_columns_stay_themselves_through_every_change(draw: st.DataObject) -> None:
