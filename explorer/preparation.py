@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from explorer.core import intents
+from explorer.core.carried_actions import FileKey, carry_actions
 from explorer.core.errors import InvalidIntent
 from explorer.core.intents import Intent
 from explorer.core.new_files import FileLayout
@@ -47,7 +48,8 @@ def prepared(table: Table, intent: Intent, circumstances: Circumstances, rows: A
     match intent:
         case intents.Restore():
             target = table.snapshot(intent.version, intent.timestamp)
-            return lambda snapshot: restore(intent, snapshot, target, circumstances)
+            unknown = _unknown_fields(table, target)
+            return lambda snapshot: restore(intent, snapshot, target, unknown, circumstances)
         case intents.Delete():
             return _deletion(table, intent, circumstances)
         case intents.CreateTable():
@@ -68,7 +70,7 @@ def _deletion(table: Table, intent: intents.Delete, circumstances: Circumstances
 
     def find(snapshot: Snapshot) -> Proposal:
         matched = matching_rows(table, snapshot, intent.where)
-        touched = touched_files(table.store, snapshot, matched)
+        touched = touched_files(table.store, snapshot, matched, _unknown_fields(table, snapshot))
         partial = [file for file in touched if not file.is_emptied]
         rewrites = {}
         if partial and not hides_rows(snapshot):
@@ -115,6 +117,10 @@ def _log_marks(table: Table) -> LogMarks:
     newest = listing.checkpoints[-1] if listing.checkpoints else None
     first = min(listing.commits, default=listing.latest)
     return LogMarks(first) if newest is None else LogMarks(first, newest.version, newest.kind)
+
+
+def _unknown_fields(table: Table, snapshot: Snapshot) -> dict[FileKey, dict[str, Any]]:
+    return carry_actions(table.store, table.log.segment(snapshot.version)).unknown_adds()
 
 
 def _layout(snapshot: Snapshot, circumstances: Circumstances) -> FileLayout:

@@ -22,7 +22,11 @@ from explorer.core.ports import LogStore
 from explorer.core.replay import Reconciliation, TableState, read_commit_files, replay_state
 from explorer.core.uris import canonical_key
 
-__all__ = ["CarriedActions", "LineChunk", "carry_actions"]
+__all__ = ["CarriedActions", "FileKey", "LineChunk", "carry_actions"]
+
+
+FileKey = tuple[str, str | None]
+"""A logical file: canonical path and identity of its deletion vector."""
 
 
 class LineChunk(msgspec.Struct, frozen=True):
@@ -48,6 +52,12 @@ class CarriedActions(msgspec.Struct, frozen=True):
     files: LogicalFiles
     tombstones: tuple[CheckpointPart | list[RemoveLine], ...]
     unknown: dict[str, dict[int, dict[str, Any]]]
+
+    def unknown_adds(self) -> dict[FileKey, dict[str, Any]]:
+        """The unknown fields of live files, by canonical path and deletion vector; checkpoints keep none."""
+        lines = (line for source in self.files.sources if isinstance(source, LineSource) for line in source.lines)
+        found = self.unknown["add"]
+        return {(canonical_key(line.path), line.vector_id): found[id(line)] for line in lines if id(line) in found}
 
     def adds(self, length: int) -> Iterator[pa.StructArray | LineChunk]:
         """The live files, up to so many at a time: as they stand in a checkpoint, or as lines."""

@@ -6,6 +6,7 @@ a remove carries partition values and size (FILE-005).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -16,14 +17,19 @@ from explorer.core.actions import Add, DeletionVectorDescriptor, Remove
 __all__ = ["adds", "remove_of", "removes"]
 
 
-def adds(files: pa.Table, *, data_change: bool) -> tuple[Add, ...]:
+def adds(
+    files: pa.Table, *, data_change: bool, unknown: Mapping[tuple[str, str | None], dict[str, Any]] | None = None
+) -> tuple[Add, ...]:
     """Return an add for each file.
 
     Args:
         files: Columns of `explorer.core.logical_files.SCHEMA`.
         data_change: What each add says of itself.
+        unknown: Fields that this program does not know, by path and identity of the deletion vector; they are kept.
     """
-    return tuple(_add(row, data_change) for row in files.to_pylist(maps_as_pydicts="strict"))
+    kept = unknown or {}
+    rows = files.to_pylist(maps_as_pydicts="strict")
+    return tuple(_add(row, data_change, kept.get((row["path"], row["dv_unique_id"]), {})) for row in rows)
 
 
 def removes(files: pa.Table, *, now: int, data_change: bool) -> tuple[Remove, ...]:
@@ -55,7 +61,7 @@ def remove_of(add: Add, *, now: int, data_change: bool) -> Remove:
     )
 
 
-def _add(row: dict[str, Any], data_change: bool) -> Add:
+def _add(row: dict[str, Any], data_change: bool, unknown: dict[str, Any]) -> Add:
     return Add(
         path=row["raw_path"],
         partition_values=row["partition_values"] or {},
@@ -68,6 +74,7 @@ def _add(row: dict[str, Any], data_change: bool) -> Add:
         base_row_id=row["base_row_id"],
         default_row_commit_version=row["default_row_commit_version"],
         clustering_provider=row.get("clustering_provider"),
+        unknown=unknown,
     )
 
 

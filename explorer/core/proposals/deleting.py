@@ -78,19 +78,25 @@ def records_changes(snapshot: Snapshot) -> bool:
     return supported and flag(snapshot.metadata.configuration, "delta.enableChangeDataFeed")
 
 
-def touched_files(store: LogStore, snapshot: Snapshot, matched: Mapping[str, RowIndexes]) -> tuple[Touched, ...]:
+def touched_files(
+    store: LogStore,
+    snapshot: Snapshot,
+    matched: Mapping[str, RowIndexes],
+    unknown: Mapping[tuple[str, str | None], dict[str, Any]],
+) -> tuple[Touched, ...]:
     """Put together what is known of the files with rows to delete; one that does not say its rows is counted.
 
     Args:
         store: The table's store.
         snapshot: The version.
         matched: Row indexes by decoded path.
+        unknown: Fields of the live files that this program does not know; see `explorer.core.file_actions.adds`.
     """
     files = snapshot.logical_files
     places = [place for place, path in enumerate(files.column("path").to_pylist()) if path in matched]
     found = files.take(int64s(places))
     touched = []
-    for path, add in zip(found.column("path").to_pylist(), adds(found, data_change=True), strict=True):
+    for path, add in zip(found.column("path").to_pylist(), adds(found, data_change=True, unknown=unknown), strict=True):
         rows = num_records(add)
         hidden = np.empty(0, np.uint64) if add.deletion_vector is None else read_rows(store, add.deletion_vector)
         touched.append(Touched(add, count_rows(store, path) if rows is None else rows, hidden, matched[path]))

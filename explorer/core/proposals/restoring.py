@@ -7,6 +7,7 @@ restored version must exist.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -33,13 +34,20 @@ _KEY: Final = "\x00"
 _MARK: Final = "delta.identity.highWaterMark"
 
 
-def restore(intent: Restore, snapshot: Snapshot, target: Snapshot, circumstances: Circumstances) -> Proposal:
+def restore(
+    intent: Restore,
+    snapshot: Snapshot,
+    target: Snapshot,
+    unknown: Mapping[tuple[str, str | None], dict[str, Any]],
+    circumstances: Circumstances,
+) -> Proposal:
     """Bring back a version.
 
     Args:
         intent: What was asked for; its time goes into the provenance.
         snapshot: The newest version.
         target: The version to bring back.
+        unknown: Fields of its files that this program does not know; see `explorer.core.file_actions.adds`.
         circumstances: The present.
     """
     now_files, then_files = snapshot.logical_files, target.logical_files
@@ -48,7 +56,7 @@ def restore(intent: Restore, snapshot: Snapshot, target: Snapshot, circumstances
     protocol = with_features(snapshot.protocol, supported_features(target.protocol))
     metadata = _metadata(snapshot, target)
     tracking = row_tracking(protocol, metadata, snapshot.domain_metadata)
-    added, mark, faults = number_rows(adds(back, data_change=True), tracking, snapshot.version + 1)
+    added, mark, faults = number_rows(adds(back, data_change=True, unknown=unknown), tracking, snapshot.version + 1)
     vectors = {place for add in added if add.deletion_vector and (place := location(add.deletion_vector)) is not None}
     return Proposal(
         operation="RESTORE",
