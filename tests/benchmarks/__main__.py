@@ -1,8 +1,73 @@
-"""All benchmarks: ``make bench``."""
+"""All benchmarks: ``make bench``. They write docs/performance.json, and docs/performance.md out of it.
 
-from tests.benchmarks import remote, replay, warm
+A run takes half an hour; ``--only growth`` and so on run one part and leave the others as they were.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from tests.benchmarks import growth, remote, replay, warm
+from tests.benchmarks.report import PAGE, RECORD, page
+from tests.benchmarks.runs import environment
+from tests.benchmarks.sets import REPOSITORY
+
+PARTS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
+    "replay": replay.measure,
+    "warm": warm.measure,
+    "remote": remote.measure,
+    "growth": growth.measure,
+}
+PACKAGES = ("pyarrow", "numpy", "msgspec", "obstore", "deltalake", "delta-kernel-rust-sharing-wrapper")
+
+
+def main() -> None:
+    """Run the parts asked for, and write the record and the page."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("--only", choices=PARTS, nargs="+", default=list(PARTS))
+    chosen = parser.parse_args().only
+    subprocess.run(
+        [sys.executable, "-m", "compileall", "-q", "explorer"], check=True, cwd=REPOSITORY, env=environment()
+    )
+    record: dict[str, Any] = json.loads(RECORD.read_text("utf-8")) if RECORD.is_file() else {}
+    for part in chosen:
+        load = os.getloadavg()[0]
+        found = []
+        for row in PARTS[part]():
+            print(part, json.dumps(row), flush=True)
+            found.append(row)
+        record[part] = {"machine": _machine(), "load": load, "rows": found}
+        RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+        PAGE.write_text(page(record), "utf-8")
+
+
+def _machine() -> dict[str, Any]:
+    processor = next((line for line in _lines("/proc/cpuinfo") if line.startswith("model name")), platform.processor())
+    memory = next((line for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), "0 0")
+    return {
+        "at": datetime.now(UTC).date().isoformat(),
+        "processor": processor.partition(":")[2].strip() or processor,
+        "processors": os.cpu_count(),
+        "memory": round(int(memory.split()[1]) / 1024 / 1024),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in PACKAGES},
+    }
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text("utf-8").splitlines() if Path(path).is_file() else []
+
 
 if __name__ == "__main__":
-    replay.main()
-    warm.main()
-    remote.main()
+    main()

@@ -36,7 +36,7 @@ def explorer_operation(name: str, path: str) -> Callable[[], int]:
 
     def statistics() -> int:
         snapshot = explorer.open_table(path).snapshot()
-        return sum(snapshot.column_ranges(column.name).num_rows for column in snapshot.statistics_columns)
+        return int(snapshot.statistics().num_rows) // len(snapshot.statistics_columns)
 
     def history() -> int:
         return int(explorer.open_table(path).history().num_rows)
@@ -48,7 +48,12 @@ def explorer_operation(name: str, path: str) -> Callable[[], int]:
         chosen = random.Random(7).sample(range(first, last + 1), TEN)
         return sum(int(life.live(version).sum()) for version in chosen)
 
-    return {"open": opened, "list": listed, "statistics": statistics, "history": history, "ten": ten}[name]
+    def changes() -> int:
+        table = explorer.open_table(path)
+        return table.change_sources(table.latest_version() - TEN, table.latest_version(), inferred=True).files.num_rows
+
+    found = {"open": opened, "list": listed, "statistics": statistics, "history": history, "ten": ten}
+    return {**found, "changes": changes}[name]
 
 
 def deltalake_operation(name: str, path: str) -> Callable[[], int]:
@@ -63,8 +68,8 @@ def deltalake_operation(name: str, path: str) -> Callable[[], int]:
         return int(DeltaTable(path).get_add_actions().num_rows)
 
     def statistics() -> int:
-        actions = DeltaTable(path).get_add_actions(flatten=True)
-        return int(actions.num_rows) * len([name for name in actions.schema.names if name.startswith("min.")])
+        # Statistics and partition values in columns of their own types, as ours are.
+        return int(DeltaTable(path).get_add_actions(flatten=True).num_rows)
 
     def history() -> int:
         return len(DeltaTable(path).history())
@@ -80,31 +85,48 @@ def deltalake_operation(name: str, path: str) -> Callable[[], int]:
 
 def kernel_operation(name: str, path: str) -> Callable[[], int]:
     """Opening through the wrapper of delta-kernel-rs; it has no listing."""
+    from pathlib import Path
+
     import delta_kernel_rust_sharing_wrapper as kernel
 
     if name != "open":
         raise SystemExit(f"the kernel wrapper has no {name}")
+    location = Path(path).resolve().as_uri()
 
     def opened() -> int:
-        engine = kernel.PythonInterface(path)
-        return int(kernel.Table(path).snapshot(engine).version())
+        engine = kernel.PythonInterface(location)
+        return int(kernel.Table(location).snapshot(engine).version())
 
     return opened
 
 
-READERS = {"explorer": explorer_operation, "deltalake": deltalake_operation, "kernel": kernel_operation}
+def floor_operation(name: str, path: str) -> Callable[[], int]:
+    """What an operation cannot do without: to read its bytes, and to decode them; it counts the bytes."""
+    from tests.benchmarks.floor import floor
+
+    return floor(name, path)
+
+
+READERS = {
+    "explorer": explorer_operation,
+    "deltalake": deltalake_operation,
+    "kernel": kernel_operation,
+    "floor": floor_operation,
+}
 
 
 def main() -> None:
     """Run the operation that the arguments name."""
     reader, name, path = sys.argv[1:4]
     operation = READERS[reader](name, path)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = resource.getrusage(resource.RUSAGE_SELF)
     start = time.perf_counter()
     counted = operation()
     seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps({"seconds": seconds, "peak": peak, "added": peak - before, "counted": counted}))
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    measured = {"seconds": seconds, "processor": processor, "peak": after.ru_maxrss / 1024, "counted": counted}
+    print(json.dumps(measured))
 
 
 if __name__ == "__main__":

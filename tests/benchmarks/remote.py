@@ -6,7 +6,6 @@ import asyncio
 import json
 import multiprocessing
 import statistics
-import subprocess
 import sys
 import xml.sax.saxutils as xml
 from collections.abc import Iterator
@@ -15,10 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.sets import REPOSITORY, prepared
+from tests.benchmarks.runs import run
+from tests.benchmarks.sets import prepared
 
 LATENCY = 0.020
-ROUNDS = 3
+ROUNDS = 5
 ARGUMENTS = ["--commits", "10000", "--adds", "2", "--removes", "0", "--stats-cols", "2", "--checkpoint-every", "0"]
 OPTIONS = {
     "aws_access_key_id": "key",
@@ -29,23 +29,16 @@ OPTIONS = {
 }
 
 
-def main() -> None:
-    """Print the seconds of a history of ten thousand commits by each reader, and the ratio."""
+def measure(rounds: int = ROUNDS) -> Iterator[dict[str, Any]]:
+    """One record: the seconds that a history of ten thousand commits takes by each reader."""
     folder = prepared("R", ARGUMENTS)
+    runs: dict[str, list[dict[str, float]]] = {"explorer": [], "deltalake": []}
     with _server(folder) as endpoint:
-        times: dict[str, list[float]] = {"explorer": [], "deltalake": []}
-        for _ in range(ROUNDS):
-            for reader, seconds in times.items():
-                seconds.append(_run(reader, endpoint))
-    ours, theirs = (statistics.median(seconds) for seconds in times.values())
-    print(f"\nhistory of 10,000 commits over S3, {LATENCY * 1e3:.0f} ms a request: explorer {ours:.2f} s, ", end="")
-    print(f"deltalake {theirs:.2f} s, {theirs / ours:.1f} times faster (goal 8)")
-
-
-def _run(reader: str, endpoint: str) -> float:
-    command = [sys.executable, "-m", "tests.benchmarks.remote", reader, endpoint]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=REPOSITORY)
-    return float(done.stdout)
+        for _ in range(rounds):
+            for reader, some in runs.items():
+                some.append(run("remote", reader, endpoint))
+    found = {reader: {"seconds": statistics.median(one["seconds"] for one in some)} for reader, some in runs.items()}
+    yield {"operation": "history of 10,000 commits", "milliseconds": LATENCY * 1e3, "goal": 8.0, **found}
 
 
 def _operation(reader: str, endpoint: str) -> None:
@@ -64,8 +57,9 @@ def _operation(reader: str, endpoint: str) -> None:
         del options["allow_http"]
         start = time.perf_counter()
         rows = len(DeltaTable("s3://bench/table", storage_options=options).history())
+    seconds = time.perf_counter() - start
     assert rows == 10_000, rows
-    print(time.perf_counter() - start)
+    print(json.dumps({"seconds": seconds}))
 
 
 @contextmanager
@@ -156,7 +150,4 @@ def _moment(path: Path) -> datetime:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        _operation(*sys.argv[1:3])
-    else:
-        main()
+    _operation(*sys.argv[1:3])

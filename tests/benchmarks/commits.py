@@ -1,0 +1,178 @@
+"""Plans and commits: on logs of ten thousand commits, against the bare put, and beside other writers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import explorer
+from explorer.core.paths import commit_name
+from explorer.storage import open_store
+from tests.benchmarks.sets import WARM, prepared
+from tests.interop.reference_writer import ReferenceUnavailable, ReferenceWriter
+from tests.logs import METADATA, PROTOCOL, write
+
+ROUNDS = 40
+COMMITS = 100
+SETS: dict[str, tuple[str, list[str] | None]] = {
+    "10,000 commits, a checkpoint every hundred": ("M", None),
+    "10,000 commits since the checkpoint, 1,000,000 files": ("W", WARM),
+}
+
+
+def main() -> None:
+    """Print all tables."""
+    plans()
+    bare_puts()
+    side_by_side()
+
+
+def plans() -> None:
+    """A plan of a change of metadata, on a table that was just opened and on one that is open."""
+    print("\n| plan of set-description | open and plan ms | plan ms | goal ms |\n|---|---:|---:|---:|")
+    for what, (name, arguments) in SETS.items():
+        place = prepared(name, arguments)
+        cold = _median(lambda place=place: _plan(explorer.open_table(place), 0), 3)
+        table = explorer.open_table(place)
+        _plan(table, 0)
+        warm = _median(lambda table=table: _plan(table, 1), ROUNDS)
+        print(f"| {what} | {cold:.1f} | {warm:.1f} | 50 |", flush=True)
+
+
+def bare_puts() -> None:
+    """A commit against the durable creation of a file with the same content."""
+    print("\n| commit | bare put ms | commit ms | ratio | with its checksum ms | ratio | goal |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    empty = Path(tempfile.mkdtemp())
+    write(open_store(empty), {0: (PROTOCOL, METADATA)})
+    places = {"a new table": empty}
+    for what, (name, arguments) in SETS.items():
+        places[what] = _linked(prepared(name, arguments))
+    for what, place in places.items():
+        _compare_puts(what, place)
+        shutil.rmtree(place)
+
+
+def side_by_side() -> None:
+    """A hundred changes of a property in a row, by three writers."""
+    times = {"delta-explorer": _ours(), "deltalake": _deltalake()}
+    try:
+        times["delta-spark"] = _reference()
+    except ReferenceUnavailable as error:
+        print(f"delta-spark cannot be had: {error}")
+    print(f"\n| {COMMITS} commits in a row | s | ratio |\n|---|---:|---:|")
+    for name, seconds in times.items():
+        print(f"| {name} | {seconds:.2f} | {seconds / times['delta-explorer']:.1f} |", flush=True)
+
+
+def _plan(table: explorer.Table, number: int) -> None:
+    plan = table.plan({"kind": "set-description", "description": f"number {number}"}, user="bench")
+    assert plan.committable
+
+
+def _compare_puts(what: str, place: Path) -> None:
+    """Puts and commits in turn, so that a machine that is busy is so for both."""
+    table = explorer.open_table(place)
+    bare, till_visible, whole = [], [], []
+    aside = open_store(Path(tempfile.mkdtemp()))
+    store = table.store
+    put, visible = store.put_if_absent, [0.0]
+
+    def noted(path: str, data: bytes, **options: bool) -> None:
+        put(path, data, **options)
+        if path.endswith(".json"):
+            visible[0] = time.perf_counter()
+
+    store.put_if_absent = noted  # type: ignore[method-assign]
+    for number in range(ROUNDS):
+        plan = table.plan({"kind": "set-transaction", "appId": "bench", "version": number + 1}, user="bench")
+        start = time.perf_counter()
+        result = table.commit(plan)
+        whole.append(time.perf_counter() - start)
+        till_visible.append(visible[0] - start)
+        assert result.outcome == "committed"
+        assert result.version is not None
+        data = put.__self__.read(commit_name(result.version))  # type: ignore[attr-defined]
+        start = time.perf_counter()
+        aside.put_if_absent(commit_name(result.version), data)
+        bare.append(time.perf_counter() - start)
+    base, first, last = (statistics.median(times) * 1e3 for times in (bare, till_visible, whole))
+    print(
+        f"| {what} | {base:.2f} | {first:.2f} | {first / base:.2f} | {last:.2f} | {last / base:.2f} | 1.5 |", flush=True
+    )
+
+
+def _ours() -> float:
+    place = Path(tempfile.mkdtemp())
+    write(open_store(place), {0: (PROTOCOL, METADATA)})
+    table = explorer.open_table(place)
+
+    def commit(number: int) -> None:
+        result = table.commit(table.plan({"kind": "set-properties", "properties": {"bench": str(number)}}))
+        assert result.outcome == "committed"
+
+    return _row(commit)
+
+
+def _deltalake() -> float:
+    from deltalake import DeltaTable
+
+    place = Path(tempfile.mkdtemp())
+    write(open_store(place), {0: (PROTOCOL, METADATA)})
+    table = DeltaTable(str(place))
+
+    def commit(number: int) -> None:
+        table.alter.set_table_properties({"bench": str(number)}, raise_if_not_exists=False)
+
+    return _row(commit)
+
+
+def _reference() -> float:
+    place = Path(tempfile.mkdtemp())
+    write(open_store(place / "table"), {0: (PROTOCOL, METADATA)})
+    writer = ReferenceWriter(place)
+    try:
+
+        def commit(number: int) -> None:
+            writer.sql(f"ALTER TABLE delta.`{place / 'table'}` SET TBLPROPERTIES ('bench' = '{number}')")
+
+        commit(-1)  # the first command of a new JVM compiles what the others use
+        return _row(commit)
+    finally:
+        writer.close()
+
+
+def _row(commit: Callable[[int], None]) -> float:
+    start = time.perf_counter()
+    for number in range(COMMITS):
+        commit(number)
+    return time.perf_counter() - start
+
+
+def _linked(place: Path) -> Path:
+    """A copy of a log that shares the content of its files: nothing of a log but the hint is ever overwritten."""
+    copy = Path(tempfile.mkdtemp(dir=place.parent)) / place.name
+    shutil.copytree(place, copy, copy_function=os.link)
+    hint = copy / "_delta_log" / "_last_checkpoint"
+    data = hint.read_bytes()
+    hint.unlink()
+    hint.write_bytes(data)
+    return copy
+
+
+def _median(action: Callable[[], object], rounds: int) -> float:
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1e3
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""The physical limit of an operation on a table of the bench: its bytes read and decoded, and nothing else done.
+
+It knows how these tables are laid out (classic checkpoints in one file, no column mapping) and checks nothing, so no
+reader can be faster by the same libraries; what a reader needs beyond it is the cost of being right.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.json
+import pyarrow.parquet
+
+COLUMNS = {
+    "open": ["protocol.minReaderVersion", "metaData.id", "txn.appId"],
+    "list": ["add.path", "add.size", "add.modificationTime"],
+    "statistics": ["add.path", "add.partitionValues", "add.stats"],
+}
+_COMMIT = re.compile(r"\d{20}\.json\Z")
+_CHECKPOINT = re.compile(r"\d{20}\.checkpoint\.parquet\Z")
+
+
+def floor(name: str, path: str) -> Callable[[], int]:
+    """The reading and decoding that the operation is made of; it returns how many bytes were read."""
+    log = Path(path) / "_delta_log"
+    decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+    def run() -> int:
+        names = os.listdir(log)
+        checkpoints = sorted(filter(_CHECKPOINT.match, names))
+        newest = checkpoints[-1] if checkpoints else ""
+        every = name in ("history", "ten")
+        commits = sorted(found for found in names if _COMMIT.match(found) and (every or found[:20] > newest[:20]))
+        read = 0
+        for commit in commits:
+            data = _bytes(log / commit)
+            read += len(data)
+            decoder.decode_lines(data)
+        if every:
+            # Where the log was cleaned up, the files of its first checkpoint are the beginning of the history.
+            first = checkpoints[0] if checkpoints and commits[0][:20] >= checkpoints[0][:20] != f"{0:020}" else ""
+            return read + (_columns(log / first, ["add.path", "add.size", "add.stats"], parse=False) if first else 0)
+        return read + (_columns(log / newest, COLUMNS[name], parse=name == "statistics") if newest else 0)
+
+    return run
+
+
+def _columns(path: Path, columns: Sequence[str], *, parse: bool) -> int:
+    file = pa.parquet.ParquetFile(path)
+    table = file.read(columns=list(columns))
+    if parse:
+        for chunk in table.column("add").chunks:
+            texts = chunk.field("stats").drop_null()
+            lines = pa.compute.binary_join(pa.ListArray.from_arrays(pa.array([0, len(texts)]), texts), "\n")
+            options = pa.json.ReadOptions(block_size=1 << 22)
+            pa.json.read_json(pa.BufferReader(lines.buffers()[2]), read_options=options)
+    wanted = tuple(columns)
+    groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
+    chunks = (group.column(place) for group in groups for place in range(group.num_columns))
+    return sum(c.total_compressed_size for c in chunks if c.path_in_schema.startswith(wanted))
+
+
+def _bytes(path: Path) -> bytes:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(handle, os.fstat(handle).st_size)
+    finally:
+        os.close(handle)

@@ -1,0 +1,156 @@
+"""The page on performance, made of a run's record and of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tests.benchmarks.growth import LINEAR, MOST_MEGABYTES
+from tests.benchmarks.sets import REPOSITORY
+
+RECORD = REPOSITORY / "docs" / "performance.json"
+PAGE = REPOSITORY / "docs" / "performance.md"
+
+_HEAD = """# Performance
+
+Written by `make bench` out of `performance.json`, which the same run wrote; not by hand.
+
+The tables of the bench: **S** 1,000 commits of 10 files, a checkpoint every 10. **M** 10,000 commits of 19 file
+actions, a checkpoint every 100, 50,000 live files. **DV** 100,000 files and 300 commits that mask rows of 1,000 each.
+**L** one checkpoint of 1,000,000 files and 100 commits. Every measurement is a process of its own, readers take turns,
+and a number is the median of at least five. Files are in the cache of the system; a process has its libraries loaded
+before the clock starts, but for the cold one. *Limit* is what no reader can do without: the bytes that the operation
+has to read, and the time to read and decode them with the libraries used here and to do nothing else.
+"""
+_NAMES = {
+    "open": "open: version, protocol, schema",
+    "list": "open and list all files",
+    "statistics": "open and parse all statistics",
+    "history": "history with totals of every version",
+    "ten": "ten versions at random, from the start",
+}
+
+
+def page(record: dict[str, Any]) -> str:
+    """The page of a record; parts that it does not have are left out."""
+    parts = {"replay": _replay, "warm": _warm, "remote": _remote, "growth": _growth}
+    sections = [_HEAD]
+    for name, section in parts.items():
+        if name in record:
+            sections.append("\n".join([*section(record[name]["rows"]), "", _machine(record[name])]))
+    return "\n".join(sections)
+
+
+def _replay(rows: list[dict[str, Any]]) -> Iterator[str]:
+    yield from ("## Beside deltalake", "")
+    yield from _header(
+        "operation",
+        "table",
+        "here ms",
+        "deltalake ms",
+        "times faster",
+        "goal",
+        "limit ms",
+        "limit MB",
+        "peak MB",
+        "of it",
+    )
+    for row in rows:
+        if row["operation"] in _NAMES:
+            ours, theirs, floor = row["explorer"], row["deltalake"], row["floor"]
+            yield _line(
+                _NAMES[row["operation"]],
+                row["set"],
+                _ms(ours),
+                _ms(theirs),
+                _mark(theirs["seconds"] / ours["seconds"], row["goal"]),
+                f"{row['goal']:g}",
+                _ms(floor),
+                f"{floor['counted'] / 1e6:.1f}",
+                f"{ours['peak']:.0f}",
+                f"{ours['peak'] / theirs['peak']:.2f}",
+            )
+    yield from ("", "Peak memory is that of the whole process; the goal for the list of L is half of deltalake's.", "")
+    yield from _header("open beside the kernel's wrapper", "here ms", "kernel ms", "of it", "goal")
+    for row in rows:
+        if row["operation"] == "open beside the kernel":
+            part = row["explorer"]["seconds"] / row["kernel"]["seconds"]
+            yield _line(row["set"], _ms(row["explorer"]), _ms(row["kernel"]), _mark(-part, -1), "at most 1")
+    yield ""
+    yield from _header(
+        "cold process: start, import, open, list S", "here ms", "deltalake ms", "of it", "goal", "imports"
+    )
+    for row in rows:
+        if row["operation"] == "cold process":
+            part = row["explorer"]["seconds"] / row["deltalake"]["seconds"]
+            floor = f"{_ms(row['floor'])} for pyarrow and msgspec alone"
+            yield _line("S", _ms(row["explorer"]), _ms(row["deltalake"]), _mark(-part, -1), "at most 1", floor)
+
+
+def _warm(rows: list[dict[str, Any]]) -> Iterator[str]:
+    build = next(row for row in rows if row["goal"] is None)
+    yield from (f"## Moving through {build['versions']:,} versions of {build['files']:,} files", "")
+    yield from _header("movement", "median ms", "95th percentile ms", "goal ms")
+    for row in rows:
+        if row["goal"] is not None:
+            yield _line(
+                row["movement"], f"{_mark(-row['median'], -row['goal'], 3)}", f"{row['p95']:.3f}", f"{row['goal']:g}"
+            )
+    yield from ("", f"The history is read once, in {build['median'] / 1e3:.1f} s.")
+
+
+def _remote(rows: list[dict[str, Any]]) -> Iterator[str]:
+    yield from ("## On an object store", "")
+    yield from _header("operation", "added to each request", "here s", "deltalake s", "times faster", "goal")
+    for row in rows:
+        ours, theirs = row["explorer"]["seconds"], row["deltalake"]["seconds"]
+        faster = _mark(theirs / ours, row["goal"])
+        yield _line(
+            row["operation"], f"{row['milliseconds']:g} ms", f"{ours:.2f}", f"{theirs:.2f}", faster, f"{row['goal']:g}"
+        )
+
+
+def _growth(rows: list[dict[str, Any]]) -> Iterator[str]:
+    yield from ("## Growth", "")
+    yield (
+        "Processor seconds and peak megabytes while one thing doubles. The exponent is the slope of the logarithms: "
+        f"1 is linear, more than {LINEAR:g} would not be. No peak may be above {MOST_MEGABYTES:,} MB."
+    )
+    yield ""
+    yield from _header("of", "operation", "sizes", "processor s", "peak MB", "exponent")
+    for row in rows:
+        yield _line(
+            row["unit"],
+            _NAMES.get(row["operation"], "changes of the last ten versions"),
+            " · ".join(f"{size:,}" for size in row["sizes"]),
+            " · ".join(f"{seconds:.2f}" for seconds in row["processor"]),
+            " · ".join(_mark(-peak, -MOST_MEGABYTES, 0) for peak in row["peak"]),
+            _mark(-row["exponent"], -LINEAR, 2),
+        )
+
+
+def _machine(part: dict[str, Any]) -> str:
+    found = part["machine"]
+    packages = ", ".join(f"{name} {version}" for name, version in found["packages"].items())
+    return (
+        f"Measured on {found['at']}: {found['processor']}, {found['processors']} processors, {found['memory']} GB, "
+        f"{found['system']}, Python {found['python']}, {packages}; load at the start {part['load']:.1f}.\n"
+    )
+
+
+def _header(*names: str) -> Iterable[str]:
+    return _line(*names), "|" + "---|" * len(names)
+
+
+def _line(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _ms(measured: dict[str, float]) -> str:
+    return f"{measured['seconds'] * 1e3:.1f}"
+
+
+def _mark(value: float, goal: float, digits: int = 1) -> str:
+    """The number, bold where it misses its goal; negative ones are those that must stay below it."""
+    text = f"{abs(value):.{digits}f}"
+    return text if value >= goal else f"**{text}**"

@@ -1,0 +1,52 @@
+"""Fresh processes in alternation: what each measurement of the bench is made of."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.benchmarks.sets import REPOSITORY
+
+ROUNDS = 5
+Measured = dict[str, float]
+
+
+def alternate(operation: str, path: Path, readers: Sequence[str], rounds: int = ROUNDS) -> dict[str, Measured]:
+    """Medians of each reader's runs, taken in turns so that a busy moment of the machine meets all alike."""
+    runs: dict[str, list[Measured]] = {reader: [] for reader in readers}
+    for _ in range(rounds):
+        for reader in readers:
+            runs[reader].append(run("operation", reader, operation, str(path)))
+    return {
+        reader: {key: statistics.median(one[key] for one in some) for key in some[0]} for reader, some in runs.items()
+    }
+
+
+def run(module: str, *arguments: str) -> Measured:
+    """What a measuring module prints, run in a process of its own."""
+    command = [sys.executable, "-m", f"tests.benchmarks.{module}", *arguments]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY, env=environment())
+    measured: Measured = json.loads(done.stdout)
+    return measured
+
+
+def whole_processes(programs: dict[str, str], rounds: int) -> dict[str, Measured]:
+    """Medians of the seconds that whole processes take, start of Python included, in turns."""
+    times: dict[str, list[float]] = {name: [] for name in programs}
+    for _ in range(rounds):
+        for name, program in programs.items():
+            start = time.perf_counter()
+            subprocess.run([sys.executable, "-c", program], check=True, cwd=REPOSITORY, env=environment())
+            times[name].append(time.perf_counter() - start)
+    return {name: {"seconds": statistics.median(seconds)} for name, seconds in times.items()}
+
+
+def environment() -> dict[str, str]:
+    """The environment of a measured process: compiled modules may be kept, as they are of an installed package."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
