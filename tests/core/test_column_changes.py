@@ -239,12 +239,17 @@ def test_lengths_of_texts_stand_beside_the_type() -> None:
 
 def test_fields_inside_a_column_that_spells_out_its_lengths_are_left_alone() -> None:
     spelt = struct(
-        field("d", struct(field("v", "string")), metadata={"__CHAR_VARCHAR_TYPE_STRING": "struct<v:char(2)>"})
+        field(
+            "d",
+            struct(field("v", "string"), field("n", "short")),
+            metadata={"__CHAR_VARCHAR_TYPE_STRING": "struct<v:char(2)>"},
+        )
     )
     table = mapped_table(spelt)
     assert failed(proposal(table, "add-columns", fields=[field("d.w")])) == ["char-types"]
     assert failed(proposal(table, "rename-column", column="d.v", to="w")) == ["char-types"]
     assert failed(proposal(table, "rename-column", column="d", to="w")) == []
+    assert failed(proposal(table, "move-column", column="d.v", at="last")) == ["char-types"]
 
 
 @pytest.mark.conformance("CMUSAGE-001", "CMUSAGE-002")

@@ -12,6 +12,7 @@ from explorer.core.guards import Situation, judge
 from explorer.core.schema import type_name, walk
 from explorer.core.type_widening import check_type_changes
 from tests.core.columns import (
+    IDENTITY,
     MAPPED,
     NAME,
     NESTED,
@@ -152,6 +153,12 @@ def test_a_column_that_an_expression_rests_on_keeps_its_type() -> None:
     assert failed(proposal(table, "widen-type", column="b", type="long")) == ["constraint-columns"]
     assert failed(proposal(table, "widen-type", column="g", type="long")) == ["generated-columns"]
     assert failed(proposal(table, "widen-type", column="f", type="long")) == []
+    counting = plain_table(struct(field("i", "long", metadata=IDENTITY), field("v")), rules=WIDENING, properties=ON)
+    assert failed(proposal(counting, "widen-type", column="i", type="decimal(20,0)")) == ["identity-columns"]
+    text = {"__CHAR_VARCHAR_TYPE_STRING": "struct<c:char(2),n:smallint>"}
+    spelt = struct(field("d", struct(field("c", "string"), field("n", "short")), metadata=text))
+    table = plain_table(spelt, rules=WIDENING, properties=ON)
+    assert failed(proposal(table, "widen-type", column="d.n", type="long")) == ["char-types"]
 
 
 @pytest.mark.conformance("TYPEWIDEN-005")

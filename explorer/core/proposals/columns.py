@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from explorer.core.actions import Metadata
+from explorer.core.column_dependents import char_guard
 from explorer.core.column_parameters import column_document, parameter_text
 from explorer.core.errors import InvalidIntent
 from explorer.core.intents import MoveColumn, SetColumnComment
@@ -59,10 +60,12 @@ def move_column(intent: MoveColumn, snapshot: Snapshot) -> Proposal:
     if place == before:
         raise InvalidIntent(f"{column.name} stands there already.", field="at")
     moved = [*others[:place], field, *others[place:]]
+    spelt = char_guard(snapshot.schema, [column.path])
     return Proposal(
         operation="CHANGE COLUMN",
         parameters=change_parameters(column, field) | {"position": position_text(place, names)},
         metadata=with_schema(snapshot, edit_fields(snapshot.schema, column.path[:-1], lambda _: moved)),
+        guards=() if spelt is None else (spelt,),
         undo=f"Move it back: {position_text(before, names).lower() if not before else position_text(before, names)}.",
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from explorer.core.char_types import CHAR_KEY, is_char_type, lengthens
-from explorer.core.column_dependents import GENERATION_KEY, constraint_guard, generated_guard
+from explorer.core.column_dependents import GENERATION_KEY, char_guard, constraint_guard, generated_guard
 from explorer.core.column_parameters import column_document, parameter_text
 from explorer.core.errors import CorruptTable, InvalidIntent
 from explorer.core.features import active_features
@@ -25,6 +25,7 @@ from explorer.core.protocol_evolution import with_features
 from explorer.core.schema import DataType, PrimitiveType, StructField, parse_type, type_name
 from explorer.core.schema_edit import Column, find_column, replace_field, replace_type
 from explorer.core.snapshot import Snapshot
+from explorer.core.special_columns import IDENTITY_KEYS
 from explorer.core.type_widening import CHANGES_KEY, widens
 
 __all__ = ["widen_type"]
@@ -162,8 +163,13 @@ def _switch_guard(snapshot: Snapshot) -> GuardResult:
 
 def _dependents(snapshot: Snapshot, column: Column) -> tuple[GuardResult, ...]:
     own = find_column(snapshot.schema, column.owner).field
+    if own is not None and any(key in own.metadata for key in IDENTITY_KEYS):
+        evidence = {"column": column.name, "detail": f"{column.name} is an identity column, which has the type long."}
+        return (GuardResult("identity-columns", "fail", evidence, "Keep the type, or make the column anew."),)
     if own is not None and GENERATION_KEY in own.metadata:
         expression = own.metadata[GENERATION_KEY]
         evidence = {"expression": expression, "detail": f"{column.name} is computed, and its expression has that type."}
         return (GuardResult("generated-columns", "fail", evidence, "Drop the generated column, and add it anew."),)
-    return constraint_guard(snapshot, [column.path]), generated_guard(snapshot, [column.path])
+    spelt = char_guard(snapshot.schema, [column.path])
+    found = (constraint_guard(snapshot, [column.path]), generated_guard(snapshot, [column.path]))
+    return found if spelt is None else (*found, spelt)
