@@ -40,7 +40,9 @@ __all__ = ["WrittenCheckpoint", "write_checkpoint"]
 TXN_RETENTION: Final = "delta.setTransactionRetentionDuration"
 
 _ROWS: Final = 1 << 16
-"""Rows of one row group, and how many actions are held as columns at a time."""
+"""Rows of one row group."""
+_CHUNK: Final = 1 << 14
+"""How many file actions are made into columns at a time: a column holds 2 GiB of text."""
 _MOST_IN_HINT: Final = 30
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MS: Final = timedelta(milliseconds=1)
@@ -162,11 +164,11 @@ class _Writer:
     def _batches(self) -> Iterator[pa.RecordBatch]:
         """The file actions, live ones first."""
         after = self._now - interval(self._carried.state.metadata.configuration, FILE_RETENTION, _WEEK) // _MS
-        for chunk in self._carried.adds(_ROWS):
+        for chunk in self._carried.adds(_CHUNK):
             rows = self._columns.adds(chunk)
             self._num_adds += len(rows)
             yield self._batch(rows, pa.nulls(len(rows), self._columns.remove_type))
-        for chunk in self._carried.removes(_ROWS):
+        for chunk in self._carried.removes(_CHUNK):
             rows = self._columns.removes(chunk, after)
             self._num_removes += len(rows)
             yield self._batch(pa.nulls(len(rows), self._columns.add_type), rows)
