@@ -1,0 +1,70 @@
+"""A store that fails while the log is maintained: the table reads as before, and the next attempt comes through."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import explorer
+from explorer.core.checkpoint_writer import write_checkpoint
+from explorer.core.errors import StorageError
+from explorer.core.log_cleanup import clean_log, plan_cleanup
+from explorer.core.log_segment import list_log
+from tests.faults.faulty_store import Fault, FaultyStore
+from tests.logs import METADATA, add, paths, remove, write
+from tests.own_checkpoints import LAYOUTS, NOW, V2, checkpoint_of, log_of
+
+FAULTS: tuple[Fault, ...] = ("fails", "answer lost", "done late")
+COMMITS = (V2, METADATA, *(add(f"f{number}") for number in range(5))), (remove("f1"),)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.conformance("CKPT-028", "V2CKPT-005")
+def test_a_checkpoint_that_fails_at_any_request_leaves_the_table_as_it_was(layout: str, fault: Fault) -> None:
+    meant = paths(explorer.Table(log_of(*COMMITS)).snapshot())
+    failures = 0
+    while True:
+        store = log_of(*COMMITS)
+        faulty = FaultyStore(store, {failures: fault})
+        try:
+            write_checkpoint(faulty, list_log(store), now=NOW, new_uuid=uuid.uuid4, layout=LAYOUTS[layout])
+        except StorageError:
+            failures += 1
+        else:
+            break
+        assert paths(explorer.Table(store).snapshot()) == meant
+        checkpoint_of(store, layout)
+        table = explorer.Table(store)
+        assert paths(table.snapshot()) == meant
+        assert [problem for problem in table.verify().problems if problem.breaking] == []
+    # At least the commits, the checkpoint, and the hint, which is read first.
+    assert failures >= 4
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_clean_up_that_fails_at_any_deletion_is_taken_up_again(fault: Fault) -> None:
+    later = datetime.now(UTC) + timedelta(days=60)
+    failures = 0
+    while True:
+        store = log_of(*COMMITS)
+        checkpoint_of(store, "v2-sidecars")
+        write(store, {2: (add("g"),), 3: (add("h"),)})
+        checkpoint_of(store, "v2-sidecars")
+        table = explorer.Table(store)
+        state, meant = table.snapshot().state, paths(table.snapshot())
+        plan = plan_cleanup(store, state, later)
+        assert plan.first_version == 3
+        try:
+            clean_log(FaultyStore(store, {failures: fault}), plan)
+        except StorageError:
+            failures += 1
+        else:
+            break
+        assert paths(explorer.Table(store).snapshot()) == meant
+        clean_log(store, plan_cleanup(store, state, later))
+        assert explorer.Table(store).version_range() == (3, 3)
+        assert paths(explorer.Table(store).snapshot()) == meant
+    assert failures == len(plan.files) > 5
