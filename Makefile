@@ -51,7 +51,8 @@ lint: $(DEVELOPMENT) ## ruff, formatting, strict types, import rules
 	$(BIN)/lint-imports --no-logo
 
 prove: $(DEVELOPMENT) ## the properties and the damage, with many more examples than the tests take
-	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --timeout 3600 tests/properties tests/faults
+	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --timeout 3600 tests/properties tests/faults \
+		tests/spark/test_random_changes.py
 
 bench: $(DEVELOPMENT) ## measure the speeds that the documents state
 	$(BIN)/python -m tests.benchmarks
