@@ -179,9 +179,8 @@ def _default(default: str | None) -> str:
 
 
 def _unset_properties(snapshot: Any, _answers: Answers) -> tuple[FormField, ...]:
-    choices = tuple(
-        Choice(key, key, value, _why_kept(key)) for key, value in sorted(snapshot.metadata.configuration.items())
-    )
+    found = [Choice(key, key, value, _why_kept(key)) for key, value in sorted(snapshot.metadata.configuration.items())]
+    choices = tuple(sorted(found, key=lambda choice: bool(choice.why_not)))
     help_ = "The default holds again. Data and features stay as they are."
     return (FormField("keys", "Properties to remove", "checks", help_, choices=choices),)
 

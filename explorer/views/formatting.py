@@ -21,6 +21,7 @@ __all__ = [
     "plotly_text",
     "plural",
     "quantity",
+    "readable_lines",
     "shorten",
     "shorten_path",
     "signed",
@@ -143,6 +144,13 @@ def plain(text: object, limit: int = 4000) -> str:
     """
     raw = str(text)
     shown = "".join(_visible(character) for character in raw[:limit])
+    return shown if len(raw) <= limit else shown + "\u2026"
+
+
+def readable_lines(text: object, limit: int = 20_000) -> str:
+    """Return text as `plain` does, but for its line breaks, which stay."""
+    raw = str(text)
+    shown = "\n".join(plain(line, limit) for line in raw[:limit].split("\n"))
     return shown if len(raw) <= limit else shown + "\u2026"
 
 

@@ -85,7 +85,7 @@ def checked_answers(facts: TableFacts, address: Address, desk: ChangeDesk, shown
         names += [f"key.{index}" for index in range(shown_pairs)]
         if _pair_count(address) > shown_pairs:
             regions[f"act-pair-{shown_pairs}"] = render(
-                "act-pair", index=shown_pairs, answers=dict(address.answers), hints=checked["hints"],
+                "act-pair", index=shown_pairs, last=True, answers=dict(address.answers), hints=checked["hints"],
                 errors=checked["errors"],
             )  # fmt: skip
     for name in names:

@@ -33,6 +33,7 @@ def environment() -> jinja2.Environment:
         "compact": fmt.compact,
         "count": fmt.count,
         "day": fmt.day,
+        "lines": fmt.readable_lines,
         "moment": fmt.moment,
         "percent": fmt.percent,
         "plain": fmt.plain,

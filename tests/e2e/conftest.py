@@ -81,7 +81,7 @@ def watched(windows: Any) -> Iterator[Any]:
     wrong: list[str] = []
     windows.clear_cookies()
     page = windows.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(30_000)
     page.on(
         "request", lambda r: None if r.url.startswith(LOOPBACK) else wrong.append(f"request off the machine: {r.url}")
     )

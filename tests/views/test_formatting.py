@@ -91,6 +91,8 @@ def test_shortened_paths_keep_folder_and_file_apart() -> None:
 
 def test_direction_changing_and_control_characters_are_made_visible() -> None:
     assert fmt.plain("a\u202eb\x00c\nd") == "a�b�c d"
+    assert fmt.readable_lines("a\u202eb\x00c\nd") == "a�b�c\nd"
+    assert fmt.readable_lines("abc", 2) == "ab…"
 
 
 def test_plotly_text_is_drawn_as_it_stands() -> None:

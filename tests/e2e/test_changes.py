@@ -1,0 +1,129 @@
+"""The Act tab in a browser: a rule is planned, held against the rows, committed; what is refused, and hostile text."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import explorer
+from tests.conftest import REPOSITORY, reference_root
+from tests.e2e.conftest import settle
+from tests.web import logs
+
+pytestmark = pytest.mark.e2e
+SERVE = (
+    "import sys; from explorer.web import serve; "
+    "serve(sys.argv[1:], allow_commits=True, ready=lambda url: print(url, flush=True))"
+)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("writable") / "act"
+    shutil.copytree(reference_root() / "tables" / "optimize", found / "optimize")
+    logs.hostile_table(found / "hostile")
+    return found
+
+
+@pytest.fixture(scope="module")
+def writable(root: Path) -> Iterator[str]:
+    """Serve tables that may be changed, in a process of its own; yields the URL."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", SERVE, str(root)], stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
+    )
+    assert process.stdout is not None
+    yield process.stdout.readline().strip().rstrip("/")
+    process.terminate()
+    process.communicate(timeout=20)
+
+
+@pytest.fixture
+def act(watched: Any, writable: str) -> Callable[[str], Any]:
+    """Return a function that opens a query on the writable server."""
+
+    def open_query(query: str) -> Any:
+        watched.goto(f"{writable}/{query}")
+        settle(watched)
+        return watched
+
+    return open_query
+
+
+def newest(folder: Path) -> dict[str, Any]:
+    record: dict[str, Any] = explorer.open_table(folder).history(1).to_pylist()[0]
+    return record
+
+
+def test_a_rule_is_held_against_the_rows_and_committed_when_they_keep_it(act: Callable[[str], Any], root: Path) -> None:
+    page = act("?t=act/optimize&tab=act")
+    page.get_by_label("Your name").fill("Ana <b>")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("link", name="Add a constraint").click()
+    page.locator("#f-name").fill("small")
+    page.locator("#f-expression").press_sequentially("idd < 5", delay=5)
+    page.get_by_text("Did you mean id?").wait_for()
+    assert "f.expression=idd" in page.url
+    assert page.evaluate("document.activeElement.id") == "f-expression"
+    page.locator("#f-expression").fill("id < 5")
+    page.get_by_text("Ready.").wait_for()
+    assert "id: long" in page.locator("#act-note-expression").inner_text()
+    page.get_by_role("button", name="Show the plan").click()
+    page.get_by_role("button", name="Check the data").click()
+    page.locator("#look .bar-line").wait_for(timeout=90_000)
+    found = page.locator(".guards > li").first.inner_text()
+    if "could not be looked at" in found:
+        pytest.skip("no Spark on this machine")
+    assert "of 24 rows do not satisfy it" in found
+    assert "rowIndex" in found
+    assert page.locator("form[data-confirm]").count() == 0
+    assert newest(root / "optimize")["version"] == 14
+
+    page.get_by_role("link", name="Back").click()
+    page.locator("#f-expression").fill("id >= 0")
+    page.get_by_role("button", name="Show the plan").click()
+    page.get_by_role("button", name="Check the data").click()
+    commit = page.get_by_role("button", name="Commit v15")
+    page.locator("#confirm-name").fill("optimise")
+    page.locator("#confirm-reason").fill("Agreed <b>")
+    assert commit.is_disabled()
+    page.locator("#confirm-name").fill("optimize")
+    commit.click()
+    page.locator("[data-outcome=committed]").wait_for()
+    written = newest(root / "optimize")
+    assert (written["version"], written["operation"]) == (15, "ADD CONSTRAINT")
+    assert (written["user_name"], written["reason"]) == ("Ana <b>", "Agreed <b>")
+    page.get_by_role("link", name="Show v15").click()
+    settle(page)
+    assert page.locator("h1.version").inner_text() == "v15"
+    assert "Agreed <b>" in page.locator("#side").inner_text()
+    assert "id >= 0" in page.locator("#side").inner_text()
+
+
+def test_a_server_without_commits_plans_and_is_refused_by_the_table(opened: Any, warehouse: Path) -> None:
+    page = opened("?t=shop/reference/optimize&tab=act&act=set-description&f.description=x&step=plan")
+    assert "This server plans and never writes." in page.locator("#lead").inner_text()
+    assert page.locator("form[data-confirm]").count() == 0
+    digest = page.locator("[data-plan]").get_attribute("data-plan")
+    page.evaluate("digest => explorerPage.ask('commit', {digest, name: 'optimize', reason: 'anyway'})", digest)
+    page.locator("[data-kind=NotAllowed]").wait_for()
+    assert newest(warehouse / "reference" / "optimize")["version"] == 14
+
+
+def test_hostile_text_is_planned_committed_and_shown_as_text(act: Callable[[str], Any], root: Path) -> None:
+    page = act("?t=act/hostile&tab=act&act=set-description")
+    page.locator("#f-description").fill("Now " + logs.HOSTILE)
+    page.get_by_role("button", name="Show the plan").click()
+    page.locator("#confirm-reason").fill(logs.HOSTILE)
+    page.locator("#confirm-name").fill("hostile")
+    page.locator("#actions summary").last.click()
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("main img, main iframe").count() == 0
+    page.get_by_role("button", name="Commit v").click()
+    page.locator("[data-outcome]").wait_for()
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("main img, main iframe").count() == 0
+    assert newest(root / "hostile")["reason"] == logs.HOSTILE
