@@ -211,7 +211,8 @@ class _Attempt:
         path = commit_name(version)
         owner: _Owner = "absent"
         for number in range(_RESENDS):
-            time.sleep(_PAUSE * number)
+            if number:
+                time.sleep(_PAUSE * number)
             try:
                 self._store.put_if_absent(path, self._data)
                 return "ours"

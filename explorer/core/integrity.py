@@ -21,9 +21,9 @@ from explorer.core.errors import ExplorerError, TableNotFound
 from explorer.core.history import ENABLE_ICT
 from explorer.core.last_checkpoint import parse_last_checkpoint
 from explorer.core.log_chain import START, link
-from explorer.core.log_segment import Checkpoint, LogListing, arrange_log
+from explorer.core.log_segment import Checkpoint, LogListing, arrange_log, list_names
 from explorer.core.logical_files import LogicalFiles
-from explorer.core.paths import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath, commit_name, parse_log_name
+from explorer.core.paths import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath, commit_name
 from explorer.core.ports import LogStore
 from explorer.core.properties import flag
 from explorer.core.running_state import RunningState, same_metadata, same_protocol
@@ -85,8 +85,8 @@ def verify(store: LogStore) -> IntegrityReport:
         TableNotFound: There is no log.
         StorageError: The store failed.
     """
-    names = [found.path.rsplit("/", 1)[-1] for found in store.list_from(LOG_FOLDER)]
-    paths = [path for name in names if (path := parse_log_name(name)) is not None]
+    listed = list_names(store)
+    names, paths = [name for name, _ in listed], [path for _, path in listed if path is not None]
     unique, problems = _without_doubles(paths)
     listing = arrange_log(unique)
     if listing.latest < 0:

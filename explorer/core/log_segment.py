@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby, islice
+from typing import Final
 
 import msgspec
 
@@ -18,7 +19,9 @@ from explorer.core.last_checkpoint import parse_last_checkpoint
 from explorer.core.paths import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath, parse_log_name
 from explorer.core.ports import LogStore
 
-__all__ = ["Checkpoint", "LogListing", "LogSegment", "arrange_log", "list_log", "list_newer"]
+__all__ = ["Checkpoint", "LogListing", "LogSegment", "arrange_log", "list_log", "list_names", "list_newer"]
+
+_LOOKS: Final = 10
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -251,9 +254,34 @@ def _hinted_start(store: LogStore) -> str:
 
 
 def _recognise(store: LogStore, start: str) -> list[LogPath]:
-    listed = store.list_from(LOG_FOLDER, start)
-    names = (parse_log_name(found.path.rsplit("/", 1)[-1], found.size, found.modified) for found in listed)
-    return [name for name in names if name is not None]
+    return [path for _, path in list_names(store, start) if path is not None]
+
+
+def list_names(store: LogStore, start: str = "") -> list[tuple[str, LogPath | None]]:
+    """List the names in the log's folder, and what the protocol calls them.
+
+    A folder that is written to while it is listed may show a commit and not the one before it, on disks as in the pages
+    of an object store. Where a commit seems to be missing the folder is listed again: what was there then is seen now.
+    """
+    found = _names(store, start)
+    for _ in range(_LOOKS):
+        if not _seems_missing(found):
+            break
+        again = _names(store, start)
+        if [name for name, _ in again] == [name for name, _ in found]:
+            break
+        found = again
+    return found
+
+
+def _names(store: LogStore, start: str) -> list[tuple[str, LogPath | None]]:
+    named = ((each, each.path.rpartition("/")[2]) for each in store.list_from(LOG_FOLDER, start))
+    return [(name, parse_log_name(name, each.size, each.modified)) for each, name in named]
+
+
+def _seems_missing(found: list[tuple[str, LogPath | None]]) -> bool:
+    versions = {path.version for _, path in found if path is not None and path.kind is LogFileKind.COMMIT}
+    return bool(versions) and len(versions) <= max(versions) - min(versions)
 
 
 def arrange_log(found: list[LogPath]) -> LogListing:

@@ -8,7 +8,9 @@ import explorer
 from explorer.core.errors import IncompleteCheckpoint, VersionGap, VersionNotFound
 from explorer.core.log_segment import list_log
 from explorer.core.paths import LAST_CHECKPOINT, LogFileKind, commit_name
+from explorer.core.ports import LogStore, ObjectMeta
 from tests.checkpoints import SHAPES, Shape, write_checkpoint
+from tests.faults.faulty_store import FaultyStore
 from tests.logs import METADATA, PROTOCOL, add, lines, new_store, paths, remove, table, write
 
 COMMITS = {
@@ -249,3 +251,42 @@ def test_a_log_cleaned_since_the_listing_is_read_from_its_new_checkpoint() -> No
     write_checkpoint(found.store, 2, STATE_2, "classic")
     found.store.delete(commit_name(0))
     assert paths(found.snapshot(4)) == LATEST
+
+
+class _Blinking(FaultyStore):
+    """A store whose next listings lack a name each, as listings of a folder may while others write to it."""
+
+    def __init__(self, inner: LogStore, lacking: list[str]) -> None:
+        super().__init__(inner)
+        self.lacking = lacking
+
+    def list_from(self, folder: str, start: str = "") -> list[ObjectMeta]:
+        found = list(super().list_from(folder, start))
+        lacking = self.lacking.pop(0) if self.lacking else None
+        return [each for each in found if each.path != lacking]
+
+
+@pytest.mark.conformance("LOG-011")
+def test_a_commit_that_a_listing_lacked_while_others_wrote_is_looked_for_again() -> None:
+    inner = new_store()
+    write(inner, COMMITS)
+    for lacking in ([1], [3], [2, 1], [3, 2, 3, 1]):
+        found = explorer.Table(_Blinking(inner, [commit_name(version) for version in lacking]))
+        assert paths(found.snapshot()) == LATEST
+    found = explorer.Table(_Blinking(inner, []))
+    write(inner, {5: (), 6: (), 7: ()})
+    found.store.lacking = [commit_name(6)]
+    found.refresh()
+    assert paths(found.snapshot()) == LATEST
+    assert found.latest_version() == 7
+    blinking = _Blinking(inner, [commit_name(6)])
+    assert explorer.Table(blinking).verify().problems == ()
+
+
+def test_a_commit_that_is_gone_is_looked_for_once_more_and_no_more() -> None:
+    inner = new_store()
+    write(inner, {version: COMMITS[version] for version in (0, 1, 3, 4)})
+    store = FaultyStore(inner)
+    with pytest.raises(VersionGap):
+        explorer.Table(store).snapshot()
+    assert store.requests.count("list _delta_log") <= 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -123,7 +124,7 @@ def run(scene: str, faults: dict[int, Fault]) -> None:
 
 def test_whatever_request_is_struck_the_outcome_is_right_or_unknown_and_unknown_is_resolved() -> None:
     assert len(requests_of(no_rival)) < 20
-    for scene, faults in cases(1):
+    for scene, faults in cases(2 if os.environ.get("HYPOTHESIS_PROFILE") == "prove" else 1):
         run(scene, faults)
 
 
