@@ -94,9 +94,9 @@ def test_what_fails_after_a_commit_is_told_and_the_commit_stands(what: str) -> N
             if what in path:
                 raise StorageError(f"No room for {path}.") from OSError("full")
 
-        def put_if_absent(self, path: str, data: bytes) -> None:
+        def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
             self._refuse(path)
-            super().put_if_absent(path, data)
+            super().put_if_absent(path, data, durable=durable)
 
         def put(self, path: str, data: bytes) -> None:
             self._refuse(path)

@@ -94,9 +94,9 @@ class CatalogStore:
         found = dict(zip(stored, self._store.read_many(stored), strict=True)) | self._contents
         return [found[path] for path in paths]
 
-    def put_if_absent(self, path: str, data: bytes) -> None:
+    def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
         """Create a stored object."""
-        self._store.put_if_absent(path, data)
+        self._store.put_if_absent(path, data, durable=durable)
 
     def put(self, path: str, data: bytes) -> None:
         """Write a stored object, in place of one of that name."""

@@ -106,11 +106,13 @@ def next_checksum(
 def write_checksum(store: LogStore, version: int, checksum: VersionChecksum) -> bool:
     """Write a checksum beside its commit; False if there is one already.
 
+    It need not outlast a crash of the machine: whoever finds it broken or missing does without.
+
     Raises:
         StorageError: The store failed.
     """
     try:
-        store.put_if_absent(checksum_name(version), msgspec.json.encode(checksum))
+        store.put_if_absent(checksum_name(version), msgspec.json.encode(checksum), durable=False)
     except FileExistsError:
         return False
     return True

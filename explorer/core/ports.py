@@ -63,8 +63,11 @@ class LogStore(Protocol):
         """Return several objects' bytes in the order asked; raises FileNotFoundError if one is missing."""
         ...
 
-    def put_if_absent(self, path: str, data: bytes) -> None:
-        """Create an object atomically and durably; raises FileExistsError if the name is taken.
+    def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        """Create an object atomically; raises FileExistsError if the name is taken.
+
+        It is durable once this returns, unless that is not asked for: then a crash of the machine may lose it, or its
+        bytes, which suits what can be told to be broken and done without.
 
         A StorageError with the fact ``unwritten`` says that the object was not created by this call; without it, it
         may have been.

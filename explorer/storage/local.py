@@ -120,15 +120,15 @@ class LocalLogStore:
         targets = [self._path(path) for path in paths]
         return [_read_whole(target, path) for target, path in zip(targets, paths, strict=True)]
 
-    def put_if_absent(self, path: str, data: bytes) -> None:
+    def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
         """Create a file atomically: write aside, flush to disk, link under its name, flush the folder."""
-        self._put(path, data, os.link)
+        self._put(path, data, os.link, durable=durable)
 
     def put(self, path: str, data: bytes) -> None:
         """Write a file atomically, in place of one of that name: write aside, flush, rename, flush the folder."""
         self._put(path, data, os.replace)
 
-    def _put(self, path: str, data: bytes, name_it: Callable[[str, str], None]) -> None:
+    def _put(self, path: str, data: bytes, name_it: Callable[[str, str], None], *, durable: bool = True) -> None:
         target = self._path(path)
         folder = os.path.dirname(target)
         aside = f"{folder}/.{os.path.basename(target)}.{secrets.token_hex(8)}.tmp"
@@ -136,13 +136,14 @@ class LocalLogStore:
         try:
             _make_folder(folder)
             try:
-                _write_aside(aside, data)
+                _write_aside(aside, data, durable=durable)
                 name_it(aside, target)
                 named = True
             finally:
                 with suppress(FileNotFoundError):
                     os.unlink(aside)
-            _flush_folder(folder)
+            if durable:
+                _flush_folder(folder)
         except FileExistsError as error:
             raise _translated("write", target, error) from error
         except OSError as error:
@@ -254,11 +255,12 @@ def _make_folder(folder: str) -> None:
     _flush_folder(above)
 
 
-def _write_aside(aside: str, data: bytes) -> None:
+def _write_aside(aside: str, data: bytes, *, durable: bool) -> None:
     handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         _write_all(handle, data)
-        os.fsync(handle)
+        if durable:
+            os.fsync(handle)
     finally:
         os.close(handle)
 

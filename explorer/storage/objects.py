@@ -150,11 +150,12 @@ class ObjectLogStore:
 
         return await asyncio.gather(*(read(path) for path in paths))
 
-    def put_if_absent(self, path: str, data: bytes) -> None:
-        """Create an object by a conditional put."""
+    def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        """Create an object by a conditional put; it is durable in any case."""
         import obstore
         from obstore import exceptions
 
+        del durable
         try:
             obstore.put(self._store, self._prefix + path, data, mode="create")
         except exceptions.AlreadyExistsError as error:

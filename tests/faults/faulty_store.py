@@ -64,8 +64,8 @@ class FaultyStore:
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
         return self._do(f"read {len(paths)}", lambda: self.inner.read_many(paths))
 
-    def put_if_absent(self, path: str, data: bytes) -> None:
-        self._do(f"create {path}", lambda: self.inner.put_if_absent(path, data))
+    def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        self._do(f"create {path}", lambda: self.inner.put_if_absent(path, data, durable=durable))
 
     def put(self, path: str, data: bytes) -> None:
         self._do(f"put {path}", lambda: self.inner.put(path, data))
