@@ -3,7 +3,7 @@
 Protocol section: Add File (``path``). Two spellings matter. Spark is *given* an unquoted path in which ``*?[]{}\\`` are
 pattern characters; it *gives back* ``_metadata.file_path`` quoted as Java quotes a URI. Invariants: each live file gets
 exactly one address; a local file that is missing, or of another size than the log says, is an error that names it,
-before Spark sees it.
+before Spark sees it; a file that Spark's own reader would skip or cannot reach is refused before it is asked to.
 """
 
 from __future__ import annotations
@@ -19,13 +19,22 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from explorer.core.errors import CorruptTable, StorageError, UnsupportedFeature
 from explorer.core.uris import is_absolute
 
-__all__ = ["FileAddress", "address_of", "check_present", "java_uri", "leaves_table"]
+__all__ = [
+    "FileAddress",
+    "RemoteFile",
+    "address_of",
+    "check_present",
+    "check_readable",
+    "java_uri",
+    "leaves_table",
+    "local_address",
+]
 
 # What java.net.URI leaves as it is in a path; other ASCII is quoted, letters beyond ASCII are not.
 _LEGAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-!.~'()*/:@&=+$,;")
@@ -33,6 +42,26 @@ _QUOTED_CATEGORIES: Final = frozenset({"Cc", "Zs", "Zl", "Zp"})
 _GLOB: Final = re.compile(r"([*?\[\]{}\\])")
 _HADOOP_SCHEMES: Final = {"s3": "s3a"}
 _SPARK_SCHEMES: Final = frozenset({"s3a", "gs", "abfs", "abfss", "wasb", "wasbs", "hdfs", "viewfs", "dbfs"})
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file in an object store as a task of Spark can read it by itself.
+
+    Attributes:
+        store: An obstore store, which holds the credentials and can be sent to another process.
+        key: The file's key in it.
+        size: Its size in bytes by the log, or None.
+        told: True if the store was opened with options that Spark does not know.
+    """
+
+    store: Any
+    key: str
+    size: int | None
+    told: bool
+
+    def __repr__(self) -> str:
+        return f"RemoteFile({self.key!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +73,14 @@ class FileAddress:
         local: Path on this machine, or None for a file in an object store.
         reader_path: What the reader is given, pattern characters escaped.
         metadata_path: What ``_metadata.file_path`` will say.
+        remote: How a task can read it without Spark's reader; None for a local file.
     """
 
     raw_path: str
     local: str | None
     reader_path: str
     metadata_path: str
+    remote: RemoteFile | None = None
 
 
 def address_of(table_location: str, raw_path: str, path: str) -> FileAddress:
@@ -59,35 +90,47 @@ def address_of(table_location: str, raw_path: str, path: str) -> FileAddress:
         table_location: Canonical URL of the table, ``file:///abs/orders`` or ``s3://bucket/orders``.
         raw_path: The path as in the log.
         path: The same decoded: relative to the table, or absolute (``/a/b``, ``s3://bucket/key``).
+    """
+    location = _located(table_location, path)
+    if location.startswith("/"):
+        return local_address(raw_path, location)
+    scheme, _, rest = location.partition("://")
+    scheme = _HADOOP_SCHEMES.get(scheme, scheme)
+    bucket, _, key = rest.partition("/")
+    return FileAddress(raw_path, None, f"{scheme}://{bucket}/{_escaped(key)}", f"{scheme}://{bucket}/{java_uri(key)}")
+
+
+def local_address(raw_path: str, location: str) -> FileAddress:
+    """The address of a file on this machine, by its absolute path."""
+    # Hadoop folds ``//``, ``.`` and ``..`` of a path as text, and so must the key that is matched with its answer.
+    location = "/" + posixpath.normpath(location).lstrip("/")
+    readable = _readable_link(location) if _is_odd(location) else location
+    return FileAddress(raw_path, location, "file:" + _escaped(readable), "file:" + java_uri(readable))
+
+
+def check_readable(addresses: Sequence[FileAddress]) -> None:
+    """Check that Spark's own reader can read files in object stores.
 
     Raises:
         UnsupportedFeature: Spark has no file system for the location, or would skip a file of that name.
     """
-    location = _located(table_location, path)
-    if location.startswith("/"):
-        # Hadoop folds ``//``, ``.`` and ``..`` of a path as text, and so must the key that is matched with its answer.
-        location = "/" + posixpath.normpath(location).lstrip("/")
-        readable = _readable_link(location) if _is_odd(location) else location
-        return FileAddress(raw_path, location, "file:" + _escaped(readable), "file:" + java_uri(readable))
-    scheme, _, rest = location.partition("://")
-    scheme = _HADOOP_SCHEMES.get(scheme, scheme)
-    if scheme not in _SPARK_SCHEMES:
-        raise UnsupportedFeature(
-            f"Spark cannot read rows from {location}: it has no file system for {scheme}://. "
-            "Everything but rows works; for rows, copy the table to a file system or an object store.",
-            features=[f"{scheme}://"],
-            operation="read rows",
-        )
-    if _is_odd(location):
-        raise UnsupportedFeature(
-            f"Spark skips a file of this name: {location}. It takes names that begin with _ or . for hidden files. "
-            "Rewrite the file under another name, for example with OPTIMIZE.",
-            features=["hidden file name"],
-            operation="read rows",
-            path=raw_path,
-        )
-    bucket, _, key = rest.partition("/")
-    return FileAddress(raw_path, None, f"{scheme}://{bucket}/{_escaped(key)}", f"{scheme}://{bucket}/{java_uri(key)}")
+    for address in addresses:
+        scheme = address.reader_path.partition("://")[0]
+        if address.local is None and scheme not in _SPARK_SCHEMES:
+            raise UnsupportedFeature(
+                f"Spark cannot read rows from {address.metadata_path}: it has no file system for {scheme}://. "
+                "Everything but rows works; for rows, copy the table to a file system or an object store.",
+                features=[f"{scheme}://"],
+                operation="read rows",
+            )
+        if address.local is None and _is_odd(address.reader_path):
+            raise UnsupportedFeature(
+                f"Spark skips a file of this name: {address.metadata_path}. It takes names that begin with _ or . for "
+                "hidden files. Rewrite the file under another name, for example with OPTIMIZE.",
+                features=["hidden file name"],
+                operation="read rows",
+                path=address.raw_path,
+            )
 
 
 def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None], version: int) -> None:

@@ -27,6 +27,7 @@ __all__ = ["condition_of", "failure_of", "first_sentence"]
 
 _READ_FILE: Final = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (\S+?)\.?\s")
 _NOT_FOUND: Final = re.compile(r"\[PATH_NOT_FOUND\] Path does not exist: (.+?)\. SQLSTATE")
+_TASK_READ: Final = re.compile(r"explorer: file (is missing|has another size|cannot be read): (\S+)(?: :: (.*))?")
 _UNKNOWN_FILE: Final = re.compile(r"explorer: no entry of the log for the file (\S+)")
 _NO_FIELD_IDS: Final = "Parquet file schema doesn't contain any field Ids"
 # Advice on settings of the session, which are not the user's to change here.
@@ -120,6 +121,8 @@ def _file_failure(text: str, addresses: Sequence[FileAddress], version: int | No
             path=path,
             version=version,
         )
+    if (told := _TASK_READ.search(text)) is not None:
+        return _told_by_task(told[1], _named(told[2], addresses), told[3] or "", at, version)
     if (failed := _READ_FILE.search(text)) is None:
         return None
     path = _named(failed[2], addresses)
@@ -136,6 +139,24 @@ def _file_failure(text: str, addresses: Sequence[FileAddress], version: int | No
     return CorruptTable(
         f"The data file {path}{at} cannot be read as the table's schema says"
         f"{': ' + ' '.join(detail)[:300].rstrip('.') if detail else ''}. It is damaged, or holds other types.",
+        path=path,
+        version=version,
+    )
+
+
+def _told_by_task(what: str, path: str, detail: str, at: str, version: int | None) -> ExplorerError:
+    if what == "is missing":
+        return _missing(path, at, version)
+    if what == "has another size":
+        return CorruptTable(
+            f"The data file {path}{at} has {detail}. It was overwritten or cut short; data files are never changed in "
+            "place.",
+            path=path,
+            version=version,
+        )
+    return CorruptTable(
+        f"The data file {path}{at} cannot be read as the table's schema says: {detail.rstrip('.')}. It is damaged, "
+        "holds other types, or its store failed.",
         path=path,
         version=version,
     )

@@ -260,8 +260,9 @@ def _environment(**values: str) -> Iterator[None]:
 
 
 def _silence_query_context() -> None:
-    """Keep Spark's logger of query contexts from writing JSON lines to stderr; what it says is in the exceptions."""
-    logging.getLogger("SQLQueryContextLogger").disabled = True
+    """Keep Spark's loggers of query contexts from writing JSON lines to stderr; what they say is in the exceptions."""
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).disabled = True
 
 
 def _tail(output: IO[bytes]) -> str:

@@ -11,7 +11,7 @@ the log alone (PART-001, PART-014); nothing here starts a job.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -26,10 +26,18 @@ from explorer.core.errors import CorruptTable, ExplorerError
 from explorer.core.partition_values import parse_partition_value
 from explorer.core.schema import StructField, to_arrow
 from explorer.core.uris import is_absolute
-from explorer.spark.data_files import FileAddress, address_of, check_present, leaves_table
+from explorer.spark.data_files import (
+    FileAddress,
+    address_of,
+    check_present,
+    check_readable,
+    leaves_table,
+    local_address,
+)
 from explorer.spark.failures import failure_of
 from explorer.spark.layout import Layout, RowMarks, layout_of
 from explorer.spark.masks import is_masked, mask_column, mask_words
+from explorer.spark.object_files import FileRows, needs_tasks, read_objects, remote_file, spooled
 from explorer.spark.physical import (
     logical_column,
     quoted,
@@ -61,6 +69,7 @@ _PREFIX: Final = "__explorer_"
 PATH: Final = f"{_PREFIX}path"
 ROW: Final = f"{_PREFIX}row"
 MASK: Final = f"{_PREFIX}mask"
+_FILE: Final = f"{_PREFIX}file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +184,21 @@ def addresses_of(table: Table, files: pa.Table) -> list[FileAddress]:
 
     Raises:
         NotAllowed: The log points outside the places that may be read.
-        UnsupportedFeature: Spark has no file system for a location.
+        StorageError: A file of a table in memory is missing.
     """
     raw_paths, paths = files.column("raw_path").to_pylist(), files.column("path").to_pylist()
     for path in paths:
         if leaves_table(path):
             # Raises NotAllowed where the log points outside the places that may be read.
             table.store.elsewhere(path if is_absolute(path) else f"{table.location}/{path}")
-    return [address_of(table.location, raw, path) for raw, path in zip(raw_paths, paths, strict=True)]
+    if table.location.startswith("memory:"):
+        return [local_address(raw, spooled(table, path)) for raw, path in zip(raw_paths, paths, strict=True)]
+    addresses = [address_of(table.location, raw, path) for raw, path in zip(raw_paths, paths, strict=True)]
+    sizes = files.column("size").to_pylist()
+    return [
+        address if address.local is not None else replace(address, remote=remote_file(table, path, size))
+        for address, path, size in zip(addresses, paths, sizes, strict=True)
+    ]
 
 
 def _no_rows(session: SparkSession, layout: Layout) -> DataFrame:
@@ -190,42 +206,48 @@ def _no_rows(session: SparkSession, layout: Layout) -> DataFrame:
     return session.range(0).select(*columns, *(layout.marks.no_columns() if layout.marks else ()))
 
 
-def _selected(frame: DataFrame, layout: Layout, facts: FileFacts | None) -> DataFrame:
+def _selected(found: FileRows, layout: Layout, facts: FileFacts | None) -> DataFrame:
     sources = {field.name: sf.col(quoted(field.physical_name)) for field in layout.stored}
+    frame = found.frame
     if facts is not None:
-        frame, sources = _joined(frame, layout, facts)
+        frame, sources = _joined(found, layout, facts)
     columns = [logical_column(sources[field.name], field) for field in layout.schema.fields]
     if layout.marks is not None:
         columns += layout.marks.columns(sf.col(ROW))
     return frame.select(*columns)
 
 
-def _read(session: SparkSession, layout: Layout, addresses: Sequence[FileAddress]) -> DataFrame:
+def _read(session: SparkSession, layout: Layout, addresses: Sequence[FileAddress]) -> FileRows:
     schema = read_schema(layout.stored, layout.by_id)
     if layout.marks is not None:
         schema = st.StructType([*schema.fields, *layout.marks.read_fields()])
     if layout.by_id and session.conf.get(_FIELD_ID_READ, "false") != "true":
         # Concerns only reads whose schema carries field ids, so it changes no other read of the session.
         session.conf.set(_FIELD_ID_READ, "true")
+    if needs_tasks(session, addresses):
+        return read_objects(session, addresses, schema)
+    check_readable(addresses)
     try:
         reader = session.read.schema(schema).options(**_READ_OPTIONS)
-        return reader.parquet(*(address.reader_path for address in addresses))
+        frame = reader.parquet(*(address.reader_path for address in addresses))
     except AnalysisException as error:
         raise failure_of(error, addresses, layout.version) from error
-
-
-def _joined(frame: DataFrame, layout: Layout, facts: FileFacts) -> tuple[DataFrame, dict[str, Column]]:
-    """Join to each row what is known of its file, and drop the rows that are not kept."""
     metadata = frame.metadataColumn("_metadata")
-    stored = [field for field in layout.stored if field.physical_name in frame.columns]
+    return FileRows(frame, metadata.getField("file_path"), metadata.getField("row_index"))
+
+
+def _joined(found: FileRows, layout: Layout, facts: FileFacts) -> tuple[DataFrame, dict[str, Column]]:
+    """Join to each row what is known of its file, and drop the rows that are not kept."""
+    names = set(found.frame.columns)
+    stored = [field for field in layout.stored if field.physical_name in names]
     # Positional names: a physical name may be anything, ours included.
-    frame = frame.select(
+    frame = found.frame.select(
         *(sf.col(quoted(field.physical_name)).alias(f"{_PREFIX}c{i}") for i, field in enumerate(stored)),
-        metadata.getField("file_path").alias(f"{_PREFIX}file"),
-        metadata.getField("row_index").alias(ROW),
+        found.path.alias(_FILE),
+        found.row.alias(ROW),
         *(layout.marks.read_columns() if layout.marks else ()),
     )
-    path = sf.col(f"{_PREFIX}file")
+    path = sf.col(_FILE)
     known = frame.sparkSession.createDataFrame(facts.columns, schema=facts.types)
     frame = frame.join(sf.broadcast(known), path == sf.col(PATH), "left")
     unknown = sf.raise_error(sf.concat(sf.lit("explorer: no entry of the log for the file "), path)).cast("boolean")

@@ -93,7 +93,7 @@ def _open_url(url: str, options: Mapping[str, Any], opener: Opener) -> LogStore:
     except (BaseError, ValueError, TypeError) as error:
         reason = str(error).split("\n", 1)[0]
         raise RequestError(f"{url!r} cannot be opened with these storage options: {reason}", location=url) from error
-    return ObjectLogStore(store, url, opener)
+    return ObjectLogStore(store, url, opener, told=bool(options))
 
 
 def _client_key(key: str) -> str:

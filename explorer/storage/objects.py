@@ -32,6 +32,10 @@ class ObjectLogStore:
         root: The table's root as a URL.
         opener: Opens an absolute location that the log names.
         prefix: The root's key inside the store, without slashes at its ends.
+        told: True if the store was opened with options that others do not know.
+
+    Attributes:
+        told: As given.
     """
 
     def __init__(
@@ -40,7 +44,10 @@ class ObjectLogStore:
         root: str,
         opener: Opener,
         prefix: str = "",
+        *,
+        told: bool = False,
     ) -> None:
+        self.told = told
         self._store = store
         self._opener = opener
         self._root = root.rstrip("/")
@@ -50,6 +57,10 @@ class ObjectLogStore:
     def root(self) -> str:
         """The root as a URL."""
         return self._root
+
+    def sendable(self, path: str) -> tuple[ObjectStore, str]:
+        """The obstore store and the key of an object, to be sent to another process; it holds the credentials."""
+        return self._store, self._prefix + path
 
     def list_from(self, folder: str, start: str = "") -> Iterable[ObjectMeta]:
         """List the objects directly inside a folder from a name on, in name order."""

@@ -1,0 +1,238 @@
+"""Read data files of an object store inside Spark's tasks: the part that runs there.
+
+It is sent to the workers by value, so it needs nothing of this program there, only PyArrow and obstore; it may import
+nothing else. Invariants: columns are found by physical name, or by Parquet field id where the table maps by id; a
+column that a file lacks is null; rows are numbered by their place in the file; a file that is missing, of another size
+than the log says, or not readable as asked raises with its name, and no error text holds a credential.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+__all__ = ["ObjectRows", "Shape", "reader"]
+
+_BLOCK = 1 << 20
+_BATCH_ROWS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is asked of one column or a part of one.
+
+    Attributes:
+        name: Physical name.
+        field_id: Parquet field id to find it by, or None to find it by name.
+        type: The Arrow type to give, without its parts.
+        parts: Fields of a struct, the element of a list, key and value of a map.
+    """
+
+    name: str
+    field_id: int | None
+    type: Any
+    parts: tuple[Shape, ...] = ()
+
+    def field(self) -> Any:
+        """The Arrow field to give."""
+        return pa.field(self.name, self.whole())
+
+    def whole(self) -> Any:
+        """The Arrow type to give, with its parts."""
+        if pa.types.is_struct(self.type):
+            return pa.struct([part.field() for part in self.parts])
+        if pa.types.is_list(self.type):
+            return pa.list_(self.parts[0].whole())
+        if pa.types.is_map(self.type):
+            return pa.map_(self.parts[0].whole(), self.parts[1].whole())
+        return self.type
+
+
+@dataclass(frozen=True)
+class ObjectRows:
+    """What the tasks have to know.
+
+    Attributes:
+        stores: obstore stores.
+        columns: What to read.
+        file_column, row_column: Names of the columns for the file's name and the row's place; None leaves both out.
+    """
+
+    stores: tuple[Any, ...]
+    columns: tuple[Shape, ...]
+    file_column: str
+    row_column: str
+
+
+def reader(rows: ObjectRows) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function for ``mapInArrow``, over rows of files: store (its number), key, size (or null), name."""
+
+    def read_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for file in batch.to_pylist():
+                yield from _rows_of(rows, file)
+
+    return read_files
+
+
+def _rows_of(rows: ObjectRows, file: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+    import pyarrow.parquet as pq
+
+    name = file["name"]
+    try:
+        source = _open(rows.stores[file["store"]], file["key"], file["size"], name)
+        parquet = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
+        _check_calendar(parquet.metadata.metadata or {}, rows.columns, name)
+        chosen = _wanted(parquet.schema_arrow, rows.columns)
+        place = 0
+        for batch in parquet.iter_batches(batch_size=_BATCH_ROWS, columns=chosen):
+            columns = [_found(batch, shape) for shape in rows.columns]
+            columns += [
+                pa.array([name], pa.string()).take(pa.array([0] * batch.num_rows, pa.int32())),
+                pa.array(range(place, place + batch.num_rows), pa.int64()),
+            ]
+            names = [shape.name for shape in rows.columns] + [rows.file_column, rows.row_column]
+            yield pa.RecordBatch.from_arrays(columns, names=names)
+            place += batch.num_rows
+    except _TOLD:
+        raise
+    except FileNotFoundError:
+        raise _Told(_message("is missing", name)) from None
+    except Exception as error:  # noqa: BLE001 - it crosses to the JVM as text, so only its first line may go on
+        # Without the cause: an error of the store may quote what was sent, signatures included.
+        reason = _scrubbed(f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}", rows.stores)
+        raise _Told(_message("cannot be read", name, reason)) from None
+
+
+def _message(what: str, name: str, detail: str = "") -> str:
+    # Put together here: a traceback shows the line that raises, which must not look like the message.
+    return f"explorer: file {what}: {name}" + (f" :: {detail}" if detail else "")
+
+
+def _scrubbed(text: str, stores: tuple[Any, ...]) -> str:
+    """The text without what the stores were opened with: keys, secrets, tokens, signatures."""
+    for store in stores:
+        for name, value in dict(getattr(store, "config", None) or {}).items():
+            if isinstance(value, str) and value and any(word in name for word in ("key", "secret", "token", "sas")):
+                text = text.replace(value, "***")
+    return text[:300]
+
+
+class _Told(RuntimeError):
+    """An error whose text the driver understands."""
+
+
+_TOLD = (_Told,)
+
+
+def _open(store: Any, key: str, size: int | None, name: str) -> Any:
+    import obstore
+
+    found = obstore.head(store, key)["size"]
+    if size is not None and found != size:
+        raise _Told(_message("has another size", name, f"{found} bytes, but the log says {size}"))
+    return pa.PythonFile(io.BufferedReader(_Object(store, key, found), _BLOCK), mode="r")
+
+
+class _Object(io.RawIOBase):
+    """An object as a seekable file: each read is one ranged request."""
+
+    def __init__(self, store: Any, key: str, size: int) -> None:
+        self._store, self._key, self._size, self._position = store, key, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = max(0, start + offset)
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        import obstore
+
+        view = memoryview(buffer)
+        length = min(len(view), self._size - self._position)
+        if length <= 0:
+            return 0
+        data = obstore.get_range(self._store, self._key, start=self._position, length=length)
+        view[:length] = bytes(data)
+        self._position += length
+        return length
+
+
+def _wanted(schema: pa.Schema, columns: tuple[Shape, ...]) -> list[str] | None:
+    """Names of the columns to read; None reads all, where a dot would be taken for a path into a struct."""
+    places = [_place(list(schema), shape) for shape in columns]
+    names = [schema.field(place).name for place in places if place is not None]
+    return None if any("." in name for name in schema.names) else names
+
+
+def _place(fields: list[Any], shape: Shape) -> int | None:
+    """Where the column is: by its id, or by its name, exactly if possible, else ignoring case as Spark does."""
+    if shape.field_id is not None:
+        wanted = str(shape.field_id).encode()
+        ids = [(field.metadata or {}).get(b"PARQUET:field_id") for field in fields]
+        return ids.index(wanted) if wanted in ids else None
+    names = [field.name for field in fields]
+    if shape.name in names:
+        return names.index(shape.name)
+    lowered = [name.lower() for name in names]
+    return lowered.index(shape.name.lower()) if shape.name.lower() in lowered else None
+
+
+def _found(batch: pa.RecordBatch, shape: Shape) -> Any:
+    place = _place(list(batch.schema), shape)
+    if place is None:
+        return pa.nulls(batch.num_rows, shape.whole())
+    return _fitted(batch.column(place), shape)
+
+
+def _fitted(array: Any, shape: Shape) -> Any:
+    """The array in the type that is asked for: parts found by name or id, older types widened."""
+    if not shape.parts:
+        return array if array.type == shape.type else array.cast(shape.type)
+    if array.offset:
+        # A list's parts do not know that the list is a slice.
+        array = array.take(pa.array(range(len(array)), pa.int32()))
+    if pa.types.is_struct(shape.type):
+        parts = [_part(array, part) for part in shape.parts]
+        return pa.StructArray.from_arrays(parts, fields=[part.field() for part in shape.parts], mask=array.is_null())
+    if pa.types.is_list(shape.type):
+        items = _fitted(array.values, shape.parts[0])
+        return pa.ListArray.from_arrays(array.offsets.cast(pa.int32()), items, mask=array.is_null())
+    keys, items = _fitted(array.keys, shape.parts[0]), _fitted(array.items, shape.parts[1])
+    return pa.MapArray.from_arrays(array.offsets, keys, items, mask=array.is_null())
+
+
+def _part(array: Any, part: Shape) -> Any:
+    fields = list(array.type)
+    place = _place(fields, part)
+    if any(field.name == "typed_value" for field in fields) and part.name == "metadata":
+        raise ValueError("its variants are shredded, which only Spark's own reader puts together again")
+    return pa.nulls(len(array), part.whole()) if place is None else _fitted(array.field(place), part)
+
+
+def _check_calendar(metadata: dict[bytes, bytes], columns: tuple[Shape, ...], name: str) -> None:
+    """Refuse files whose days or times are in the Julian calendar: only Spark's own reader converts them."""
+    version = metadata.get(b"org.apache.spark.version", b"").decode("ascii", "replace")
+    legacy = b"org.apache.spark.legacyDateTime" in metadata or (
+        version[:1].isdigit() and int(version.split(".")[0]) < 3
+    )
+    if legacy and any(_holds_time(shape) for shape in columns):
+        what = "its dates and times are in the calendar of Spark 2, which only Spark's own reader converts"
+        raise _Told(_message("cannot be read", name, f"{what}; run Spark with the jars of its object store to read it"))
+
+
+def _holds_time(shape: Shape) -> bool:
+    return pa.types.is_date(shape.type) or pa.types.is_timestamp(shape.type) or any(map(_holds_time, shape.parts))
