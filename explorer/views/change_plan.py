@@ -214,7 +214,7 @@ def receipt(result: CommitResult, approved: CommitPlan, reason: str, user: str |
     if result.plan.txn_id:
         facts.append(("transaction", result.plan.txn_id))
     if result.conflict is not None:
-        text = result.conflict.why
+        text = f"{result.conflict.why} Nothing was written."
         facts.insert(0, ("decided by", f"{result.conflict.action} of v{result.conflict.version}"))
     moved = result.plan.read_version != approved.read_version
     return Receipt(

@@ -25,6 +25,7 @@ from explorer.views.change_plan import Receipt, receipt
 from explorer.views.problems import Problem, problem_of
 from explorer.web.address import Address
 from explorer.web.catalog import Catalog
+from explorer.web.spark_state import refused_rule
 
 __all__ = ["ChangeDesk", "Planned", "RowLook"]
 
@@ -285,6 +286,10 @@ class ChangeDesk:
             table = self._open(address.table)
             intent = parse_intent(intent_of(address.act, dict(address.answers)))
             plan = table.plan(intent, check_rows=False, user=self.person or None)
+            rules = () if plan.proposal is None else plan.proposal.row_checks
+            refused = refused_rule(table.snapshot(plan.read_version), [rule.expression for rule in rules])
+            if refused is not None:
+                return Planned(key, error=refused)
             return Planned(key, plan=plan, table=table, seconds=time.monotonic() - began)
         except ExplorerError as error:
             return Planned(key, error=error)

@@ -208,5 +208,6 @@ def _estimate(snapshot: Any) -> str:
 
 def _command(view: TableView, plan: Any) -> str:
     intent = json.dumps(intent_document(plan.intent), ensure_ascii=False)
-    location = view.facts.location.removeprefix("file://")
-    return f"delta-explorer commit {shlex.quote(location)} {shlex.quote(intent)} --reason "
+    location = view.facts.location
+    accepted = "".join(f" --accept {shlex.quote(name)}" for name in plan.accepted)
+    return f"delta-explorer commit {shlex.quote(location)} {shlex.quote(intent)}{accepted} --reason "

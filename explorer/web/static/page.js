@@ -61,6 +61,10 @@ class Page {
       const element = document.getElementById(id);
       if (element) element.classList.toggle("off", off);
     }
+    if (this.upwards && "lead" in regions) {
+      this.upwards = false;
+      document.getElementById("main").scrollIntoView({ block: "nearest" });
+    }
     if (title) document.title = title;
     if (query && query !== location.search) history.replaceState({}, "", query);
     this.answered = Math.max(this.answered, number || 0);
@@ -181,6 +185,7 @@ class Page {
     event.preventDefault();
     if (form.dataset.send) return this.send(form);
     window.clearTimeout(this.typing);
+    this.upwards = "check" in form.dataset;
     const menu = form.closest("details.menu");
     if (menu) menu.open = false;
     this.go(this.query(form));
