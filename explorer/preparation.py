@@ -13,10 +13,9 @@ from explorer.core import intents
 from explorer.core.carried_actions import FileKey, carry_actions
 from explorer.core.errors import InvalidIntent
 from explorer.core.intents import Intent
-from explorer.core.new_files import FileLayout
 from explorer.core.proposal import Circumstances, Proposal
 from explorer.core.proposals import propose
-from explorer.core.proposals.appending import Addition, addition, append_rows
+from explorer.core.proposals.appending import Addition, addition, append_rows, layout_of
 from explorer.core.proposals.deleting import delete_rows, hides_rows, records_changes, touched_files
 from explorer.core.proposals.dropping import LogMarks, drop_feature
 from explorer.core.proposals.identity import counts_up, recorded_extreme, sync_identity
@@ -74,7 +73,7 @@ def _deletion(table: Table, intent: intents.Delete, circumstances: Circumstances
         partial = [file for file in touched if not file.is_emptied]
         rewrites = {}
         if partial and not hides_rows(snapshot):
-            layout = _layout(snapshot, circumstances)
+            layout = layout_of(snapshot, circumstances)
             rewrites = rewritten(table, snapshot, partial, intent.where, layout, recorded=records_changes(snapshot))
         return delete_rows(intent, snapshot, touched, rewrites, circumstances)
 
@@ -121,13 +120,3 @@ def _log_marks(table: Table) -> LogMarks:
 
 def _unknown_fields(table: Table, snapshot: Snapshot) -> dict[FileKey, dict[str, Any]]:
     return carry_actions(table.store, table.log.segment(snapshot.version)).unknown_adds()
-
-
-def _layout(snapshot: Snapshot, circumstances: Circumstances) -> FileLayout:
-    return FileLayout(
-        snapshot.schema,
-        snapshot.metadata,
-        snapshot.column_mapping_mode,
-        circumstances.now,
-        circumstances.new_id,
-    )

@@ -12,20 +12,59 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from explorer.core.errors import InvalidIntent
 from explorer.core.ports import LogStore
 from explorer.core.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType, to_arrow
 from explorer.core.uris import is_absolute
 
-__all__ = ["count_rows", "encode_rows", "physical_rows", "physical_schema", "stored_fields"]
+__all__ = ["compression_codec", "count_rows", "encode_rows", "physical_rows", "physical_schema", "stored_fields"]
 
 
+CODEC_KEY: Final = "delta.parquet.compression.codec"
+_CODECS: Final = {
+    "snappy": "snappy",
+    "zstd": "zstd",
+    "gzip": "gzip",
+    "lz4": "lz4",
+    "lz4_raw": "lz4",
+    "brotli": "brotli",
+    "none": "none",
+    "uncompressed": "none",
+}
 _VARIANT: Final = to_arrow(PrimitiveType("variant"))
 
 
 def stored_fields(schema: StructType, partition_columns: Sequence[str]) -> tuple[StructField, ...]:
-    """The fields that data files hold."""
+    """The fields that data files hold.
+
+    Raises:
+        InvalidIntent: A ``void`` column stands where it cannot be left out (SCHEMA-015), or nothing is left to store.
+    """
     folders = frozenset(partition_columns)
-    return tuple(field for field in schema.fields if field.name not in folders and not _is_void(field.type))
+    stored = tuple(field for field in schema.fields if field.name not in folders and not _is_void(field.type))
+    for field in stored:
+        _check_void(field.type, field.name)
+    if not stored:
+        raise InvalidIntent("Every column of the table is void or a partition column: there is nothing to store.")
+    return stored
+
+
+def compression_codec(configuration: Mapping[str, str]) -> str:
+    """The codec of new files (SCHEMA-020), as Parquet names it in lower case; snappy if the table asks for none.
+
+    Raises:
+        InvalidIntent: The table asks for one that this program does not write.
+    """
+    text = configuration.get(CODEC_KEY, "snappy")
+    codec = _CODECS.get(text.strip().lower())
+    if codec is None:
+        raise InvalidIntent(
+            f"The table wants files compressed with {text!r}; this program writes {', '.join(_CODECS)}. Change the "
+            f"property {CODEC_KEY}.",
+            field=CODEC_KEY,
+            allowed=list(_CODECS),
+        )
+    return codec
 
 
 def physical_schema(fields: Sequence[StructField]) -> pa.Schema:
@@ -50,12 +89,12 @@ def physical_rows(rows: pa.Table, fields: Sequence[StructField], extra: Mapping[
     return pa.Table.from_arrays([*columns, *extra.values()], schema=pa.schema([*schema, *extras]))
 
 
-def encode_rows(rows: pa.Table) -> bytes:
-    """Return the bytes of a Parquet file."""
+def encode_rows(rows: pa.Table, codec: str = "snappy") -> bytes:
+    """Return the bytes of a Parquet file; ``codec`` as `compression_codec` gives it."""
     import pyarrow.parquet as pq
 
     sink = pa.BufferOutputStream()
-    pq.write_table(rows, sink, compression="snappy", store_schema=False, coerce_timestamps="us")
+    pq.write_table(rows, sink, compression=codec, store_schema=False, coerce_timestamps="us")
     data: bytes = sink.getvalue().to_pybytes()
     return data
 
@@ -76,6 +115,26 @@ def count_rows(store: LogStore, location: str) -> int:
     with holder.open_input(key) as source:
         rows: int = pq.ParquetFile(source).metadata.num_rows
     return rows
+
+
+def _check_void(kind: DataType, column: str) -> None:
+    """Refuse void inside arrays and maps, and a struct of nothing else."""
+    match kind:
+        case StructType():
+            if all(_is_void(field.type) for field in kind.fields):
+                raise _void(column, "it has no other members")
+            for field in kind.fields:
+                _check_void(field.type, f"{column}.{field.name}")
+        case ArrayType(element_type=inner) | MapType(value_type=inner):
+            if _is_void(inner):
+                raise _void(column, "its values are void")
+            _check_void(inner, column)
+        case PrimitiveType():
+            return
+
+
+def _void(column: str, why: str) -> InvalidIntent:
+    return InvalidIntent(f"The column {column} cannot be stored: {why}. Give it a type first.", column=column)
 
 
 def _is_void(kind: DataType) -> bool:

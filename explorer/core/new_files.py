@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from explorer.core.actions import Add, AddCDCFile, Metadata
 from explorer.core.column_mapping import MappingMode
-from explorer.core.data_file import encode_rows, physical_rows, stored_fields
+from explorer.core.data_file import compression_codec, encode_rows, physical_rows, stored_fields
 from explorer.core.partition_paths import partition_location
 from explorer.core.partition_values import format_partition_value
 from explorer.core.proposal import StagedFile
@@ -41,6 +41,7 @@ class FileLayout(msgspec.Struct, frozen=True):
         schema: The table's schema.
         metadata: Its metadata: partition columns and which columns get statistics.
         mode: Its column mapping.
+        clustering: Logical paths of its clustering columns.
         now: Modification time of new files, ms since the epoch.
         new_id: Gives fresh UUIDs.
     """
@@ -48,6 +49,7 @@ class FileLayout(msgspec.Struct, frozen=True):
     schema: StructType
     metadata: Metadata
     mode: MappingMode
+    clustering: tuple[tuple[str, ...], ...]
     now: int
     new_id: Callable[[], str]
 
@@ -62,13 +64,13 @@ class FileLayout(msgspec.Struct, frozen=True):
             rows_per_file: Most rows of a file.
         """
         fields = stored_fields(self.schema, self.metadata.partition_columns)
-        indexed = indexed_fields(fields, dict(self.metadata.configuration))
+        indexed = indexed_fields(fields, dict(self.metadata.configuration), self.clustering)
         for values, part in self._partitions(rows):
             for start in range(0, part.num_rows, rows_per_file):
                 piece = part.slice(start, rows_per_file).combine_chunks()
                 stored = physical_rows(piece, fields, {name: piece.column(name) for name in extra})
                 stats = collect_statistics(stored, indexed)
-                location, path, data = self._encode(values, stored, "part-00000-{}-c000.snappy.parquet")
+                location, path, data = self._encode(values, stored, "part-00000-{}-c000")
                 add = Add(path=path, partition_values=values, size=len(data), modification_time=self.now, stats=stats)
                 yield NewFile(StagedFile(location, data), add)
 
@@ -78,16 +80,18 @@ class FileLayout(msgspec.Struct, frozen=True):
         for values, part in self._partitions(rows):
             kind = pa.chunked_array([pa.array([change_type] * part.num_rows, pa.string())])
             stored = physical_rows(part, fields, {"_change_type": kind})
-            location, path, data = self._encode(values, stored, "cdc-00000-{}.c000.snappy.parquet", "_change_data/")
+            location, path, data = self._encode(values, stored, "cdc-00000-{}.c000", "_change_data/")
             action = AddCDCFile(path=path, partition_values=values, size=len(data))
             yield StagedFile(location, data), action
 
     def _encode(
         self, values: Mapping[str, str | None], stored: pa.Table, name: str, folder: str = ""
     ) -> tuple[str, str, bytes]:
+        codec = compression_codec(self.metadata.configuration)
         shown = {} if self.mode != "none" else values
-        location, path = partition_location(shown, name.format(self.new_id()))
-        return folder + location, folder + path, encode_rows(stored)
+        ending = ".parquet" if codec == "none" else f".{codec}.parquet"
+        location, path = partition_location(shown, name.format(self.new_id()) + ending)
+        return folder + location, folder + path, encode_rows(stored, codec)
 
     def _partitions(self, rows: pa.Table) -> Iterator[tuple[dict[str, str | None], pa.Table]]:
         """Partition values as in the log, physical names (PART-012), with the rows that have them."""

@@ -87,6 +87,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
         transactions, domains: Set by the commit.
         adds, removes, change_files: File actions in the order to be written.
         metrics: ``operationMetrics``, values as text.
+        tags: ``tags`` of commitInfo.
         is_blind_append: True if no row or file of the table was read to make it.
         isolation: ``Serializable`` or ``SnapshotIsolation``.
         reads_files: True if it rests on which files are live: a commit that changes data in between is a conflict.
@@ -110,6 +111,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     removes: tuple[Remove, ...] = ()
     change_files: tuple[AddCDCFile, ...] = ()
     metrics: dict[str, str] = {}
+    tags: dict[str, str] = {}
     is_blind_append: bool = True
     isolation: str = "Serializable"
     reads_files: bool = False

@@ -30,21 +30,25 @@ Path = tuple[str, ...]
 
 
 def indexed_fields(
-    fields: Sequence[StructField], configuration: dict[str, str]
+    fields: Sequence[StructField], configuration: dict[str, str], clustering: Sequence[Path] = ()
 ) -> tuple[tuple[Path, StructField], ...]:
     """The leaf fields that get statistics, with their physical paths (STATS-015).
 
     Args:
         fields: What data files hold.
         configuration: The table's properties.
+        clustering: Logical paths that get them whatever the properties say (CLUSTER-002).
     """
     leaves = list(_leaves(fields, (), ()))
     chosen = configuration.get(COLUMNS_KEY)
     if chosen is not None:
         wanted = [parse_column(name.strip()) for name in _split(chosen)]
-        return tuple((physical, field) for path, physical, field in leaves if any(path[: len(w)] == w for w in wanted))
-    limit = int(configuration.get(NUM_INDEXED_KEY, _DEFAULT_INDEXED))
-    kept = leaves if limit < 0 else leaves[:limit]
+        kept = [leaf for leaf in leaves if any(leaf[0][: len(path)] == path for path in wanted)]
+    else:
+        limit = int(configuration.get(NUM_INDEXED_KEY, _DEFAULT_INDEXED))
+        kept = leaves if limit < 0 else leaves[:limit]
+    known = {path for path, _, _ in kept}
+    kept += [leaf for leaf in leaves if leaf[0] in clustering and leaf[0] not in known]
     return tuple((physical, field) for _, physical, field in kept)
 
 

@@ -73,6 +73,7 @@ def commit_info(
         is_blind_append=proposal.is_blind_append,
         isolation_level=proposal.isolation,
         txn_id=txn_id,
+        unknown={"tags": dict(proposal.tags)} if proposal.tags else {},
     )
 
 

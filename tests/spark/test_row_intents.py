@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -22,6 +22,7 @@ from tests.conftest import reference_root
 from tests.golden.expectations import expected
 from tests.golden.reference_steps import Step, copy_before, reference_commit
 from tests.spark.content import content_hash
+from tests.spark.tables import column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.reference, pytest.mark.usefixtures("spark_engine")]
 
@@ -49,7 +50,10 @@ def _deletes() -> Iterator[Step]:
             latest = latest if version is None else version
 
 
-@pytest.mark.conformance("DV-003", "DV-022", "DV-024", "STATS-009", "STATS-010", "CDF-001", "ROWTRACK-003")
+@pytest.mark.conformance("FILE-002", "FILE-005", "FILE-010", "FILE-011", "FILE-016", "LOG-019", "META-004")
+@pytest.mark.conformance(
+    "DV-003", "DV-022", "DV-024", "STATS-009", "STATS-010", "CDF-001", "CDF-002", "ROWTRACK-003", "ROWTRACK-008"
+)
 @pytest.mark.parametrize("step", list(_deletes()), ids=lambda step: step.name)
 def test_a_deletion_of_the_reference_leaves_the_same_rows(step: Step, tmp_path: Path) -> None:
     table = explorer.open_table(copy_before(ROOT, step, tmp_path, with_data=True))
@@ -72,6 +76,10 @@ def test_a_deletion_of_the_reference_leaves_the_same_rows(step: Step, tmp_path: 
         assert content_hash(rows.select(kept)) == wanted["row_tracking"]["content_hash"]
     if "content_hash" in wanted:
         assert content_hash(scan(table, table.snapshot()).to_arrow(readable=True)) == wanted["content_hash"]
+    _is_legal(plan.actions)
+    tags = plan.actions[0]["commitInfo"].get("tags", {})
+    tracking = table.snapshot().row_tracking
+    assert tags.get("delta.rowTracking.preserved") == (str(tracking.enabled).lower() if tracking.supported else None)
     theirs, ours = reference_commit(ROOT, step), [dict(action) for action in plan.actions]
     assert _removed(ours) == _removed(theirs)
     assert _masked(ours) == _masked(theirs)
@@ -85,6 +93,22 @@ def test_a_deletion_of_the_reference_leaves_the_same_rows(step: Step, tmp_path: 
     ]
     metrics = [action["commitInfo"]["operationMetrics"] for action in (ours[0], theirs[0])]
     assert [metrics[0].get(name) for name in named] == [metrics[1].get(name) for name in named]
+
+
+def _is_legal(actions: Sequence[dict[str, Any]]) -> None:
+    """One action of a kind for each thing, and no vector changed without the old one removed."""
+    found = [(kind, action) for line in actions for kind, action in line.items()]
+    for kind, key in (("add", "path"), ("remove", "path"), ("domainMetadata", "domain"), ("txn", "appId")):
+        names = [action[key] for name, action in found if name == kind]
+        assert len(names) == len(set(names)), (kind, names)
+    adds = {action["path"]: action.get("deletionVector") for name, action in found if name == "add"}
+    for name, action in found:
+        if name == "remove":
+            assert action["extendedFileMetadata"] is True
+            assert action["deletionTimestamp"] > 1_700_000_000_000
+            assert {"partitionValues", "size", "dataChange"} <= action.keys()
+            assert action["path"] not in adds or adds[action["path"]] != action.get("deletionVector")
+    assert all(path in {a["path"] for n, a in found if n == "remove"} for path, vector in adds.items() if vector)
 
 
 def _removed(actions: list[dict[str, Any]]) -> list[str]:
@@ -238,3 +262,46 @@ def test_a_csv_file_that_does_not_fit_is_refused_by_name(tmp_path: Path) -> None
     source.write_text("id,amount\nfive,2\n")
     with pytest.raises(InvalidIntent, match="do not fit"):
         table.plan({"kind": "append", "source": str(source)})
+
+
+@pytest.mark.conformance("CONSTR-003", "CONSTR-004", "CONSTR-005")
+@pytest.mark.parametrize("text", ['{"expression": {"expression": "x > 3"}}', "x > 3"])
+def test_invariants_hold_for_new_rows_where_the_protocol_has_them(text: str, tmp_path: Path) -> None:
+    fields = [column("x", "long", **{"delta.invariants": text})]
+    bound = explorer.open_table(write_table(tmp_path / "bound", fields, [], writer_features=["invariants"]))
+    for value, outcome in ((3, "rejected"), (None, "rejected"), (4, "committed")):
+        assert _append(bound, pa.table({"x": pa.array([value], pa.int64())}), tmp_path).outcome == outcome
+    free = explorer.open_table(write_table(tmp_path / "free", fields, []))
+    assert _append(free, pa.table({"x": [1]}), tmp_path).outcome == "committed"
+
+
+@pytest.mark.conformance("IDENT-009")
+def test_two_writers_never_give_one_identity_value_twice(tmp_path: Path) -> None:
+    table = _table("identity", 3, tmp_path)
+    source = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"v": ["x"]}), source)
+    intent = {"kind": "append", "source": str(source)}
+    first, second = table.plan(intent), table.plan(intent)
+    assert table.commit(first).outcome == "committed"
+    late = table.commit(second)
+    assert (late.outcome, late.conflict.action if late.conflict else None) == ("conflicted", "metaData")
+
+
+@pytest.mark.conformance("CLUSTER-003", "VARIANT-004")
+def test_a_masked_file_stays_in_its_cluster_and_no_variant_is_shredded(tmp_path: Path) -> None:
+    table = _table("clustering", 3, tmp_path)
+    before = {add["path"]: add.get("clusteringProvider") for add in _adds(table, 3)}
+    assert set(before.values()) == {"liquid"}
+    plan = table.plan({"kind": "delete", "where": "a = 1"})
+    masked = [line["add"] for line in plan.actions if "add" in line and line["add"].get("deletionVector")]
+    assert [add["clusteringProvider"] for add in masked] == [before[add["path"]] for add in masked]
+    variants = _table("variant", 2, tmp_path)
+    rows = variants.rows(where="v IS NOT NULL").select("v")
+    plan = variants.plan({"kind": "append", "source": ""}, rows=rows)
+    for file in plan.proposal.staged if plan.proposal else ():
+        assert "typed_value" not in str(pq.read_schema(pa.BufferReader(file.data)))
+
+
+def _adds(table: explorer.Table, version: int) -> list[dict[str, Any]]:
+    lines = map(json.loads, table.commit_actions(version))
+    return [line["add"] for line in lines if "add" in line]

@@ -17,10 +17,10 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.new_files import FileLayout, NewFile
 from explorer.core.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.proposals.row_ids import number_rows
-from explorer.core.schema import StructField, StructType
+from explorer.core.schema import StructField, StructType, parse_column
 from explorer.core.snapshot import Snapshot
 
-__all__ = ["Addition", "addition", "append_rows"]
+__all__ = ["Addition", "addition", "append_rows", "layout_of"]
 
 _START: Final = "delta.identity.start"
 _STEP: Final = "delta.identity.step"
@@ -67,10 +67,20 @@ def addition(
         # Rows that break a rule are not written anywhere, not even to be looked at.
         return Addition((), snapshot.schema, rows.num_rows, tuple(guards))
     schema, numbered = _number(snapshot.schema, rows, frozenset(given))
-    layout = FileLayout(
-        schema, snapshot.metadata, snapshot.column_mapping_mode, circumstances.now, circumstances.new_id
-    )
+    layout = msgspec.structs.replace(layout_of(snapshot, circumstances), schema=schema)
     return Addition(tuple(layout.files(numbered)), schema, rows.num_rows, tuple(guards))
+
+
+def layout_of(snapshot: Snapshot, circumstances: Circumstances) -> FileLayout:
+    """How the table wants its files at a version."""
+    return FileLayout(
+        snapshot.schema,
+        snapshot.metadata,
+        snapshot.column_mapping_mode,
+        tuple(parse_column(name) for name in snapshot.clustering_columns),
+        circumstances.now,
+        circumstances.new_id,
+    )
 
 
 def append_rows(snapshot: Snapshot, added: Addition) -> Proposal:
@@ -88,6 +98,7 @@ def append_rows(snapshot: Snapshot, added: Addition) -> Proposal:
             "numOutputRows": str(added.rows),
             "numOutputBytes": str(sum(file.add.size for file in added.files)),
         },
+        tags={"delta.identity.schemaUpdate": "true"} if moved else {},
         is_blind_append=True,
         staged=tuple(file.staged for file in added.files),
         guards=(*added.guards, *faults, _some(added.rows)),

@@ -139,6 +139,7 @@ def delete_rows(
         change_files=tuple(action for _, action in changes),
         domains=mark,
         metrics=_metrics(touched, emptied, masked, written, deleted),
+        tags=_tags(snapshot),
         is_blind_append=False,
         reads_files=True,
         staged=(
@@ -150,6 +151,12 @@ def delete_rows(
         change_feed=f"{deleted} rows will appear as deleted." if records_changes(snapshot) else None,
         undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",
     )
+
+
+def _tags(snapshot: Snapshot) -> dict[str, str]:
+    """What the commit says of row ids (ROWTRACK-009): without enabled tracking a rewrite gives rows new ones."""
+    tracking = snapshot.row_tracking
+    return {"delta.rowTracking.preserved": str(tracking.enabled).lower()} if tracking.supported else {}
 
 
 def _hide(files: Sequence[Touched], circumstances: Circumstances) -> tuple[tuple[Add, ...], tuple[StagedFile, ...]]:
