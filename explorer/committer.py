@@ -20,7 +20,9 @@ import msgspec
 from explorer.core.commit_plan import CommitPlan, CommitResult, Conflict
 from explorer.core.commits import Commit, decode_commit
 from explorer.core.errors import NotAllowed, RequestError, StorageError
-from explorer.core.paths import commit_name
+from explorer.core.history import ICT_TIMESTAMP
+from explorer.core.paths import checksum_name, commit_name
+from explorer.core.properties import number
 from explorer.core.proposal import StagedFile
 from explorer.core.transaction import (
     commit_bytes,
@@ -32,6 +34,7 @@ from explorer.core.transaction import (
     in_commit_timestamp,
     with_timestamp,
 )
+from explorer.core.version_checksums import decode_checksum
 from explorer.maintenance import do_maintenance
 from explorer.planner import circumstances, engine_info, remake_plan
 from explorer.upkeep import follow_up
@@ -92,13 +95,14 @@ class _Attempt:
         self._user = user
         self._staged: dict[str, None] = {}
         self._notes: list[str] = []
+        self._commit_there = True
         self._data = b""
         self._before: TableState | None = None
 
     def run(self, plan: CommitPlan) -> CommitResult:
         """Try until the plan is committed, or something stands against it."""
-        for number in range(_ATTEMPTS):
-            if number or not self._is_fresh(plan):
+        for attempt in range(_ATTEMPTS):
+            if attempt or not self._is_fresh(plan):
                 standing = self._catch_up(plan)
                 if isinstance(standing, CommitResult):
                     return standing
@@ -115,7 +119,7 @@ class _Attempt:
                 case "unknown" | "absent":
                     return CommitResult(outcome="unknown", plan=plan, version=plan.commit_version)
                 case "theirs":
-                    time.sleep(_PAUSE * secrets.randbelow(100) / 100 * min(number, 10))
+                    time.sleep(_PAUSE * secrets.randbelow(100) / 100 * min(attempt, 10))
         conflict = Conflict(plan.read_version + 1, "commit", f"Other writers were faster {_ATTEMPTS} times.")
         return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
 
@@ -140,6 +144,7 @@ class _Attempt:
         try:
             self._store.head(commit_name(plan.read_version))
         except FileNotFoundError:
+            self._commit_there = False
             return False
         return True
 
@@ -148,6 +153,7 @@ class _Attempt:
         self._table.refresh()
         if self._table.latest_version() == plan.read_version:
             return plan
+        self._commit_there = True
         assert plan.proposal is not None
         try:
             winners = self._winners(plan.read_version)
@@ -191,7 +197,7 @@ class _Attempt:
         self._before = None if snapshot is None else snapshot.state
         now, timestamp = circumstances().now, None
         if has_timestamp(proposal, snapshot):
-            timestamp = in_commit_timestamp(now, None if snapshot is None else _time_of(snapshot))
+            timestamp = in_commit_timestamp(now, None if snapshot is None else self._time_of(snapshot))
             proposal = with_timestamp(proposal, snapshot, timestamp)
         info = commit_info(
             proposal,
@@ -206,20 +212,35 @@ class _Attempt:
         self._data = commit_bytes(proposal, info)
         return msgspec.structs.replace(plan, proposal=proposal, actions=commit_lines(proposal, info))
 
+    def _time_of(self, snapshot: Snapshot) -> int:
+        """The time of a version in ms since the epoch, and no less where its commit is gone from the log.
+
+        Then the checksum has it; without one it lies after the moment at which timestamps were enabled, and the file
+        time of what is left of the version is the best that is known.
+        """
+        known = [round(snapshot.timestamp.timestamp() * 1000)]
+        if not self._commit_there:
+            known.append(number(snapshot.metadata.configuration, ICT_TIMESTAMP, 0))
+            with suppress(FileNotFoundError, ValueError):
+                known.append(
+                    decode_checksum(self._store.read(checksum_name(snapshot.version))).in_commit_timestamp_opt or 0
+                )
+        return max(known)
+
     def _put(self, plan: CommitPlan, version: int) -> _Owner:
         """Try to create the commit file and tell whose it is."""
         path = commit_name(version)
         owner: _Owner = "absent"
-        for number in range(_RESENDS):
-            if number:
-                time.sleep(_PAUSE * number)
+        for resend in range(_RESENDS):
+            if resend:
+                time.sleep(_PAUSE * resend)
             try:
                 self._store.put_if_absent(path, self._data)
                 return "ours"
             except FileExistsError:
                 owner = self._whose(path, version, plan.txn_id)
             except StorageError as error:
-                if error.unwritten and owner == "absent" and not number:
+                if error.unwritten and owner == "absent" and not resend:
                     raise
                 owner = self._whose(path, version, plan.txn_id)
                 if owner == "ours":
@@ -247,11 +268,6 @@ class _Attempt:
         assert result.version is not None
         notes = follow_up(self._store, result.version, self._data, self._before)
         return msgspec.structs.replace(result, notes=(*result.notes, *notes))
-
-
-def _time_of(snapshot: Snapshot) -> int:
-    """The commit time of a version in ms since the epoch."""
-    return round(snapshot.timestamp.timestamp() * 1000)
 
 
 def _content(file: StagedFile) -> bytes:

@@ -14,7 +14,7 @@ import explorer
 from explorer.core.actions import Metadata, Protocol
 from explorer.core.commit_plan import CommitPlan
 from explorer.core.errors import NotAllowed, RequestError
-from explorer.core.paths import commit_name
+from explorer.core.paths import checksum_name, commit_name
 from explorer.core.ports import LogStore
 from explorer.core.proposal import Proposal, StagedFile
 from explorer.storage import open_store
@@ -178,6 +178,27 @@ def test_in_commit_timestamps_rise_above_a_clock_that_was_ahead() -> None:
         commit(store, batch("one", number + 1))
     found = [actions(store, version)[0]["commitInfo"]["inCommitTimestamp"] for version in (1, 2, 3)]
     assert found == [FUTURE + 1, FUTURE + 2, FUTURE + 3]
+
+
+@pytest.mark.conformance("ICT-002")
+@pytest.mark.parametrize("told_by", ["checksum", "enablement"])
+def test_in_commit_timestamps_rise_above_those_of_a_commit_that_is_gone(told_by: str) -> None:
+    """Only the checkpoint of the version before is left of it, written by a clock that was ahead."""
+    since = {"delta.inCommitTimestampEnablementVersion": "1", "delta.inCommitTimestampEnablementTimestamp": str(FUTURE)}
+    configuration = {"delta.enableInCommitTimestamps": "true"} | (since if told_by == "enablement" else {})
+    enabled = msgspec.structs.replace(METADATA, configuration=configuration)
+    store = new_store()
+    ahead = b'{"commitInfo":{"inCommitTimestamp":%d}}' % FUTURE
+    write(store, {0: (ahead, TIMES, enabled)})
+    commit(store, batch("one"))
+    table = explorer.Table(store)
+    assert table.commit(table.plan({"kind": "checkpoint"})).outcome == "committed"
+    for version in (0, 1):
+        store.delete(commit_name(version))
+    if told_by != "checksum":
+        store.delete(checksum_name(1))
+    assert commit(store, batch("one", 2)) == 2
+    assert actions(store, 2)[0]["commitInfo"]["inCommitTimestamp"] == FUTURE + (2 if told_by == "checksum" else 1)
 
 
 @pytest.mark.conformance("LOG-025")

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import growth, remote, replay, warm
+from tests.benchmarks import commits, growth, remote, replay, warm
 from tests.benchmarks.report import PAGE, RECORD, page
 from tests.benchmarks.runs import environment
 from tests.benchmarks.sets import REPOSITORY
@@ -27,6 +27,7 @@ PARTS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     "warm": warm.measure,
     "remote": remote.measure,
     "growth": growth.measure,
+    "commits": commits.measure,
 }
 PACKAGES = ("pyarrow", "numpy", "msgspec", "obstore", "deltalake", "delta-kernel-rust-sharing-wrapper")
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import statistics
+import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import explorer
 from explorer.core.paths import commit_name
 from explorer.storage import open_store
-from tests.benchmarks.sets import WARM, prepared
+from tests.benchmarks.runs import run
+from tests.benchmarks.sets import FOLDER, WARM, prepared
 from tests.interop.reference_writer import ReferenceUnavailable, ReferenceWriter
 from tests.logs import METADATA, PROTOCOL, write
 
@@ -25,49 +29,55 @@ SETS: dict[str, tuple[str, list[str] | None]] = {
 }
 
 
+def measure() -> Iterator[dict[str, Any]]:
+    """One record a line of the page: ``of`` says of which table it is (plan, put or row); times in milliseconds."""
+    for name, arguments in SETS.values():
+        prepared(name, arguments)
+    for part in PARTS:
+        measured: dict[str, Any] = run("commits", part)
+        for row in measured["rows"]:
+            yield {"of": part, **row}
+
+
 def main() -> None:
-    """Print all tables."""
-    plans()
-    bare_puts()
-    side_by_side()
+    """Print the records of one part."""
+    print(json.dumps({"rows": list(PARTS[sys.argv[1]]())}))
 
 
-def plans() -> None:
+def plans() -> Iterator[dict[str, Any]]:
     """A plan of a change of metadata, on a table that was just opened and on one that is open."""
-    print("\n| plan of set-description | open and plan ms | plan ms | goal ms |\n|---|---:|---:|---:|")
     for what, (name, arguments) in SETS.items():
         place = prepared(name, arguments)
-        cold = _median(lambda place=place: _plan(explorer.open_table(place), 0), 3)
+        cold = _median(lambda place=place: _plan(explorer.open_table(place), 0), 5)
         table = explorer.open_table(place)
         _plan(table, 0)
         warm = _median(lambda table=table: _plan(table, 1), ROUNDS)
-        print(f"| {what} | {cold:.1f} | {warm:.1f} | 50 |", flush=True)
+        yield {"what": what, "opened": cold, "open": warm, "goal": 50}
 
 
-def bare_puts() -> None:
+def puts() -> Iterator[dict[str, Any]]:
     """A commit against the durable creation of a file with the same content."""
-    print("\n| commit | bare put ms | commit ms | ratio | with its checksum ms | ratio | goal |")
-    print("|---|---:|---:|---:|---:|---:|---:|")
-    empty = Path(tempfile.mkdtemp())
+    empty = Path(tempfile.mkdtemp(dir=FOLDER))
     write(open_store(empty), {0: (PROTOCOL, METADATA)})
     places = {"a new table": empty}
     for what, (name, arguments) in SETS.items():
         places[what] = _linked(prepared(name, arguments))
     for what, place in places.items():
-        _compare_puts(what, place)
+        yield {"what": what, "goal": 1.5, **_compare_puts(place)}
         shutil.rmtree(place)
 
 
-def side_by_side() -> None:
-    """A hundred changes of a property in a row, by three writers."""
-    times = {"delta-explorer": _ours(), "deltalake": _deltalake()}
+def rows() -> Iterator[dict[str, Any]]:
+    """A hundred changes of a property one after the other, by three writers."""
+    yield {"what": "delta-explorer", "seconds": _ours()}
+    yield {"what": "deltalake", "seconds": _deltalake()}
     try:
-        times["delta-spark"] = _reference()
+        yield {"what": "delta-spark", "seconds": _reference()}
     except ReferenceUnavailable as error:
-        print(f"delta-spark cannot be had: {error}")
-    print(f"\n| {COMMITS} commits in a row | s | ratio |\n|---|---:|---:|")
-    for name, seconds in times.items():
-        print(f"| {name} | {seconds:.2f} | {seconds / times['delta-explorer']:.1f} |", flush=True)
+        print(f"delta-spark cannot be had: {error}", file=sys.stderr)
+
+
+PARTS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {"plan": plans, "put": puts, "row": rows}
 
 
 def _plan(table: explorer.Table, number: int) -> None:
@@ -75,11 +85,11 @@ def _plan(table: explorer.Table, number: int) -> None:
     assert plan.committable
 
 
-def _compare_puts(what: str, place: Path) -> None:
+def _compare_puts(place: Path) -> dict[str, float]:
     """Puts and commits in turn, so that a machine that is busy is so for both."""
     table = explorer.open_table(place)
     bare, till_visible, whole = [], [], []
-    aside = open_store(Path(tempfile.mkdtemp()))
+    aside = open_store(tempfile.mkdtemp(dir=FOLDER))
     store = table.store
     put, visible = store.put_if_absent, [0.0]
 
@@ -101,14 +111,14 @@ def _compare_puts(what: str, place: Path) -> None:
         start = time.perf_counter()
         aside.put_if_absent(commit_name(result.version), data)
         bare.append(time.perf_counter() - start)
-    base, first, last = (statistics.median(times) * 1e3 for times in (bare, till_visible, whole))
-    print(
-        f"| {what} | {base:.2f} | {first:.2f} | {first / base:.2f} | {last:.2f} | {last / base:.2f} | 1.5 |", flush=True
-    )
+    names = ("put", "visible", "whole")
+    return {
+        name: statistics.median(times) * 1e3 for name, times in zip(names, (bare, till_visible, whole), strict=True)
+    }
 
 
 def _ours() -> float:
-    place = Path(tempfile.mkdtemp())
+    place = Path(tempfile.mkdtemp(dir=FOLDER))
     write(open_store(place), {0: (PROTOCOL, METADATA)})
     table = explorer.open_table(place)
 
@@ -122,7 +132,7 @@ def _ours() -> float:
 def _deltalake() -> float:
     from deltalake import DeltaTable
 
-    place = Path(tempfile.mkdtemp())
+    place = Path(tempfile.mkdtemp(dir=FOLDER))
     write(open_store(place), {0: (PROTOCOL, METADATA)})
     table = DeltaTable(str(place))
 
@@ -133,7 +143,7 @@ def _deltalake() -> float:
 
 
 def _reference() -> float:
-    place = Path(tempfile.mkdtemp())
+    place = Path(tempfile.mkdtemp(dir=FOLDER))
     write(open_store(place / "table"), {0: (PROTOCOL, METADATA)})
     writer = ReferenceWriter(place)
     try:

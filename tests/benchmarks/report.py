@@ -33,7 +33,7 @@ _NAMES = {
 
 def page(record: dict[str, Any]) -> str:
     """The page of a record; parts that it does not have are left out."""
-    parts = {"replay": _replay, "warm": _warm, "remote": _remote, "growth": _growth}
+    parts = {"replay": _replay, "warm": _warm, "remote": _remote, "growth": _growth, "commits": _commits}
     sections = [_HEAD]
     for name, section in parts.items():
         if name in record:
@@ -127,6 +127,37 @@ def _growth(rows: list[dict[str, Any]]) -> Iterator[str]:
             " · ".join(_mark(-peak, -MOST_MEGABYTES, 0) for peak in row["peak"]),
             _mark(-row["exponent"], -LINEAR, 2),
         )
+
+
+def _commits(rows: list[dict[str, Any]]) -> Iterator[str]:
+    yield from ("## Plans and commits", "")
+    yield from _header("plan of a new description", "open and plan ms", "plan on an open table ms", "goal ms")
+    for row in _of(rows, "plan"):
+        yield _line(row["what"], f"{row['opened']:.1f}", _mark(-row["open"], -row["goal"]), f"{row['goal']:g}")
+    yield ""
+    yield from _header(
+        "commit", "bare put ms", "until it is there ms", "of it", "until all is done ms", "of it", "goal"
+    )
+    for row in _of(rows, "put"):
+        parts = (row["visible"] / row["put"], row["whole"] / row["put"])
+        first, whole = (_mark(-part, -row["goal"], 2) for part in parts)
+        times = (f"{row[name]:.2f}" for name in ("put", "visible", "whole"))
+        put, visible, done = times
+        yield _line(row["what"], put, visible, first, done, whole, f"{row['goal']:g}")
+    yield ""
+    yield (
+        "The bare put is the durable creation of a file of the same content. Medians: one commit in ten writes a "
+        "checkpoint too. All is done when the version checksum is there."
+    )
+    yield ""
+    yield from _header("a hundred changes of a property in a row", "s", "times as long")
+    row_of = _of(rows, "row")
+    for row in row_of:
+        yield _line(row["what"], f"{row['seconds']:.2f}", f"{row['seconds'] / row_of[0]['seconds']:.1f}")
+
+
+def _of(rows: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:
+    return [row for row in rows if row["of"] == table]
 
 
 def _machine(part: dict[str, Any]) -> str:
