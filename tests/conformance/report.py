@@ -113,8 +113,7 @@ def _page(rows: Sequence[RowStanding]) -> Iterator[str]:
     for role, level, numbers in summary(rows):
         yield f"| {role} | {level} | " + " | ".join(map(str, numbers)) + " |"
     yield ""
-    yield "A row that binds several roles counts for each; of a row that binds readers and writers, the tests prove the"
-    yield "reading side as long as the program does not write. The texts:"
+    yield "A row that binds several roles counts for each. The texts:"
     yield ""
     yield from (f"- `{name}`: {meaning}" for name, meaning in _EDITIONS.items())
     area = ""

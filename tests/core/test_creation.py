@@ -39,7 +39,7 @@ def _versions(made: Proposal) -> tuple[int, int]:
     return made.protocol.min_reader_version, made.protocol.min_writer_version
 
 
-@pytest.mark.conformance("META-001", "META-005", "META-010", "PROTO-011", "SCHEMA-001")
+@pytest.mark.conformance("LOG-021", "META-001", "META-005", "META-010", "PROTO-011", "SCHEMA-001")
 def test_version_0_holds_a_protocol_and_whole_metadata() -> None:
     made = _create(*NESTED["fields"], partition=["P"], name="n", description="d", properties={"free": "1"})
     assert _versions(made) == (1, 2)

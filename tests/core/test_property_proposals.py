@@ -111,7 +111,7 @@ def test_enabling_a_feature_sets_its_property() -> None:
     assert _configuration(proposal(snapshot(), "enable-feature", feature="domainMetadata")) == {}
 
 
-@pytest.mark.conformance("ROWTRACK-001", "ROWTRACK-002", "ROWTRACK-005")
+@pytest.mark.conformance("ROWTRACK-001", "ROWTRACK-002", "ROWTRACK-005", "FILE-006", "FILE-007")
 def test_enabling_row_tracking_numbers_every_file_in_the_same_commit() -> None:
     before = snapshot(logs.add("a", records=3), logs.add("b", records=5))
     made = proposal(before, "set-properties", properties={"delta.enableRowTracking": "true"})
@@ -119,7 +119,9 @@ def test_enabling_row_tracking_numbers_every_file_in_the_same_commit() -> None:
         ("a", 0, 1),
         ("b", 3, 1),
     ]
+    # The same files once more: no row comes, and nothing is removed without coming back.
     assert not any(add.data_change for add in made.adds)
+    assert made.removes == ()
     assert json.loads(made.domains[0].configuration)["rowIdHighWaterMark"] == 7
     names = {value for key, value in _configuration(made).items() if "materialized" in key}
     assert len(names) == 2

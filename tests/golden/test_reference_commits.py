@@ -62,7 +62,7 @@ def _written(table: explorer.Table | NewTable, step: Step) -> tuple[dict[str, An
     return {}, [json.loads(line) for line in opened.commit_actions(step.before + 1)]
 
 
-@pytest.mark.conformance("WRITER-005", "WRITER-006", "LOG-001", "LOG-002", "PROTO-005", "ICT-001", "ICT-003")
+@pytest.mark.conformance("WRITER-005", "WRITER-006", "LOG-024", "LOG-001", "LOG-002", "PROTO-005", "ICT-001", "ICT-003")
 @pytest.mark.parametrize("step", COMMITTED, ids=lambda step: step.name)
 def test_an_intent_commits_what_the_reference_committed(step: Step, tmp_path: Path) -> None:
     expected = DIFFERENCES.get(step.name)

@@ -52,7 +52,16 @@ def _deletes() -> Iterator[Step]:
 
 @pytest.mark.conformance("FILE-002", "FILE-005", "FILE-010", "FILE-011", "FILE-016", "LOG-019", "META-004")
 @pytest.mark.conformance(
-    "DV-003", "DV-022", "DV-024", "STATS-009", "STATS-010", "CDF-001", "CDF-002", "ROWTRACK-003", "ROWTRACK-008"
+    "DV-003",
+    "DV-022",
+    "DV-024",
+    "STATS-009",
+    "STATS-010",
+    "CDF-001",
+    "CDF-002",
+    "ROWTRACK-003",
+    "ROWTRACK-008",
+    "ROWTRACK-009",
 )
 @pytest.mark.parametrize("step", list(_deletes()), ids=lambda step: step.name)
 def test_a_deletion_of_the_reference_leaves_the_same_rows(step: Step, tmp_path: Path) -> None:
