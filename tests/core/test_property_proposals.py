@@ -277,5 +277,5 @@ def test_hostile_keys_and_values_are_stored_as_they_are(text: str) -> None:
 def test_restoring_a_version_with_lists_keeps_what_the_present_version_implies() -> None:
     before = snapshot(rules=protocol(1, 4))
     target = snapshot(rules=protocol(1, 7, w="inCommitTimestamp"))
-    made = restore(Restore(version=0), before, target, circumstances())
+    made = restore(Restore(version=0), before, target, {}, circumstances())
     assert active_features(_protocol(made)) == active_features(before.protocol) | {"inCommitTimestamp"}
