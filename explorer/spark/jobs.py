@@ -76,6 +76,11 @@ def _preview(job: Job[Preview], table: Table, snapshot: Snapshot, limit: int, wh
     import pyarrow as pa
 
     files = snapshot.logical_files
+    if where is not None:
+        from explorer.spark.pruning import needed_files
+        from explorer.spark.session import engine
+
+        files = needed_files(engine().session(), snapshot, files, where)
     begin, end = 0, _enough(files, limit) if where is None else 1
     parts: list[pa.Table] = []
     found = 0

@@ -45,6 +45,7 @@ from explorer.spark.physical import (
     spark_type,
 )
 from explorer.spark.predicate import filtered
+from explorer.spark.pruning import needed_files
 from explorer.spark.row_identity import row_identity
 from explorer.spark.scan import Scan
 from explorer.spark.session import engine
@@ -108,10 +109,12 @@ def plan(
         marks = row_identity(snapshot, layout.schema)
     if marks is not None:
         layout = layout.with_marks(marks)
+    session = session_of(layout)
+    if where is not None:
+        files = needed_files(session, snapshot, files, where)
     addresses = addresses_of(table, files)
     check_present(addresses, files.column("size").to_pylist(), snapshot.version)
     masks = _masks(table, files)
-    session_of(layout)
     facts = None
     if masks is not None or layout.partitions or layout.marks is not None:
         kept = sf.lit(True) if masks is None else ~is_masked(sf.col(MASK), sf.col(ROW))

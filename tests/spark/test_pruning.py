@@ -1,0 +1,74 @@
+"""Files that cannot hold a row asked for are not given to Spark; what the log cannot tell is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import explorer
+from explorer.core.errors import ExpressionRefused
+from explorer.spark.jobs import preview
+from explorer.spark.pruning import needed_files
+from explorer.spark.scan import scan
+from explorer.spark.session import Engine
+from tests.conftest import reference_root
+from tests.spark.tables import DataFile, column, write_table
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+
+
+def _days(root: Path) -> explorer.Table:
+    fields = [column("id", "long"), column("day", "date")]
+    days = ["2026-01-01", "2026-01-02", None]
+    files = [DataFile(f"f{i}.parquet", pa.table({"id": [i, i + 10]}), {"day": day}) for i, day in enumerate(days)]
+    return explorer.open_table(write_table(root, fields, files, ["day"]))
+
+
+@pytest.mark.parametrize(
+    ("where", "files", "rows"),
+    [
+        ("day = '2026-01-02'", [1], 2),
+        ("day IS NULL AND id > 5", [2], 1),
+        ("NOT day = '2026-01-02'", [0], 2),
+        ("day > '2030-01-01'", [], 0),
+        ("id > 11", [0, 1, 2], 1),
+        ("date_add(day, 1) = '2026-01-02'", [0, 1, 2], 2),
+        ("day = current_date()", [0, 1, 2], 0),
+    ],
+)
+def test_only_files_that_may_match_are_read(tmp_path: Path, where: str, files: list[int], rows: int) -> None:
+    table = _days(tmp_path)
+    planned = scan(table, table.snapshot(), where=where)
+    assert [f"f{number}.parquet" for number in files] == [address.raw_path for address in planned.addresses]
+    assert rows == planned.to_arrow().num_rows
+    shown = preview(table, table.snapshot(), 10, where).result(60)
+    assert (rows, True) == (shown.table.num_rows, shown.complete)
+
+
+def test_a_bad_predicate_is_told_even_where_no_file_could_match(tmp_path: Path) -> None:
+    with pytest.raises(ExpressionRefused, match="nope"):
+        _days(tmp_path).rows(where="day > '2030-01-01' AND nope > 1")
+
+
+def test_in_another_time_zone_nothing_is_left_out(tmp_path: Path, spark_engine: Engine) -> None:
+    table = _days(tmp_path)
+    session = spark_engine.session().newSession()
+    session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    snapshot = table.snapshot()
+    assert needed_files(session, snapshot, snapshot.logical_files, "day = '2026-01-02'").num_rows == 3
+
+
+@pytest.mark.reference
+def test_rows_found_are_the_same_as_without_statistics() -> None:
+    table = explorer.open_table(reference_root() / "tables" / "partition-types")
+    snapshot = table.snapshot()
+    everything = scan(table, snapshot)
+    spared = 0
+    for field in snapshot.schema.fields[:6]:
+        where = f"`{field.name}` IS NOT NULL"
+        pruned = scan(table, snapshot, where=where)
+        spared += len(everything.addresses) - len(pruned.addresses)
+        assert everything.frame.where(where).count() == pruned.frame.count(), where
+    assert spared > 0
