@@ -6,7 +6,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 
 import explorer
@@ -66,7 +65,7 @@ def changes(
     another as deleted and inserted; the versions concerned are named on stderr. Ctrl-C cancels.
 
     JSON, a line a row, values as of rows. With --output one document: output, rows, table, fromVersion, toVersion,
-    inferredVersions, skipped [{kind, from_version, to_version, detail}]. What was inferred or skipped is else one JSON
+    inferredVersions, skipped [{kind, fromVersion, toVersion, detail}]. What was inferred or skipped is else one JSON
     object on stderr, if there is any.
     """
     if output is not None:
@@ -124,7 +123,10 @@ def _print(table: explorer.Table, versions: tuple[int, int], limit: int, *, infe
 
 
 def _doubts(sources: ChangeSources) -> dict[str, Any]:
-    skipped = [msgspec.to_builtins(hole) for hole in sources.skipped]
+    skipped = [
+        {"kind": hole.kind, "fromVersion": hole.from_version, "toVersion": hole.to_version, "detail": hole.detail}
+        for hole in sources.skipped
+    ]
     return {"inferredVersions": list(sources.inferred_versions), "skipped": skipped}
 
 

@@ -1,0 +1,72 @@
+"""``changes``: the recorded feed in every format, what is refused, what was inferred or left out is said."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.conftest import Call
+from tests.conftest import reference_root
+from tests.golden.expectations import expected
+from tests.spark.content import content_hash
+
+pytestmark = pytest.mark.reference
+
+FEED = "change-feed"
+
+
+def _table(name: str = FEED) -> Path:
+    return reference_root() / "tables" / name
+
+
+@pytest.mark.spark
+def test_parquet_output_is_the_feed_of_the_reference(cli: Call, tmp_path: Path) -> None:
+    meant = next(c for c in expected(reference_root())[FEED]["changes"] if (c["from"], c["to"]) == (2, 10))
+    output = tmp_path / "out.parquet"
+    told = cli("changes", _table(), "--from", 2, "--to", 10, "--output", output, "--json").document()
+    assert told == {
+        "output": str(output),
+        "rows": 24,
+        "table": _table().as_uri(),
+        "fromVersion": 2,
+        "toVersion": 10,
+        "inferredVersions": [],
+        "skipped": [],
+    }
+    found = pq.read_table(output)
+    assert found.schema.field("_commit_timestamp").type == pa.timestamp("us", "UTC")
+    assert content_hash(found.drop_columns(["_commit_timestamp"])) == meant["content_hash"]
+
+
+@pytest.mark.spark
+def test_json_lines_hold_the_columns_in_order(cli: Call) -> None:
+    lines = cli("changes", _table(), "--from", 4, "--to", 6, "--json").lines()
+    assert len(lines) == 8
+    columns = ["id", "v", "p", "_change_type", "_commit_version", "_commit_timestamp"]
+    assert all(list(line) == columns for line in lines)
+    assert {line["_commit_version"] for line in lines} == {4, 5, 6}
+    assert len(cli("changes", _table(), "--from", 4, "--to", 6, "--limit", 3, "--json").lines()) == 3
+
+
+@pytest.mark.spark
+def test_what_was_inferred_or_left_out_is_said_beside_the_rows(cli: Call) -> None:
+    result = cli("changes", _table(), "--from", 2, "--skip-holes", "--json")
+    assert result.code == 0
+    doubts = json.loads(result.err)
+    assert [(hole["kind"], hole["fromVersion"]) for hole in doubts["skipped"]] == [("off", 11), ("schema", 15)]
+    shown = cli("changes", _table("copy-on-write"), "--from", 1, "--to", 2, "--inferred", "--limit", 2)
+    assert shown.code == 0
+    assert "Inferred from files, not recorded: versions" in shown.err
+    assert "_change_type" in shown.out
+
+
+def test_holes_and_bad_requests_end_before_spark_starts(cli: Call, tmp_path: Path) -> None:
+    hole = cli("changes", _table(), "--from", 2, "--json")
+    assert (hole.code, hole.error()["error"]) == (2, "ChangeFeedGap")
+    assert hole.error()["version"] == 11
+    assert cli("changes", _table(), "--from", 9, "--to", 3, "--json").error()["error"] == "RequestError"
+    assert cli("changes", _table(), "--from", 99, "--json").error()["error"] in ("VersionNotFound", "RequestError")
+    assert cli("changes", _table(), "--json").code == 2
+    assert cli("changes", _table(), "--from", 2, "--output", tmp_path / "out.xlsx", "--json").code == 2
