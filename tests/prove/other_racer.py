@@ -7,8 +7,8 @@ import random
 import sys
 
 import pyarrow as pa
-from deltalake import CommitProperties, write_deltalake
-from deltalake.exceptions import CommitFailedError
+from deltalake import CommitProperties, DeltaTable, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError
 
 
 def main() -> None:
@@ -23,17 +23,22 @@ def main() -> None:
         outcome, why = "committed", {}
         try:
             data = pa.table({"id": pa.array(range(rows), pa.int64())})
-            write_deltalake(
-                location.removeprefix("file://"),
-                data,
-                mode="append",
-                storage_options=json.loads(options) or None,
-                commit_properties=properties,
-            )
+            table = _open(location.removeprefix("file://"), json.loads(options))
+            write_deltalake(table, data, mode="append", commit_properties=properties)
         except CommitFailedError as error:
             outcome, why = "conflicted", {"why": str(error)}
         told = {"what": "append", "id": mark, "outcome": outcome, "version": None, "rows": rows, **why}
         print(json.dumps(told), flush=True)
+
+
+def _open(location: str, options: dict[str, str]) -> DeltaTable:
+    """Open the table; listing a folder that others write to, deltalake sees gaps now and then and gives up."""
+    while True:
+        try:
+            return DeltaTable(location, storage_options=options or None)
+        except DeltaError as error:
+            if "found gap" not in str(error):
+                raise
 
 
 if __name__ == "__main__":
