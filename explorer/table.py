@@ -281,6 +281,12 @@ class Table:
         """
         return self._located(lambda: verify(self.store))
 
+    def leftovers(self) -> pa.Table:
+        """List temporary files of writers that were stopped: path, size, modified; see `explorer.core.leftovers`."""
+        from explorer.core.leftovers import leftovers
+
+        return self._located(lambda: leftovers(self.store))
+
     def column_lineage(self) -> Lineage:
         """How each column was named and typed over the readable versions."""
         return self._located(lambda: self.history_record().lineage())
