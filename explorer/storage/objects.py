@@ -111,14 +111,15 @@ class ObjectLogStore:
 
     def read_range(self, path: str, offset: int, length: int) -> bytes:
         """Return up to ``length`` bytes from ``offset``."""
+        return self.read_part(path, offset, min(offset + length, self.head(path).size))
+
+    def read_part(self, path: str, start: int, end: int) -> bytes:
+        """Return the bytes of an object that is known to have as many, in one request."""
         import obstore
 
         try:
-            end = min(offset + length, obstore.head(self._store, self._prefix + path)["size"])
             return (
-                bytes(obstore.get_range(self._store, self._prefix + path, start=offset, end=end))
-                if end > offset
-                else b""
+                bytes(obstore.get_range(self._store, self._prefix + path, start=start, end=end)) if end > start else b""
             )
         except FileNotFoundError:
             raise
@@ -251,7 +252,7 @@ class _RangeReader(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer)
-        data = self._store.read_range(self._path, self._position, min(len(view), self._size - self._position))
+        data = self._store.read_part(self._path, self._position, min(self._position + len(view), self._size))
         view[: len(data)] = data
         self._position += len(data)
         return len(data)
