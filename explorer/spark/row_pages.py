@@ -7,10 +7,11 @@ without being marked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["RowPage", "RowPosition", "row_page"]
 
 _GROWTH: Final = 4
+Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +99,16 @@ class _Asked:
 
 def _page(job: Job[RowPage], asked: _Asked) -> RowPage:
     snapshot, begin, limit = asked.snapshot, asked.begin, asked.limit
-    files = snapshot.logical_files
+    files, numbers = _candidates(asked)
     total = files.num_rows
-    first, count = begin.file, 1 if asked.where is not None else _enough(files, begin, limit, masked=asked.masked)
+    first, count = 0, 1 if asked.where is not None else _enough(files, begin, limit, masked=asked.masked)
     parts: list[pa.Table] = []
     found = 0
     while True:
         end = min(first + count, total)
         job.report(_phase(first, end, total))
         # One row more than wanted tells where the next page begins.
-        parts.append(_read(asked, first, end, limit + 1 - found))
+        parts.append(_read(asked, files.slice(first, end - first), numbers[first:end], limit + 1 - found))
         found += parts[-1].num_rows
         job.check_cancelled()
         if found > limit or end >= total:
@@ -115,33 +117,52 @@ def _page(job: Job[RowPage], asked: _Asked) -> RowPage:
     rows = pa.concat_tables(parts)
     following = _position(rows, limit) if found > limit else None
     shown = rows.slice(0, limit)
-    places = _places(snapshot, files, shown)
-    note = _note(places, begin, following, total, where=asked.where is not None)
-    return RowPage(shown.select(shown.column_names[:-2]), places, begin, following, max(0, end - begin.file), note)
+    places = _places(snapshot, shown)
+    note = _note(places, begin, following, snapshot.num_files, where=asked.where is not None)
+    return RowPage(shown.select(shown.column_names[:-2]), places, begin, following, end, note)
 
 
-def _read(asked: _Asked, first: int, end: int, limit: int) -> pa.Table:
+def _candidates(asked: _Asked) -> tuple[pa.Table, Numbers]:
+    """The files that may hold a row of the page, and their numbers among all."""
+    from explorer.spark.layout import layout_of
+    from explorer.spark.plan import session_of
+    from explorer.spark.pruning import needed_files
+
+    files = asked.snapshot.logical_files
+    numbers = np.arange(files.num_rows)
+    kept = numbers >= asked.begin.file
+    if asked.where is not None and not asked.masked:
+        session = session_of(layout_of(asked.snapshot))
+        needed = needed_files(session, asked.snapshot, files, asked.where).column("raw_path").combine_chunks()
+        kept &= pc.is_in(files.column("raw_path"), needed).to_numpy(zero_copy_only=False).astype(bool)
+    return files.filter(pa.array(kept)), numbers[kept]
+
+
+def _read(asked: _Asked, files: pa.Table, numbers: Numbers, limit: int) -> pa.Table:
     """Rows of some files, in order; after the table's columns the number of the file and the place in it."""
     from pyspark.sql import functions as sf
 
     from explorer.spark.plan import plan
+    from explorer.spark.predicate import filtered
     from explorer.spark.results import Reading, to_arrow
     from explorer.spark.row_place import RowPlace
 
     snapshot, begin = asked.snapshot, asked.begin
     marks = RowPlace.beside(snapshot.schema)
-    files = snapshot.logical_files.slice(first, end - first)
     files = _without_vectors(files) if asked.masked else files
-    planned = plan(asked.table, snapshot, files, asked.where, marks=marks)
-    number, place = sf.col(marks.file), sf.col(marks.row)
+    # The condition comes after the plan, which else would leave out files and number the others anew.
+    planned = replace(plan(asked.table, snapshot, files, None, marks=marks), where=asked.where)
     frame: DataFrame = planned.frame
-    if first == begin.file and begin.row:
+    if asked.where is not None:
+        frame = filtered(frame, asked.where)
+    number, place = sf.col(marks.file), sf.col(marks.row)
+    if begin.row and numbers[:1].tolist() == [begin.file]:
         frame = frame.where((number > 0) | (place >= begin.row))
-    frame = frame.orderBy(number, place)
-    rows = to_arrow(Reading(frame, planned.failure), limit, readable=True)
+    rows = to_arrow(Reading(frame.orderBy(number, place), planned.failure), limit, readable=True)
     *_, number_column, place_column = rows.columns
+    found = numbers[number_column.to_numpy(zero_copy_only=False).astype(np.int64)]
     # A read without files gives columns that may be null; all parts must be of one schema.
-    columns = {marks.file: pc.add(number_column.cast(pa.int64()), first), marks.row: place_column}
+    columns = {marks.file: pa.chunked_array([pa.array(found, pa.int64())]), marks.row: place_column}
     return pa.table({**{name: rows.column(name) for name in rows.column_names[:-2]}, **columns})
 
 
@@ -153,17 +174,16 @@ def _without_vectors(files: pa.Table) -> pa.Table:
 
 
 def _enough(files: pa.Table, begin: RowPosition, limit: int, *, masked: bool) -> int:
-    """Number of files from the beginning on that hold more than ``limit`` rows by the log; one without a count does."""
+    """Number of the first files that hold more than ``limit`` rows by the log; one without a count does."""
     found = -begin.row
-    names = ("num_records", "dv_cardinality")
-    values = zip(*(files.column(name).slice(begin.file).to_pylist() for name in names), strict=True)
+    values = zip(*(files.column(name).to_pylist() for name in ("num_records", "dv_cardinality")), strict=True)
     for index, (count, hidden) in enumerate(values, 1):
         if count is None:
             return index
         found += count - (0 if masked else hidden or 0)
         if found > limit:
             return index
-    return max(1, int(files.num_rows) - begin.file)
+    return max(1, int(files.num_rows))
 
 
 def _position(rows: pa.Table, index: int) -> RowPosition:
@@ -171,7 +191,8 @@ def _position(rows: pa.Table, index: int) -> RowPosition:
     return RowPosition(file, row)
 
 
-def _places(snapshot: Snapshot, files: pa.Table, rows: pa.Table) -> pa.Table:
+def _places(snapshot: Snapshot, rows: pa.Table) -> pa.Table:
+    files = snapshot.logical_files
     number, place = (
         rows.column(name).to_numpy(zero_copy_only=False).astype(np.int64) for name in rows.column_names[-2:]
     )
