@@ -18,7 +18,7 @@ import numpy as np
 from explorer.core.actions import DeletionVectorDescriptor
 from explorer.core.commits import AddLine, Commit, RemoveLine
 from explorer.core.lifetimes import NEVER, Int32s, Int64s, Lifetimes, Mask
-from explorer.core.logical_files import LogicalFiles, rows_among
+from explorer.core.logical_files import LogicalFiles
 from explorer.core.record_counts import counts_of_lines
 from explorer.core.uris import canonical_key
 
@@ -225,18 +225,18 @@ class LifetimesBuilder:
     def _hidden_rows(self) -> Int32s:
         if not self._covered or not self._base.num_rows:
             return np.empty(0, np.int32)
-        hidden: Int32s = rows_among(self._base.column("path"), self._covered).astype(np.int32)
+        hidden: Int32s = self._base.rows_at(self._covered).astype(np.int32)
         return hidden
 
     def _ended_rows(self) -> list[tuple[int, _End]]:
         """Rows of the checkpoint that a commit ended."""
         if not self._ends or not self._base.num_rows:
             return []
-        paths, ids = self._base.column("path"), self._base.column("dv_unique_id")
+        rows = self._base.rows_at(self._ends)
+        paths, ids = (column.to_pylist() for column in self._base.take(rows, ["path", "dv_unique_id"]).columns)
         ended = []
-        for row in rows_among(paths, self._ends).tolist():
-            vector_id = ids[row].as_py()
-            ends = self._ends[paths[row].as_py()]
+        for row, path, vector_id in zip(rows.tolist(), paths, ids, strict=True):
+            ends = self._ends[path]
             end = next((end for end in ends if end.any_vector or end.vector_id == vector_id), None)
             if end is not None:
                 ended.append((row, end))
@@ -249,8 +249,8 @@ def _path_ids(base: LogicalFiles, keys: Sequence[str]) -> Int32s:
     ids: dict[str, int] = {}
     numbered = [ids.setdefault(key, split + len(ids)) for key in keys]
     if split and ids:
-        paths = base.column("path")
-        in_base = {paths[row].as_py(): row for row in rows_among(paths, ids).tolist()}
+        rows = base.rows_at(ids)
+        in_base = dict(zip(base.take(rows, ["path"]).column(0).to_pylist(), rows.tolist(), strict=True))
         numbered = [in_base.get(key, number) for key, number in zip(keys, numbered, strict=True)]
     return np.concatenate([np.arange(split, dtype=np.int32), np.array(numbered, np.int32)])
 

@@ -120,6 +120,14 @@ class LogicalFiles:
             [self._known[name] for name in names], schema=pa.schema([SCHEMA.field(name) for name in names])
         )
 
+    def rows_at(self, paths: Iterable[str]) -> npt.NDArray[np.int64]:
+        """Rows of the files whose path is one of these, ascending."""
+        wanted = strings(list(paths))
+        chunks = self.select(["path"]).column(0).chunks
+        starts = np.cumsum([0, *(len(chunk) for chunk in chunks)])
+        found = [rows_among(chunk, wanted) + start for chunk, start in zip(chunks, starts, strict=False)]
+        return np.concatenate([np.zeros(0, np.int64), *found])
+
     def take(self, rows: npt.NDArray[Any], names: Sequence[str]) -> pa.Table:
         """These columns of some files, in the order asked."""
         order = np.argsort(rows, kind="stable")
