@@ -185,7 +185,8 @@ def _checked_keys(keys: Sequence[str] | None, compared: ColumnComparison, versio
 
 def _side(table: Table, side: ComparedSide, files: pa.Table, parts: list[Part], *, case_sensitive: bool) -> SourceRows:
     layout = layout_of_schema(side.schema, side.partition_columns, side.version, by_id=side.by_id)
-    return source_rows(table, replace(layout, case_sensitive=case_sensitive), files, parts)
+    layout = replace(layout, case_sensitive=case_sensitive, zone=table.snapshot(side.version).time_zone)
+    return source_rows(table, layout, files, parts)
 
 
 def _surplus(before: DataFrame, after: DataFrame, schema: StructType) -> DataFrame:

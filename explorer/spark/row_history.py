@@ -115,6 +115,8 @@ def row_history(
             columns=list(key),
         )
     read_from = [epoch.files for epoch in epochs] or [files.slice(0, 0)]
+    given = {format_column((field.name,)) for field in schema.fields}
+    left_out = [column for column in left_out if column.version != last or column.column not in given]
     spans = row_spans(table.store, pa.concat_tables(read_from), rows)
     total = len(set(files.column("path").to_pylist()))
     return RowHistory(dict(key), first, last, spans, tuple(left_out), read, total)
@@ -127,21 +129,21 @@ def _epochs(table: Table, files: pa.Table, first: int, shown: Snapshot) -> tuple
     ends = [start - 1 for start in starts[1:]] + [shown.version]
     lasts = files.column("last").to_pylist()
     epochs: list[_Epoch] = []
-    left_out: dict[str, LeftOutColumn] = {}
+    left_out: dict[tuple[str, int], LeftOutColumn] = {}
     for start, end in zip(starts, ends, strict=True):
         chosen = files.filter(pa.array([start <= last <= end for last in lasts], pa.bool_()))
-        if not chosen.num_rows:
-            continue
         then = shown if end == shown.version else table.snapshot(start)
         compared = compare_columns(history, then, shown)
+        for column in compared.left_out:
+            left_out.setdefault((column.column, column.version), column)
+        if not chosen.num_rows:
+            continue
         side = msgspec.structs.replace(compared.before, version=shown.version)
         alike = next((place for place, epoch in enumerate(epochs) if epoch.side == side), None)
         if alike is None:
             epochs.append(_Epoch(side, chosen))
         else:
             epochs[alike] = _Epoch(side, pa.concat_tables([epochs[alike].files, chosen]))
-        for column in compared.left_out:
-            left_out.setdefault(column.column, column)
     return epochs, list(left_out.values())
 
 
@@ -215,7 +217,8 @@ def _read(table: Table, epoch: _Epoch, schema: StructType, *, collides: bool) ->
     sources = epoch.files.append_column("version", epoch.files.column("last"))
     parts = {path: place for place, path in enumerate(sources.column("path").to_pylist())}
     chosen = [Part(place, None, None, inside=False) for place in parts.values()]
-    return source_rows(table, replace(layout, case_sensitive=collides, marks=_Places()), sources, chosen)
+    zone = table.snapshot(epoch.side.version).time_zone
+    return source_rows(table, replace(layout, case_sensitive=collides, zone=zone, marks=_Places()), sources, chosen)
 
 
 def _condition(schema: StructType, values: Mapping[str, Any]) -> Column:

@@ -225,6 +225,18 @@ def test_a_column_of_another_type_is_left_out_and_named(tmp_path: Path) -> None:
         explorer.open_table(tmp_path).row_diff(0, 1, ["v"])
 
 
+def test_partition_values_without_a_zone_are_read_in_that_of_the_table(tmp_path: Path) -> None:
+    fields = [column("id", "long"), column("at", "timestamp")]
+    rows = pa.table({"id": [1]})
+    write_table(tmp_path, fields, [DataFile("a.parquet", rows, {"at": "2024-07-01 12:00:00"})], ["at"])
+    _commit(tmp_path, 1, ["a.parquet"])
+    table = explorer.open_table(tmp_path, time_zone="Europe/Berlin")
+    (row,) = table.row_diff(0, 1).to_arrow().to_pylist()
+    assert row["before"]["at"].isoformat() == "2024-07-01T10:00:00+00:00"
+    (span,) = table.row_history({"id": 1}).spans.to_pylist()
+    assert (span["row"], span["to_version"]) == (row["before"], 0)
+
+
 def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     table = explorer.open_table(write_table(tmp_path, [column("id", "long")], []))
     with pytest.raises(RequestError, match="Columns: id") as caught:
