@@ -22,6 +22,8 @@ _S = TypeVar("_S")
 
 # Rows from a group's start on that are decoded in one piece instead of the group.
 _NEAR: Final = 1 << 12
+# Rows of a group from which on several threads for its columns are worth their start.
+_MANY: Final = 1 << 15
 
 
 class RowGroups:
@@ -61,7 +63,8 @@ class RowGroups:
         def each(place: int) -> _T:
             # A reader is not made for several threads; one of its own costs less than a millisecond.
             reader = self._parquet if len(groups) == 1 else self._reader(self.metadata)
-            return make(place, reader.read_row_group(groups[place], list(columns), use_threads=len(groups) == 1))
+            threads = len(groups) == 1 and self.metadata.row_group(groups[place]).num_rows > _MANY
+            return make(place, reader.read_row_group(groups[place], list(columns), use_threads=threads))
 
         return in_parallel(each, range(len(groups)))
 
