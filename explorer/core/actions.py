@@ -8,7 +8,7 @@ actions and for writing.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import msgspec
 
@@ -21,6 +21,7 @@ __all__ = [
     "DeletionVectorDescriptor",
     "DomainMetadata",
     "Format",
+    "Int64",
     "Metadata",
     "Protocol",
     "Remove",
@@ -29,6 +30,11 @@ __all__ = [
     "encode_line",
     "wire_value",
 ]
+
+
+Int32 = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
+Int64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+"""Numbers as wide as the protocol's; JSON itself knows no such bounds."""
 
 
 class DeletionVectorDescriptor(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
@@ -45,10 +51,10 @@ class DeletionVectorDescriptor(msgspec.Struct, frozen=True, gc=False, rename="ca
 
     storage_type: str
     path_or_inline_dv: str
-    size_in_bytes: int
-    cardinality: int
-    offset: int | None = None
-    max_row_index: int | None = None
+    size_in_bytes: Int32
+    cardinality: Int64
+    offset: Int32 | None = None
+    max_row_index: Int64 | None = None
 
     @property
     def unique_id(self) -> str:
@@ -195,8 +201,8 @@ class CommitInfo(_Record, frozen=True, kw_only=True, rename="camel"):
     """Provenance of a commit (section Commit Provenance Information); any further field is kept as unknown."""
 
     wire_name: ClassVar[str] = "commitInfo"
-    timestamp: int | None = None
-    in_commit_timestamp: int | None = None
+    timestamp: Int64 | None = None
+    in_commit_timestamp: Int64 | None = None
     operation: str | None = None
     operation_parameters: dict[str, Any] | None = None
     operation_metrics: dict[str, Any] | None = None

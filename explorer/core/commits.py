@@ -16,6 +16,7 @@ from explorer.core.actions import (
     CommitInfo,
     DeletionVectorDescriptor,
     DomainMetadata,
+    Int64,
     Metadata,
     Protocol,
     SetTransaction,
@@ -34,14 +35,14 @@ class AddLine(msgspec.Struct, gc=False, rename="camel"):
 
     path: str
     partition_values: msgspec.Raw = _ABSENT
-    size: int | None = None
-    modification_time: int | None = None
+    size: Int64 | None = None
+    modification_time: Int64 | None = None
     data_change: bool | None = None
     stats: msgspec.Raw = _ABSENT
     tags: msgspec.Raw = _ABSENT
     deletion_vector: DeletionVectorDescriptor | None = None
-    base_row_id: int | None = None
-    default_row_commit_version: int | None = None
+    base_row_id: Int64 | None = None
+    default_row_commit_version: Int64 | None = None
     clustering_provider: str | None = None
 
     @property
@@ -58,12 +59,12 @@ class RemoveLine(msgspec.Struct, gc=False, rename="camel"):
     deletion_timestamp: int | None = None
     extended_file_metadata: bool | None = None
     partition_values: msgspec.Raw = _ABSENT
-    size: int | None = None
+    size: Int64 | None = None
     stats: msgspec.Raw = _ABSENT
     tags: msgspec.Raw = _ABSENT
     deletion_vector: DeletionVectorDescriptor | None = None
-    base_row_id: int | None = None
-    default_row_commit_version: int | None = None
+    base_row_id: Int64 | None = None
+    default_row_commit_version: Int64 | None = None
 
     @property
     def vector_id(self) -> str | None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from explorer.core.actions import DeletionVectorDescriptor
 from explorer.core.commits import AddLine, Commit, RemoveLine
+from explorer.core.errors import LimitExceeded
 from explorer.core.lifetimes import NEVER, Int32s, Int64s, Lifetimes, Mask
 from explorer.core.logical_files import LogicalFiles
 from explorer.core.record_counts import counts_of_lines
@@ -27,6 +28,7 @@ __all__ = ["LifetimesBuilder"]
 _ABSENT: Final = msgspec.Raw()
 _UNKNOWN: Final = -1
 _LATEST_TIME: Final = 1 << 60
+_LATEST_VERSION: Final = 1 << 30
 # Lines that are kept with the bytes of their commits until they are trimmed together.
 _BATCH: Final = 1 << 14
 
@@ -46,9 +48,19 @@ class LifetimesBuilder:
     """Takes commits in ascending order, and a checkpoint where the record does not begin at version 0.
 
     Instances that commits add are numbered from 0 as they come; `build` puts those of the checkpoint before them.
+
+    Raises:
+        LimitExceeded: The versions are too high to be told.
     """
 
     def __init__(self, first: int, readable_from: int) -> None:
+        if first > _LATEST_VERSION:
+            raise LimitExceeded(
+                f"The log begins with version {first:,}; versions up to {_LATEST_VERSION:,} are told. "
+                "A name in the log is most likely broken.",
+                version=first,
+                allowed=_LATEST_VERSION,
+            )
         self._first, self._readable_from = first, readable_from
         self._lines: list[AddLine] = []
         self._keys: list[str] = []

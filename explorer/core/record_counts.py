@@ -29,6 +29,7 @@ _FIRST_MEMBER: Final = re.compile(rb'"\{\\"numRecords\\":(\d{1,18})[,}]')
 _PLAIN: Final = b'{"numRecords":'
 _QUOTED: Final = b'"{\\"numRecords\\":'
 _MOST_DIGITS: Final = 18
+_MOST: Final = (1 << 63) - 1
 
 
 def count_of_line(raw: msgspec.Raw) -> int | None:
@@ -103,6 +104,7 @@ def _leading_counts(data: Any, offsets: Any, head: bytes) -> tuple[Any, Any]:
 
 def _decoded(text: str) -> int | None:
     try:
-        return _DECODER.decode(text).num_records
+        count = _DECODER.decode(text).num_records
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return None
+    return count if count is None or 0 <= count <= _MOST else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -18,6 +19,7 @@ from explorer.core.paths import LAST_CHECKPOINT, commit_name
 from explorer.core.ports import LogStore
 from explorer.core.schema import StructType, parse_schema
 from explorer.storage import open_store
+from tests.checkpoints import write_checkpoint
 from tests.logs import METADATA, PROTOCOL, add, lines, new_store, paths, table, write
 
 START = (PROTOCOL, METADATA, add("a"))
@@ -169,6 +171,57 @@ def test_columns_without_room_together_are_refused(column: pa.Array, monkeypatch
     assert one_array([column, column.slice(0, 0)], column.type).equals(column)
     with pytest.raises(LimitExceeded, match="have 2,400 bytes"):
         one_array([column, column], column.type)
+
+
+BEYOND = 10**30
+VECTOR = {"storageType": "p", "pathOrInlineDv": "file:///v.bin", "offset": 1, "sizeInBytes": 34, "cardinality": 1}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"size": BEYOND},
+        {"size": -BEYOND},
+        {"modificationTime": BEYOND},
+        {"baseRowId": BEYOND},
+        {"defaultRowCommitVersion": 1 << 63},
+        *({"deletionVector": VECTOR | {name: BEYOND}} for name in ("offset", "sizeInBytes", "cardinality")),
+        {"deletionVector": VECTOR | {"sizeInBytes": 1 << 31}},
+    ],
+)
+def test_numbers_wider_than_the_protocol_s_make_their_action_no_action(fields: dict[str, Any]) -> None:
+    line = {"path": "b", "partitionValues": {}, "size": 1, "modificationTime": 1} | fields
+    found = table({0: START, 1: (add("c"), json.dumps({"add": line}).encode())})
+    reads: list[Callable[[], object]] = [lambda: found.snapshot().logical_files, found.history]
+    for read in reads:
+        with pytest.raises(MalformedAction) as caught:
+            read()
+        assert (caught.value.version, caught.value.line) == (1, 2)
+    assert paths(found.snapshot(0)) == {("a", None)}
+
+
+@pytest.mark.conformance("STATS-002")
+@pytest.mark.parametrize("count", [BEYOND, 1 << 63, -1])
+@pytest.mark.parametrize("place", ["first", "later"])
+def test_a_count_that_no_file_has_is_unknown(count: int, place: str) -> None:
+    stats = {"numRecords": count} if place == "first" else {"other": 1, "numRecords": count}
+    line = msgspec.structs.replace(add("b"), stats=json.dumps(stats, separators=(",", ":")))
+    store = new_store()
+    found = table({0: START, 1: (line,)}, store)
+    assert sorted(found.snapshot().files().column("num_records").to_pylist(), key=str) == [1, None]
+    assert found.history().column("num_rows").to_pylist() == [None, 1]
+    write_checkpoint(store, 1, [PROTOCOL, METADATA, add("a"), line], "classic")
+    assert explorer.Table(store).snapshot().files().column("num_records").to_pylist() == [1, None]
+
+
+def test_versions_beyond_what_is_told_are_refused() -> None:
+    store, far = new_store(), 1 << 40
+    write_checkpoint(store, far, [PROTOCOL, METADATA, add("a")], "classic")
+    write(store, {far + 1: (add("b"),)})
+    found = explorer.Table(store)
+    assert paths(found.snapshot()) == {("a", None), ("b", None)}
+    with pytest.raises(LimitExceeded, match="versions up to 1,073,741,824 are told"):
+        found.history()
 
 
 def test_the_error_says_its_facts() -> None:
