@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.columns import strings
+from explorer.core.columns import string_maps, strings, validity
 from explorer.core.logical_files import MAP, SCHEMA
 from explorer.core.record_counts import counts_of_column
 from explorer.core.uris import canonical_key
@@ -93,8 +93,10 @@ def column_of(name: str, length: int, values: Values, read_texts: Callable[[], V
         case "data_change":
             flags = plain("dataChange", pa.bool_(), length, values)
             return flags.fill_null(True) if flags.null_count else flags
-        case "partition_values" | "tags":
-            return plain(_MEMBERS[name][0], MAP, length, values)
+        case "partition_values":
+            return _empty_for_null(plain("partitionValues", MAP, length, values))
+        case "tags":
+            return plain("tags", MAP, length, values)
         case _ if name in _OF_VECTOR:
             kind, vectors = SCHEMA.field(name).type, _vectors(values)
             return pa.nulls(length, kind) if vectors is None else _member(vectors, _OF_VECTOR[name], kind)
@@ -138,6 +140,17 @@ def _counts(length: int, values: Values, read_texts: Callable[[], Values]) -> pa
         return counts
     texts = values if "stats" in values else read_texts()
     return _or_else(counts, counts_of_column(plain("stats", pa.string(), length, texts)))
+
+
+def _empty_for_null(maps: pa.MapArray) -> pa.MapArray:
+    """The same with an empty map for null, as for an ``add`` of a commit that has none."""
+    if not maps.null_count:
+        return maps
+    offsets = np.frombuffer(maps.buffers()[1], np.int32)[maps.offset : maps.offset + len(maps) + 1]
+    if (np.diff(offsets)[~validity(maps)] == 0).all():
+        entries = pa.StructArray.from_arrays([maps.keys, maps.items], fields=[MAP.key_field, MAP.item_field])
+        return pa.Array.from_buffers(MAP, len(maps), [None, pa.py_buffer(offsets)], children=[entries])
+    return string_maps([dict(entries or ()) for entries in maps.to_pylist()])
 
 
 def _vectors(values: Values) -> pa.StructArray | None:

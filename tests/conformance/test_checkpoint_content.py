@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -163,6 +164,19 @@ def test_a_null_partition_value_is_no_missing_one(shape: Shape) -> None:
     partitions = files["partition_values"].to_pylist(maps_as_pydicts="strict")
     values = dict(zip(files["path"].to_pylist(), partitions, strict=True))
     assert values == {"null": {"p": None, "q": ""}, "none": {"q": "x"}}
+
+
+@pytest.mark.conformance("CKPT-010", "CKPT-026")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_partition_values_that_are_missing_are_none_at_all_in_every_form(shape: Shape) -> None:
+    bare = msgspec.structs.replace(add("b"), partition_values=None)
+    store = new_store()
+    write_checkpoint(store, 0, [PROTOCOL, METADATA, add("a"), bare, add("c")], shape)
+    for columns in (["path", "partition_values"], ["partition_values"]):
+        found = explorer.Table(store).snapshot().files(columns).column("partition_values")
+        assert (found.null_count, found.to_pylist()) == (0, [[], [], []])
+    by_commit = table({0: (PROTOCOL, METADATA, add("a"), bare, add("c"))})
+    assert by_commit.snapshot().files().column("partition_values").to_pylist() == [[], [], []]
 
 
 @pytest.mark.conformance("CKPT-030")
