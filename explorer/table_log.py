@@ -34,6 +34,7 @@ __all__ = ["TableLog"]
 
 _T = TypeVar("_T")
 _KEPT_SNAPSHOTS: Final = 16
+_MOST_SINCE: Final = 1_000
 
 
 class TableLog:
@@ -157,9 +158,11 @@ class TableLog:
     def _state(self, segment: LogSegment) -> tuple[list[Commit], TableState]:
         """The small actions in force, and the commits that were read for it: those since a state that is known."""
         known = self._newest_state
-        tail = () if known is None else tuple(path for path in segment.commits if path.version > known[0])
-        if known is not None and tail and tail[0].version == known[0] + 1:
-            commits = list(read_commits(self.store, tail))
+        listed = self._listed.commits
+        # A checkpoint on the way changes nothing: the commits since are few, and say the same.
+        since = () if known is None else range(known[0] + 1, segment.version + 1)
+        if known is not None and 0 < len(since) <= _MOST_SINCE and all(version in listed for version in since):
+            commits = list(read_commits(self.store, [listed[version] for version in since]))
             state = advance_state(known[1], commits, segment.version)
         else:
             commits = list(read_commits(self.store, segment.commits))
@@ -170,7 +173,8 @@ class TableLog:
 
     def _replay_files(self, segment: LogSegment, commits: list[Commit]) -> LogicalFiles:
         def replay(found: LogSegment) -> LogicalFiles:
-            same = found.commits == segment.commits and len(commits) == len(segment.commits)
+            read = [commit.version for commit in commits]
+            same = found.commits == segment.commits and read == [path.version for path in segment.commits]
             return replay_files(self.store, found, commits if same else read_commits(self.store, found.commits))
 
         return self.on_segment(segment.version, replay)

@@ -7,6 +7,7 @@ guessed at.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -109,7 +110,21 @@ def supported_features(protocol: Protocol) -> tuple[str, ...]:
 
     Names that the registry does not know come last, as listed.
     """
-    listed = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+    versions = protocol.min_reader_version, protocol.min_writer_version
+    return _supported(*versions, protocol.reader_features, protocol.writer_features)
+
+
+@lru_cache(maxsize=256)
+def _supported(
+    reader: int, writer: int, reader_features: tuple[str, ...] | None, writer_features: tuple[str, ...] | None
+) -> tuple[str, ...]:
+    protocol = Protocol(
+        min_reader_version=reader,
+        min_writer_version=writer,
+        reader_features=reader_features,
+        writer_features=writer_features,
+    )
+    listed = {*(reader_features or ()), *(writer_features or ())}
     implied = {feature.name for feature in FEATURES.values() if _implied(feature, protocol)}
     known = [name for name in FEATURES if name in listed or name in implied]
     return (*known, *sorted(listed - set(FEATURES)))
