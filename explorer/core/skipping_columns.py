@@ -124,10 +124,20 @@ def comparison_truth(part: Comparison, facts: ColumnFacts, hopeful: bool) -> Tru
             found = Truth(~high("<="), ~low(">"))
         case ">=":
             found = Truth(~high("<"), ~low(">="))
+    if not facts.partition and facts.type.name in {"float", "double"}:
+        found = _with_nan(found, part.operator)
     if part.operator != "<=>":
         return _of_values(found, facts)
     missing = facts.uncounted & hopeful
     return Truth(found.can_be_true & ~facts.all_null, found.can_be_false | ~(facts.none_null | missing))
+
+
+def _with_nan(found: Truth, operator: str) -> Truth:
+    """The same for values that may be NaN, which is above all others: writers leave it out of their bounds (STATS-016)."""
+    always = np.ones(len(found.can_be_true), bool)
+    if operator in {">", ">="}:
+        return Truth(always, found.can_be_false)
+    return Truth(found.can_be_true, always)
 
 
 def like_truth(part: Like, facts: ColumnFacts, hopeful: bool) -> Truth:

@@ -180,9 +180,18 @@ def _logical_field(source: Column, field: StructField) -> Column:
 
 
 def _logical(source: Column, kind: DataType) -> Column:
-    if isinstance(kind, StructType) and _holds_void(kind):
+    if isinstance(kind, PrimitiveType) and kind.name in {"float", "double"}:
+        # Changes no value, and keeps comparisons out of the reader: it skips by bounds that know nothing of NaN, which
+        # is above all numbers, and tells 0.0 from -0.0.
+        return sf.nanvl(source, sf.lit(float("nan")).cast(spark_type(kind)))
+    if isinstance(kind, StructType) and (_holds_void(kind) or (_holds_float(kind) and not _needs_cast(kind))):
         return _rebuilt(source, kind)
     return source.cast(spark_type(kind)) if _needs_cast(kind) else source
+
+
+def _holds_float(kind: StructType) -> bool:
+    kinds = [field.type for struct in _structs(kind) for field in struct.fields]
+    return any(isinstance(each, PrimitiveType) and each.name in {"float", "double"} for each in kinds)
 
 
 def _rebuilt(source: Column, struct: StructType) -> Column:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import deltalake
 import pyarrow as pa
 import pytest
 
@@ -72,3 +73,43 @@ def test_rows_found_are_the_same_as_without_statistics() -> None:
         spared += len(everything.addresses) - len(pruned.addresses)
         assert everything.frame.where(where).count() == pruned.frame.count(), where
     assert spared > 0
+
+
+@pytest.mark.conformance("STATS-016")
+def test_no_row_with_nan_or_the_other_zero_is_lost(tmp_path: Path) -> None:
+    numbers = [-0.0, 0.0, 1.0, float("nan"), None]
+    fields = [
+        column("x", "double"),
+        column("f", "float"),
+        column("s", {"type": "struct", "fields": [column("y", "double")]}),
+    ]
+    files = []
+    for place, value in enumerate(numbers):
+        rows = pa.table(
+            {
+                "x": pa.array([value] * 3, pa.float64()),
+                "f": pa.array([value] * 3, pa.float32()),
+                "s": pa.array([{"y": value}] * 3, pa.struct([("y", pa.float64())])),
+            }
+        )
+        files.append(DataFile(f"{place}.parquet", rows))
+    table = explorer.open_table(write_table(tmp_path / "table", fields, files))
+    # Files by another writer, whose bounds leave NaN out.
+    deltalake.write_deltalake(str(tmp_path / "other"), pa.table({"x": [1.0, float("nan")]}))
+    other = explorer.open_table(tmp_path / "other")
+    # Three rows of each number; SQL takes the two zeros for equal and NaN for the greatest.
+    wanted = {
+        "{} = 0": 6,
+        "{} = -0.0": 6,
+        "{} >= 0": 12,
+        "{} > 5": 3,
+        "NOT ({} <= 5)": 3,
+        "{} <> 1": 9,
+        "{} IN (0.0D, double('NaN'))": 9,
+    }
+    for where, count in wanted.items():
+        for name in ("x", "f", "s.y"):
+            condition = where.format(name)
+            assert table.rows(where=condition).count() == count, condition
+            assert table.rows().where(condition).count() == count, condition
+    assert other.rows(where="x > 5").count() == 1
