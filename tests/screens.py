@@ -26,6 +26,7 @@ PAGES = {
     "deletion-vectors": "?t={root}/sales/orders&tab=deletion-vectors&v=22",
     "statistics": "?t={root}/sales/orders&tab=statistics&col=ordered_at",
     "data": "?t={root}/sales/orders&tab=data",
+    "changes": "?t={root}/sales/orders&tab=changes&v=33&c=29&feed=inferred",
     "act-choose": "?t={root}/sales/orders&tab=act",
     "act-fill": "?t={root}/sales/orders&tab=act&act=add-constraint&f.name=small&f.expression=amuont+%3C+100",
     "act-plan": "?t={root}/sales/orders&tab=act&act=enable-feature&f.feature=rowTracking&step=plan",

@@ -32,12 +32,14 @@ class ListingColumn:
             ``number``, ``share``, ``version``, ``time``, ``masked`` (rows),
             ``gained`` (rows masked more or less), ``amount`` (a number of the table's own).
         unknown: What stands where there is no value.
+        tone: Of a sign: key of the column that says whether it is ``added``, ``removed`` or ``remasked``.
     """
 
     key: str
     title: str
     kind: str = "text"
     unknown: str = "\u2014"
+    tone: str = "change"
 
     @property
     def numeric(self) -> bool:

@@ -24,7 +24,7 @@ from explorer.views.timeline import Lane, timeline_figure, timeline_shapes
 
 __all__ = ["METRICS", "TABS", "TableView"]
 
-TABS = ("overview", "diff", "files", "columns", "deletion-vectors", "statistics", "data", "act")
+TABS = ("overview", "diff", "files", "columns", "deletion-vectors", "statistics", "data", "changes", "act")
 METRICS = ("rows", "files", "size", "masked")
 
 

@@ -32,6 +32,10 @@ _KEYS = {
     "zoom": "zoom",
     "fold": "fold",
     "view": "view",
+    "where": "where",
+    "masked": "masked",
+    "feed": "feed",
+    "keys": "keys",
     "act": "act",
     "step": "step",
 }
@@ -44,6 +48,8 @@ _CHOICES = {
     "zoom": ("0", "1"),
     "fold": ("0", "1"),
     "view": ("chart", "table"),
+    "masked": ("0", "1"),
+    "feed": ("recorded", "inferred"),
     "act": ("", *change_kinds()),
     "step": ("fill", "plan"),
 }
@@ -70,6 +76,10 @@ class Address:
     zoom: str = "0"
     fold: str = "0"
     view: str = "chart"
+    where: str = ""
+    masked: str = "0"
+    feed: str = "recorded"
+    keys: str = ""
     act: str = ""
     step: str = "fill"
     answers: tuple[tuple[str, str], ...] = ()

@@ -60,7 +60,7 @@ class ChangeMessages:
         self._workers.submit(work).add_done_callback(lambda done: self._session.later(partial(arrived, done)))
 
     def _checked(self, number: int, facts: TableFacts, address: Address, pairs: int) -> dict[str, str]:
-        return checked_answers(facts, address, self._session.desk, pairs) if number == self._newest else {}
+        return checked_answers(facts, address, self._session.works.desk, pairs) if number == self._newest else {}
 
     def _arrived(self, message: Message, query: str, done: Future[dict[str, str]]) -> None:
         error = done.exception()
@@ -72,35 +72,35 @@ class ChangeMessages:
             self._session.acknowledge(message)
 
     def _person(self, message: Message) -> None:
-        self._session.desk.named(_text(message, "name"))
+        self._session.works.desk.named(_text(message, "name"))
         self._shown(message)
 
     def _look(self, message: Message) -> None:
-        if self._session.desk.begin_look():
-            self._workers.submit(self._session.desk.look_at_rows)
+        if self._session.works.desk.begin_look():
+            self._workers.submit(self._session.works.desk.look_at_rows)
         self._shown(message)
 
     def _cancel_look(self, message: Message) -> None:
-        self._session.desk.cancel_look()
+        self._session.works.desk.cancel_look()
         self._shown(message)
 
     def _accept(self, message: Message) -> None:
-        self._session.desk.accept(_text(message, "name"))
+        self._session.works.desk.accept(_text(message, "name"))
         self._shown(message)
 
     def _commit(self, message: Message) -> None:
-        desk = self._session.desk
+        desk = self._session.works.desk
         desk.approve(_text(message, "name"), str(message.get("reason", "")), _text(message, "digest"))
         self._workers.submit(desk.commit)
         self._shown(message)
 
     def _plan_again(self, message: Message) -> None:
-        self._session.desk.plan_again()
+        self._session.works.desk.plan_again()
         self._shown(message)
 
     def _try_again(self, message: Message) -> None:
-        self._session.desk.try_again()
-        self._workers.submit(self._session.desk.commit)
+        self._session.works.desk.try_again()
+        self._workers.submit(self._session.works.desk.commit)
         self._shown(message)
 
     def _shown(self, message: Message) -> None:

@@ -7,7 +7,7 @@ and is called off the server's loop.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,10 @@ from explorer.views.problems import Problem, problem_of
 from explorer.views.timeline import MARKS, Timeline
 from explorer.web.address import Address, version_of
 from explorer.web.catalog import Catalog, TableSummary
-from explorer.web.change_desk import ChangeDesk
 from explorer.web.changes import change_page
 from explorer.web.render import render, render_blocks
-from explorer.web.rows import RowsJob
 from explorer.web.tabs import TITLES, Tab, tab_of
+from explorer.web.works import Works
 
 __all__ = ["TABLE_REGIONS", "Rendered", "home_page", "problem_page", "table_page", "waiting_page"]
 
@@ -57,15 +56,14 @@ class Rendered:
     view: TableView | None = None
 
 
-def table_page(catalog: Catalog, address: Address, theme: str, rows: RowsJob, desk: ChangeDesk) -> Rendered:
+def table_page(catalog: Catalog, address: Address, theme: str, works: Works) -> Rendered:
     """Return the page of a table; every error becomes the state that shows it.
 
     Args:
         catalog: The served tables.
         address: What to show.
         theme: ``light`` or ``dark``, for the figures.
-        rows: The rows of the Data tab, which belong to the session.
-        desk: The change at hand in the Act tab, which belongs to the session too.
+        works: What the session has under way: rows, changes, a change of the table.
     """
     try:
         facts = catalog.facts(address.table)
@@ -73,7 +71,7 @@ def table_page(catalog: Catalog, address: Address, theme: str, rows: RowsJob, de
         return problem_page(address, error)
     try:
         view = _view(facts, address, theme)
-        return _table(view, address, rows, desk, may_commit=catalog.allow_commits)
+        return _table(view, address, works, may_commit=catalog.allow_commits)
     except Exception as error:  # noqa: BLE001  # as above
         return problem_page(address, error, facts)
 
@@ -151,7 +149,7 @@ def _view(facts: TableFacts, address: Address, theme: str) -> TableView:
     )
 
 
-def _table(view: TableView, address: Address, rows: RowsJob, desk: ChangeDesk, *, may_commit: bool) -> Rendered:
+def _table(view: TableView, address: Address, works: Works, *, may_commit: bool) -> Rendered:
     facts, version = view.facts, view.version
     shared = {"address": address, "version": version, "commit": view.commit}
     regions = dict.fromkeys(TABLE_REGIONS, "")
@@ -159,12 +157,12 @@ def _table(view: TableView, address: Address, rows: RowsJob, desk: ChangeDesk, *
     regions["strip"] = render("strip", **shared, **_steps(view))
     try:
         snapshot = facts.snapshot(version)
-        template, tab = _tab(view, address, rows, desk)
+        template, tab = _tab(view, address, works)
         regions |= render_blocks(template, **tab.values, **shared)
         regions["bar"] = _bar(
             address, facts.location, commit=view.commit, protocol=snapshot.protocol,
             findings=facts.keep(("findings", version), lambda: findings_of(facts, version)), may_commit=may_commit,
-            person=desk.person,
+            person=works.desk.person,
         )  # fmt: skip
         figure, drawn = tab.figure, tab.drawn
     except ExplorerError as error:
@@ -193,14 +191,21 @@ def _table(view: TableView, address: Address, rows: RowsJob, desk: ChangeDesk, *
     )  # fmt: skip
 
 
-def _tab(view: TableView, address: Address, rows: RowsJob, desk: ChangeDesk) -> tuple[str, Tab]:
-    """The template of the chosen tab and what it shows; two of them show what the session holds."""
-    if address.tab == "data":
-        return "data", Tab(rows.values(view, address))
-    if address.tab == "act":
-        template, values = change_page(view, address, desk)
-        return template, Tab(values)
-    return address.tab, tab_of(view, address)
+def _tab(view: TableView, address: Address, works: Works) -> tuple[str, Tab]:
+    """The template of the chosen tab and what it shows; some of it is what the session holds."""
+    match address.tab:
+        case "data":
+            return "data", Tab(works.rows.values(view, address))
+        case "changes":
+            return "changes", Tab(works.feed.values(view, address))
+        case "act":
+            template, values = change_page(view, address, works.desk)
+            return template, Tab(values)
+        case "diff":
+            found = tab_of(view, address)
+            return "diff", replace(found, values=found.values | works.differences.values(view, address))
+        case name:
+            return name, tab_of(view, address)
 
 
 def _before(error: ExplorerError, facts: TableFacts) -> int | None:

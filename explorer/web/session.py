@@ -25,12 +25,12 @@ from explorer.views.listing import Listing
 from explorer.views.problems import problem_of
 from explorer.web.address import Address
 from explorer.web.catalog import Catalog, TableSummary
-from explorer.web.change_desk import ChangeDesk
 from explorer.web.change_messages import ChangeMessages
 from explorer.web.page import Page
 from explorer.web.pages import Rendered, home_page, notice, problem_page, table_page, waiting_page
-from explorer.web.rows import RowsJob
+from explorer.web.row_messages import RowMessages
 from explorer.web.tabs import arranged, listing_of
+from explorer.web.works import Works
 
 __all__ = ["Session", "show_failure"]
 
@@ -58,9 +58,8 @@ class Session:
         self.page: Page = Page(width=0, height=0)  # type: ignore[no-untyped-call]  # param
         self.page.on_msg(self._receive)
         self.theme = theme
-        self.rows = RowsJob(self.show_again)
-        self.desk = ChangeDesk(catalog, person, signed_in=signed_in, changed=self.show_again)
-        self._changes = ChangeMessages(self, _WORKERS)
+        self.works = Works.of(catalog, person, signed_in=signed_in, changed=self.show_again)
+        self._rows, self._changes = RowMessages(self), ChangeMessages(self, _WORKERS)
         self.query = query
         self._newest = 0
         self._sent: dict[str, str] = {}
@@ -88,11 +87,9 @@ class Session:
             "go": self._go,
             "theme": self._set_theme,
             "download": self._download,
-            "rows": self._start_rows,
-            "cancel": lambda _: self.rows.cancel(),
             "raw": self._raw,
         }
-        handlers |= self._changes.handlers
+        handlers |= self._rows.handlers | self._changes.handlers
         handler = handlers.get(message.get("kind", "")) if isinstance(message, dict) else None
         if handler is None:
             return
@@ -152,7 +149,7 @@ class Session:
             raise RequestError("There is nothing to export on this page.", field="list")
         file: dict[str, Any] = {"kind": "file", "id": f"{name}-{message.get('number')}", "copy": kind == "copy"}
         if name == "plan":
-            text = json.dumps(self.desk.document(), ensure_ascii=False, indent=2)
+            text = json.dumps(self.works.desk.document(), ensure_ascii=False, indent=2)
             file |= {"name": f"{view.facts.name}-plan.json", "type": "application/json", "what": "plan"}
         else:
             listing = self._listing(name, view)
@@ -165,12 +162,13 @@ class Session:
 
     def _listing(self, name: str, view: TableView) -> Listing:
         address = Address.parse(self.query)
-        return arranged(self.rows.listing_required(), address) if name == "data" else listing_of(name, view, address)
-
-    def _start_rows(self, message: dict[str, Any]) -> None:
-        if self.shown.view is not None:
-            self.rows.start(self.shown.view)
-        self.acknowledge(message)
+        match name:
+            case "data":
+                return arranged(self.works.rows.listing_required(), address)
+            case "changes":
+                return arranged(self.works.feed.listing_required(), address)
+            case _:
+                return listing_of(name, view, address)
 
     def show_again(self) -> None:
         """Draw the page anew; from any thread."""
@@ -237,8 +235,7 @@ class Session:
             self.document.add_next_tick_callback(then)
 
     def _close(self, _context: Any) -> None:
-        self.rows.cancel()
-        self.desk.cancel_look()
+        self.works.cancel()
         self.document = None
 
     # --- on a worker's thread
@@ -259,7 +256,7 @@ class Session:
             return problem_page(Address(table=_table_named(query)), error)
         if not address.table:
             return self._home(address, wait=True)
-        return table_page(self.catalog, address, theme, self.rows, self.desk)
+        return table_page(self.catalog, address, theme, self.works)
 
     def _home(self, address: Address, *, wait: bool) -> Rendered:
         try:

@@ -31,6 +31,7 @@ TITLES = (
     ("deletion-vectors", "Deletion vectors"),
     ("statistics", "Statistics"),
     ("data", "Data"),
+    ("changes", "Changes"),
     ("act", "Act"),
 )
 
@@ -48,7 +49,7 @@ class Tab:
 
 
 def tab_of(view: TableView, address: Address) -> Tab:
-    """Gather what the chosen tab shows (Data and Act belong to the session, which owns their jobs)."""
+    """Gather what the chosen tab shows (Data, Changes and Act belong to the session, which owns their jobs)."""
     return _TABS[view.tab](view, address)
 
 

@@ -11,9 +11,9 @@ from explorer.web.catalog import Catalog
 from explorer.web.change_desk import ChangeDesk
 from explorer.web.changes import checked_answers
 from explorer.web.pages import Rendered, table_page
-from explorer.web.rows import RowsJob
 from tests.web import logs
 from tests.web.elements import assert_harmless
+from tests.web.works import works_at
 
 ANSWERS = (
     "name",
@@ -45,7 +45,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
 def page(catalog: Catalog, table: str, change: str = "") -> Rendered:
     desk = ChangeDesk(catalog, logs.HOSTILE, signed_in=False, changed=list)
     address = Address.parse(f"?t=w/{table}&tab=act{change}")
-    return table_page(catalog, address, "light", RowsJob(lambda: None), desk)
+    return table_page(catalog, address, "light", works_at(desk))
 
 
 def hostile(kind: str, step: str) -> Address:
@@ -58,7 +58,7 @@ def hostile(kind: str, step: str) -> Address:
 def test_hostile_answers_and_names_become_no_element_and_no_handler(catalog: Catalog, kind: str, step: str) -> None:
     desk = ChangeDesk(catalog, logs.HOSTILE, signed_in=False, changed=list)
     address = hostile(kind, step)
-    shown = table_page(catalog, address, "light", RowsJob(lambda: None), desk)
+    shown = table_page(catalog, address, "light", works_at(desk))
     assert shown.view is not None
     regions = shown.regions | checked_answers(shown.view.facts, address, desk, 1)
     assert_harmless("".join(regions.values()))
@@ -70,7 +70,7 @@ def test_a_hostile_plan_is_shown_as_text(catalog: Catalog) -> None:
         table="w/hostile", tab="act", act="set-description", step="plan", answers=(("description", logs.HOSTILE),)
     )
     desk = ChangeDesk(catalog, logs.HOSTILE, signed_in=False, changed=list)
-    shown = table_page(catalog, address, "light", RowsJob(lambda: None), desk)
+    shown = table_page(catalog, address, "light", works_at(desk))
     html = "".join(shown.regions.values())
     assert_harmless(html)
     assert "The exact actions" in html
@@ -156,16 +156,16 @@ def test_a_plan_that_was_shown_stays_and_says_that_the_table_has_moved_on(tmp_pa
     catalog = Catalog([str(tmp_path / "w")], allow_commits=True)
     desk = ChangeDesk(catalog, "ana", signed_in=False, changed=list)
     address = Address.parse("?t=w/moving&tab=act&act=set-description&f.description=x&step=plan")
-    before = table_page(catalog, address, "light", RowsJob(lambda: None), desk).regions["lead"]
+    before = table_page(catalog, address, "light", works_at(desk)).regions["lead"]
     assert "Commit v1" in before
     other = explorer.open_table(tmp_path / "w" / "moving")
     other.commit(other.plan({"kind": "set-transaction", "appId": "other", "version": 1}), reason="first")
     catalog.look_again("w/moving")
-    after = table_page(catalog, address, "light", RowsJob(lambda: None), desk).regions["lead"]
+    after = table_page(catalog, address, "light", works_at(desk)).regions["lead"]
     assert "The table has moved on." in after
     assert "data-confirm" in before
     assert "data-confirm" not in after
     desk.plan_again()
-    again = table_page(catalog, address, "light", RowsJob(lambda: None), desk).regions["lead"]
+    again = table_page(catalog, address, "light", works_at(desk)).regions["lead"]
     assert "Commit v2" in again
     assert "data-confirm" in again

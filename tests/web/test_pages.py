@@ -8,11 +8,10 @@ import pytest
 from explorer.views.table_view import TABS
 from explorer.web.address import Address
 from explorer.web.catalog import Catalog
-from explorer.web.change_desk import ChangeDesk
 from explorer.web.pages import Rendered, home_page, table_page
-from explorer.web.rows import RowsJob
 from tests.web import logs
 from tests.web.elements import assert_harmless
+from tests.web.works import idle_works
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +31,7 @@ def _page(catalog: Catalog, query: str) -> Rendered:
 
 
 def _shown(catalog: Catalog, address: Address) -> Rendered:
-    desk = ChangeDesk(catalog, "", signed_in=False, changed=lambda: None)
-    return table_page(catalog, address, "light", RowsJob(lambda: None), desk)
+    return table_page(catalog, address, "light", idle_works(catalog))
 
 
 def _html(page: Rendered) -> str:

@@ -1,0 +1,49 @@
+"""Rows in a browser: a condition, masked rows, what changed, and how two versions differ."""
+
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import settle
+
+pytestmark = pytest.mark.e2e
+FEED = "?t=shop/reference/change-feed"
+
+
+def _read(page: Any, part: str, button: str) -> None:
+    page.get_by_role("button", name=button).click()
+    page.locator(f"{part} table.list, {part} .inline-problem").first.wait_for(timeout=90_000)
+    if page.locator(f"{part} .inline-problem", has_text="nstall").count():
+        pytest.skip("no Spark on this machine")
+
+
+def test_rows_are_read_under_a_condition_and_masked_ones_on_request(opened: Any) -> None:
+    page = opened("?t=shop/reference/deletion-vectors&v=6&tab=data")
+    page.locator("#rows-masked").check()
+    _read(page, "#lead", "Show 100 rows")
+    assert page.locator("#lead tbody tr").count() == 20
+    assert page.locator("#lead td.sign.remasked").all_inner_texts().count("~") == 7
+    page.locator("#rows-masked").uncheck()
+    page.locator("#rows-where").fill("id % 2 = 0")
+    page.get_by_role("button", name="Read again").click()
+    page.get_by_text("rows that match").wait_for(timeout=30_000)
+    assert "where=id" in page.url
+    ids = [int(text) for text in page.locator("#lead tbody td:first-child").all_inner_texts()]
+    assert ids
+    assert all(number % 2 == 0 for number in ids)
+    page.locator("#rows-where").fill("idd > 0")
+    page.get_by_role("button", name="Read again").click()
+    page.get_by_text("cannot be resolved").wait_for(timeout=30_000)
+
+
+def test_changes_and_differences_of_two_versions_are_read_when_asked(opened: Any) -> None:
+    page = opened(f"{FEED}&tab=changes&v=3&c=1")
+    assert page.locator(".feed i").count() >= 1
+    _read(page, "#lead", "Read the changes")
+    assert page.locator("#lead tbody td.sign").count() >= 1
+    page.get_by_role("link", name="Diff", exact=True).click()
+    settle(page)
+    page.locator("#diff-keys").fill("id")
+    _read(page, "#row-differences", "Compare rows")
+    assert "keys=id" in page.url
+    assert "rows that differ" in page.locator("#row-differences").inner_text()
