@@ -89,6 +89,10 @@ def test_bad_file_of_users_is_refused(content: str | None, cli: Call, demo_wareh
     assert (result.code, result.error()["error"]) == (2, "RequestError")
 
 
+def test_commits_for_whoever_reaches_the_machine_are_refused_without_a_password(demo_warehouse: Path) -> None:
+    assert _refused("serve", str(demo_warehouse), "--allow-commits", "--address", "192.0.2.1") == (2, "RequestError")
+
+
 def test_root_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert _refused("serve", str(tmp_path / "nowhere")) == (3, "TableNotFound")
 
