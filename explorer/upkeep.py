@@ -23,6 +23,7 @@ from explorer.core.version_checksums import VersionChecksum
 
 __all__ = ["follow_up", "new_checkpoint"]
 
+_FEW: Final = 100
 _SMALL_LOG: Final = 4 << 20
 """Bytes of commits and checkpoint up to which a checksum without one before it is worth their replay."""
 
@@ -83,6 +84,8 @@ def _checksum_in_full(store: LogStore, commit: Commit, state: TableState) -> Ver
     """The checksum by replay, if the log of the version is small."""
     if commit.version == 0:
         return version_checksum(state, replay_files(store, LogSegment(0, None, ()), [commit]), commit.commit_info())
+    if commit.version > _FEW and not checkpoint_due(state.metadata.configuration, commit.version):
+        return None  # a long log is listed when its checkpoint is due, and not for this at every commit
     segment = list_log(store, use_hint=True).segment(commit.version)
     parts = () if segment.checkpoint is None else segment.checkpoint.parts
     if sum(path.size for path in (*parts, *segment.commits)) > _SMALL_LOG:

@@ -69,6 +69,8 @@ def puts() -> Iterator[dict[str, Any]]:
     for what, place in places.items():
         yield {"what": what, "goal": 1.5, **_compare_puts(place)}
         shutil.rmtree(place)
+        if place.parent != FOLDER:
+            place.parent.rmdir()
 
 
 def rows() -> Iterator[dict[str, Any]]:
@@ -78,8 +80,8 @@ def rows() -> Iterator[dict[str, Any]]:
     """
     writers: dict[str, Callable[[Path], float]] = {"delta-explorer": _ours, "deltalake": _deltalake}
     for what, writer in writers.items():
-        writer(_place(MEMORY))
-        yield {"what": what, **{name: writer(_place(folder)) for name, folder in PLACES.items()}}
+        _measured(writer, MEMORY)
+        yield {"what": what, **{name: _measured(writer, folder) for name, folder in PLACES.items()}}
     try:
         yield {"what": "delta-spark", **_reference()}
     except ReferenceUnavailable as error:
@@ -98,7 +100,8 @@ def _compare_puts(place: Path) -> dict[str, float]:
     """Puts and commits in turn, so that a machine that is busy is so for both."""
     table = explorer.open_table(place)
     bare, till_visible, whole = [], [], []
-    aside = open_store(tempfile.mkdtemp(dir=FOLDER))
+    beside = Path(tempfile.mkdtemp(dir=FOLDER))
+    aside = open_store(beside)
     store = table.store
     put, visible = store.put_if_absent, [0.0]
 
@@ -120,6 +123,7 @@ def _compare_puts(place: Path) -> dict[str, float]:
         start = time.perf_counter()
         aside.put_if_absent(commit_name(result.version), data)
         bare.append(time.perf_counter() - start)
+    shutil.rmtree(beside)
     names = ("put", "visible", "whole")
     return {
         name: statistics.median(times) * 1e3 for name, times in zip(names, (bare, till_visible, whole), strict=True)
@@ -151,13 +155,22 @@ def _reference() -> dict[str, float]:
     writer = ReferenceWriter(Path(tempfile.mkdtemp(dir=FOLDER)))
     try:
 
-        def measured(place: Path) -> float:
+        def altered(place: Path) -> float:
             return _row(lambda number: _alter(writer, place, number))
 
-        _alter(writer, _place(MEMORY), 0)  # the first command of a new JVM compiles what the others use
-        return {name: measured(_place(folder)) for name, folder in PLACES.items()}
+        # The first command of a new JVM compiles what the others use.
+        _measured(lambda place: _timed(lambda: _alter(writer, place, 0)), MEMORY)
+        return {name: _measured(altered, folder) for name, folder in PLACES.items()}
     finally:
         writer.close()
+
+
+def _measured(writer: Callable[[Path], float], folder: Path) -> float:
+    place = _place(folder)
+    try:
+        return writer(place)
+    finally:
+        shutil.rmtree(place)
 
 
 def _alter(writer: ReferenceWriter, place: Path, number: int) -> None:
@@ -173,9 +186,12 @@ def _place(folder: Path) -> Path:
 
 
 def _row(commit: Callable[[int], None]) -> float:
+    return _timed(lambda: [commit(number) for number in range(COMMITS)])
+
+
+def _timed(action: Callable[[], object]) -> float:
     start = time.perf_counter()
-    for number in range(COMMITS):
-        commit(number)
+    action()
     return time.perf_counter() - start
 
 
