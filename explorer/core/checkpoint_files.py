@@ -230,6 +230,8 @@ class CheckpointPart:
 
         def split(place: int, table: pa.Table) -> _T:
             action = one_array(table.column(self._action).chunks, table.schema.field(self._action).type)
+            # Arrow takes texts for UTF-8 without a look; whoever makes strings of them later must not find out.
+            action.validate(full=True)
             return make(place, dict(zip([field.name for field in action.type], action.flatten(), strict=True)))
 
         return self._rows.read(indexes, [f"{self._action}.{member}" for member in members], split)

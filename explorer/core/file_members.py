@@ -154,8 +154,21 @@ def _empty_for_null(maps: pa.MapArray) -> pa.MapArray:
 
 
 def _vectors(values: Values) -> pa.StructArray | None:
+    """The member ``deletionVector``, None where no file has one.
+
+    Raises:
+        ValueError: One does not say where it is: without it, masked rows would show.
+    """
+    import pyarrow.compute as pc
+
     vectors = values.get("deletionVector")
-    return None if vectors is None or vectors.null_count == len(vectors) else vectors
+    if vectors is None or vectors.null_count == len(vectors):
+        return None
+    kinds, places = (_member(vectors, name, pa.string()).is_valid() for name in ("storageType", "pathOrInlineDv"))
+    masks = _member(vectors, "cardinality", pa.int64()).is_valid()
+    if pc.any(pc.or_(pc.xor(kinds, places), pc.and_not(masks, kinds))).as_py():
+        raise ValueError("a deletion vector lacks its storageType or pathOrInlineDv")
+    return vectors
 
 
 def _member(struct: pa.StructArray, name: str, kind: pa.DataType) -> Any:
