@@ -133,7 +133,7 @@ def comparison_truth(part: Comparison, facts: ColumnFacts, hopeful: bool) -> Tru
 
 
 def _with_nan(found: Truth, operator: str) -> Truth:
-    """The same for values that may be NaN, which is above all others: writers leave it out of their bounds (STATS-016)."""
+    """The same for values that may be NaN, which is above all others; writers leave it out of bounds (STATS-016)."""
     always = np.ones(len(found.can_be_true), bool)
     if operator in {">", ">="}:
         return Truth(always, found.can_be_false)

@@ -47,17 +47,6 @@ def test_a_refusal_is_shown_by_a_test() -> None:
     assert [found.row.id for found in standings() if found.standing == "refused" and not found.tests] == []
 
 
-WRITING = ("transaction.py", "intents.py")
-
-
-def test_no_row_that_binds_writers_alone_is_claimed_while_nothing_writes() -> None:
-    """What others wrote being read right is no proof that the program writes it right."""
-    core = PAGE.parent.parent / "explorer" / "core"
-    if any((core / name).exists() for name in WRITING):
-        pytest.skip("the program writes: its own tests prove these rows")
-    assert [found.row.id for found in standings() if found.tests and not found.row.binds_reading] == []
-
-
 def test_no_row_of_the_ledger_has_lost_its_test() -> None:
     assert sorted(set(load_ledger()) - load_proofs().keys()) == []
 
