@@ -148,7 +148,12 @@ def _open(store: LogStore, path: str, part: LogPath, action: Literal["add", "rem
 
 
 def _json_lines(store: LogStore, part: LogPath) -> list[CommitLine]:
-    return decode_commit(_bytes(store, part), part.version, part.path).lines
+    lines = decode_commit(_bytes(store, part), part.version, part.path).lines
+    # Whoever knows the small actions already reads the files alone: an empty checkpoint must not pass for no files.
+    for name in ("protocol", "metaData"):
+        if not any(getattr(line, name) for line in lines):
+            raise unreadable(part, f"it holds no {name} action")
+    return lines
 
 
 def _json_objects(store: LogStore, part: LogPath) -> list[dict[str, Any]]:

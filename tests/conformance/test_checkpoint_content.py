@@ -166,6 +166,21 @@ def test_a_null_partition_value_is_no_missing_one(shape: Shape) -> None:
     assert values == {"null": {"p": None, "q": ""}, "none": {"q": "x"}}
 
 
+@pytest.mark.conformance("CKPT-011")
+@pytest.mark.parametrize("content", [b"", b'{"checkpointMetadata":{"version":1}}\n'])
+def test_an_emptied_checkpoint_is_no_table_without_files_even_where_its_state_is_known(content: bytes) -> None:
+    store = new_store()
+    (name,) = write_checkpoint(store, 1, [PROTOCOL, METADATA, add("a"), add("b")], "v2-json")
+    found = table({0: (PROTOCOL, METADATA, add("a")), 1: (add("b"),), 2: (add("c"),)}, store)
+    store.delete(name)
+    store.put_if_absent(name, content)
+    # The state of version 0 is known when the others are asked for.
+    assert paths(found.snapshot(0)) == {("a", None)}
+    for version in (1, 2):
+        with pytest.raises(IncompleteCheckpoint):
+            paths(found.snapshot(version))
+
+
 @pytest.mark.conformance("CKPT-010", "CKPT-026")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_partition_values_that_are_missing_are_none_at_all_in_every_form(shape: Shape) -> None:
