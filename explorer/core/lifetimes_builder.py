@@ -90,6 +90,7 @@ class LifetimesBuilder:
         """Take the file actions of a commit, in line order, and return the places of its other lines."""
         # Hundreds of thousands of lines go through this loop, so it calls nothing for those of the usual kind.
         version, first, live, lines, keys = commit.version, self._first, self._live, self._lines, self._keys
+        end_row, end_version, end_time = self._ended.append, self._ended_in.append, self._ended_at.append
         ended: dict[str, int] = {}
         others = []
         self._versions.append(version)
@@ -99,7 +100,7 @@ class LifetimesBuilder:
                 if line.remove is not None:
                     raise commit.two_actions(place)
                 path = add.path
-                key = canonical_key(path) if "%" in path or ":" in path or path.startswith("/") else path
+                key = canonical_key(path) if "%" in path or ":" in path or path[:1] == "/" else path
                 current = live.get(key)
                 if current is not None:
                     self._end(current, version, 0)
@@ -114,11 +115,13 @@ class LifetimesBuilder:
                 keys.append(key)
             elif (remove := line.remove) is not None:
                 path = remove.path
-                key = canonical_key(path) if "%" in path or ":" in path or path.startswith("/") else path
+                key = canonical_key(path) if "%" in path or ":" in path or path[:1] == "/" else path
                 current = live.get(key)
                 if current is not None and _same(lines[current].deletion_vector, remove.deletion_vector):
                     del live[key]
-                    self._end(current, version, _deletion_time(remove))
+                    end_row(current)
+                    end_version(version)
+                    end_time(_deletion_time(remove))
                     ended[key] = current
                     if remove.data_change is False:
                         self._rearranged.append(current)
@@ -270,7 +273,10 @@ def _path_ids(base: LogicalFiles, keys: Sequence[str]) -> Int32s:
 def _same(some: DeletionVectorDescriptor | None, other: DeletionVectorDescriptor | None) -> bool:
     if some is None or other is None:
         return some is other
-    return some.unique_id == other.unique_id
+    if some.path_or_inline_dv != other.path_or_inline_dv or some.storage_type != other.storage_type:
+        # Spelt otherwise they may still be one: what counts is the whole identity.
+        return some.unique_id == other.unique_id
+    return some.offset == other.offset
 
 
 def _deletion_time(remove: RemoveLine) -> int:
