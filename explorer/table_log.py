@@ -159,9 +159,11 @@ class TableLog:
         """The small actions in force, and the commits that were read for it: those since a state that is known."""
         known = self._newest_state
         listed = self._listed.commits
-        # A checkpoint on the way changes nothing: the commits since are few, and say the same.
         since = () if known is None else range(known[0] + 1, segment.version + 1)
-        if known is not None and 0 < len(since) <= _MOST_SINCE and all(version in listed for version in since):
+        # A checkpoint on the way is what the files come from: in a damaged log its commits may tell of other ones.
+        ahead = known is not None and segment.checkpoint is not None and segment.checkpoint.version > known[0]
+        few = 0 < len(since) <= _MOST_SINCE and all(version in listed for version in since)
+        if known is not None and few and not ahead:
             commits = list(read_commits(self.store, [listed[version] for version in since]))
             state = advance_state(known[1], commits, segment.version)
         else:

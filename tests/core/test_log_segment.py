@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import explorer
+from explorer.core.actions import SetTransaction
 from explorer.core.errors import IncompleteCheckpoint, VersionGap, VersionNotFound
 from explorer.core.log_segment import list_log
 from explorer.core.paths import LAST_CHECKPOINT, LogFileKind, commit_name
@@ -219,6 +220,19 @@ def test_a_compaction_makes_no_version() -> None:
     assert [(each.kind, each.version, each.file) for each in again.verify().problems] == [
         ("stray-compaction", 3, stray)
     ]
+
+
+def test_what_was_read_before_does_not_change_what_a_version_says() -> None:
+    store = new_store()
+    one = SetTransaction(app_id="x", version=1)
+    write_checkpoint(store, 1, (PROTOCOL, METADATA, add("a"), one), "classic")
+    # The commit was emptied after its checkpoint was made.
+    found = table({0: (PROTOCOL, METADATA), 1: (), 2: (add("b"),)}, store)
+    assert found.snapshot(0).transactions == {}
+    for fresh in (explorer.Table(store), found):
+        assert fresh.snapshot(1).transactions == {"x": 1}
+        assert fresh.snapshot(2).transactions == {"x": 1}
+        assert paths(fresh.snapshot(2)) == {("a", None), ("b", None)}
 
 
 @pytest.mark.conformance("LOG-022")
