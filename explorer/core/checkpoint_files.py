@@ -192,6 +192,8 @@ class CheckpointPart:
             yield RawStatistics(parsed, plain("stats", pa.string(), len(group.paths), values))
 
     def _group(self, index: int, values: dict[str, Any]) -> _Group | None:
+        if "path" not in values:
+            raise ValueError("its paths cannot be read")
         raw_paths = values["path"]
         keep = validity(raw_paths) if raw_paths.null_count else None
         if raw_paths.null_count == len(raw_paths):
@@ -229,6 +231,8 @@ class CheckpointPart:
         """Read members of the action as arrays with the action's nulls applied."""
 
         def split(place: int, table: pa.Table) -> _T:
+            if self._action not in table.column_names:
+                return make(place, {})
             action = one_array(table.column(self._action).chunks, table.schema.field(self._action).type)
             # Arrow takes texts for UTF-8 without a look; whoever makes strings of them later must not find out.
             action.validate(full=True)
