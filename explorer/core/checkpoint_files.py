@@ -31,11 +31,12 @@ _T = TypeVar("_T")
 
 
 class _Group(msgspec.Struct, frozen=True):
-    """A row group and which of its rows are files: all where ``keep`` is None. Paths are those of the files."""
+    """A row group and which of its rows are files: all where ``keep`` is None; the rest is of the files."""
 
     index: int
     raw_paths: pa.StringArray
     paths: pa.StringArray
+    sizes: pa.Array | None
     keep: npt.NDArray[np.bool_] | None
 
     def kept(self, column: pa.Array) -> pa.Array:
@@ -53,7 +54,13 @@ class _Group(msgspec.Struct, frozen=True):
             keep[np.flatnonzero(keep)[places]] = False
         raw_paths = self.raw_paths.filter(mask(left))
         paths = raw_paths if self.paths is self.raw_paths else self.paths.filter(mask(left))
-        return _Group(self.index, raw_paths, paths, keep)
+        sizes = None if self.sizes is None else self.sizes.filter(mask(left))
+        return _Group(self.index, raw_paths, paths, sizes, keep)
+
+    def known(self) -> dict[str, pa.Array]:
+        """The columns of files that are read already."""
+        sizes = {} if self.sizes is None else {"size": self.sizes}
+        return {"path": self.paths, "raw_path": self.raw_paths, **sizes}
 
 
 class CheckpointPart:
@@ -79,8 +86,9 @@ class CheckpointPart:
         with self._reading():
             self._rows = RowGroups(file)
             self._members = _members(self._rows.schema, action)
-            # Only this column tells which rows are files, so it is read at once and kept.
-            groups = self._each(range(self._rows.count), ["path"], self._group) if "path" in self._members else []
+            # These tell which rows are files, so they are read at once and kept.
+            heads = ["path", "size"] if action == "add" and "size" in self._members else ["path"]
+            groups = self._each(range(self._rows.count), heads, self._group) if "path" in self._members else []
         self._groups = tuple(group for group in groups if group is not None)
 
     @property
@@ -166,14 +174,14 @@ class CheckpointPart:
 
         def make(place: int, values: dict[str, Any]) -> list[pa.Array]:
             group = self._groups[place]
-            paths = {"path": group.paths, "raw_path": group.raw_paths}
-            length = len(group.paths)
+            known, length = group.known(), len(group.paths)
             return [
-                paths[name] if name in paths else column_of(name, length, values, lambda: self._values(group, _TEXTS))
+                known[name] if name in known else column_of(name, length, values, lambda: self._values(group, _TEXTS))
                 for name in names
             ]
 
-        made = self._make(self._groups, members_of(names, self._members), make)
+        known = {name for group in self._groups[:1] for name in group.known()}
+        made = self._make(self._groups, members_of([name for name in names if name not in known], self._members), make)
         return [[group[place] for group in made] for place in range(len(names))]
 
     def statistics(self, paths: Sequence[tuple[str, ...]]) -> Iterator[RawStatistics]:
@@ -194,12 +202,17 @@ class CheckpointPart:
     def _group(self, index: int, values: dict[str, Any]) -> _Group | None:
         if "path" not in values:
             raise ValueError("its paths cannot be read")
-        raw_paths = values["path"]
+        raw_paths, sizes = values["path"], values.get("size")
         keep = validity(raw_paths) if raw_paths.null_count else None
+        if keep is not None and sizes is not None and (validity(sizes) & ~keep).any():
+            # Every file has a size: pages of paths that are damaged must not pass for rows of other actions.
+            raise ValueError("files of it lack their paths")
         if raw_paths.null_count == len(raw_paths):
             return None
         raw_paths = (raw_paths if keep is None else raw_paths.filter(mask(keep))).cast(pa.string())
-        return _Group(index, raw_paths, decoded_paths(raw_paths), keep)
+        if sizes is not None:
+            sizes = (sizes if keep is None else sizes.filter(mask(keep))).cast(pa.int64())
+        return _Group(index, raw_paths, decoded_paths(raw_paths), sizes, keep)
 
     def _values(self, group: _Group, members: Sequence[str]) -> dict[str, Any]:
         (found,) = self._make([group], members, lambda _, values: values)

@@ -63,8 +63,13 @@ class RowGroups:
         def each(place: int) -> _T:
             # A reader is not made for several threads; one of its own costs less than a millisecond.
             reader = self._parquet if len(groups) == 1 else self._reader(self.metadata)
-            threads = len(groups) == 1 and self.metadata.row_group(groups[place]).num_rows > _MANY
-            return make(place, reader.read_row_group(groups[place], list(columns), use_threads=threads))
+            rows = self.metadata.row_group(groups[place]).num_rows
+            threads = len(groups) == 1 and rows > _MANY
+            table = reader.read_row_group(groups[place], list(columns), use_threads=threads)
+            if table.num_columns and table.num_rows != rows:
+                # A damaged page can end a column early, which Arrow takes for its end.
+                raise ValueError(f"row group {groups[place]} should have {rows:,} rows and gives {table.num_rows:,}")
+            return make(place, table)
 
         return in_parallel(each, range(len(groups)))
 
