@@ -144,6 +144,25 @@ def examine_apart(name: str, damage: Damage) -> None:
     (_apart if damage.file.endswith(".parquet") else examine)(name, damage)
 
 
+_LOG = "_delta_log/0000000000000000000"
+FOUND: tuple[tuple[str, Damage], ...] = (
+    ("multi-part", Damage(f"{_LOG}0.json", "insert", 638, b"9" * 30)),
+    ("classic", Damage(f"{_LOG}1.json", "truncate", 0, b"")),
+    ("v2-json-sidecars", Damage("_delta_log/_sidecars/1-0.parquet", "flip", 979, b"")),
+    ("v2-sidecars", Damage("_delta_log/_sidecars/1-0.parquet", "overwrite", 1091, b"\n")),
+    ("v2-sidecars", Damage("_delta_log/_sidecars/1-1.parquet", "flip", 1400, b"")),
+    ("classic", Damage(f"{_LOG}1.checkpoint.parquet", "flip", 26, b"")),
+    ("multi-part", Damage(f"{_LOG}1.checkpoint.0000000001.0000000003.parquet", "flip", 37, b"\n")),
+)
+"""What longer searches found once: a count of thirty digits, a checkpoint that its emptied commit contradicts, and
+Parquet whose broken pages and schema still read as fewer files, as no vector, as no values."""
+
+
+@pytest.mark.parametrize(("shape", "damage"), FOUND)
+def test_damage_that_once_got_through(shape: Shape, damage: Damage) -> None:
+    examine_apart(shape, damage)
+
+
 @pytest.mark.conformance("LOG-010", "LOG-011", "LASTCKPT-003", "CKPT-010", "CRC-006")
 @pytest.mark.parametrize("shape", SHAPES)
 @settings(max_examples=max(20, settings().max_examples // 5), derandomize=SAME, suppress_health_check=list(HealthCheck))
