@@ -109,7 +109,7 @@ def test_condition_that_makes_no_sense_is_a_bad_request(cli: Call, demo_warehous
     orders, output = demo_warehouse / "sales/orders", tmp_path / "out.csv"
     for condition in ("amount >", "nope = 1", "amount", "java_method('java.lang.System', 'exit', 1) is null"):
         result = cli("rows", orders, "--where", condition, "--output", output, "--json")
-        assert (result.code, result.error()["error"]) == (2, "RequestError")
+        assert (result.code, result.error()["error"]) == (2, "ExpressionRefused")
     assert list(tmp_path.iterdir()) == []
 
 
