@@ -88,7 +88,9 @@ class CheckpointPart:
             self._members = _members(self._rows.schema, action)
             # These tell which rows are files, so they are read at once and kept.
             heads = ["path", "size"] if action == "add" and "size" in self._members else ["path"]
-            groups = self._each(range(self._rows.count), heads, self._group) if "path" in self._members else []
+            if self._members and "path" not in self._members:
+                raise ValueError(f"its {action} has no path")
+            groups = self._each(range(self._rows.count), heads, self._group) if self._members else []
         self._groups = tuple(group for group in groups if group is not None)
 
     @property

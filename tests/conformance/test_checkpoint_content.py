@@ -166,6 +166,15 @@ def test_a_null_partition_value_is_no_missing_one(shape: Shape) -> None:
     assert values == {"null": {"p": None, "q": ""}, "none": {"q": "x"}}
 
 
+def test_files_under_another_name_than_path_are_no_files_of_a_checkpoint() -> None:
+    store = new_store()
+    rows = [*ROOT_ROWS, {"add": {"qath": "a", "size": 1}}]
+    types = {"protocol": PROTOCOL_TYPE, "metaData": METADATA_TYPE}
+    _rows(store, rows, {**types, "add": pa.struct({"qath": pa.string(), "size": pa.int64()})})
+    with pytest.raises(IncompleteCheckpoint, match="its add has no path"):
+        paths(explorer.Table(store).snapshot())
+
+
 @pytest.mark.conformance("CKPT-011")
 @pytest.mark.parametrize("content", [b"", b'{"checkpointMetadata":{"version":1}}\n'])
 def test_an_emptied_checkpoint_is_no_table_without_files_even_where_its_state_is_known(content: bytes) -> None:
