@@ -126,7 +126,8 @@ class Lifetimes:
     @cached_property
     def masked(self) -> Int64s:
         """Rows hidden by each instance's deletion vector."""
-        cards = [0 if (dv := line.deletion_vector) is None else dv.cardinality for line in self._lines]
+        vectors = [line.deletion_vector for line in self._lines]
+        cards = [0 if vector is None else vector.cardinality for vector in vectors]
         return self._numbers("dv_cardinality", numbers(int64s(cards)))[0]
 
     @cached_property

@@ -69,7 +69,8 @@ class LifetimesBuilder:
         # Rows that ended, the version that ended them, and the time of the tombstone.
         self._ended, self._ended_in, self._ended_at = array("q"), array("i"), array("q")
         self._left = array("q")
-        self._previous: list[tuple[int, int]] = []
+        # Rows that took the place of another in one version, and those others.
+        self._successor, self._previous = array("q"), array("q")
         self._rearranged = array("q")
         self._live: dict[str, int] = {}
         self._ends: dict[str, list[_End]] = {}
@@ -104,10 +105,12 @@ class LifetimesBuilder:
                 current = live.get(key)
                 if current is not None:
                     self._end(current, version, 0)
-                    self._previous.append((len(lines), current))
+                    self._successor.append(len(lines))
+                    self._previous.append(current)
                     ended[key] = current
                 elif key in ended:
-                    self._previous.append((len(lines), ended[key]))
+                    self._successor.append(len(lines))
+                    self._previous.append(ended[key])
                 elif first:
                     self._maybe_from_base(key, version, len(lines))
                 live[key] = len(lines)
@@ -145,8 +148,7 @@ class LifetimesBuilder:
         ended = np.array(self._ended, np.int64) + split
         removed[ended], deleted[ended] = self._ended_in, self._ended_at
         previous = np.full(split + count, -1, np.int32)
-        successors = np.array(self._previous, np.int64).reshape(-1, 2) + split
-        previous[successors[:, 0]] = successors[:, 1]
+        previous[np.array(self._successor) + split] = np.array(self._previous) + split
         changed = np.ones(split + count, bool)
         changed[np.array(self._rearranged, np.int64) + split] = False
         for row, end in self._ended_rows():
@@ -220,7 +222,8 @@ class LifetimesBuilder:
         if remove.data_change is False:
             self._rearranged.append(row)
         if current is not None and current >= self._starts[-1]:
-            self._previous.append((current, row))
+            self._successor.append(current)
+            self._previous.append(row)
         else:
             ended[key] = row
 

@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 _BATCH = 1024
+_BATCH_BYTES = 1 << 25
 
 
 class TableState(msgspec.Struct, frozen=True):
@@ -61,9 +62,7 @@ def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tup
     Raises:
         VersionGap: A commit vanished since it was listed.
     """
-    wanted = list(paths)
-    for start in range(0, len(wanted), _BATCH):
-        batch = wanted[start : start + _BATCH]
+    for batch in _batches(paths):
         try:
             contents = store.read_many([path.path for path in batch])
         except FileNotFoundError as error:
@@ -75,6 +74,20 @@ def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tup
                 latest=batch[-1].version,
             ) from error
         yield from zip(batch, contents, strict=True)
+
+
+def _batches(paths: Iterable[LogPath]) -> Iterator[list[LogPath]]:
+    """Commits that are read together: many, for stores that are far away, but no more bytes than are soon decoded."""
+    batch: list[LogPath] = []
+    size = 0
+    for path in paths:
+        if batch and (len(batch) == _BATCH or size + path.size > _BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(path)
+        size += path.size
+    if batch:
+        yield batch
 
 
 def replay_state(store: LogStore, segment: LogSegment, commits: Iterable[Commit]) -> TableState:
