@@ -17,13 +17,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import commits, growth, remote, replay, warm
+from tests.benchmarks import commits, growth, phases, remote, replay, warm
 from tests.benchmarks.report import PAGE, RECORD, page
 from tests.benchmarks.runs import environment
 from tests.benchmarks.sets import REPOSITORY
 
 PARTS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     "replay": replay.measure,
+    "phases": phases.measure,
     "warm": warm.measure,
     "remote": remote.measure,
     "growth": growth.measure,

@@ -11,7 +11,7 @@ from tests.benchmarks.runs import run
 from tests.benchmarks.sets import prepared
 
 ROUNDS = 3
-LINEAR = 1.1
+LINEAR = 1.15
 """The exponent that still counts as linear: cost is measured, and small tables are lucky with the processor's cache."""
 
 MOST_MEGABYTES = 1024
