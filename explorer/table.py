@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from explorer.core.intents import Intent
     from explorer.jupyter.widget import TableExplorer
     from explorer.spark.checks import CheckReport
+    from explorer.spark.profiles import Profile
     from explorer.spark.row_diff import RowDiff
     from explorer.spark.row_history import RowHistory
 
@@ -394,6 +395,16 @@ class Table:
         from explorer.spark.checks import check
 
         return check(self, self.snapshot(version), predicates).result()
+
+    def profile(self, columns: Sequence[str] | None = None, version: int | None = None) -> Profile:
+        """Count nulls and values of the columns of a version, and compare bounds with the statistics in the log.
+
+        Raises:
+            EngineUnavailable: Spark or Java is missing.
+        """
+        from explorer.spark.profiles import profile
+
+        return profile(self, self.snapshot(version), columns).result()
 
     def explore(self, version: int | None = None, compared: int | None = None) -> TableExplorer:
         """Return a notebook widget: the versions, what each commit did, what differs between two of them.

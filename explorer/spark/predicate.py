@@ -180,12 +180,12 @@ def _refusal(text: str, error: Exception) -> ExpressionRefused | EngineUnavailab
         failure = failure_of(error)
         if isinstance(failure, EngineUnavailable):
             return failure
-        if "StackOverflowError" in str(error):
-            return ExpressionRefused(
-                f"The condition of {len(text)} characters is nested too deep for Spark's parser.",
-                expression=text,
-                reason="too deep",
-            )
+    if "StackOverflow" in str(error) or "FAILED_TO_PARSE_TOO_COMPLEX" in str(error):
+        return ExpressionRefused(
+            f"The condition of {len(text)} characters is nested too deep for Spark's parser.",
+            expression=text,
+            reason="too deep",
+        )
     spark_condition = condition_of(error)
     reason = next((word for start, word in _REASONS.items() if (spark_condition or "").startswith(start)), "types")
     message, position = (

@@ -78,6 +78,7 @@ class _ConnectWatch:
         self._tag = group
         self._thread: int | None = None
         self._tasks = (0, 0)
+        self._runs = False
 
     def begin(self) -> None:
         self._thread = threading.get_ident()
@@ -92,11 +93,15 @@ class _ConnectWatch:
         return self._tasks
 
     def cancel(self) -> None:
-        self._session.interruptTag(self._tag)
+        # Not before tasks run: the server forgets an operation that is interrupted while it is planned, but goes on
+        # to run it, and then nothing can stop it. The cancel is sent again and again, so it comes in time.
+        if self._runs:
+            self._session.interruptTag(self._tag)
 
-    def _progress(self, stages: Any = (), **_: Any) -> None:
+    def _progress(self, stages: Any = (), done: bool = False, **_: Any) -> None:
         # Handlers hear of all work of the session; each is called in the thread whose work it is.
         if threading.get_ident() == self._thread:
+            self._runs = bool(stages) and not done
             self._tasks = (
                 sum(stage.num_completed_tasks for stage in stages or ()),
                 sum(stage.num_tasks for stage in stages or ()),

@@ -1,0 +1,42 @@
+"""A survey of many tables: one row each, whatever they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import explorer
+from explorer.core.errors import RequestError
+from explorer.fleet import SCHEMA, look, survey
+from tests.conftest import reference_root
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+
+
+@pytest.mark.reference
+def test_every_table_is_a_row_and_broken_ones_say_why(tmp_path: Path) -> None:
+    names = ["append-only", "checkpoint-multipart", "deletion-vectors", "vacuum"]
+    places = [str(reference_root() / "tables" / name) for name in names]
+    broken = tmp_path / "broken" / "_delta_log"
+    broken.mkdir(parents=True)
+    (broken / f"{0:020}.json").write_text("{")
+    asked = [*places, str(tmp_path / "broken"), str(tmp_path / "nothing"), places[0]]
+    found = survey(asked, verify=True).result(120)
+    assert found.schema.names == SCHEMA.names
+    assert found.column("location").to_pylist() == asked
+    assert found.column("error").to_pylist() == [None] * 4 + ["MalformedAction", "TableNotFound", None]
+    for row, place in zip(found.to_pylist(), places, strict=False):
+        snapshot = explorer.open_table(place).snapshot()
+        expected = (snapshot.version, snapshot.num_files, snapshot.size_in_bytes, snapshot.num_records)
+        assert expected == (row["version"], row["num_files"], row["size_in_bytes"], row["num_records"])
+        assert row == look(place, verify=True)
+    assert "deletionVectors" in found.column("features").to_pylist()[2]
+
+
+def test_nothing_to_look_at_and_what_no_task_can_see(tmp_path: Path) -> None:
+    assert survey([]).result(60).num_rows == 0
+    with pytest.raises(RequestError, match="memory"):
+        survey(["memory://x/y"])
+    outside = survey([tmp_path / "t"], roots=[str(tmp_path / "only here")], storage_options={"aws_secret": "s3cr3t"})
+    assert outside.result(60).column("error").to_pylist() == ["NotAllowed"]
