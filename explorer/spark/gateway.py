@@ -2,6 +2,9 @@
 
 Invariants: what a launch sets in the process's environment is as before once it is over; what the JVM prints goes to a
 file of its own, never to our stdout or stderr; a closed session leaves no process behind.
+
+No archive of loaded classes (AppCDS) is kept between starts: measured on several days its gain was between two seconds
+of seven and nothing, and an archive that was cut short crashes the JVM.
 """
 
 from __future__ import annotations

@@ -41,6 +41,7 @@ def page(record: dict[str, Any]) -> str:
         "remote": _remote,
         "growth": _growth,
         "commits": _commits,
+        "spark": _spark,
     }
     sections = [_HEAD]
     for name, section in parts.items():
@@ -191,6 +192,22 @@ def _commits(rows: list[dict[str, Any]]) -> Iterator[str]:
         "Each writes a checkpoint at the hundredth. On disk every commit here waits until it would outlast a crash of "
         "the machine; deltalake does not wait."
     )
+
+
+def _spark(rows: list[dict[str, Any]]) -> Iterator[str]:
+    yield from ("## Rows through Spark", "")
+    yield from _header("what", "here s", "the other s", "of it", "goal s")
+    for row in rows:
+        theirs, goal = row.get("theirs"), row.get("goal")
+        yield _line(
+            row["what"],
+            f"{row['ours']:.2f}" if goal is None else _mark(-row["ours"], -goal, 2),
+            "" if theirs is None else f"{theirs:.2f}",
+            "" if theirs is None else f"{row['ours'] / theirs:.2f}",
+            "" if goal is None else f"{goal:.2f}",
+        )
+    yield ""
+    yield "Medians of five runs on a session that has run each once; the one in a process of its own is a single run."
 
 
 def _of(rows: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:
