@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from explorer.core.errors import InvalidIntent, TableNotFound
-from explorer.core.intents import CreateTable, Intent, intent_kind, parse_intent
+from explorer.core.intent_documents import intent_kind, parse_intent
+from explorer.core.intents import CreateTable, Intent
 from explorer.core.log_segment import list_log
 from explorer.core.proposal import GuardResult, Proposal
 from explorer.core.schema import parse_schema

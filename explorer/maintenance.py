@@ -15,7 +15,7 @@ import msgspec
 
 from explorer.core.checkpoint_layout import check_protocol, checkpoint_layout
 from explorer.core.commit_plan import CommitPlan, CommitResult, Consequences, MaintenanceFile
-from explorer.core.errors import CorruptTable, InvalidIntent, UnsupportedFeature
+from explorer.core.errors import CorruptTable, InvalidIntent, RequestError, UnsupportedFeature
 from explorer.core.expiry import LOG_RETENTION
 from explorer.core.intents import Checkpoint, CleanLog, CompactLog
 from explorer.core.log_cleanup import CleanupPlan, clean_log, plan_cleanup
@@ -25,6 +25,7 @@ from explorer.core.paths import checkpoint_name, compaction_name
 from explorer.core.properties import interval
 from explorer.core.proposal import GuardResult
 from explorer.core.replay import TableState
+from explorer.core.times import aware_moment
 from explorer.upkeep import new_checkpoint
 
 if TYPE_CHECKING:
@@ -207,12 +208,9 @@ def _age(intent: CleanLog) -> datetime | timedelta | None:
         except CorruptTable as error:
             raise _no_age(text) from error
     try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError as error:
+        return aware_moment(text)
+    except RequestError as error:
         raise _no_age(text) from error
-    if moment.tzinfo is None:
-        raise _no_age(text)
-    return moment
 
 
 def _no_age(text: str) -> InvalidIntent:

@@ -20,7 +20,8 @@ from explorer.core.consequences import change_feed_effect, time_travel_effect
 from explorer.core.errors import StorageError
 from explorer.core.features import supported_features
 from explorer.core.guards import Situation, judge
-from explorer.core.intents import Intent, MaintenanceIntent, parse_intent
+from explorer.core.intent_documents import parse_intent
+from explorer.core.intents import Intent, MaintenanceIntent
 from explorer.core.presence import absent
 from explorer.core.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.snapshot import Snapshot

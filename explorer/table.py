@@ -15,9 +15,7 @@ from explorer.core.column_mapping import Lineage
 from explorer.core.commits import Commit
 from explorer.core.diff import SnapshotDiff, diff_versions
 from explorer.core.errors import ExplorerError, RequestError, VersionNotFound
-from explorer.core.history import (
-    History,
-)
+from explorer.core.history import History
 from explorer.core.integrity import IntegrityReport, verify
 from explorer.core.missing_files import data_locations
 from explorer.core.ports import LogStore
@@ -25,6 +23,7 @@ from explorer.core.presence import absent
 from explorer.core.replay import read_commits
 from explorer.core.retention import version_retention
 from explorer.core.snapshot import Snapshot
+from explorer.core.times import aware_moment, zone_named
 from explorer.storage import open_store
 from explorer.storage.roots import Roots
 from explorer.table_log import TableLog
@@ -74,7 +73,7 @@ def open_table(
         RequestError: There is no such time zone.
     """
     allowed = None if roots is None else Roots(roots)
-    zone = _zone(time_zone) if isinstance(time_zone, str) else time_zone
+    zone = zone_named(time_zone) if isinstance(time_zone, str) else time_zone
     return Table(open_store(location, storage_options, allowed), catalog, read_only=read_only, time_zone=zone)
 
 
@@ -150,7 +149,7 @@ class Table:
         if version is not None and timestamp is not None:
             raise RequestError("Give a version or a timestamp, not both.")
         if timestamp is not None:
-            version = self.history_record().version_at(_moment(timestamp))
+            version = self.history_record().version_at(aware_moment(timestamp))
         return self._located(lambda: self.log.snapshot(self.log.latest if version is None else version))
 
     def history_record(self) -> History:
@@ -428,27 +427,3 @@ class Table:
         except ExplorerError as error:
             error.add_facts(table=self.location)
             raise
-
-
-def _zone(name: str) -> tzinfo:
-    from zoneinfo import ZoneInfo
-
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError) as error:
-        raise RequestError(f"There is no time zone {name!r}; one that exists is Europe/Berlin.", found=name) from error
-
-
-def _moment(timestamp: datetime | str) -> datetime:
-    if isinstance(timestamp, str):
-        try:
-            timestamp = datetime.fromisoformat(timestamp)
-        except ValueError as error:
-            raise RequestError(
-                f"{timestamp!r} is no ISO 8601 time, such as 2026-03-02T14:05:11Z.", timestamp=timestamp
-            ) from error
-    if timestamp.tzinfo is None:
-        raise RequestError(
-            f"The time {timestamp} has no zone: write it like 2026-03-02T14:05:11Z.", timestamp=timestamp
-        )
-    return timestamp

@@ -17,7 +17,8 @@ from explorer.cli.json_values import encode
 from explorer.cli.output import complain, count, emit, facts, listing, note, patience, size
 from explorer.core.commit_plan import CommitPlan, CommitResult, Consequences
 from explorer.core.errors import Cancelled, CommitConflict, CommitError, CommitUnknown, GuardFailed, RequestError
-from explorer.core.intents import CreateTable, Intent, intent_kind, parse_intent
+from explorer.core.intent_documents import intent_kind, parse_intent
+from explorer.core.intents import CreateTable, Intent
 from explorer.core.proposal import GuardResult
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from explorer.core.intents import Intent, intent_document
+from explorer.core.intent_documents import intent_document
+from explorer.core.intents import Intent
 from explorer.core.proposal import GuardResult, Proposal
 from explorer.core.snapshot import Snapshot
 

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from explorer.core import intents
 from explorer.core.commit_plan import CommitPlan, CommitResult
-from explorer.core.intents import Intent, intent_document, intent_kind
+from explorer.core.intent_documents import intent_document, intent_kind
+from explorer.core.intents import Intent
 from explorer.views import formatting as fmt
 from explorer.views.guard_views import GuardView, guard_counts, guard_views, verdict
 from explorer.views.written import WrittenLine, written_lines

@@ -19,7 +19,7 @@ import msgspec
 import explorer
 from explorer.core.commit_plan import CommitPlan
 from explorer.core.errors import Cancelled, ExplorerError, RequestError
-from explorer.core.intents import parse_intent
+from explorer.core.intent_documents import parse_intent
 from explorer.views.change_forms import intent_of
 from explorer.views.change_plan import Receipt, receipt
 from explorer.views.problems import Problem, problem_of

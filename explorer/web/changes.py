@@ -11,7 +11,7 @@ import shlex
 from typing import Any
 
 from explorer.core.errors import ExplorerError, InvalidIntent
-from explorer.core.intents import intent_document
+from explorer.core.intent_documents import intent_document
 from explorer.core.properties import constraints
 from explorer.views import TableFacts, TableView
 from explorer.views import formatting as fmt

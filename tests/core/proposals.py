@@ -10,7 +10,7 @@ import msgspec
 
 import explorer
 from explorer.core.actions import Action, Metadata, Protocol
-from explorer.core.intents import parse_intent
+from explorer.core.intent_documents import parse_intent
 from explorer.core.proposal import Circumstances, Proposal
 from explorer.core.proposals import propose
 from tests import logs

@@ -12,7 +12,7 @@ import pytest
 import explorer
 from explorer.core.errors import InvalidIntent, NotAllowed
 from explorer.core.features import supported_features
-from explorer.core.intents import parse_intent
+from explorer.core.intent_documents import parse_intent
 from explorer.core.proposal import Proposal
 from explorer.core.proposals.creation import create_table
 from explorer.creation import NewTable

@@ -6,7 +6,7 @@ import pytest
 
 import explorer
 from explorer.core.commit_plan import CommitPlan, CommitResult, Conflict, Consequences
-from explorer.core.intents import intent_kinds, parse_intent
+from explorer.core.intent_documents import intent_kinds, parse_intent
 from explorer.core.proposal import GuardResult
 from explorer.views.change_forms import change_kinds, intent_of
 from explorer.views.change_plan import PlanView, headline, plan_view, receipt

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from explorer.core import intents
 from explorer.core.errors import InvalidIntent
-from explorer.core.intents import Intent, intent_kind
+from explorer.core.intent_documents import intent_kind
+from explorer.core.intents import Intent
 from explorer.core.proposal import Circumstances, Proposal
 from explorer.core.proposals import (
     additions,

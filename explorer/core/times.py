@@ -1,0 +1,41 @@
+"""Times and time zones as people write them."""
+
+from __future__ import annotations
+
+from datetime import datetime, tzinfo
+
+from explorer.core.errors import RequestError
+
+__all__ = ["aware_moment", "zone_named"]
+
+
+def aware_moment(time: datetime | str) -> datetime:
+    """Read a moment: an aware datetime, or ISO 8601 text with a zone.
+
+    Raises:
+        RequestError: It is no time, or has no zone.
+    """
+    if isinstance(time, str):
+        try:
+            time = datetime.fromisoformat(time.strip())
+        except ValueError as error:
+            raise RequestError(
+                f"{time!r} is no ISO 8601 time, such as 2026-03-02T14:05:11Z.", timestamp=time
+            ) from error
+    if time.tzinfo is None:
+        raise RequestError(f"The time {time} has no zone: write it like 2026-03-02T14:05:11Z.", timestamp=time)
+    return time
+
+
+def zone_named(name: str) -> tzinfo:
+    """The time zone of a name such as ``Europe/Berlin``.
+
+    Raises:
+        RequestError: There is no such zone.
+    """
+    from zoneinfo import ZoneInfo  # not needed to read a log, and slow to import
+
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise RequestError(f"There is no time zone {name!r}; one that exists is Europe/Berlin.", found=name) from error
