@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Final
 
 import typer
 
-__all__ = ["JsonFlag", "TableArgument", "TimestampOption", "VersionOption"]
+__all__ = ["SCREEN", "JsonFlag", "LimitOption", "OutputOption", "TableArgument", "TimestampOption", "VersionOption"]
+
+SCREEN: Final = 20
+"""Rows shown to people where no limit is given."""
 
 TableArgument = Annotated[
     str, typer.Argument(metavar="TABLE", help="A folder, or a file://, s3://, gs:// or az:// URL.", show_default=False)
@@ -21,3 +25,12 @@ TimestampOption = Annotated[
     ),
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Write JSON; errors too, as one object on stderr.")]
+LimitOption = Annotated[
+    int | None,
+    typer.Option(
+        "--limit", metavar="N", min=0, help=f"At most N rows; else {SCREEN}, and all with --json or --output."
+    ),
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", metavar="FILE", help="Write to a .parquet, .csv or .jsonl file instead.")
+]

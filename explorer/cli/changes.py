@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import explorer
-from explorer.cli.arguments import JsonFlag, TableArgument
+from explorer.cli.arguments import SCREEN, JsonFlag, LimitOption, OutputOption, TableArgument
 from explorer.cli.output import count, emit, note, patience, size
 from explorer.cli.progress import followed, waiting
 from explorer.cli.row_output import limited, list_rows, print_rows
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from explorer.core.change_feed import ChangeSources, FeedHole
 
 __all__ = ["register"]
-
-_SCREEN = 20
 
 
 def register(app: typer.Typer) -> None:
@@ -36,16 +34,8 @@ def changes(
     to_version: Annotated[
         int | None, typer.Option("--to", metavar="B", min=0, help="The last one; else the newest.")
     ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            "--limit", metavar="N", min=0, help=f"At most N rows; else {_SCREEN}, and all with --json or --output."
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", metavar="FILE", help="Write to a .parquet, .csv or .jsonl file instead."),
-    ] = None,
+    limit: LimitOption = None,
+    output: OutputOption = None,
     inferred: Annotated[
         bool,
         typer.Option(
@@ -76,7 +66,7 @@ def changes(
         opened = explorer.open_table(table)
         last = opened.latest_version() if to_version is None else to_version
     if output is None and not json:
-        _print(opened, (from_version, last), _SCREEN if limit is None else limit, inferred=inferred, skip=skip_holes)
+        _print(opened, (from_version, last), SCREEN if limit is None else limit, inferred=inferred, skip=skip_holes)
         return
     with patience("Looking for the changes"):
         sources = opened.change_sources(from_version, last, inferred, skip=skip_holes)

@@ -9,14 +9,20 @@ from typing import Annotated
 import typer
 
 import explorer
-from explorer.cli.arguments import JsonFlag, TableArgument, TimestampOption, VersionOption
+from explorer.cli.arguments import (
+    SCREEN,
+    JsonFlag,
+    LimitOption,
+    OutputOption,
+    TableArgument,
+    TimestampOption,
+    VersionOption,
+)
 from explorer.cli.output import count, emit, note, patience, size
 from explorer.cli.progress import followed, waiting
 from explorer.cli.row_output import limited, list_rows, print_rows
 
 __all__ = ["register"]
-
-_SCREEN = 20
 
 
 def register(app: typer.Typer) -> None:
@@ -32,16 +38,8 @@ def rows(
     where: Annotated[
         str | None, typer.Option("--where", metavar="SQL", help="Only rows for which this expression is true.")
     ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            "--limit", metavar="N", min=0, help=f"At most N rows; else {_SCREEN}, and all with --json or --output."
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", metavar="FILE", help="Write to a .parquet, .csv or .jsonl file instead."),
-    ] = None,
+    limit: LimitOption = None,
+    output: OutputOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Read the rows of a version through Spark; masked rows are left out.
@@ -64,7 +62,7 @@ def rows(
     elif json:
         _print_json(opened, found, where, limit)
     else:
-        _print(opened, found, where, _SCREEN if limit is None else limit)
+        _print(opened, found, where, SCREEN if limit is None else limit)
 
 
 def _write(
