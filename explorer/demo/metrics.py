@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
-if TYPE_CHECKING:
-    from explorer.demo.writer import LiveFile
+from explorer.demo.live_file import LiveFile, Mask
 
 __all__ = ["deleted", "merged", "removed", "restored", "rewritten", "updated", "written"]
 
 Metrics = dict[str, int]
-Touched = Sequence[tuple["LiveFile", npt.NDArray[np.bool_]]]
+Touched = Sequence[tuple[LiveFile, Mask]]
 
 
 def written(added: Sequence[LiveFile]) -> Metrics:

@@ -12,18 +12,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.actions import Action, Add, DomainMetadata, Metadata, Protocol, Remove, SetTransaction
+from explorer.core.actions import Action, Add, DomainMetadata, Metadata, Protocol, SetTransaction
 from explorer.core.data_file import encode_rows, physical_rows, stored_fields
 from explorer.core.partition_paths import partition_location
 from explorer.core.schema import StructType
@@ -31,44 +29,17 @@ from explorer.core.statistics_collection import collect_statistics, indexed_fiel
 from explorer.core.vector_file import encode_vectors, vector_file_name
 from explorer.demo import metrics
 from explorer.demo.data_files import logical_rows, write_file
+from explorer.demo.live_file import LiveFile, Mask
 from explorer.demo.log import LogWriter
 from explorer.demo.partitions import split_by_partition
 from explorer.demo.provenance import Provenance, milliseconds
 
-__all__ = ["LiveFile", "TableWriter"]
+__all__ = ["TableWriter"]
 
-Mask = npt.NDArray[np.bool_]
 Predicate = Callable[[pa.Table], pa.ChunkedArray]
 Change = Callable[[pa.Table], pa.Table]
 
 _VECTORS: Final = "delta.enableDeletionVectors"
-
-
-@dataclass(frozen=True, slots=True)
-class LiveFile:
-    """A logical file as the writer keeps it.
-
-    Attributes:
-        add: Its action.
-        rows: Its rows in file order, physical names, partition columns included.
-        masked: True for a row that its deletion vector hides.
-    """
-
-    add: Add
-    rows: pa.Table
-    masked: Mask
-
-    def remove(self, time: int, *, data_change: bool = True) -> Remove:
-        """The tombstone of this logical file."""
-        return Remove(
-            path=self.add.path,
-            deletion_timestamp=time,
-            data_change=data_change,
-            extended_file_metadata=True,
-            partition_values=self.add.partition_values,
-            size=self.add.size,
-            deletion_vector=self.add.deletion_vector,
-        )
 
 
 class TableWriter:
