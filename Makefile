@@ -42,7 +42,7 @@ demo: $(RUNTIME) ## build the demo tables if absent and open the explorer on the
 	$(BIN)/delta-explorer demo $(if $(PORT),--port $(PORT))
 
 test: lint ## all that must hold: lint, types, import rules, every test
-	$(BIN)/python -m pytest $(TESTS)
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile $(TESTS)
 
 lint: $(DEVELOPMENT) ## ruff, formatting, strict types, import rules
 	$(BIN)/ruff check
