@@ -7,6 +7,7 @@ there would lose files; of rows that are there for a few actions only, no more c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -29,8 +30,14 @@ _MANY: Final = 1 << 15
 class RowGroups:
     """An open Parquet file.
 
+    It may be read on several threads at once, also while it is being read.
+
     Args:
         file: The file; it is kept open.
+
+    Attributes:
+        metadata: The footer.
+        schema: The columns as Arrow sees them.
 
     Raises:
         pa.ArrowException, OSError, ValueError: It is no Parquet; later, that a page is broken.
@@ -38,13 +45,10 @@ class RowGroups:
 
     def __init__(self, file: pa.NativeFile) -> None:
         self._file = file
-        self._parquet = self._reader(None)
-        self.schema: pa.Schema = self._parquet.schema_arrow
-
-    @property
-    def metadata(self) -> Any:
-        """The footer."""
-        return self._parquet.metadata
+        first = self._reader(None)
+        self.metadata = first.metadata
+        self.schema: pa.Schema = first.schema_arrow
+        self._idle = [first]
 
     @property
     def count(self) -> int:
@@ -61,11 +65,10 @@ class RowGroups:
         """
 
         def each(place: int) -> _T:
-            # A reader is not made for several threads; one of its own costs less than a millisecond.
-            reader = self._parquet if len(groups) == 1 else self._reader(self.metadata)
             rows = self.metadata.row_group(groups[place]).num_rows
             threads = len(groups) == 1 and rows > _MANY
-            table = reader.read_row_group(groups[place], list(columns), use_threads=threads)
+            with self._lent() as reader:
+                table = reader.read_row_group(groups[place], list(columns), use_threads=threads)
             if table.num_columns and table.num_rows != rows:
                 # A damaged page can end a column early, which Arrow takes for its end.
                 raise ValueError(f"row group {groups[place]} should have {rows:,} rows and gives {table.num_rows:,}")
@@ -91,14 +94,29 @@ class RowGroups:
 
     def batches(self, group: int, length: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read columns of a row group, up to so many rows at a time."""
-        yield from self._parquet.iter_batches(length, row_groups=[group], columns=list(columns))
+        with self._lent() as reader:
+            yield from reader.iter_batches(length, row_groups=[group], columns=list(columns))
 
     def _head(self, group: int, end: int, columns: list[str]) -> pa.Table:
         """At least the first rows of a row group."""
-        if end > _NEAR:
-            return self._parquet.read_row_group(group, columns)
-        first = self._parquet.iter_batches(end, row_groups=[group], columns=columns, use_threads=False)
-        return pa.Table.from_batches(list(islice(first, 1)))
+        with self._lent() as reader:
+            if end > _NEAR:
+                return reader.read_row_group(group, columns)
+            first = reader.iter_batches(end, row_groups=[group], columns=columns, use_threads=False)
+            return pa.Table.from_batches(list(islice(first, 1)))
+
+    @contextmanager
+    def _lent(self) -> Iterator[Any]:
+        """A reader for one thread alone, for Arrow's are not made for several; one costs less than a millisecond."""
+        try:
+            reader = self._idle.pop()
+        except IndexError:
+            reader = self._reader(self.metadata)
+        try:
+            yield reader
+        finally:
+            if not self._idle:
+                self._idle.append(reader)
 
     def _reader(self, metadata: Any) -> Any:
         import pyarrow.parquet as pq
