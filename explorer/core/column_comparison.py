@@ -127,7 +127,7 @@ class _Pairing:
         self._older, self._newer = older, newer
         self._old_mode, self._new_mode = older.column_mapping_mode, newer.column_mapping_mode
         self._lines = lineage.columns
-        self._old_lines, self._new_lines = (_lines_at(lineage, snapshot.version) for snapshot in (older, newer))
+        self._old_lines, self._new_lines = (lineage.lines_at(snapshot.version) for snapshot in (older, newer))
 
     def old_line(self, path: _Path) -> int:
         """The line of a column of the earlier version."""
@@ -221,16 +221,6 @@ def _side(snapshot: Snapshot, fields: Sequence[StructField], partitions: dict[st
     names = {field.name for field in fields if field.type != _VOID}
     columns = tuple(partitions[name] for name in snapshot.partition_columns if partitions.get(name) in names)
     return ComparedSide(snapshot.version, StructType(tuple(fields)), snapshot.column_mapping_mode == "id", columns)
-
-
-def _lines_at(lineage: Lineage, version: int) -> dict[str, int]:
-    """Dotted name -> line, of the columns that a version has."""
-    return {
-        span.name: place
-        for place, line in enumerate(lineage.columns)
-        for span in line.spans
-        if span.from_version <= version <= span.to_version
-    }
 
 
 def _mapping_of(field: StructField, mode: MappingMode) -> dict[str, object]:

@@ -86,6 +86,15 @@ class Lineage(msgspec.Struct, frozen=True):
     first_version: int
     last_version: int
 
+    def lines_at(self, version: int) -> dict[str, int]:
+        """The columns that a version has: dotted name -> place in ``columns``."""
+        return {
+            span.name: place
+            for place, line in enumerate(self.columns)
+            for span in line.spans
+            if span.from_version <= version <= span.to_version
+        }
+
 
 def mapping_mode(configuration: dict[str, str], protocol: Protocol) -> MappingMode:
     """The mapping mode of a version; of the versions of a history `History.mapping_mode` tells it.

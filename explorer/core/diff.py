@@ -1,8 +1,8 @@
 """Any version against any version: files, deletion vectors, schema, protocol, properties.
 
-Protocol section: Action Reconciliation. Invariants: a file is added, removed or re-masked, never two of these; a
-rename is a rename, matched by physical path, not a drop and an add; rows are unknown rather than 0 where statistics
-lack.
+Protocol sections: Action Reconciliation, Column Mapping. Invariants: a file is added, removed or re-masked, never two
+of these; a rename is a rename and not a drop and an add: columns are matched by their lineage between the two versions,
+also where the mapping was put on or taken off in between; rows are unknown rather than 0 where statistics lack.
 """
 
 from __future__ import annotations
@@ -17,13 +17,24 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.actions import Metadata, Protocol
-from explorer.core.column_mapping import MappingMode, physical_paths
+from explorer.core.column_mapping import Lineage, MappingMode, column_lineage
 from explorer.core.columns import bools, int64s, strings
 from explorer.core.errors import CorruptTable
 from explorer.core.features import check_readable, supported_features
 from explorer.core.history import History
 from explorer.core.lifetimes import Int64s, Lifetimes, Mask
-from explorer.core.schema import StructField, StructType, format_column, parse_schema, type_name, walk
+from explorer.core.schema import (
+    ArrayType,
+    DataType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    format_column,
+    parse_schema,
+    type_name,
+    walk,
+)
 
 __all__ = [
     "ColumnChange",
@@ -39,7 +50,7 @@ __all__ = [
 
 
 Rows = npt.NDArray[Any]
-Columns = dict[tuple[str, ...], tuple[tuple[str, ...], StructField]]
+Columns = dict[int, tuple[tuple[str, ...], StructField]]
 
 
 class ColumnChange(msgspec.Struct, frozen=True):
@@ -125,12 +136,13 @@ def diff_versions(history: History, from_version: int, to_version: int) -> Snaps
         if (protocol := history.protocol_at(version)) is not None:
             check_readable(protocol, version, by_catalog=history.by_catalog)
     before, after = _metadata(history, from_version), _metadata(history, to_version)
+    lineage = history.lineage(*sorted((from_version, to_version)))
     return SnapshotDiff(
         from_version,
         to_version,
         files,
         totals,
-        tuple(_diff_schema(_columns(history, from_version, to_version), _columns(history, to_version, from_version))),
+        tuple(_diff_schema(_columns(lineage, from_version, before), _columns(lineage, to_version, after))),
         diff_protocols(history.protocol_at(from_version), history.protocol_at(to_version)),
         diff_properties(before.configuration, after.configuration),
         diff_properties(_attributes(before), _attributes(after)),
@@ -146,15 +158,10 @@ def diff_metadata(
         before, after: The actions.
         modes: The column mapping in force with each.
     """
-    taken_off = modes[0] != "none" and modes[1] == "none"
-    return tuple(
-        _diff_schema(
-            *(
-                _identified(metadata, "none" if taken_off else mode)
-                for metadata, mode in zip((before, after), modes, strict=True)
-            )
-        )
-    )
+    versions = [(version, _schema(metadata)) for version, metadata in enumerate((before, after))]
+    schemas = [(version, schema, mode) for (version, schema), mode in zip(versions, modes, strict=True)]
+    lineage = column_lineage(schemas, 1)
+    return tuple(_diff_schema(_columns(lineage, 0, before), _columns(lineage, 1, after)))
 
 
 def _metadata(history: History, version: int) -> Metadata:
@@ -225,22 +232,22 @@ def _sum(numbers: tuple[Int64s, Mask], rows: Rows) -> int | None:
 
 
 def _diff_schema(old: Columns, new: Columns) -> Iterable[ColumnChange]:
-    for physical, (path, field) in new.items():
+    for line, (path, field) in new.items():
         column, kind = format_column(path), type_name(field.type)
-        if physical not in old:
+        if line not in old:
             yield ColumnChange("added", column, None, kind, field.field_id)
             continue
-        path_before, was = old[physical]
+        path_before, was = old[line]
         yield from _diff_field(column, format_column(path_before), was, field)
-    for physical, (path, field) in old.items():
-        if physical not in new:
+    for line, (path, field) in old.items():
+        if line not in new:
             yield ColumnChange("dropped", format_column(path), type_name(field.type), None, field.field_id)
 
 
 def _diff_field(column: str, was_column: str, was: StructField, field: StructField) -> Iterable[ColumnChange]:
     if was.name != field.name:
         yield ColumnChange("renamed", column, was_column, column, field.field_id)
-    if type_name(was.type) != type_name(field.type) and not isinstance(field.type, StructType):
+    if _outline(was.type) != _outline(field.type):
         yield ColumnChange("retyped", column, type_name(was.type), type_name(field.type), field.field_id)
     if was.nullable != field.nullable:
         words = {True: "nullable", False: "not null"}
@@ -251,23 +258,27 @@ def _diff_field(column: str, was_column: str, was: StructField, field: StructFie
         yield ColumnChange("metadata", column, before, after, field.field_id)
 
 
-def _columns(history: History, version: int, other: int) -> Columns:
-    """The columns of a version under what identifies them across it and another version.
+def _outline(kind: DataType) -> str:
+    """The type without the fields inside it, whose changes are told one by one."""
+    match kind:
+        case StructType():
+            return "struct"
+        case ArrayType():
+            return f"array<{_outline(kind.element_type)}>"
+        case MapType():
+            return f"map<{_outline(kind.key_type)},{_outline(kind.value_type)}>"
+        case PrimitiveType():
+            return type_name(kind)
 
-    That is the physical path, but for a mapping that was taken off in between: then the files were rewritten under
-    the logical names, which are what stayed.
-    """
-    earlier, later = (history.mapping_mode(found) for found in sorted((version, other)))
-    taken_off = earlier != "none" and later == "none"
-    return _identified(_metadata(history, version), "none" if taken_off else history.mapping_mode(version))
+
+def _columns(lineage: Lineage, version: int, metadata: Metadata) -> Columns:
+    """The columns of a version under the lines of the lineage, which say what a column was called before and after."""
+    lines = lineage.lines_at(version)
+    return {lines[format_column(path)]: (path, field) for path, field in walk(_schema(metadata))}
 
 
-def _identified(metadata: Metadata, mode: MappingMode) -> Columns:
-    if metadata.schema_string is None:
-        return {}
-    schema = parse_schema(metadata.schema_string)
-    physical = physical_paths(schema, mode)
-    return {physical[path]: (path, field) for path, field in walk(schema)}
+def _schema(metadata: Metadata) -> StructType:
+    return StructType() if metadata.schema_string is None else parse_schema(metadata.schema_string)
 
 
 def _texts(field: StructField) -> dict[str, str]:

@@ -167,15 +167,23 @@ class History:
         changed = {version for version, _ in (*self._metadata, *self._protocols) if from_version < version}
         return [from_version, *sorted(version for version in changed if version <= to_version)]
 
-    def lineage(self) -> Lineage:
-        """How each column was named and typed over the readable versions."""
-        known = ((v, self.metadata_at(v)) for v in self.layout_changes(self.first_readable, self.latest))
-        schemas = [
-            (version, parse_schema(metadata.schema_string), self.mapping_mode(version))
+    def lineage(self, from_version: int | None = None, to_version: int | None = None) -> Lineage:
+        """How each column was named and typed.
+
+        Args:
+            from_version, to_version: The range of versions, both ends included; None for the first readable one and the
+                newest.
+        """
+        first = self.first_readable if from_version is None else from_version
+        last = self.latest if to_version is None else to_version
+        known = ((version, self.metadata_at(version)) for version in self.layout_changes(first, last))
+        written = [
+            (version, metadata.schema_string, self.mapping_mode(version))
             for version, metadata in known
             if metadata is not None and metadata.schema_string is not None
         ]
-        return column_lineage(schemas, self.latest)
+        changed = written[:1] + [now for before, now in pairwise(written) if before[1:] != now[1:]]
+        return column_lineage([(version, parse_schema(text), mode) for version, text, mode in changed], last)
 
     def table(self, limit: int | None = None) -> pa.Table:
         """The commits as a table, newest first; see `explorer.Table.history` for the columns."""

@@ -147,3 +147,38 @@ def test_a_version_against_itself_compares_every_column() -> None:
     found = _compared(_metadata(_column("a", "long"), _column("m", inner)))
     assert [name for name, *_ in _read(found)] == ["a", "m"]
     assert found.left_out == ()
+
+
+def test_a_comparison_of_versions_follows_columns_through_a_mapping_that_came_and_went() -> None:
+    inner = _struct(_column("u", "string", (4, "u")))
+    swapped = (_column("b", "long", (1, "a")), _column("a", "long", (2, "b")))
+    versions = [
+        _metadata(_column("a", "long"), _column("b", "long"), _column("k", "long")),
+        _metadata(*swapped, _column("k", "long", (3, "k")), mode="name"),
+        _metadata(_column("b", "long"), _column("a", "long"), _column("k", _struct(_column("u", "string")))),
+        _metadata(
+            _column("c", "long", (1, "b")), _column("a", "long", (2, "a")), _column("k", inner, (3, "k")), mode="id"
+        ),
+    ]
+    table = logs.table({v: [MAPPED, metadata] if v == 0 else [metadata] for v, metadata in enumerate(versions)})
+    told = {
+        (first, last): [
+            (change.kind, change.before, change.column)
+            for change in table.diff(first, last).schema
+            if change.kind != "metadata"
+        ]
+        for first, last in ((0, 1), (0, 2), (2, 0), (1, 3), (0, 3))
+    }
+    widened = [("retyped", "long", "k"), ("added", None, "k.u")]
+    assert told == {
+        (0, 1): [("renamed", "a", "b"), ("renamed", "b", "a")],
+        (0, 2): [("renamed", "a", "b"), ("renamed", "b", "a"), *widened],
+        (2, 0): [
+            ("renamed", "b", "a"),
+            ("renamed", "a", "b"),
+            ("retyped", "struct<u:string>", "k"),
+            ("dropped", "string", "k.u"),
+        ],
+        (1, 3): [("renamed", "b", "c"), *widened],
+        (0, 3): [("renamed", "a", "c"), ("renamed", "b", "a"), *widened],
+    }
