@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from explorer.core.credentials import concealed, secrets_of
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.features import supported_features
 from explorer.table import Table, open_table
@@ -89,6 +90,7 @@ def look(
 ) -> dict[str, Any]:
     """One row of the survey; the arguments are those of `survey`."""
     row: dict[str, Any] = dict.fromkeys(SCHEMA.names) | {"location": location, "problems": []}
+    secrets = secrets_of(storage_options or {})
     try:
         table = open_table(location, storage_options=storage_options, roots=roots)
         row["version"] = table.latest_version()
@@ -99,9 +101,9 @@ def look(
             rest = len(report.problems) - len(told)
             row["problems"] = [*told, *([f"and {rest} more"] if rest else [])]
     except ExplorerError as error:
-        row |= {"error": type(error).__name__, "message": _scrubbed(str(error), storage_options)}
+        row |= {"error": type(error).__name__, "message": concealed(str(error), secrets)}
     except Exception as error:  # noqa: BLE001 - one table, whatever is in it, must not end the survey of the others
-        row |= {"error": type(error).__name__, "message": _scrubbed(str(error).split("\n", 1)[0], storage_options)}
+        row |= {"error": type(error).__name__, "message": concealed(str(error).split("\n", 1)[0], secrets)}
     return row
 
 
@@ -117,10 +119,3 @@ def _facts(table: Table) -> dict[str, Any]:
         "num_records": snapshot.num_records,
         "num_deleted_records": snapshot.num_deleted_records,
     }
-
-
-def _scrubbed(text: str, storage_options: Mapping[str, Any] | None) -> str:
-    for name, value in (storage_options or {}).items():
-        if isinstance(value, str) and value and any(word in name.lower() for word in ("key", "secret", "token", "sas")):
-            text = text.replace(value, "***")
-    return text

@@ -53,12 +53,14 @@ class RemoteFile:
         key: The file's key in it.
         size: Its size in bytes by the log, or None.
         told: True if the store was opened with options that Spark does not know.
+        secrets: Texts that no error may hold.
     """
 
     store: Any
     key: str
     size: int | None
     told: bool
+    secrets: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"RemoteFile({self.key!r})"

@@ -27,8 +27,12 @@ __all__ = ["condition_of", "failure_of", "first_sentence"]
 
 _READ_FILE: Final = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (\S+?)\.?\s")
 _NOT_FOUND: Final = re.compile(r"\[PATH_NOT_FOUND\] Path does not exist: (.+?)\. SQLSTATE")
-_TASK_READ: Final = re.compile(r"explorer: file (is missing|has another size|cannot be read): (\S+)(?: :: (.*))?")
+_TASK_READ: Final = re.compile(
+    r"explorer: file (is missing|has another size|cannot be read|cannot be fetched): (\S+)(?: :: (.*))?"
+)
 _UNKNOWN_FILE: Final = re.compile(r"explorer: no entry of the log for the file (\S+)")
+_NO_PACKAGE: Final = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
+_INSTALL: Final = "pip install delta-table-explorer"
 _NO_FIELD_IDS: Final = "Parquet file schema doesn't contain any field Ids"
 # Advice on settings of the session, which are not the user's to change here.
 _SETTING_ADVICE: Final = re.compile(
@@ -74,6 +78,13 @@ def failure_of(
             "Spark's Java process died while it worked. It is started anew at the next request; if this happens again, "
             "give it more memory (spark.driver.memory) or read fewer rows.",
             engine="spark",
+        )
+    if (lacking := _NO_PACKAGE.search(text)) is not None:
+        return EngineUnavailable(
+            f"Where Spark's tasks run, the Python package {lacking[1]} is not installed. Install there what this "
+            f"program needs: {_INSTALL}.",
+            engine="spark",
+            install=_INSTALL,
         )
     about_file = _file_failure(text, addresses, version)
     if about_file is not None:
@@ -154,9 +165,16 @@ def _told_by_task(what: str, path: str, detail: str, at: str, version: int | Non
             path=path,
             version=version,
         )
+    if what == "cannot be fetched":
+        return StorageError(
+            f"The data file {path}{at} cannot be fetched from its store: {detail.rstrip('.')}. Check the address, the "
+            "network, and the credentials, which Spark's workers must have too where they are not in storage_options.",
+            path=path,
+            version=version,
+        )
     return CorruptTable(
-        f"The data file {path}{at} cannot be read as the table's schema says: {detail.rstrip('.')}. It is damaged, "
-        "holds other types, or its store failed.",
+        f"The data file {path}{at} cannot be read as the table's schema says: {detail.rstrip('.')}. It is damaged, or "
+        "holds other types.",
         path=path,
         version=version,
     )

@@ -75,7 +75,7 @@ def remote_file(table: Table, path: str, size: int | None) -> RemoteFile:
     folder, _, name = path.rpartition("/") if is_absolute(path) else (root, "", path)
     store = _opened(table, folder)
     sent, key = store.sendable(name)
-    return RemoteFile(sent, key, size, store.told)
+    return RemoteFile(sent, key, size, store.told, store.secrets)
 
 
 def needs_tasks(session: SparkSession, addresses: Sequence[FileAddress]) -> bool:
@@ -105,10 +105,11 @@ def read_objects(session: SparkSession, addresses: Sequence[FileAddress], schema
     path, row = _free("__explorer_object", schema), _free("__explorer_place", schema)
     shapes = tuple(_shape(field.name, field.dataType, field.metadata) for field in schema.fields)
     files, stores = _sent(addresses)
+    secrets = {secret for address in addresses if address.remote is not None for secret in address.remote.secrets}
     fields = [st.StructField(field.name, field.dataType) for field in schema.fields]
     fields += [st.StructField(path, st.StringType()), st.StructField(row, st.LongType())]
     frame = session.createDataFrame(files).repartition(min(files.num_rows, _MOST_TASKS))
-    read = object_rows.reader(ObjectRows(stores, shapes, path, row))
+    read = object_rows.reader(ObjectRows(stores, tuple(sorted(secrets, key=len, reverse=True)), shapes, path, row))
     return FileRows(frame.mapInArrow(read, st.StructType(fields)), sf.col(path), sf.col(row))
 
 

@@ -19,6 +19,7 @@ __all__ = ["ObjectRows", "Shape", "reader"]
 
 _BLOCK = 1 << 20
 _BATCH_ROWS = 1 << 16
+_OWN_READER = "give Spark the jars and the settings of the object store and open the table without storage_options"
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,13 @@ class ObjectRows:
 
     Attributes:
         stores: obstore stores.
+        secrets: Texts that no error may hold.
         columns: What to read.
         file_column, row_column: Names of the columns for the file's name and the row's place; None leaves both out.
     """
 
     stores: tuple[Any, ...]
+    secrets: tuple[str, ...]
     columns: tuple[Shape, ...]
     file_column: str
     row_column: str
@@ -84,7 +87,7 @@ def _rows_of(rows: ObjectRows, file: dict[str, Any]) -> Iterator[pa.RecordBatch]
 
     name = file["name"]
     try:
-        source = _open(rows.stores[file["store"]], file["key"], file["size"], name)
+        source = _open(rows, file)
         parquet = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
         _check_calendar(parquet.metadata.metadata or {}, rows.columns, name)
         chosen = _wanted(parquet.schema_arrow, rows.columns)
@@ -98,14 +101,12 @@ def _rows_of(rows: ObjectRows, file: dict[str, Any]) -> Iterator[pa.RecordBatch]
             names = [shape.name for shape in rows.columns] + [rows.file_column, rows.row_column]
             yield pa.RecordBatch.from_arrays(columns, names=names)
             place += batch.num_rows
-    except _TOLD:
+    except (_Told, ImportError):
         raise
     except FileNotFoundError:
         raise _Told(_message("is missing", name)) from None
     except Exception as error:  # noqa: BLE001 - it crosses to the JVM as text, so only its first line may go on
-        # Without the cause: an error of the store may quote what was sent, signatures included.
-        reason = _scrubbed(f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}", rows.stores)
-        raise _Told(_message("cannot be read", name, reason)) from None
+        raise _failed("cannot be read", name, error, rows.secrets) from None
 
 
 def _message(what: str, name: str, detail: str = "") -> str:
@@ -113,36 +114,52 @@ def _message(what: str, name: str, detail: str = "") -> str:
     return f"explorer: file {what}: {name}" + (f" :: {detail}" if detail else "")
 
 
-def _scrubbed(text: str, stores: tuple[Any, ...]) -> str:
-    """The text without what the stores were opened with: keys, secrets, tokens, signatures."""
-    for store in stores:
-        for name, value in dict(getattr(store, "config", None) or {}).items():
-            if isinstance(value, str) and value and any(word in name for word in ("key", "secret", "token", "sas")):
-                text = text.replace(value, "***")
-    return text[:300]
+def _failed(what: str, name: str, error: Exception, secrets: tuple[str, ...]) -> _Told:
+    """An error without its cause and without secrets: what a store says may quote what was sent, signatures included.
+
+    Args:
+        what, name: As for the message.
+        error: What happened.
+        secrets: Texts to leave out, longest first, as one may hold another.
+    """
+    text = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return _Told(_message(what, name, text[:300]))
 
 
 class _Told(RuntimeError):
     """An error whose text the driver understands."""
 
 
-_TOLD = (_Told,)
-
-
-def _open(store: Any, key: str, size: int | None, name: str) -> Any:
+def _open(rows: ObjectRows, file: dict[str, Any]) -> Any:
     import obstore
 
-    found = obstore.head(store, key)["size"]
+    store, key, size, name = rows.stores[file["store"]], file["key"], file["size"], file["name"]
+
+    def fetched(ask: Callable[[], Any]) -> Any:
+        try:
+            return ask()
+        except FileNotFoundError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as above
+            raise _failed("cannot be fetched", name, error, rows.secrets) from None
+
+    found = fetched(lambda: obstore.head(store, key))["size"]
     if size is not None and found != size:
         raise _Told(_message("has another size", name, f"{found} bytes, but the log says {size}"))
-    return pa.PythonFile(io.BufferedReader(_Object(store, key, found), _BLOCK), mode="r")
+
+    def fetch(start: int, length: int) -> bytes:
+        return bytes(fetched(lambda: obstore.get_range(store, key, start=start, length=length)))
+
+    return pa.PythonFile(io.BufferedReader(_Object(fetch, found), _BLOCK), mode="r")
 
 
 class _Object(io.RawIOBase):
     """An object as a seekable file: each read is one ranged request."""
 
-    def __init__(self, store: Any, key: str, size: int) -> None:
-        self._store, self._key, self._size, self._position = store, key, size, 0
+    def __init__(self, fetch: Callable[[int, int], bytes], size: int) -> None:
+        self._fetch, self._size, self._position = fetch, size, 0
 
     def readable(self) -> bool:
         return True
@@ -159,14 +176,11 @@ class _Object(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: Any) -> int:
-        import obstore
-
         view = memoryview(buffer)
         length = min(len(view), self._size - self._position)
         if length <= 0:
             return 0
-        data = obstore.get_range(self._store, self._key, start=self._position, length=length)
-        view[:length] = bytes(data)
+        view[:length] = self._fetch(self._position, length)
         self._position += length
         return length
 
@@ -219,7 +233,7 @@ def _part(array: Any, part: Shape) -> Any:
     fields = list(array.type)
     place = _place(fields, part)
     if any(field.name == "typed_value" for field in fields) and part.name == "metadata":
-        raise ValueError("its variants are shredded, which only Spark's own reader puts together again")
+        raise ValueError(f"its variants are shredded, which only Spark's own reader puts together; {_OWN_READER}")
     return pa.nulls(len(array), part.whole()) if place is None else _fitted(array.field(place), part)
 
 
@@ -231,7 +245,7 @@ def _check_calendar(metadata: dict[bytes, bytes], columns: tuple[Shape, ...], na
     )
     if legacy and any(_holds_time(shape) for shape in columns):
         what = "its dates and times are in the calendar of Spark 2, which only Spark's own reader converts"
-        raise _Told(_message("cannot be read", name, f"{what}; run Spark with the jars of its object store to read it"))
+        raise _Told(_message("cannot be read", name, f"{what}; {_OWN_READER}"))
 
 
 def _holds_time(shape: Shape) -> bool:

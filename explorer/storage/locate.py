@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from explorer.core.credentials import concealed, secrets_of
 from explorer.core.errors import NotAllowed, RequestError
 from explorer.core.ports import LogStore
 from explorer.core.uris import decode_path
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 _CLIENT_KEYS: Final = frozenset(
     ["allow_http", "allow_invalid_certificates", "connect_timeout", "pool_idle_timeout", "proxy_url", "timeout"]
 )
+
+# Where obstore looks for what it is not told.
+_ENVIRONMENT: Final = ("AWS_", "AZURE_", "GOOGLE_")
 
 __all__ = ["memory", "open_object", "open_store"]
 
@@ -86,14 +90,16 @@ def _open_url(url: str, options: Mapping[str, Any], opener: Opener) -> LogStore:
     from obstore.exceptions import BaseError
     from obstore.store import from_url
 
+    known = {name: value for name, value in os.environ.items() if name.startswith(_ENVIRONMENT)}
+    secrets = secrets_of({**known, **options})
     client: Any = {_client_key(key): value for key, value in options.items() if _client_key(key) in _CLIENT_KEYS}
     config: Any = {key: value for key, value in options.items() if _client_key(key) not in _CLIENT_KEYS}
     try:
         store = from_url(url, config=config, client_options=client or None)
     except (BaseError, ValueError, TypeError) as error:
-        reason = str(error).split("\n", 1)[0]
+        reason = concealed(str(error).split("\n", 1)[0], secrets)
         raise RequestError(f"{url!r} cannot be opened with these storage options: {reason}", location=url) from error
-    return ObjectLogStore(store, url, opener, told=bool(options))
+    return ObjectLogStore(store, url, opener, told=bool(options), secrets=secrets)
 
 
 def _client_key(key: str) -> str:

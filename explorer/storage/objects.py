@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from explorer.core.credentials import concealed
 from explorer.core.errors import LimitExceeded, StorageError
 from explorer.core.limits import check_file
 from explorer.core.ports import LogStore, ObjectMeta
@@ -33,9 +34,10 @@ class ObjectLogStore:
         opener: Opens an absolute location that the log names.
         prefix: The root's key inside the store, without slashes at its ends.
         told: True if the store was opened with options that others do not know.
+        secrets: Texts that no error may hold.
 
     Attributes:
-        told: As given.
+        told, secrets: As given.
     """
 
     def __init__(
@@ -46,8 +48,10 @@ class ObjectLogStore:
         prefix: str = "",
         *,
         told: bool = False,
+        secrets: tuple[str, ...] = (),
     ) -> None:
         self.told = told
+        self.secrets = secrets
         self._store = store
         self._opener = opener
         self._root = root.rstrip("/")
@@ -221,7 +225,11 @@ class ObjectLogStore:
         return self._opener(location)
 
     def _failed(self, action: str, path: str, error: Exception, *, unwritten: bool = False) -> StorageError:
-        reason = str(error).split("\n", 1)[0]
+        said = str(error)
+        if (harmless := concealed(said, self.secrets)) != said:
+            # The cause is shown in tracebacks, and a store's answer may repeat what it was sent.
+            error.args = (harmless,)
+        reason = harmless.split("\n", 1)[0]
         return StorageError(
             f"Cannot {action} {self._root}/{path}: {reason}. Check the address, the network and the credentials.",
             path=path,

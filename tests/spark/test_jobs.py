@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.core.errors import Cancelled, RequestError, StorageError
+from explorer.core.errors import Cancelled, EngineUnavailable, RequestError, StorageError
 from explorer.spark.jobs import Job, Preview, preview, submit
 from explorer.spark.session import Engine
 from tests.spark.tables import DataFile, column, write_table
@@ -124,6 +124,19 @@ def test_a_failure_is_typed_and_keeps_its_cause(spark_engine: Engine) -> None:
         job.result(LONG)
     assert job.state == "failed"
     assert caught.value.__cause__ is not None
+
+
+def test_a_package_that_the_workers_lack_is_named_with_what_to_install(spark_engine: Engine) -> None:
+    def lacking(batches: Any) -> Any:
+        import package_that_no_worker_has  # type: ignore[import-not-found]  # noqa: F401
+
+        yield from batches
+
+    job = submit("Map", lambda job: spark_engine.session().range(2).mapInArrow(lacking, "id long").toArrow())
+    with pytest.raises(EngineUnavailable, match="package_that_no_worker_has is not installed") as caught:
+        job.result(LONG)
+    assert caught.value.install is not None
+    assert "pip install" in caught.value.install
 
 
 def test_waiting_too_long_says_what_the_job_is_at(spark_engine: Engine) -> None:

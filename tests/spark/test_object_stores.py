@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +169,66 @@ def test_no_credential_is_in_a_plan_an_error_or_a_setting(
     ):
         assert SECRET not in text
         assert "key-id" not in text
+
+
+class _Telling(BaseHTTPRequestHandler):
+    """A store that refuses whatever it is asked, and repeats all it was sent."""
+
+    def do_GET(self) -> None:
+        said = f"<Error><Code>AccessDenied</Code>{self.path} {dict(self.headers)}</Error>".encode()
+        self.send_response(403)
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(said)
+
+    do_HEAD = do_GET  # noqa: N815 - a name that the base class calls
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+
+@pytest.fixture
+def telling_store() -> Iterator[dict[str, Any]]:
+    """Options for a store that repeats what it was sent."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Telling)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield {
+        "endpoint": f"http://127.0.0.1:{server.server_port}",
+        "access_key_id": "AKIA-key-id",
+        "secret_access_key": SECRET,
+        "session_token": f"{SECRET}-token",
+        "region": "us-east-1",
+        "allow_http": "true",
+    }
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_store_that_repeats_what_it_was_sent_brings_no_credential_into_an_error(
+    telling_store: dict[str, Any], tmp_path: Path
+) -> None:
+    rows = pa.table({"id": pa.array([1], pa.int64())})
+    source = write_table(
+        tmp_path / "t", [column("id", "long")], [DataFile("a.parquet", rows, logged="s3://rows/a.parquet")]
+    )
+    table = explorer.open_table(source, storage_options=telling_store)
+    with pytest.raises(StorageError, match=r"s3://rows/a\.parquet of version 0 cannot be fetched") as of_rows:
+        scan(table, table.snapshot()).to_arrow()
+    with pytest.raises(StorageError) as of_log:
+        explorer.open_table("s3://rows/t", storage_options=telling_store).snapshot()
+    for error in (of_rows.value, of_log.value):
+        told = f"{error} {error.facts()} {error.__cause__}"
+        assert "403" in told
+        assert SECRET not in told
+        assert "AKIA-key-id" not in told
+
+
+def test_an_option_that_the_store_does_not_know_is_refused_by_its_name() -> None:
+    for options in (
+        {"aws_secret_access_keys": SECRET},
+        {"access_key_id": "x", "secret_access_key": SECRET, "timeout": "soon"},
+    ):
+        with pytest.raises(explorer.RequestError, match=r"aws_secret_access_keys|soon") as caught:
+            explorer.open_table("s3://rows/t", storage_options=options)
+        assert SECRET not in f"{caught.value} {caught.value.facts()} {caught.value.__cause__}"
