@@ -116,13 +116,18 @@ def locations(files: pa.Table) -> list[tuple[int, str]]:
 
 
 def masked_difference(
-    store: LogStore, before: DeletionVectorDescriptor | None, after: DeletionVectorDescriptor | None
+    store: LogStore,
+    before: DeletionVectorDescriptor | None,
+    after: DeletionVectorDescriptor | None,
+    file: str | None = None,
+    version: int | None = None,
 ) -> tuple[RowIndexes, RowIndexes]:
     """Rows of one file whose masking changed (CDF-008).
 
     Args:
         store: The table's store.
         before, after: The file's deletion vectors; None masks nothing.
+        file, version: What errors speak of.
 
     Returns:
         Row indexes that became masked (deleted), and those that became visible again (inserted), ascending.
@@ -131,8 +136,8 @@ def masked_difference(
         CorruptDeletionVector: A vector does not match its descriptor.
     """
     empty = np.empty(0, np.uint64)
-    old = empty if before is None else read_rows(store, before)
-    new = empty if after is None else read_rows(store, after)
+    old = empty if before is None else read_rows(store, before, file, version)
+    new = empty if after is None else read_rows(store, after, file, version)
     return np.setdiff1d(new, old, assume_unique=True), np.setdiff1d(old, new, assume_unique=True)
 
 

@@ -36,17 +36,36 @@ _FROM_Z85: Final = bytes.maketrans(_Z85, _B85)
 _TO_Z85: Final = bytes.maketrans(_B85, _Z85)
 
 
-def read_rows(store: LogStore, descriptor: DeletionVectorDescriptor) -> RowIndexes:
+def read_rows(
+    store: LogStore, descriptor: DeletionVectorDescriptor, file: str | None = None, version: int | None = None
+) -> RowIndexes:
     """Read the masked row indexes of one deletion vector, ascending.
 
     Args:
         store: The table's store.
         descriptor: The vector's descriptor as it stands in the log.
+        file: The data file whose rows it masks, for the error.
+        version: A version with the two, for the error.
 
     Raises:
         CorruptDeletionVector: The bytes do not match the descriptor, or the file is gone.
         UnsupportedFeature: The storage type is not known (DV-005).
     """
+    try:
+        return _read_rows(store, descriptor)
+    except CorruptDeletionVector as error:
+        if file is None:
+            raise
+        at = "" if version is None else f" of version {version}"
+        raise CorruptDeletionVector(
+            f"{error.message} The data file is {file}{at}.",
+            unique_id=descriptor.unique_id,
+            path=file,
+            version=version,
+        ) from error
+
+
+def _read_rows(store: LogStore, descriptor: DeletionVectorDescriptor) -> RowIndexes:
     if descriptor.storage_type == "i":
         data = z85_decode(descriptor.path_or_inline_dv, descriptor)[: descriptor.size_in_bytes]
         if len(data) != descriptor.size_in_bytes:

@@ -114,7 +114,7 @@ def plan(
         files = needed_files(session, snapshot, files, where)
     addresses = addresses_of(table, files)
     check_present(addresses, files.column("size").to_pylist(), snapshot.version)
-    masks = _masks(table, files)
+    masks = _masks(table, files, snapshot.version)
     facts = None
     if masks is not None or layout.partitions or layout.marks is not None:
         kept = sf.lit(True) if masks is None else ~is_masked(sf.col(MASK), sf.col(ROW))
@@ -261,7 +261,7 @@ def _joined(found: FileRows, layout: Layout, facts: FileFacts) -> tuple[DataFram
     return frame.where(kept), sources
 
 
-def _masks(table: Table, files: pa.Table) -> Any | None:
+def _masks(table: Table, files: pa.Table, version: int) -> Any | None:
     """The files' deletion vectors as an Arrow column; None if no file has one."""
     kinds = files.column("dv_storage_type").to_pylist()
     if not any(kinds):
@@ -269,9 +269,12 @@ def _masks(table: Table, files: pa.Table) -> Any | None:
     places, sizes, cardinalities, offsets = (
         files.column(f"dv_{name}").to_pylist() for name in ("path_or_inline", "size_in_bytes", "cardinality", "offset")
     )
+    raw_paths = files.column("raw_path").to_pylist()
     masks = [
-        None if kind is None else mask_words(read_rows(table.store, DeletionVectorDescriptor(kind, *rest)))
-        for kind, *rest in zip(kinds, places, sizes, cardinalities, offsets, strict=True)
+        None
+        if kind is None
+        else mask_words(read_rows(table.store, DeletionVectorDescriptor(kind, *rest), raw_path, version))
+        for raw_path, kind, *rest in zip(raw_paths, kinds, places, sizes, cardinalities, offsets, strict=True)
     ]
     return mask_column(masks)
 

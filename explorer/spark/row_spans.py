@@ -62,14 +62,16 @@ def _instances(
     store: LogStore, files: pa.Table, wanted: Mapping[str, Any]
 ) -> Iterator[tuple[str, int, int, frozenset[int]]]:
     """Path, first and last version, and masked rows of the instances of some paths."""
-    for file in files.select(["path", "first", "last", *_VECTOR]).to_pylist():
+    for file in files.select(["path", "raw_path", "first", "last", *_VECTOR]).to_pylist():
         if file["path"] not in wanted:
             continue
         masked: frozenset[int] = frozenset()
         if file["dv_storage_type"] is not None:
             descriptor = DeletionVectorDescriptor(*(file[name] for name in _VECTOR))
             indexes = np.array([index for _, index in wanted[file["path"]]], np.uint64)
-            masked = frozenset(np.intersect1d(indexes, read_rows(store, descriptor)).tolist())
+            masked = frozenset(
+                np.intersect1d(indexes, read_rows(store, descriptor, file["raw_path"], file["last"])).tolist()
+            )
         yield file["path"], file["first"], file["last"], masked
 
 

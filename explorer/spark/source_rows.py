@@ -87,9 +87,10 @@ def file_parts(table: Table, files: pa.Table) -> list[Part]:
         files: Sources, columns as in `explorer.core.change_feed.ChangeSources`.
 
     Raises:
-        CorruptDeletionVector: A vector does not match its descriptor.
+        CorruptDeletionVector: A vector does not match its descriptor; it names the file and the version.
     """
     vectors, before = _descriptors(files, ""), _descriptors(files, "before_")
+    named = list(zip(files.column("raw_path").to_pylist(), files.column("version").to_pylist(), strict=True))
     parts: list[Part] = []
     for source, kind in enumerate(files.column("kind").to_pylist()):
         vector = vectors[source]
@@ -97,13 +98,13 @@ def file_parts(table: Table, files: pa.Table) -> list[Part]:
             case "cdc":
                 parts.append(Part(source, None, None, inside=False))
             case "difference":
-                deleted, inserted = masked_difference(table.store, before[source], vector)
+                deleted, inserted = masked_difference(table.store, before[source], vector, *named[source])
                 if len(deleted):
                     parts.append(Part(source, "delete", mask_words(deleted), inside=True))
                 if len(inserted):
                     parts.append(Part(source, "insert", mask_words(inserted), inside=True))
             case _:
-                mask = None if vector is None else mask_words(read_rows(table.store, vector))
+                mask = None if vector is None else mask_words(read_rows(table.store, vector, *named[source]))
                 parts.append(Part(source, kind, mask, inside=False))
     return parts
 
@@ -133,7 +134,9 @@ def source_rows(table: Table, layout: Layout, files: pa.Table, parts: list[Part]
     if any(part.mask is not None for part in parts):
         masks = {MASK: mask_column([part.mask for part in parts]), _INSIDE: pa.array([part.inside for part in parts])}
         kept = is_masked(sf.col(MASK), sf.col(ROW)) == sf.col(_INSIDE)
-    facts = file_facts(layout, chosen, addresses, masks, kept)
+    # Whole files without anything to add to their rows need no join.
+    plain = not masks and not layout.partitions and layout.marks is None
+    facts = None if plain else file_facts(layout, chosen, addresses, masks, kept)
     distinct = {address.metadata_path: address for address in addresses}
     versions: dict[str, int] = {}
     for raw_path, version in zip(
