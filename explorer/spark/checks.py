@@ -196,12 +196,14 @@ def _count(table: Table, snapshot: Snapshot, texts: Sequence[str]) -> pa.Table:
 
     place = RowPlace.beside(snapshot.schema)
     planned = _placed(table, snapshot, snapshot.logical_files, place)
+    # Judged below the grouping, so that each predicate is evaluated once for each row.
+    judged = [_violated(text).alias(f"b{number}") for number, text in enumerate(texts)]
+    rows = planned.frame.select(sf.col(place.file).alias("file"), sf.col(place.row).alias("row"), *judged)
     totals = [sf.count(sf.lit(1)).alias("rows")]
-    for number, text in enumerate(texts):
-        violated = _violated(text)
-        totals.append(sf.count_if(violated).alias(f"v{number}"))
-        totals.append(sf.min(sf.when(violated, sf.col(place.row))).alias(f"f{number}"))
-    grouped = planned.frame.groupBy(sf.col(place.file).alias("file")).agg(*totals)
+    for number in range(len(texts)):
+        totals.append(sf.count_if(f"b{number}").alias(f"v{number}"))
+        totals.append(sf.min(sf.when(sf.col(f"b{number}"), sf.col("row"))).alias(f"f{number}"))
+    grouped = rows.groupBy("file").agg(*totals)
     return replace(planned, frame=grouped, where="; ".join(texts)).to_arrow().sort_by("file")
 
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["RowDiff", "RowDiffCounts", "count_differences", "row_diff"]
 
+# What one task compares in less time than it takes to spread it.
+_FEW_ROWS: Final = 300_000
+_FEW_BYTES: Final = 64 << 20
 _SURPLUS: Final = "__explorer_surplus"
 _GONE: Final = "__explorer_gone"
 _COME: Final = "__explorer_come"
@@ -135,7 +138,7 @@ def row_diff(table: Table, from_version: int, to_version: int, keys: Sequence[st
     gone, come = ([part for part in parts if part.change == change] for change in ("delete", "insert"))
     before = _side(table, compared.before, files, gone, case_sensitive=collides)
     after = _side(table, compared.after, files, come, case_sensitive=collides)
-    surplus = _surplus(before.frame, after.frame, compared.schema)
+    surplus = _surplus(before.frame, after.frame, compared.schema, few=_are_few(files))
     frame = _matched(surplus, compared.schema, chosen) if chosen else _whole(surplus, compared.schema)
     return RowDiff(
         frame,
@@ -189,10 +192,21 @@ def _side(table: Table, side: ComparedSide, files: pa.Table, parts: list[Part], 
     return source_rows(table, layout, files, parts)
 
 
-def _surplus(before: DataFrame, after: DataFrame, schema: StructType) -> DataFrame:
+def _are_few(files: pa.Table) -> bool:
+    """Whether the files that differ are known to hold few rows."""
+    records, size = files.column("num_records").to_pylist(), read_estimate(files).bytes
+    if None in records or size is None:
+        return False
+    return sum(records) <= _FEW_ROWS and size <= _FEW_BYTES
+
+
+def _surplus(before: DataFrame, after: DataFrame, schema: StructType, *, few: bool) -> DataFrame:
     """Each distinct row that one side has more often, and how much more often the first side has it."""
     gone, come = by_place(before, schema), by_place(after, schema)
     both = gone.withColumn(_SURPLUS, sf.lit(1)).union(come.withColumn(_SURPLUS, sf.lit(-1)))
+    if few:
+        # In one task: to spread them takes longer than to compare them.
+        both = both.coalesce(1)
     columns = [(f"c{place}", field.type) for place, field in enumerate(schema.fields)]
     forms = [comparable(sf.col(name), kind).alias(f"g{name}") for name, kind in columns]
     # Where the form for grouping is the value itself, grouping keeps it; of others one of the equal values is kept.

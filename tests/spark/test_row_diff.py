@@ -63,9 +63,14 @@ def _told(diff: RowDiff) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.reference
+@pytest.mark.parametrize("spread", [False, True])
 @pytest.mark.parametrize("name", ["column-mapping", "type-widening", "deletion-vectors", "variant"])
-def test_the_difference_of_versions_is_that_of_their_rows(name: str) -> None:
-    """Over the columns that are compared, whatever they are called at each of the two."""
+def test_the_difference_of_versions_is_that_of_their_rows(
+    name: str, spread: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over the columns that are compared, whatever they are called at each of the two; in one task or in many."""
+    if spread:
+        monkeypatch.setattr("explorer.spark.row_diff._FEW_ROWS", -1)
     table = explorer.open_table(reference_root() / "tables" / name)
     first, last = table.version_range()
     middle = (first + last) // 2
