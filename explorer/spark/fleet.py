@@ -22,7 +22,7 @@ import pyarrow as pa
 from explorer.spark.job import Job
 from explorer.spark.jobs import submit
 
-__all__ = ["Look", "map_tables"]
+__all__ = ["Look", "map_tables", "package"]
 
 Look = Callable[[str], dict[str, Any]]
 """Makes the row of a location: the values by column, ``location`` among them; it may not raise for a bad table."""
@@ -81,14 +81,14 @@ def _equip(session: Any) -> None:
     if session in _equipped:
         return
     if type(session).__module__.startswith("pyspark.sql.connect"):
-        session.addArtifacts(_package(), pyfile=True)
+        session.addArtifacts(package(), pyfile=True)
     else:
-        session.sparkContext.addPyFile(_package())
+        session.sparkContext.addPyFile(package())
     _equipped.add(session)
 
 
 @functools.cache
-def _package() -> str:
+def package() -> str:
     """The program as a zip file; it lives as long as this process."""
     folder = tempfile.mkdtemp(prefix="delta-table-explorer-package-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

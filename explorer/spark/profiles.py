@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from explorer.core.errors import RequestError
-from explorer.core.schema import PrimitiveType, format_column, type_name
+from explorer.core.schema import PrimitiveType, StructType, format_column, type_name
 from explorer.spark.job import Job
 from explorer.spark.jobs import submit
 
@@ -145,13 +145,8 @@ def _profile(job: Job[Profile], table: Table, snapshot: Snapshot, columns: Seque
 
 
 def _targets(snapshot: Snapshot, columns: Sequence[str] | None) -> tuple[_Target, ...]:
-    leaves = {column.path: column for column in snapshot.statistics_columns}
-    found = [(path, column.type, not column.partition) for path, column in leaves.items()] + [
-        ((f.name,), f.type, False) for f in snapshot.schema.fields if not any(path[0] == f.name for path in leaves)
-    ]
-    order = [field.name for field in snapshot.schema.fields]
-    found.sort(key=lambda item: order.index(item[0][0]))
-    known = {format_column(path): (path, kind, statistics) for path, kind, statistics in found}
+    stated = {column.path for column in snapshot.statistics_columns if not column.partition}
+    known = {format_column(path): (path, kind, path in stated) for path, kind in _leaves(snapshot.schema, ())}
     for name in columns or ():
         if name not in known:
             raise RequestError(
@@ -161,6 +156,16 @@ def _targets(snapshot: Snapshot, columns: Sequence[str] | None) -> tuple[_Target
             )
     chosen = known if columns is None else {name: known[name] for name in columns}
     return tuple(_Target(*item, number) for number, item in enumerate(chosen.values()))
+
+
+def _leaves(struct: StructType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
+    """What is looked at: fields that are no structs, at whatever depth of structs; structs without fields."""
+    for field in struct.fields:
+        here = (*path, field.name)
+        if isinstance(field.type, StructType) and field.type.fields:
+            yield from _leaves(field.type, here)
+        else:
+            yield here, field.type
 
 
 def _counts(table: Table, snapshot: Snapshot, targets: Sequence[_Target]) -> pa.Table:
@@ -243,12 +248,12 @@ def _wrong_bounds(
     snapshot: Snapshot, target: _Target, counts: pa.Table, paths: Sequence[str], masked: Sequence[int]
 ) -> Iterator[WrongStatistic]:
     logged = snapshot.column_ranges(target.name).to_pylist()
-    for row in counts.to_pylist():
+    aggregates = [f"{kind}{target.number}" for kind in (("nulls", "min", "max") if target.ordered else ("nulls",))]
+    for row in counts.select(["file", "rows", *aggregates]).to_pylist():
         place = row["file"]
         said, path = logged[place], paths[place]
         nulls = row[f"nulls{target.number}"]
-        exact = masked[place] == 0 or said["tight"]
-        if said["null_count"] is not None and exact and said["null_count"] != nulls:
+        if _wrong_nulls(said, nulls, row["rows"], exact=masked[place] == 0 or bool(said["tight"])):
             yield WrongStatistic(path, target.name, "nullCount", said["null_count"], nulls)
         if not target.ordered:
             continue
@@ -259,11 +264,21 @@ def _wrong_bounds(
             yield WrongStatistic(path, target.name, "maxValues", said["max"], greatest)
 
 
+def _wrong_nulls(said: dict[str, Any], nulls: int, rows: int, *, exact: bool) -> bool:
+    """Whether the logged number of nulls misleads; a wide one says only that no row is null, or all are (STATS-007)."""
+    logged = said["null_count"]
+    if logged is None:
+        return False
+    if exact:
+        return bool(logged != nulls)
+    return bool((logged == 0 and nulls) or (logged == said["num_records"] and nulls < rows))
+
+
 def _below(value: Any, other: Any, *, cut_off: bool = False) -> bool:
     """Whether a value lies below another; never if one is missing or NaN, which statistics leave out."""
     if value is None or other is None or value != value or other != other:  # noqa: PLR0124 - NaN, as above
         return False
     if cut_off and isinstance(value, datetime):
         with contextlib.suppress(OverflowError):
-            value += _CUT_OFF
+            return bool(value + _CUT_OFF <= other)
     return bool(value < other)

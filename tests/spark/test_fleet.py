@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import explorer
 from explorer.core.errors import RequestError
 from explorer.fleet import SCHEMA, look, survey
 from tests.conftest import reference_root
+from tests.spark.tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
@@ -32,6 +37,27 @@ def test_every_table_is_a_row_and_broken_ones_say_why(tmp_path: Path) -> None:
         assert expected == (row["version"], row["num_files"], row["size_in_bytes"], row["num_records"])
         assert row == look(place, verify=True)
     assert "deletionVectors" in found.column("features").to_pylist()[2]
+
+
+def test_the_program_that_is_sent_to_workers_is_whole(tmp_path: Path) -> None:
+    """In a process that has nothing else of it."""
+    from explorer.spark.fleet import package
+
+    root = write_table(tmp_path / "t", [column("id", "long")], [DataFile("a.parquet", pa.table({"id": [1, 2]}))])
+    asked = (
+        f"from explorer.fleet import look; import explorer; print(explorer.__file__, look({str(root)!r}, verify=True))"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-P", "-c", asked],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": package()},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert answer.stdout.startswith(f"{package()}/explorer/__init__.py")
+    assert "'num_records': 2" in answer.stdout
+    assert "'error': None" in answer.stdout
 
 
 def test_nothing_to_look_at_and_what_no_task_can_see(tmp_path: Path) -> None:
