@@ -7,7 +7,17 @@ from typing import Annotated, Final
 
 import typer
 
-__all__ = ["SCREEN", "JsonFlag", "LimitOption", "OutputOption", "TableArgument", "TimestampOption", "VersionOption"]
+__all__ = [
+    "SCREEN",
+    "JsonFlag",
+    "LimitOption",
+    "OutputOption",
+    "SparkOption",
+    "TableArgument",
+    "TimestampOption",
+    "VersionOption",
+    "use_spark",
+]
 
 SCREEN: Final = 20
 """Rows shown to people where no limit is given."""
@@ -34,3 +44,21 @@ LimitOption = Annotated[
 OutputOption = Annotated[
     Path | None, typer.Option("--output", metavar="FILE", help="Write to a .parquet, .csv or .jsonl file instead.")
 ]
+SparkOption = Annotated[
+    str | None,
+    typer.Option(
+        "--spark",
+        metavar="MASTER",
+        help="Where Spark runs, such as local[4], spark://host:7077 or sc://host:15002; else here, on all processors.",
+    ),
+]
+
+
+def use_spark(master: str | None) -> None:
+    """Let rows be read where the option says; nothing is started yet."""
+    if master is None:
+        return
+    from explorer.spark.session import configure, require_pyspark
+
+    require_pyspark()
+    configure(master)

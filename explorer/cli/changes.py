@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import explorer
-from explorer.cli.arguments import SCREEN, JsonFlag, LimitOption, OutputOption, TableArgument
+from explorer.cli.arguments import SCREEN, JsonFlag, LimitOption, OutputOption, SparkOption, TableArgument, use_spark
 from explorer.cli.output import count, emit, note, patience, size
 from explorer.cli.progress import followed, waiting
 from explorer.cli.row_output import limited, list_rows, print_rows
@@ -36,6 +36,7 @@ def changes(
     ] = None,
     limit: LimitOption = None,
     output: OutputOption = None,
+    spark: SparkOption = None,
     inferred: Annotated[
         bool,
         typer.Option(
@@ -62,6 +63,7 @@ def changes(
         from explorer.cli.row_files import check_output
 
         check_output(output)
+    use_spark(spark)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
         last = opened.latest_version() if to_version is None else to_version

@@ -14,9 +14,11 @@ from explorer.cli.arguments import (
     JsonFlag,
     LimitOption,
     OutputOption,
+    SparkOption,
     TableArgument,
     TimestampOption,
     VersionOption,
+    use_spark,
 )
 from explorer.cli.output import count, emit, note, patience, size
 from explorer.cli.progress import followed, waiting
@@ -40,6 +42,7 @@ def rows(
     ] = None,
     limit: LimitOption = None,
     output: OutputOption = None,
+    spark: SparkOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Read the rows of a version through Spark; masked rows are left out.
@@ -54,6 +57,7 @@ def rows(
         from explorer.cli.row_files import check_output
 
         check_output(output)
+    use_spark(spark)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
         found = opened.snapshot(version, timestamp)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from explorer.cli.arguments import JsonFlag
+from explorer.cli.arguments import JsonFlag, SparkOption, use_spark
 from explorer.cli.output import emit, note, patience
 from explorer.core.errors import EngineUnavailable, RequestError
 
@@ -61,6 +61,7 @@ def serve(
     ] = None,
     *,
     allow_commits: AllowCommitsFlag = False,
+    spark: SparkOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Serve the tables under some folders in the browser, until interrupted.
@@ -69,6 +70,7 @@ def serve(
 
     JSON, one document once it is ready: url, roots.
     """
+    use_spark(spark)
     told = {"roots": roots}
     _serve(roots, port, address, basic_auth, told, allow_commits=allow_commits, as_json=json)
 

@@ -269,10 +269,12 @@ def _silence_query_context() -> None:
 
 
 def _tail(output: IO[bytes]) -> str:
+    """The last lines of what the JVM printed, without frames of stacks, which tell nobody what to do."""
     output.flush()
     output.seek(0)
-    lines = [line for line in output.read().decode("utf-8", "replace").splitlines() if "incubator modules" not in line]
-    return " ".join(lines[-5:])[-600:]
+    lines = output.read().decode("utf-8", "replace").splitlines()
+    telling = [line for line in lines if "incubator modules" not in line and not line.startswith("\tat ")]
+    return " ".join(telling[-5:])[-600:]
 
 
 def _first_line(error: BaseException) -> str:

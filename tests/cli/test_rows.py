@@ -114,6 +114,17 @@ def test_condition_that_makes_no_sense_is_a_bad_request(cli: Call, demo_warehous
 
 
 @pytest.mark.spark
+def test_a_place_where_no_spark_can_run_is_named_with_what_it_may_be(demo_warehouse: Path) -> None:
+    orders = str(demo_warehouse / "sales/orders")
+    command = [sys.executable, "-m", "explorer.cli", "rows", orders, "--spark", "nowhere", "--json"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    told = json.loads(done.stderr)
+    assert (done.returncode, done.stdout, told["error"]) == (6, "", "EngineUnavailable")
+    assert "on nowhere" in told["message"]
+    assert "Master must either be yarn or start with spark, k8s, or local" in told["message"]
+
+
+@pytest.mark.spark
 def test_missing_data_file_is_named_and_the_old_output_stays(cli: Call, demo_warehouse: Path, tmp_path: Path) -> None:
     table = tmp_path / "customers"
     subprocess.run(["cp", "-r", str(demo_warehouse / "crm/customers"), str(table)], check=True)
