@@ -35,6 +35,7 @@ BREAKING: Final = frozenset(
     {"gap", "truncated-log", "two-names", "unreadable-commit", "unreadable-checkpoint", "no-metadata", "no-protocol"}
 )
 """Kinds of problems that keep versions from being read."""
+_FORMER: Final = {"delta.enablechangedatacapture": "delta.enableChangeDataFeed"}
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -45,7 +46,8 @@ class Problem(msgspec.Struct, frozen=True):
             ``no-metadata``, ``no-protocol`` (versions cannot be read); ``duplicate-action``, ``contradictory-action``,
             ``unremoved-vector``, ``misplaced-action``, ``clock-went-back``, ``no-in-commit-timestamp``,
             ``incomplete-checkpoint``, ``checkpoint-differs``, ``checksum-differs``, ``unreadable-checksum``,
-            ``unusable-hint``, ``stale-hint``, ``stray-compaction``, ``orphan-file``.
+            ``unusable-hint``, ``stale-hint``, ``stray-compaction``, ``orphan-file``,
+            ``former-property`` (a property of an older name, which switches nothing).
         version: The version it is about, None for the log as a whole.
         file: Key of the file below the table's root.
         detail: What was found and what was expected.
@@ -141,6 +143,15 @@ class _Walk:
                 yield from self._checkpoint(checkpoint)
             if version in checksums:
                 yield from self._checksum(checksums[version])
+        yield from self._former_properties(before)
+
+    def _former_properties(self, version: int) -> Iterator[Problem]:
+        """Properties of the newest version that had their effect under an older name (CDF-017)."""
+        metadata = None if self._state is None else self._state.metadata
+        for key, value in (metadata.configuration if metadata else {}).items():
+            if key.lower() in _FORMER:
+                detail = f"{key} = {value} is the older name of {_FORMER[key.lower()]}, which alone is the switch"
+                yield Problem("former-property", version, commit_name(version), detail)
 
     def _gap(self, first: int, last: int) -> Iterator[Problem]:
         self._state = self._link = self._clock = None

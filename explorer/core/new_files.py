@@ -17,12 +17,15 @@ from explorer.core.column_mapping import MappingMode
 from explorer.core.data_file import compression_codec, encode_rows, physical_rows, stored_fields
 from explorer.core.partition_paths import partition_location
 from explorer.core.partition_values import format_partition_value
+from explorer.core.properties import flag
 from explorer.core.proposal import StagedFile
 from explorer.core.schema import PrimitiveType, StructType
 from explorer.core.statistics_collection import collect_statistics, indexed_fields
 
 __all__ = ["FileLayout", "NewFile"]
 
+IN_FILES: Final = "delta.writePartitionColumnsToParquet"
+"""The property that asks for partition columns in data files beside the log's values, for readers of plain Parquet."""
 ROWS_PER_FILE: Final = 1_000_000
 _ROW: Final = "\x00row"
 
@@ -58,13 +61,19 @@ class FileLayout(msgspec.Struct, frozen=True):
     ) -> Iterator[NewFile]:
         """Write rows as data files, one partition after the other.
 
+        They hold the partition columns too if the table asks for it by a property (MATPART-002).
+
         Args:
             rows: A column for each field of the schema, by logical name, and the ``extra`` ones.
             extra: Physical names of columns that go into the files as they are, materialised row ids say.
             rows_per_file: Most rows of a file.
         """
-        fields = stored_fields(self.schema, self.metadata.partition_columns)
-        indexed = indexed_fields(fields, dict(self.metadata.configuration), self.clustering)
+        folders = self.metadata.partition_columns
+        indexed = indexed_fields(
+            stored_fields(self.schema, folders), dict(self.metadata.configuration), self.clustering
+        )
+        # Their statistics would be those of the log's partition values, so there are none (MATPART-001).
+        fields = stored_fields(self.schema, () if flag(self.metadata.configuration, IN_FILES) else folders)
         for values, part in self._partitions(rows):
             for start in range(0, part.num_rows, rows_per_file):
                 piece = part.slice(start, rows_per_file).combine_chunks()

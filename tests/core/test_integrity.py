@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+import explorer
 from explorer.core.actions import Action, DomainMetadata, Metadata, SetTransaction
-from explorer.core.errors import TableNotFound
+from explorer.core.errors import ChangeFeedGap, TableNotFound
 from explorer.core.integrity import IntegrityReport, verify
 from explorer.core.paths import checkpoint_name, commit_name
 from explorer.core.ports import LogStore
@@ -149,6 +150,21 @@ def test_the_hint_is_checked(hint: Any, found: list[str]) -> None:
         write_checkpoint(store, version, START, "classic")
     store.put_if_absent("_delta_log/_last_checkpoint", json.dumps(hint).encode())
     assert kinds({0: START, 1: ()}, store) == found
+
+
+@pytest.mark.conformance("CDF-017")
+def test_the_older_name_of_the_change_feed_s_switch_is_named_and_switches_nothing() -> None:
+    store = new_store()
+    metadata = Metadata(
+        id="m", schema_string=METADATA.schema_string, configuration={"delta.enableChangeDataCapture": "true"}
+    )
+    found = report({0: START, 1: (metadata,), 2: (add("b"),)}, store)
+    assert [(each.kind, each.version, each.breaking) for each in found.problems] == [("former-property", 2, False)]
+    assert "delta.enableChangeDataFeed" in found.problems[0].detail
+    table = explorer.Table(store)
+    assert table.history().column("change_feed").to_pylist() == [False, False, False]
+    with pytest.raises(ChangeFeedGap):
+        table.change_sources(1, 2)
 
 
 def test_temporary_files_are_orphans_and_the_shadows_of_a_file_system_are_not() -> None:

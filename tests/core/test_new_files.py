@@ -187,6 +187,21 @@ def test_files_of_partitions_have_names_of_their_own_and_true_sizes() -> None:
     assert read.to_pydict() == {"id": [2, 3]}
 
 
+@pytest.mark.conformance("MATPART-002")
+@pytest.mark.parametrize(("wish", "stored"), [("true", ["p", "id"]), ("false", ["id"]), (None, ["id"])])
+def test_files_hold_the_partition_columns_if_the_table_wishes_it(wish: str | None, stored: list[str]) -> None:
+    schema = _schema([("p", "integer"), ("id", "long")])
+    properties = {} if wish is None else {"delta.writePartitionColumnsToParquet": wish}
+    rows = pa.table({"p": pa.array([7, 7, None], pa.int32()), "id": [1, 2, 3]})
+    files = list(_layout(schema, ("p",), **properties).files(rows))
+    assert [file.add.partition_values for file in files] == [{"p": "7"}, {"p": None}]
+    read = [pq.read_table(BytesIO(file.staged.data or b"")) for file in files]
+    assert [table.schema.names for table in read] == [stored] * 2
+    assert [row.get("p", 7) for row in read[0].to_pylist()] == [7, 7]
+    for file in files:
+        assert json.loads(file.add.stats or "{}")["nullCount"].keys() == {"id"}
+
+
 _NAIVE = datetime(2021, 1, 2, 3, 4, 5, tzinfo=UTC).replace(tzinfo=None)
 
 
