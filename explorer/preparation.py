@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from explorer.core import intents
-from explorer.core.carried_actions import FileKey, carry_actions
+from explorer.core.carried_actions import CarriedActions, FileKey, carry_actions
 from explorer.core.errors import InvalidIntent
 from explorer.core.intents import Intent
 from explorer.core.proposal import Circumstances, Proposal
@@ -20,6 +22,7 @@ from explorer.core.proposals.deleting import delete_rows, hides_rows, records_ch
 from explorer.core.proposals.dropping import LogMarks, drop_feature
 from explorer.core.proposals.identity import counts_up, recorded_extreme, sync_identity
 from explorer.core.proposals.restoring import restore
+from explorer.core.proposals.vector_tombstones import vector_tombstones
 from explorer.core.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -56,11 +59,12 @@ def prepared(table: Table, intent: Intent, circumstances: Circumstances, rows: A
         case intents.SyncIdentity():
             return _identity(table, intent)
         case intents.DropFeature():
-            return lambda snapshot: drop_feature(intent, snapshot, _log_marks(table))
+            return lambda snapshot: drop_feature(intent, snapshot, _log_marks(table, intent, snapshot, circumstances))
         case intents.Append():
             return _addition(intent.source if rows is None else rows, circumstances)
         case _:
-            return lambda snapshot: propose(intent, snapshot, circumstances)
+            whole = msgspec.structs.replace(circumstances, unknown=lambda snapshot: _unknown_fields(table, snapshot))
+            return lambda snapshot: propose(intent, snapshot, whole)
 
 
 def _deletion(table: Table, intent: intents.Delete, circumstances: Circumstances) -> Proposer:
@@ -111,12 +115,25 @@ def _rules_moved(before: Snapshot, after: Snapshot) -> bool:
     return before.metadata != after.metadata or before.protocol != after.protocol
 
 
-def _log_marks(table: Table) -> LogMarks:
+def _log_marks(table: Table, intent: intents.DropFeature, snapshot: Snapshot, circumstances: Circumstances) -> LogMarks:
     listing = table.log.listing
     newest = listing.checkpoints[-1] if listing.checkpoints else None
     first = min(listing.commits, default=listing.latest)
-    return LogMarks(first) if newest is None else LogMarks(first, newest.version, newest.kind)
+    marks = LogMarks(first) if newest is None else LogMarks(first, newest.version, newest.kind)
+    match intent.feature.lower():
+        case "rowtracking":
+            return msgspec.structs.replace(marks, unknown=_unknown_fields(table, snapshot))
+        case "deletionvectors":
+            return msgspec.structs.replace(
+                marks, vectors=vector_tombstones(_carried(table, snapshot), circumstances.now)
+            )
+        case _:
+            return marks
 
 
 def _unknown_fields(table: Table, snapshot: Snapshot) -> dict[FileKey, dict[str, Any]]:
-    return carry_actions(table.store, table.log.segment(snapshot.version)).unknown_adds()
+    return _carried(table, snapshot).unknown_adds()
+
+
+def _carried(table: Table, snapshot: Snapshot) -> CarriedActions:
+    return carry_actions(table.store, table.log.segment(snapshot.version))

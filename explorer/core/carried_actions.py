@@ -16,6 +16,7 @@ import pyarrow as pa
 from explorer.core.checkpoint_files import CheckpointPart
 from explorer.core.checkpoints import open_checkpoint_tombstones
 from explorer.core.commits import AddLine, Commit, RemoveLine, decode_commit
+from explorer.core.file_members import unique_ids
 from explorer.core.log_segment import LogSegment
 from explorer.core.logical_files import LineSource, LogicalFiles
 from explorer.core.ports import LogStore
@@ -54,10 +55,17 @@ class CarriedActions(msgspec.Struct, frozen=True):
     unknown: dict[str, dict[int, dict[str, Any]]]
 
     def unknown_adds(self) -> dict[FileKey, dict[str, Any]]:
-        """The unknown fields of live files, by canonical path and deletion vector; checkpoints keep none."""
-        lines = (line for source in self.files.sources if isinstance(source, LineSource) for line in source.lines)
-        found = self.unknown["add"]
-        return {(canonical_key(line.path), line.vector_id): found[id(line)] for line in lines if id(line) in found}
+        """What the live files say beyond the columns of files, by canonical path and deletion vector.
+
+        These are fields that this program does not know, and ``clusteringProvider``.
+        """
+        found: dict[FileKey, dict[str, Any]] = {}
+        for source in self.files.sources:
+            if isinstance(source, CheckpointPart):
+                found.update(_stated_beyond(source))
+            elif isinstance(source, LineSource):
+                found.update(_said_beyond(source.lines, self.unknown["add"]))
+        return found
 
     def adds(self, length: int) -> Iterator[pa.StructArray | LineChunk]:
         """The live files, up to so many at a time: as they stand in a checkpoint, or as lines."""
@@ -129,6 +137,38 @@ def _remaining(
         found = source.find({key for key, _ in touched})
         return source.without([place for place, key, vector_id in found if (key, vector_id) in touched])
     return [line for line in source if (canonical_key(line.path), line.vector_id) not in touched]
+
+
+# --- fields beyond the columns of files -------------------------------------------------------------------------------
+
+_PROVIDER: Final = "clusteringProvider"
+_COLUMNS: Final = frozenset(AddLine.__struct_encode_fields__) - {_PROVIDER} | {"stats_parsed", "partitionValues_parsed"}
+_ROWS: Final = 1 << 14
+
+
+def _said_beyond(
+    lines: Iterable[AddLine], unknown: dict[int, dict[str, Any]]
+) -> Iterator[tuple[FileKey, dict[str, Any]]]:
+    for line in lines:
+        provider = {} if line.clustering_provider is None else {_PROVIDER: line.clustering_provider}
+        fields = provider | unknown.get(id(line), {})
+        if fields:
+            yield (canonical_key(line.path), line.vector_id), fields
+
+
+def _stated_beyond(part: CheckpointPart) -> Iterator[tuple[FileKey, dict[str, Any]]]:
+    names = sorted(part.stated_members().keys() - _COLUMNS)
+    if not names:
+        return
+    for batch in part.batches(_ROWS):
+        members = dict(zip([field.name for field in batch.type], batch.flatten(), strict=True))
+        vectors = members.get("deletionVector")
+        ids = [None] * len(batch) if vectors is None else unique_ids(vectors).to_pylist()
+        columns = [members[name].to_pylist(maps_as_pydicts="strict") for name in names]
+        for path, vector_id, *values in zip(members["path"].to_pylist(), ids, *columns, strict=True):
+            fields = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+            if fields:
+                yield (canonical_key(path), vector_id), fields
 
 
 # --- fields that this program does not know ---------------------------------------------------------------------------

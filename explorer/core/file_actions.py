@@ -25,7 +25,8 @@ def adds(
     Args:
         files: Columns of `explorer.core.logical_files.SCHEMA`.
         data_change: What each add says of itself.
-        unknown: Fields that this program does not know, by path and identity of the deletion vector; they are kept.
+        unknown: What the files say beyond these columns, by path and identity of the deletion vector; it is kept
+            (`explorer.core.carried_actions.CarriedActions.unknown_adds`).
     """
     kept = unknown or {}
     rows = files.to_pylist(maps_as_pydicts="strict")
@@ -73,8 +74,8 @@ def _add(row: dict[str, Any], data_change: bool, unknown: dict[str, Any]) -> Add
         deletion_vector=_vector(row),
         base_row_id=row["base_row_id"],
         default_row_commit_version=row["default_row_commit_version"],
-        clustering_provider=row.get("clustering_provider"),
-        unknown=unknown,
+        clustering_provider=unknown.get("clusteringProvider"),
+        unknown={name: value for name, value in unknown.items() if name != "clusteringProvider"},
     )
 
 

@@ -7,12 +7,13 @@ and fresh identifiers alone; it says on what it relied, so that a commit which c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
 
 from explorer.core.actions import Action, Add, AddCDCFile, DomainMetadata, Metadata, Protocol, Remove, SetTransaction
+from explorer.core.snapshot import Snapshot
 
 __all__ = ["Circumstances", "GuardResult", "GuardStatus", "Proposal", "RowCheck", "StagedFile"]
 
@@ -25,10 +26,13 @@ class Circumstances(msgspec.Struct, frozen=True):
     Attributes:
         now: The present in ms since the epoch.
         new_id: Gives a fresh UUID as text at each call.
+        unknown: Tells what the live files of a version say beyond its columns of files, for actions that are written
+            again; see `explorer.core.file_actions.adds`.
     """
 
     now: int
     new_id: Callable[[], str]
+    unknown: Callable[[Snapshot], Mapping[tuple[str, str | None], dict[str, Any]]] = lambda _: {}
 
 
 class GuardResult(msgspec.Struct, frozen=True):

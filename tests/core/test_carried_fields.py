@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import json
+import uuid
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 import explorer
+from explorer.core.actions import Protocol
+from explorer.core.checkpoint_writer import write_checkpoint
+from explorer.core.log_segment import list_log
+from explorer.core.paths import commit_name
+from explorer.core.ports import LogStore
 from tests import logs
 
 
@@ -29,3 +37,40 @@ def test_a_restored_file_keeps_fields_of_another_client() -> None:
     assert by_kind["add"]["fancyIndex"] == {"levels": 3}
     assert by_kind["metaData"]["fancyPolicy"] == "strict"
     assert by_kind["remove"]["path"] == "b"
+
+
+ROWS_TRACKED = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("domainMetadata", "rowTracking"))
+ODD = {"fancyIndex": {"levels": "3"}, "clusteringProvider": "liquid"}
+
+
+def _backfilled(store: LogStore, intent: dict[str, Any]) -> list[dict[str, Any]]:
+    plan = explorer.Table(store).plan(intent)
+    assert plan.committable
+    return [line["add"] for line in plan.actions if "add" in line]
+
+
+@pytest.mark.conformance("PROTO-003", "ROWTRACK-003")
+@pytest.mark.parametrize("by_checkpoint", [False, True])
+@pytest.mark.parametrize(
+    ("intent", "ids"),
+    [
+        ({"kind": "set-properties", "properties": {"delta.enableRowTracking": "true"}}, {"baseRowId": 0}),
+        ({"kind": "enable-feature", "feature": "rowTracking"}, {"baseRowId": 0}),
+        ({"kind": "drop-feature", "feature": "rowTracking"}, {}),
+    ],
+)
+def test_files_that_get_or_lose_row_ids_keep_fields_of_another_client(
+    by_checkpoint: bool, intent: dict[str, Any], ids: dict[str, int]
+) -> None:
+    store = logs.new_store()
+    had = {} if ids else {"baseRowId": 4, "defaultRowCommitVersion": 0}
+    odd = {**logs.add("a%20b").to_wire(), **had, **ODD}
+    logs.write(store, {0: [logs.PROTOCOL if ids else ROWS_TRACKED, logs.METADATA, json.dumps({"add": odd}).encode()]})
+    if by_checkpoint:
+        write_checkpoint(store, list_log(store), now=datetime.now(UTC), new_uuid=uuid.uuid4)
+        logs.write(store, {1: [logs.add("other")]})
+        store.delete(commit_name(0))
+    added = {line["path"]: line for line in _backfilled(store, intent)}
+    wanted = {key: item for key, item in odd.items() if key not in had} | {"dataChange": False} | ids
+    assert {key: item for key, item in added["a%20b"].items() if key != "defaultRowCommitVersion"} == wanted
+    assert "fancyIndex" not in added.get("other", {})

@@ -8,12 +8,12 @@ checkpoint that needs it no more, and are protected from a clean-up by clients t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
 
-from explorer.core.actions import DomainMetadata
+from explorer.core.actions import DomainMetadata, Remove
 from explorer.core.column_mapping import MAX_ID_KEY, MODE_KEY
 from explorer.core.errors import InvalidIntent
 from explorer.core.features import FEATURES, supported_features
@@ -49,11 +49,15 @@ class LogMarks(msgspec.Struct, frozen=True):
         first_commit: The oldest commit that is there.
         checkpoint: Version of the newest checkpoint; None if there is none.
         checkpoint_kind: How that checkpoint is named.
+        unknown: What the live files say beyond their columns; see `explorer.core.file_actions.adds`.
+        vectors: Tombstones for the files of deletion vectors that unexpired tombstones name.
     """
 
     first_commit: int
     checkpoint: int | None = None
     checkpoint_kind: LogFileKind | None = None
+    unknown: Mapping[tuple[str, str | None], dict[str, Any]] = {}
+    vectors: tuple[Remove, ...] = ()
 
 
 def drop_feature(intent: DropFeature, snapshot: Snapshot, log: LogMarks) -> Proposal:
@@ -81,12 +85,14 @@ def drop_feature(intent: DropFeature, snapshot: Snapshot, log: LogMarks) -> Prop
         parameters={"featureName": name, "truncateHistory": name == "checkpointProtection"},
         metadata=msgspec.structs.replace(snapshot.metadata, configuration=configuration),
         protocol=protocol,
+        removes=log.vectors if name == "deletionVectors" else (),
+        is_blind_append=name != "deletionVectors" or not log.vectors,
         reads_files=name in ("deletionVectors", "rowTracking", "typeWidening"),
         guards=tuple(_guards(name, snapshot, log, protected=protected)),
         time_travel=_time_travel(name, version, protected=protected),
         undo=f"Enable the feature {name} again.",
     )
-    return _without_row_ids(proposal, snapshot) if name == "rowTracking" else proposal
+    return _without_row_ids(proposal, snapshot, log) if name == "rowTracking" else proposal
 
 
 def _present(asked: str, snapshot: Snapshot) -> str:
@@ -190,12 +196,12 @@ def _guard(name: str, evidence: dict[str, Any], faults: list[str], passed: str, 
     return GuardResult(name, "fail", evidence | {"detail": f"{text[:1].upper()}{text[1:]}."}, remedy)
 
 
-def _without_row_ids(proposal: Proposal, snapshot: Snapshot) -> Proposal:
+def _without_row_ids(proposal: Proposal, snapshot: Snapshot, log: LogMarks) -> Proposal:
     """Files lose their ids together with the mark: a later start would give the same ids to other rows."""
     files = snapshot.logical_files
     bare = (
         msgspec.structs.replace(add, base_row_id=None, default_row_commit_version=None)
-        for add in adds(files.filter(files.column("base_row_id").is_valid()), data_change=False)
+        for add in adds(files.filter(files.column("base_row_id").is_valid()), data_change=False, unknown=log.unknown)
     )
     mark = snapshot.domain_metadata.get(DOMAIN)
     removed = () if mark is None else (DomainMetadata(domain=DOMAIN, configuration=mark, removed=True),)

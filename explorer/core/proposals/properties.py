@@ -216,9 +216,10 @@ def _tracked(
     if not flag(configuration, ENABLE) or snapshot.row_tracking.enabled:
         return proposal
     files = snapshot.logical_files
-    bare = adds(files.filter(files.column("base_row_id").is_null()), data_change=False)
-    if not bare:
+    bare_files = files.filter(files.column("base_row_id").is_null())
+    if not bare_files.num_rows:
         return proposal
+    bare = adds(bare_files, data_change=False, unknown=circumstances.unknown(snapshot))
     tracking = row_tracking(protocol, metadata, snapshot.domain_metadata)
     numbered, mark, faults = number_rows(bare, tracking, snapshot.version + 1)
     return msgspec.structs.replace(
