@@ -1,13 +1,12 @@
-"""Changes of the log that make no version: a checkpoint, a log compaction, a clean-up.
+"""Changes that make no version: a checkpoint, a log compaction, a clean-up of the log, and one of the data files.
 
-Protocol sections: Checkpoints, Log Compaction Files, Metadata Cleanup. Invariants: nothing that is there is
+Protocol sections: Checkpoints, Log Compaction Files, Metadata Cleanup, VACUUM. Invariants: nothing that is there is
 overwritten but the hint; what is deleted was listed in the plan and may go still when it goes; since no commit tells of
 a clean-up, it keeps to the retention that the table itself states.
 """
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,18 +14,18 @@ import msgspec
 
 from explorer.core.checkpoint_layout import check_protocol, checkpoint_layout
 from explorer.core.commit_plan import CommitPlan, CommitResult, Consequences, MaintenanceFile
-from explorer.core.errors import CorruptTable, InvalidIntent, RequestError, UnsupportedFeature
+from explorer.core.errors import CorruptTable, InvalidIntent, UnsupportedFeature
 from explorer.core.expiry import LOG_RETENTION
-from explorer.core.intents import Checkpoint, CleanLog, CompactLog
+from explorer.core.intents import Checkpoint, CleanLog, CompactLog, Vacuum
 from explorer.core.log_cleanup import CleanupPlan, clean_log, plan_cleanup
 from explorer.core.log_compaction import write_compaction
 from explorer.core.log_segment import LogListing, list_log
 from explorer.core.paths import checkpoint_name, compaction_name
-from explorer.core.properties import interval
 from explorer.core.proposal import GuardResult
 from explorer.core.replay import TableState
-from explorer.core.times import aware_moment
+from explorer.core.times import older_than
 from explorer.upkeep import new_checkpoint
+from explorer.vacuuming import delete_unused, plan_vacuum
 
 if TYPE_CHECKING:
     from explorer.table import Table
@@ -52,7 +51,11 @@ def plan_maintenance(table: Table, plan: CommitPlan) -> CommitPlan:
         case CompactLog() as compaction:
             filled = _compaction(plan, compaction, state, listing)
         case CleanLog() as cleaning:
-            filled = _cleaning(plan, plan_cleanup(table.store, state, datetime.now(UTC), _age(cleaning)), state)
+            filled = _cleaning(
+                plan, plan_cleanup(table.store, state, datetime.now(UTC), older_than(cleaning.older_than)), state
+            )
+        case Vacuum() as vacuum:
+            filled = plan_vacuum(table, plan, older_than(vacuum.older_than))
         case _:
             raise AssertionError(f"{plan.intent} writes a commit")
     return msgspec.structs.replace(filled, read_version=snapshot.version)
@@ -77,7 +80,9 @@ def do_maintenance(table: Table, plan: CommitPlan) -> CommitResult:
             found = write_compaction(table.store, list_log(table.store), first, last)
             files = () if found is None else (MaintenanceFile(found, "write", table.store.head(found).size),)
         case CleanLog() as cleaning:
-            files = _clean(table, plan, _age(cleaning))
+            files = _clean(table, plan, older_than(cleaning.older_than))
+        case Vacuum():
+            files = delete_unused(table, plan, current)
         case _:
             raise AssertionError(f"{plan.intent} writes a commit")
     table.outdate()
@@ -191,35 +196,6 @@ def _versions(first: int, last: int) -> str:
 
 def _moment(milliseconds: int) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="seconds")
-
-
-def _age(intent: CleanLog) -> datetime | timedelta | None:
-    """How old the log must be to go: an interval or a time with a zone.
-
-    Raises:
-        InvalidIntent: It is neither.
-    """
-    text = intent.older_than
-    if text is None:
-        return None
-    if re.match(r"\s*\d{4}-", text) is None:
-        try:
-            return interval({LOG_RETENTION: text}, LOG_RETENTION, timedelta())
-        except CorruptTable as error:
-            raise _no_age(text) from error
-    try:
-        return aware_moment(text)
-    except RequestError as error:
-        raise _no_age(text) from error
-
-
-def _no_age(text: str) -> InvalidIntent:
-    return InvalidIntent(
-        f"{text!r} is neither an interval such as 'interval 30 days' nor a time with a zone such as "
-        "2026-03-02T14:05:11Z.",
-        field="olderThan",
-        allowed=["interval 30 days", "2026-03-02T14:05:11Z"],
-    )
 
 
 def _write_checkpoint(table: Table, plan: CommitPlan) -> tuple[MaintenanceFile, ...]:

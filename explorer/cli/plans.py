@@ -15,7 +15,7 @@ from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.errors import exit_code
 from explorer.cli.json_values import encode
 from explorer.cli.output import complain, count, emit, facts, listing, note, patience, size
-from explorer.core.commit_plan import CommitPlan, CommitResult, Consequences
+from explorer.core.commit_plan import CommitPlan, CommitResult, Consequences, MaintenanceFile
 from explorer.core.errors import Cancelled, CommitConflict, CommitError, CommitUnknown, GuardFailed, RequestError
 from explorer.core.intent_documents import intent_kind, parse_intent
 from explorer.core.intents import CreateTable, Intent
@@ -49,6 +49,8 @@ CheckRowsFlag = Annotated[
         help="Let Spark look at the rows where a guard needs it; without, such a guard is unknown.",
     ),
 ]
+
+_MOST_FILES = 200
 
 
 def register(app: typer.Typer) -> None:
@@ -85,7 +87,7 @@ def plan(
 
     JSON, one document: table, readVersion, commitVersion (null where no commit is written), intent, guards [{name,
     status (pass, warn, fail, unknown), evidence, remedy}], actions (as they would be written), files [{path, change,
-    size}] (of an intent that writes no commit), consequences {readers, writers, timeTravel, changeFeed, undo},
+    size, reason}] (of an intent that writes no commit), consequences {readers, writers, timeTravel, changeFeed, undo},
     committable, planDigest.
     """
     wanted = parse_intent(read_intent(intent))
@@ -228,9 +230,18 @@ def _print_plan(found: CommitPlan) -> None:
     if found.actions:
         listing(["action", "content"], map(_action, found.actions), "", whole=("action",))
     if found.files:
-        rows = ((file.change, file.path, size(file.size)) for file in found.files)
-        listing(["change", "file", "size"], rows, "", numbers=("size",), whole=("change",))
+        _print_files(found.files)
     facts("Consequences", _consequences(found.consequences))
+
+
+def _print_files(files: Sequence[MaintenanceFile]) -> None:
+    whys = ["reason"] if any(file.reason for file in files) else []
+    rows = ((file.change, file.path, size(file.size), *(file.reason for _ in whys)) for file in files[:_MOST_FILES])
+    listing(["change", "file", "size", *whys], rows, "", numbers=("size",), whole=("change",))
+    if len(files) > _MOST_FILES:
+        note(f"{count(len(files) - _MOST_FILES)} more files are not shown here; --json lists all of them.")
+    if len(files) > 1 and all(file.size is not None for file in files):
+        note(f"{count(len(files))} files, {size(sum(file.size or 0 for file in files))}.")
 
 
 def _evidence(guard: GuardResult) -> str:

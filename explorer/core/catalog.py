@@ -75,6 +75,10 @@ class CatalogStore:
         """List the keys of everything stored."""
         return self._store.list_tree()
 
+    def list_files(self) -> pa.Table:
+        """List what is stored."""
+        return self._store.list_files()
+
     def read(self, path: str) -> bytes:
         """Return an object's bytes, or the content that the catalog gave."""
         given = self._contents.get(path)
@@ -109,6 +113,10 @@ class CatalogStore:
     def delete(self, path: str) -> None:
         """Delete a stored object."""
         self._store.delete(path)
+
+    def delete_many(self, paths: Sequence[str]) -> None:
+        """Delete stored objects."""
+        self._store.delete_many(paths)
 
     def elsewhere(self, location: str) -> tuple[LogStore, str]:
         """Return the store and key of an absolute location."""

@@ -42,12 +42,13 @@ class Consequences(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class MaintenanceFile(msgspec.Struct, frozen=True, rename="camel"):
-    """A file that an intent without a commit writes or deletes: its key under the table's root and its size in bytes,
-    None where it is not known before."""
+    """A file that an intent without a commit writes or deletes: its key under the table's root, its size in bytes, None
+    where it is not known before, and why it goes, None where the intent says it."""
 
     path: str
     change: str
     size: int | None = None
+    reason: str | None = None
 
 
 class CommitPlan(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ from explorer.core.proposal import GuardResult, Proposal
 from explorer.core.protocol_guards import evolution_guard, needs_guard, row_tracking_guard
 from explorer.core.snapshot import Snapshot
 
-__all__ = ["Situation", "judge"]
+__all__ = ["Situation", "catalog_guard", "judge", "protocol_guard"]
 
 
 class Situation(msgspec.Struct, frozen=True):
@@ -58,8 +58,8 @@ class Situation(msgspec.Struct, frozen=True):
 def judge(situation: Situation) -> tuple[GuardResult, ...]:
     """Judge every guard that needs neither data nor store; those of the proposal come last."""
     common = (
-        _protocol_allows(situation),
-        _not_by_catalog(situation),
+        protocol_guard(situation.protocols),
+        catalog_guard(situation.protocols),
         evolution_guard(situation.snapshot.protocol if situation.snapshot else None, situation.proposal),
         needs_guard(situation.snapshot, situation.proposal),
         row_tracking_guard(situation.snapshot, situation.proposal),
@@ -79,11 +79,12 @@ def _on_existing(situation: Situation) -> tuple[GuardResult | None, ...]:
     return tuple(guard(situation.snapshot, situation.proposal) for guard in guards)
 
 
-def _protocol_allows(situation: Situation) -> GuardResult:
+def protocol_guard(protocols: Sequence[Protocol]) -> GuardResult:
+    """Whether this program may write under all of these protocols; the last one is shown."""
     names: dict[str, None] = {}
-    for protocol in situation.protocols:
+    for protocol in protocols:
         names |= dict.fromkeys((*why_not_readable(protocol, by_catalog=True), *why_not_writable(protocol)))
-    last = situation.protocols[-1]
+    last = protocols[-1]
     evidence: dict[str, Any] = {
         "minReaderVersion": last.min_reader_version,
         "minWriterVersion": last.min_writer_version,
@@ -97,8 +98,9 @@ def _protocol_allows(situation: Situation) -> GuardResult:
     )
 
 
-def _not_by_catalog(situation: Situation) -> GuardResult | None:
-    managed = sorted(CATALOG_FEATURES & {name for item in situation.protocols for name in supported_features(item)})
+def catalog_guard(protocols: Sequence[Protocol]) -> GuardResult | None:
+    """Fails if a catalog manages the commits of the table."""
+    managed = sorted(CATALOG_FEATURES & {name for item in protocols for name in supported_features(item)})
     if not managed:
         return None
     return GuardResult(

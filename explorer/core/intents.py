@@ -40,6 +40,7 @@ __all__ = [
     "SyncIdentity",
     "UnsetProperties",
     "UpgradeProtocol",
+    "Vacuum",
     "WidenType",
 ]
 
@@ -233,6 +234,12 @@ class CleanLog(_Intent, frozen=True, kw_only=True):
     older_than: str | None = None
 
 
+class Vacuum(_Intent, frozen=True, kw_only=True):
+    """Delete files that nothing has needed for an interval (``interval 7 days``) or since a time."""
+
+    older_than: str | None = None
+
+
 class Append(_Intent, frozen=True, kw_only=True):
     """Append the rows of a Parquet or CSV file or folder."""
 
@@ -245,7 +252,7 @@ class Delete(_Intent, frozen=True, kw_only=True):
     where: str
 
 
-MaintenanceIntent = Checkpoint | CompactLog | CleanLog
+MaintenanceIntent = Checkpoint | CompactLog | CleanLog | Vacuum
 """Intents that write no commit."""
 
 Intent = (

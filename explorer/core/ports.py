@@ -47,6 +47,17 @@ class LogStore(Protocol):
         """List the keys of all objects under the root at any depth, in no order."""
         ...
 
+    def list_files(self) -> pa.Table:
+        """List what is stored under the root itself, at any depth, in no order.
+
+        Links are left out, and what a link inside the root leads to there, for that has two names; so is a file whose
+        name is no text.
+
+        Returns:
+            path, size (bytes), modified (ms since the epoch).
+        """
+        ...
+
     def read(self, path: str) -> bytes:
         """Return an object's bytes; raises FileNotFoundError if there is none."""
         ...
@@ -84,6 +95,10 @@ class LogStore(Protocol):
 
     def delete(self, path: str) -> None:
         """Delete an object; raises FileNotFoundError if there is none."""
+        ...
+
+    def delete_many(self, paths: Sequence[str]) -> None:
+        """Delete objects; those that are not there do not count. If it fails, some may be deleted."""
         ...
 
     def elsewhere(self, location: str) -> tuple[LogStore, str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, tzinfo
+import re
+from datetime import datetime, timedelta, tzinfo
 
-from explorer.core.errors import RequestError
+from explorer.core.errors import CorruptTable, InvalidIntent, RequestError
+from explorer.core.properties import interval
 
-__all__ = ["aware_moment", "zone_named"]
+__all__ = ["aware_moment", "older_than", "zone_named"]
 
 
 def aware_moment(time: datetime | str) -> datetime:
@@ -25,6 +27,27 @@ def aware_moment(time: datetime | str) -> datetime:
     if time.tzinfo is None:
         raise RequestError(f"The time {time} has no zone: write it like 2026-03-02T14:05:11Z.", timestamp=time)
     return time
+
+
+def older_than(text: str | None) -> datetime | timedelta | None:
+    """Read the field ``olderThan`` of an intent: an interval, or a time with a zone; None if it is left out.
+
+    Raises:
+        InvalidIntent: It is neither.
+    """
+    if text is None:
+        return None
+    try:
+        if re.match(r"\s*\d{4}-", text) is None:
+            return interval({"olderThan": text}, "olderThan", timedelta())
+        return aware_moment(text)
+    except (CorruptTable, RequestError) as error:
+        raise InvalidIntent(
+            f"{text!r} is neither an interval such as 'interval 30 days' nor a time with a zone such as "
+            "2026-03-02T14:05:11Z.",
+            field="olderThan",
+            allowed=["interval 30 days", "2026-03-02T14:05:11Z"],
+        ) from error
 
 
 def zone_named(name: str) -> tzinfo:

@@ -20,6 +20,7 @@ import pyarrow as pa
 from explorer.core.errors import NotAllowed, StorageError
 from explorer.core.limits import check_file
 from explorer.core.ports import LogStore, ObjectMeta
+from explorer.storage.local_tree import local_files
 from explorer.storage.roots import Opener, Roots
 
 __all__ = ["LocalLogStore"]
@@ -86,6 +87,13 @@ class LocalLogStore:
                 continue
             except OSError as error:
                 raise _failed("list", f"{self._folder}/{folder}", error) from error
+
+    def list_files(self) -> pa.Table:
+        """List what is stored under the root itself."""
+        try:
+            return local_files(self._folder)
+        except OSError as error:
+            raise _failed("list", error.filename or self._folder, error) from error
 
     def read(self, path: str) -> bytes:
         """Return a file's bytes."""
@@ -165,6 +173,12 @@ class LocalLogStore:
             os.unlink(target)
         except OSError as error:
             raise _translated("delete", target, error) from error
+
+    def delete_many(self, paths: Sequence[str]) -> None:
+        """Delete files; those that are not there do not count."""
+        for path in paths:
+            with suppress(FileNotFoundError):
+                self.delete(path)
 
     def elsewhere(self, location: str) -> tuple[LogStore, str]:
         """Return the store and key of an absolute location."""

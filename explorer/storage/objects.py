@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from explorer.core.credentials import concealed
 from explorer.core.errors import LimitExceeded, StorageError
 from explorer.core.limits import check_file
 from explorer.core.ports import LogStore, ObjectMeta
+from explorer.storage.local_tree import file_table
 from explorer.storage.roots import Opener
 
 if TYPE_CHECKING:
@@ -99,6 +101,22 @@ class ObjectLogStore:
             return
         except Exception as error:
             raise self._failed("list", "", error) from error
+
+    def list_files(self) -> pa.Table:
+        """List what is stored under the root."""
+        import obstore
+
+        skipped = len(self._prefix)
+        found: list[Any] = []
+        try:
+            for batch in obstore.list(self._store, self._prefix.rstrip("/") or None, chunk_size=1000):
+                found += [(item["path"][skipped:], item["size"], item["last_modified"]) for item in batch]
+        except FileNotFoundError:
+            found = []
+        except Exception as error:
+            raise self._failed("list", "", error) from error
+        times = [int(modified.timestamp() * 1000) for _, _, modified in found]
+        return file_table([path for path, _, _ in found], [size for _, size, _ in found], times)
 
     def read(self, path: str) -> bytes:
         """Return an object's bytes."""
@@ -219,6 +237,19 @@ class ObjectLogStore:
             obstore.delete(self._store, self._prefix + path)
         except Exception as error:
             raise self._failed("delete", path, error) from error
+
+    def delete_many(self, paths: Sequence[str]) -> None:
+        """Delete objects, many in one request where the store takes them so."""
+        import obstore
+
+        try:
+            obstore.delete(self._store, [self._prefix + path for path in paths])
+        except FileNotFoundError:
+            for path in paths:
+                with suppress(FileNotFoundError):
+                    self.delete(path)
+        except Exception as error:
+            raise self._failed("delete", paths[0], error) from error
 
     def elsewhere(self, location: str) -> tuple[LogStore, str]:
         """Return the store and key of an absolute location."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -178,3 +179,23 @@ def test_a_table_is_made_where_none_is(cli: Call, tmp_path: Path) -> None:
     assert explorer.open_table(place).snapshot().properties["shop.team"] == "north"
     again = cli("commit", place, intent, "--reason", "Again.", "--yes", "--json")
     assert (again.code, again.error()["error"]) == (2, "InvalidIntent")
+
+
+def test_files_to_be_deleted_are_listed_with_the_reason_and_deleted_once_confirmed(cli: Call, orders: Path) -> None:
+    for name in ("a", "left", "behind"):
+        (orders / name).write_bytes(b"PAR1")
+        os.utime(orders / name, (1e9, 1e9))
+    shown = cli("plan", orders, '{"kind": "vacuum"}')
+    assert shown.code == 0
+    assert "no action of the log names it" in shown.out
+    assert "can no longer be read" not in shown.out
+    document = cli("plan", orders, '{"kind": "vacuum"}', "--json").document()
+    assert [(file["path"], file["change"], file["size"]) for file in document["files"]] == [
+        ("behind", "delete", 4),
+        ("left", "delete", 4),
+    ]
+    assert (document["commitVersion"], document["actions"]) == (None, [])
+    assert cli("commit", orders, '{"kind": "vacuum"}', "--reason", "room", "--yes").code == 0
+    assert sorted(path.name for path in orders.iterdir()) == ["_delta_log", "a"]
+    short = cli("plan", orders, '{"kind": "vacuum", "olderThan": "interval 1 hour"}', "--json")
+    assert short.code == 5

@@ -52,6 +52,9 @@ class FaultyStore:
     def list_tree(self) -> Iterable[str]:
         return self._do("list", lambda: list(self.inner.list_tree()))
 
+    def list_files(self) -> pa.Table:
+        return self._do("list files", self.inner.list_files)
+
     def read(self, path: str) -> bytes:
         return self._do(f"read {path}", lambda: self.inner.read(path))
 
@@ -75,6 +78,9 @@ class FaultyStore:
 
     def delete(self, path: str) -> None:
         self._do(f"delete {path}", lambda: self.inner.delete(path))
+
+    def delete_many(self, paths: Sequence[str]) -> None:
+        self._do(f"delete {len(paths)}", lambda: self.inner.delete_many(paths))
 
     def elsewhere(self, location: str) -> tuple[LogStore, str]:
         return self.inner.elsewhere(location)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -12,8 +14,9 @@ from explorer.core.checkpoint_writer import write_checkpoint
 from explorer.core.errors import StorageError
 from explorer.core.log_cleanup import clean_log, plan_cleanup
 from explorer.core.log_segment import list_log
+from explorer.storage import open_store
 from tests.faults.faulty_store import Fault, FaultyStore
-from tests.logs import METADATA, add, paths, remove, write
+from tests.logs import METADATA, PROTOCOL, add, paths, remove, write
 from tests.own_checkpoints import LAYOUTS, NOW, V2, checkpoint_of, log_of
 
 FAULTS: tuple[Fault, ...] = ("fails", "answer lost", "done late")
@@ -68,3 +71,32 @@ def test_a_clean_up_that_fails_at_any_deletion_is_taken_up_again(fault: Fault) -
         assert explorer.Table(store).version_range() == (3, 3)
         assert paths(explorer.Table(store).snapshot()) == meant
     assert failures == len(plan.files) > 5
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.conformance("VACUUM-001")
+def test_a_vacuum_that_fails_at_any_request_leaves_what_is_needed(tmp_path: Path, fault: Fault) -> None:
+    number = 0
+    while True:
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        store = open_store(folder)
+        write(store, {0: (PROTOCOL, METADATA, add("a"), add("b")), 1: (remove("b"), add("c"))})
+        for name in ("a", "b", "c", "unused"):
+            (folder / name).write_bytes(b"PAR1")
+            os.utime(folder / name, (1e9, 1e9))
+        faulty = FaultyStore(store, {number: fault})
+        try:
+            table = explorer.Table(faulty)
+            table.commit(table.plan({"kind": "vacuum"}))
+        except StorageError:
+            number += 1
+        else:
+            break
+        faulty.settle()
+        assert {"a", "c"} <= {path.name for path in folder.iterdir()}
+        table = explorer.Table(store)
+        assert paths(table.snapshot()) == {("a", None), ("c", None)}
+        assert table.commit(table.plan({"kind": "vacuum"})).outcome == "committed"
+        assert {path.name for path in folder.iterdir()} == {"_delta_log", "a", "c"}
+    assert number == len(faulty.requests) > 5

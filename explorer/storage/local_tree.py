@@ -1,0 +1,83 @@
+"""All files of a folder as a table, without following links."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.columns import int64s, mask, strings
+
+__all__ = ["file_table", "local_files"]
+
+
+def local_files(root: str) -> pa.Table:
+    """List the files of a folder; see `explorer.core.ports.LogStore.list_files`.
+
+    Args:
+        root: The folder, resolved.
+
+    Raises:
+        OSError: A folder cannot be listed.
+    """
+    tree = _Tree(root)
+    pending = [""]
+    while pending:
+        pending += tree.read(pending.pop())
+    return tree.table()
+
+
+def file_table(paths: list[str], sizes: list[int], times: list[int]) -> pa.Table:
+    """The columns of a listing."""
+    return pa.table({"path": strings(paths), "size": int64s(sizes), "modified": int64s(times)})
+
+
+class _Tree:
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._paths: list[str] = []
+        self._sizes: list[int] = []
+        self._times: list[int] = []
+        self._twice: set[str] = set()
+
+    def read(self, folder: str) -> list[str]:
+        """Take in the files of a folder (its key with a slash, or nothing), and return the folders inside."""
+        inside: list[str] = []
+        try:
+            with os.scandir(f"{self._root}/{folder}") as entries:
+                for entry in entries:
+                    key = folder + entry.name
+                    if entry.is_symlink():
+                        self._twice.add(os.path.realpath(f"{self._root}/{key}"))
+                    elif entry.is_dir(follow_symlinks=False):
+                        inside.append(f"{key}/")
+                    elif entry.is_file(follow_symlinks=False):
+                        self._take(key, entry)
+        except FileNotFoundError:
+            pass  # it is being deleted
+        return inside
+
+    def table(self) -> pa.Table:
+        """What was found, but for files that a link leads to."""
+        found = file_table(self._paths, self._sizes, self._times)
+        if any(f"{self._root}/".startswith(f"{place.rstrip('/')}/") for place in self._twice):
+            return found.slice(0, 0)  # a link leads back: every file has two names
+        inside = f"{self._root}/"
+        ends = tuple(place.removeprefix(inside) for place in self._twice if place.startswith(inside))
+        if not ends:
+            return found
+        return found.filter(mask(np.array([not _lies_in(path, ends) for path in self._paths], bool)))
+
+    def _take(self, key: str, entry: os.DirEntry[str]) -> None:
+        with suppress(FileNotFoundError, UnicodeEncodeError):
+            key.encode()
+            status = entry.stat(follow_symlinks=False)
+            self._paths.append(key)
+            self._sizes.append(status.st_size)
+            self._times.append(status.st_mtime_ns // 1_000_000)
+
+
+def _lies_in(path: str, places: tuple[str, ...]) -> bool:
+    return any(path == place or path.startswith(f"{place}/") for place in places)

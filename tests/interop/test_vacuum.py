@@ -1,0 +1,138 @@
+"""VACUUM of the reference beside ours, on copies of one table: the same files go, and it goes on with what we left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import explorer
+from tests.interop.reference_writer import ReferenceWriter
+from tests.spark.content import row_lines
+
+pytestmark = [pytest.mark.interop, pytest.mark.spark]
+
+_ROWS: Final = "SELECT id, concat('v', id) AS v, CAST(id % 3 AS STRING) AS p FROM range(0, 12, 1, 1)"
+_TABLES: Final = {
+    "plain": ("", "", ["UPDATE {t} SET v = 'u' WHERE id = 1", "OPTIMIZE {t}"]),
+    "partitioned": (
+        "PARTITIONED BY (p)",
+        "",
+        ["DELETE FROM {t} WHERE p = '0'", "UPDATE {t} SET p = 'a b/c%d=:é' WHERE id = 1", "UPDATE {t} SET v = 'u'"],
+    ),
+    "partition names with a leading underscore": (
+        "PARTITIONED BY (p)",
+        "'delta.columnMapping.mode'='name'",
+        ["ALTER TABLE {t} RENAME COLUMN p TO _p", f"INSERT INTO {{t}} {_ROWS}", "DELETE FROM {t} WHERE _p = '1'"],
+    ),
+    "deletion vectors": (
+        "PARTITIONED BY (p)",
+        "'delta.enableDeletionVectors'='true'",
+        [
+            "DELETE FROM {t} WHERE id IN (0, 1, 2)",
+            "DELETE FROM {t} WHERE id = 4",
+            "UPDATE {t} SET v = 'u' WHERE id = 5",
+            "REORG TABLE {t} APPLY (PURGE)",
+            "DELETE FROM {t} WHERE id IN (6, 7)",
+        ],
+    ),
+    "change feed": (
+        "",
+        "'delta.enableChangeDataFeed'='true'",
+        ["UPDATE {t} SET v = 'u' WHERE id < 4", "DELETE FROM {t} WHERE id = 2", "RESTORE {t} TO VERSION AS OF 1"],
+    ),
+    "restored": (
+        "PARTITIONED BY (p)",
+        "'delta.enableDeletionVectors'='true', 'delta.checkpointInterval'='3'",
+        [
+            "DELETE FROM {t} WHERE id = 1",
+            "OPTIMIZE {t}",
+            "DELETE FROM {t} WHERE p = '2'",
+            "RESTORE {t} TO VERSION AS OF 2",
+            "DELETE FROM {t} WHERE id = 3",
+        ],
+    ),
+}
+_STRAYS: Final = (
+    "stray.parquet",
+    "deep/er/stray.txt",
+    "p=0/stray.parquet",
+    "_p=0/stray.parquet",
+    "_hidden/kept.txt",
+    ".hidden",
+    "_kept",
+    "_change_data/stray.parquet",
+    "deletion_vector_00000000-0000-0000-0000-000000000000.bin",
+)
+
+
+def _made(writer: ReferenceWriter, name: str, retention: str, folder: Path) -> Path:
+    """A table by the reference, with files that it never committed; everything but them is minutes old."""
+    partitions, properties, commands = _TABLES[name]
+    path = folder / "made"
+    table = f"delta.`{path}`"
+    settings = ", ".join(filter(None, [properties, f"'delta.deletedFileRetentionDuration'='{retention}'"]))
+    columns = "(id BIGINT, v STRING, p STRING)"
+    writer.sql(f"CREATE TABLE {table} {columns} USING delta {partitions} TBLPROPERTIES ({settings})")
+    for command in (f"INSERT INTO {{t}} {_ROWS}", f"INSERT INTO {{t}} {_ROWS}", *commands):
+        writer.sql(command.format(t=table))
+    for stray in _STRAYS:
+        (path / stray).parent.mkdir(parents=True, exist_ok=True)
+        (path / stray).write_bytes(b"x")
+    long_ago = time.time() - 30 * 86_400
+    for file in path.rglob("*"):
+        if file.is_file() and "_delta_log" not in file.parts:
+            os.utime(file, (long_ago, long_ago))
+    return path
+
+
+def _left(path: Path) -> set[str]:
+    """Keys of the files beside the log; checksums that Hadoop keeps for itself go with their files there."""
+    found = {str(file.relative_to(path)) for file in path.rglob("*") if file.is_file()}
+    return {key for key in found if not key.startswith("_delta_log/") and not key.endswith(".crc")}
+
+
+def _key(path: str, root: Path) -> str:
+    """The key of a path as the dry run says it; folders are among them."""
+    return path.removeprefix("file:").removeprefix(f"{root}/")
+
+
+@pytest.mark.conformance("VACUUM-001", "VACUUM-002", "VACUUM-003")
+@pytest.mark.parametrize(
+    ("name", "retention"),
+    [
+        *((name, "interval 0 hours") for name in _TABLES),
+        *((name, "interval 1 week") for name in ("partitioned", "deletion vectors", "change feed")),
+    ],
+)
+def test_the_same_files_go_as_by_the_reference(
+    reference_writer: ReferenceWriter, tmp_path: Path, name: str, retention: str
+) -> None:
+    # Else it lists folders in ten thousand tasks.
+    reference_writer.sql("SET spark.sql.sources.parallelPartitionDiscovery.parallelism=1")
+    made = _made(reference_writer, name, retention, tmp_path)
+    before = _left(made)
+    ours, theirs = (Path(shutil.copytree(made, tmp_path / side)) for side in ("ours", "theirs"))
+    listed = reference_writer.sql(f"VACUUM delta.`{theirs}` DRY RUN").column("path").to_pylist()
+    reference_writer.sql(f"VACUUM delta.`{theirs}`")
+    table = explorer.open_table(ours)
+    plan = table.plan({"kind": "vacuum"})
+    planned = {file.path for file in plan.files}
+    assert {_key(path, theirs) for path in listed} & before == planned
+    assert before - _left(theirs) == planned
+    assert table.commit(plan).outcome == "committed"
+    assert _left(ours) == _left(theirs)
+    _goes_on(reference_writer, ours, made)
+
+
+def _goes_on(writer: ReferenceWriter, ours: Path, made: Path) -> None:
+    """The reference reads from what we left what it read before, and writes to it."""
+    rows = sorted(row_lines(writer.rows(made)))
+    assert sorted(row_lines(writer.rows(ours))) == rows
+    writer.sql(f"DELETE FROM delta.`{ours}` WHERE id = 11")
+    assert len(row_lines(writer.rows(ours))) < len(rows)
+    assert explorer.open_table(ours).verify().problems == ()
