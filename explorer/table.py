@@ -405,12 +405,13 @@ class Table:
 
         return profile(self, self.snapshot(version), columns).result()
 
-    def explore(self, version: int | None = None, compared: int | None = None) -> TableExplorer:
-        """Return a notebook widget: the versions, what each commit did, what differs between two of them.
+    def explore(self, version: int | None = None, compared: int | None = None, tab: str = "diff") -> TableExplorer:
+        """Return a notebook widget: the versions, what each commit did, what differs between two of them, and rows.
 
         Args:
             version: The version chosen at first; None is the newest.
             compared: The version to compare it with; None is the one before.
+            tab: The part on show: ``diff``, ``data`` (rows) or ``changes`` (rows that changed).
 
         Raises:
             EngineUnavailable: The packages of the ``jupyter`` extra are missing.
@@ -418,7 +419,7 @@ class Table:
         """
         from explorer.jupyter import explore
 
-        return explore(self, version=version, compared=compared)
+        return explore(self, version=version, compared=compared, tab=tab)
 
     def _located(self, action: Callable[[], _T]) -> _T:
         """Run a step and put the table's location into the error it may raise."""

@@ -25,7 +25,7 @@ def explore(table: Table, **state: Any) -> TableExplorer:
 
     Args:
         table: The table.
-        **state: Initial values of the widget's traits: ``version``, ``compared``, ``theme``.
+        **state: Initial values of the widget's traits: ``version``, ``compared``, ``tab``, ``theme``.
 
     Raises:
         EngineUnavailable: A package that the widget is made of is missing; ``install`` says how to get it.

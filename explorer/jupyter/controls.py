@@ -16,10 +16,13 @@ class VersionControls(ipywidgets.HBox):  # type: ignore[misc]  # ipywidgets publ
     Args:
         first, last: The versions that can be chosen.
         ask: Called with the version and the compared version (None: the one before) that a control asks for.
+        ask_named: Called with a version or a time that was typed.
     """
 
-    def __init__(self, first: int, last: int, ask: Callable[[int, int | None], None]) -> None:
-        self._first, self._last, self._ask = first, last, ask
+    def __init__(
+        self, first: int, last: int, ask: Callable[[int, int | None], None], ask_named: Callable[[str], None]
+    ) -> None:
+        self._first, self._last, self._ask, self._ask_named = first, last, ask, ask_named
         self._version, self._other = last, last
         self._compared: int | None = None
         narrow = {"width": "36px"}
@@ -37,12 +40,17 @@ class VersionControls(ipywidgets.HBox):  # type: ignore[misc]  # ipywidgets publ
         self.reset = ipywidgets.Button(
             description="version before", tooltip="compare with the version before", layout={"width": "auto"}
         )
+        self.named = ipywidgets.Text(
+            placeholder="go to a version or time (UTC)", tooltip="version, or time: the newest version at or before it",
+            continuous_update=False, layout={"width": "220px"},
+        )  # fmt: skip
         super().__init__(
-            [self.back, self.slider, self.onward, self.other, self.reset],
+            [self.back, self.slider, self.onward, self.named, self.other, self.reset],
             layout={"flex_flow": "row wrap", "align_items": "center"},
         )
         self.slider.observe(self._slid, "value")
         self.other.observe(self._typed, "value")
+        self.named.observe(self._named, "value")
         self.back.on_click(lambda _: ask(self._version - 1, self._compared))
         self.onward.on_click(lambda _: ask(self._version + 1, self._compared))
         self.reset.on_click(lambda _: ask(self._version, None))
@@ -63,3 +71,7 @@ class VersionControls(ipywidgets.HBox):  # type: ignore[misc]  # ipywidgets publ
     def _typed(self, change: Any) -> None:
         if change["new"] != self._other:
             self._ask(self._version, change["new"])
+
+    def _named(self, change: Any) -> None:
+        if change["new"].strip():
+            self._ask_named(change["new"])

@@ -13,7 +13,7 @@ from explorer.views.commits import CommitRecord, commit_sentence
 from explorer.views.comparison import Comparison, FormChange
 from explorer.views.problems import Problem, problem_of
 
-__all__ = ["comparison_panel", "problem_panel", "signs", "version_line"]
+__all__ = ["comparison_panel", "problem_lines", "problem_panel", "signs", "version_line"]
 
 _SHOWN = 20
 _COMMITS = 6
@@ -59,7 +59,11 @@ def comparison_panel(view: TableView, comparison: Comparison) -> Html:
 
 def problem_panel(error: Exception) -> Html:
     """Show an error as what failed, where, and what to do next."""
-    problem: Problem = problem_of(error)
+    return problem_lines(problem_of(error))
+
+
+def problem_lines(problem: Problem) -> Html:
+    """Show a problem as what failed, where, and what to do next."""
     facts = joined(joined([tag("dt", name), tag("dd", value, class_="dte-mono")]) for name, value in problem.facts)
     return tag(
         "div",

@@ -37,7 +37,25 @@ _RULES = """
 .dte th { text-align: left; font-weight: 500; font-size: 11.5px; color: var(--muted); padding: 3px 8px;
   border-bottom: 1px solid var(--line); white-space: nowrap; }
 .dte td { padding: 0 8px; height: 27px; border-bottom: 1px solid var(--line); white-space: nowrap; }
+.dte th { position: sticky; top: 0; background: var(--surface); }
+.dte.dte-auto th { background: var(--jp-layout-color1, var(--surface)); }
+.dte td { max-width: 340px; overflow: hidden; text-overflow: ellipsis; }
 .dte .dte-number { text-align: right; }
+.dte .dte-none { color: var(--muted); font-style: italic; }
+.dte s { color: var(--removed-ink); text-decoration-thickness: 1px; }
+.dte .dte-changed { background: color-mix(in srgb, var(--remasked) 9%, transparent); }
+.dte .dte-progress { color: var(--muted); padding: 10px 0; }
+.dte progress { width: 260px; height: 6px; vertical-align: middle; accent-color: var(--accent); margin-right: 8px; }
+.dte .dte-feed { display: flex; gap: 1px; height: 12px; margin: 6px 0; border-radius: 3px; overflow: hidden; }
+.dte .dte-feed i { flex: 1 1 0; min-width: 2px; }
+.dte .dte-feed i, .dte .dte-spans i { background: var(--lane); }
+.dte .dte-spans span { display: inline-flex; gap: 6px; align-items: center; }
+.dte .dte-spans i { width: 12px; height: 9px; border-radius: 2px; flex: none; }
+.dte i.dte-from-recorded, .dte i.dte-from-files { background: var(--accent); }
+.dte i.dte-from-inferred { background: repeating-linear-gradient(135deg, var(--accent) 0 2px, transparent 2px 5px)
+  var(--accent-ground); }
+.dte i.dte-hole { background: repeating-linear-gradient(135deg, var(--danger) 0 1.5px, transparent 1.5px 5px)
+  var(--danger-ground); }
 .dte .dte-problem { border: 1px solid currentColor; border-radius: 8px; padding: 10px 12px; margin: 4px 0;
   overflow-wrap: anywhere; }
 .dte .dte-problem h4 { margin: 0 0 4px; font-size: 13px; }

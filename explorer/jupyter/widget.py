@@ -1,8 +1,9 @@
-"""The widget that `Table.explore` returns: one table, a chosen version, and what differs from another one.
+"""The widget that `Table.explore` returns: one table, a chosen version, what differs from another one, and rows.
 
 Its traits are the state: setting one from code, through a link to another widget, or by the controls is the same thing.
 Invariants: a version that cannot be shown is refused where it is set, and nothing moves then; what fails while
-something is drawn is shown in its place; one request of a control is one drawing.
+something is drawn is shown in its place; one request of a control is one drawing; rows are read when asked, never
+before.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ import ipywidgets
 import traitlets
 
 from explorer.core.errors import ExplorerError, RequestError
+from explorer.jupyter.changes_panel import ChangesPanel
 from explorer.jupyter.controls import VersionControls
+from explorer.jupyter.differences_panel import DifferencesPanel
 from explorer.jupyter.file_list import FileList
 from explorer.jupyter.host_page import HostPage
 from explorer.jupyter.panels import comparison_panel, problem_panel, signs, version_line
+from explorer.jupyter.row_panel import RowPanel
+from explorer.jupyter.rows_panel import RowsPanel
 from explorer.jupyter.style import ROOT, style_sheet
 from explorer.jupyter.timeline_chart import TimelineChart
 from explorer.views import TableFacts, TableView
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["TableExplorer"]
 
 _log = logging.getLogger(__name__)
+_TABS = {"diff": "Diff", "data": "Data", "changes": "Changes"}
 
 
 class _Version(traitlets.Int[Any, Any]):
@@ -50,12 +56,17 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         table: The table. One that cannot be read is shown as its error.
         version: The version chosen at first; the newest one unless given.
         compared: The version to compare it with.
+        tab: ``diff``, ``data`` or ``changes``.
         theme: ``auto``, ``light`` or ``dark``.
 
     Attributes:
         version: The chosen version; None only where the table cannot be read.
         compared: The version it is compared with; None is the version before.
+        tab: The part on show: ``diff`` (files, schema and rows that differ), ``data`` (rows of the chosen version) or
+            ``changes`` (rows that changed after the compared version, up to the chosen one).
         theme: ``auto`` follows the page.
+        data, changes, differences: The parts that show rows, whose controls can be set from code; they are not there
+            where the table cannot be read.
 
     Raises:
         VersionNotFound: A version asked for cannot be shown.
@@ -63,10 +74,17 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
 
     version = _Version(default_value=None, help="The chosen version.")
     compared = _Version(default_value=None, help="The version compared with; None is the one before.")
+    tab = traitlets.Enum(list(_TABS), default_value="diff", help="The part on show.")
     theme = traitlets.Enum(["auto", "light", "dark"], default_value="auto", help="The colours; auto follows the page.")
 
     def __init__(
-        self, table: Table, *, version: int | None = None, compared: int | None = None, theme: str = "auto"
+        self,
+        table: Table,
+        *,
+        version: int | None = None,
+        compared: int | None = None,
+        tab: str = "diff",
+        theme: str = "auto",
     ) -> None:
         self.table = table
         self._view: TableView | None = None
@@ -79,13 +97,16 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
             self._view = TableView(facts, version=version, compared=compared)
         self._host = HostPage(layout={"display": "none"})
         self._chart: TimelineChart | None = None
+        self._panels: list[RowPanel] = []
         parts = self._built(self._view) if self._view else [_text(problem_panel(self._broken()))]
         super().__init__([_text(f"<style>{style_sheet()}</style>", display="none"), self._host, *parts])
         self.add_class(ROOT)
         if self._view is not None:
             self.version, self.compared = self._view.version, self._view.compared
             self.observe(self._moved, ["version", "compared"])
+            self.observe(self._turned, "tab")
             self._draw(self._view)
+        self.tab = tab
         self.observe(self._paint, "theme")
         self._host.observe(self._paint, "theme")
         self.theme = theme
@@ -120,18 +141,31 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         with self.hold_trait_notifications():
             self.version, self.compared = version, compared
 
+    def close(self) -> None:
+        """Take the widget away, and stop what it has Spark do."""
+        for panel in self._panels:
+            panel.cancel()
+        super().close()
+
     def _broken(self) -> ExplorerError:
         assert self._failure is not None, "a table without a view is one that could not be read"
         return self._failure
 
     def _built(self, view: TableView) -> list[Any]:
-        self._controls = VersionControls(view.facts.first, view.facts.last, self._ask)
+        self._controls = VersionControls(view.facts.first, view.facts.last, self._ask, self._ask_named)
         self._line, self._body, self._notice = _text(), _text(), _text()
         self._files = FileList()
+        self._tabs = ipywidgets.ToggleButtons(
+            options=[(title, name) for name, title in _TABS.items()], style={"button_width": "auto"}
+        )
+        self._tabs.observe(lambda change: self.set_trait("tab", change["new"]), "value")
+        self.data, self.changes, self.differences = RowsPanel(view), ChangesPanel(view), DifferencesPanel(view)
+        self._panels = [self.data, self.changes, self.differences]
         if len(view.facts.commits):
             self._chart = TimelineChart(view, self._clicked)
         drawing = [self._chart.widget, _text(signs())] if self._chart else []
-        return [self._controls, self._line, *drawing, self._notice, self._body, self._files]
+        diff = [self._body, self._files, self.differences]
+        return [self._controls, self._line, *drawing, self._tabs, self._notice, *diff, self.data, self.changes]
 
     def _clicked(self, version: int, shift: bool) -> None:
         assert self.version is not None
@@ -141,6 +175,13 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         """Move as a control asks; what cannot be shown is said above the comparison."""
         self._notice.value = ""
         self._shown_in(self._notice, lambda: self.go(version, compared))
+
+    def _ask_named(self, text: str) -> None:
+        """Move to a version or a time that was typed."""
+        view = self._view
+        assert view is not None
+        self._notice.value = ""
+        self._shown_in(self._notice, lambda: self.go(view.facts.version_named(text), self.compared))
 
     def _moved(self, _change: Any) -> None:
         view = self._view
@@ -154,8 +195,31 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         self._line.value = version_line(view, datetime.now(UTC))
         if self._chart is not None:
             self._chart.move()
-        self._files.layout.display = "none"
-        self._shown_in(self._body, lambda: self._compare(view))
+        self._draw_tab(view)
+
+    def _turned(self, _change: Any) -> None:
+        assert self._view is not None
+        self._tabs.value = self.tab
+        self._draw_tab(self._view)
+
+    def _draw_tab(self, view: TableView) -> None:
+        """Draw the part on show; the others are drawn when they are turned to."""
+        parts = {"diff": [self._body, self._files, self.differences], "data": [self.data], "changes": [self.changes]}
+        for part in (part for name, found in parts.items() if name != self.tab for part in found):
+            part.layout.display = "none"
+        match self.tab:
+            case "data":
+                self._show_panel(self.data)
+            case "changes":
+                self._show_panel(self.changes)
+            case _:
+                self._body.layout.display = None
+                if not self._shown_in(self._body, lambda: self._compare(view)):
+                    self._files.layout.display = self.differences.layout.display = "none"
+
+    def _show_panel(self, panel: RowPanel) -> None:
+        panel.layout.display = None
+        panel.draw()
 
     def _compare(self, view: TableView) -> None:
         for version in {view.other, view.version}:
@@ -163,8 +227,13 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         comparison = view.comparison()
         self._body.value = comparison_panel(view, comparison)
         self._files.show(comparison)
+        if comparison.same:
+            self.differences.layout.display = "none"
+        else:
+            self._show_panel(self.differences)
 
-    def _shown_in(self, place: Any, action: Callable[[], None]) -> None:
+    def _shown_in(self, place: Any, action: Callable[[], None]) -> bool:
+        """Do something, and show in a place why it could not be done; tells whether it could."""
         try:
             action()
         except ExplorerError as error:
@@ -172,6 +241,9 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         except Exception as error:  # noqa: BLE001 - a fault of ours is said to the person and kept in the log
             _log.exception("%r could not be drawn", self)
             place.value = problem_panel(error)
+        else:
+            return True
+        return False
 
     def _paint(self, _change: Any = None) -> None:
         name = self._host.theme if self.theme == "auto" else self.theme

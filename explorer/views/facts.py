@@ -10,12 +10,14 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from explorer.core.errors import ExplorerError, TableError, VersionNotFound
+from explorer.views import formatting as fmt
 from explorer.views.commits import Commits
 from explorer.views.ranges import ColumnRanges, column_ranges
 from explorer.views.timeline import MARKS, Lane, Timeline, timeline_of
@@ -72,6 +74,32 @@ class TableFacts:
             latest=self.last,
             nearest=min(max(version, self.first), self.last),
         )
+
+    def version_named(self, text: str) -> int:
+        """Return the version that a person names: ``12``, ``v12``, or a time: the newest committed at or before it.
+
+        A time without a zone is UTC, as all times are shown.
+
+        Raises:
+            VersionNotFound: It is neither a number nor a time, or no version that can be shown.
+            TimestampOutOfRange: The time lies before the first version or after the newest.
+        """
+        wanted = text.strip()
+        digits = wanted.removeprefix("v")
+        if digits.isascii() and digits.isdecimal() and len(digits) < 19:
+            return self.check(int(digits))
+        try:
+            time = datetime.fromisoformat("" if digits.isdecimal() else wanted.removesuffix(" UTC"))
+        except ValueError:
+            raise VersionNotFound(
+                f"\u201c{fmt.shorten(text, 60)}\u201d is no version of {self.name}: versions {self.first} to "
+                f"{self.last} can be shown, by number or by a time such as 2026-03-02 14:05.",
+                earliest=self.first,
+                latest=self.last,
+                nearest=self.last,
+            ) from None
+        with self._lock:
+            return self.check(self.table.history_record().version_at(time if time.tzinfo else time.replace(tzinfo=UTC)))
 
     def snapshot(self, version: int) -> Any:
         """Return the snapshot of a version."""

@@ -70,6 +70,10 @@ class ListingColumn:
             case _:
                 return fmt.value_text(value, 300)
 
+    def whole(self, value: Any) -> str:
+        """Return a value in full, as far as a person can take it in: what stands where it is pointed at."""
+        return self.unknown if value is None else fmt.plain(fmt.value_text(value, 4000), 4000)
+
 
 @dataclass(frozen=True, slots=True)
 class Listing:

@@ -102,7 +102,8 @@ def timeline_figure(
     masked = np.maximum(timeline.masked, 0)
     down = scale(timeline.removed + masked)
     removed = scale(timeline.removed)
-    high, low = max(float(np.max(up)), 1e-9), float(np.max(down))
+    low = float(np.max(down))
+    high = max(float(np.max(up)), 1e-9 if low else 1.0)
     floor = 0.025 * (high + low)
     taken, hidden = _least(removed, floor), _least(down - removed, floor)
     x = timeline.start + (timeline.width - 1) / 2
@@ -272,7 +273,8 @@ def _row_ticks(timeline: Timeline, high: float, low: float) -> dict[str, Any]:
     square = timeline.square_root
     top = nice_ticks(high**2 if square else high, square)
     bottom = nice_ticks(low**2 if square else low, square) if low > 0.35 * high else []
-    values = [-value for value in reversed(bottom)] + [0.0, *top]
+    # Rows are whole: there is no tick at half a row.
+    values = [-value for value in reversed(bottom) if value >= 1] + [0.0, *(value for value in top if value >= 1)]
     at = [np.sign(value) * np.sqrt(abs(value)) if square else value for value in values]
     at, values = _apart(at, values, 0.17 * (high + low))
     texts = [fmt.compact(abs(value)) if value else "0" for value in values]

@@ -1,7 +1,8 @@
 """The state of a page as a query string: everything a person chose, and nothing else.
 
 ``?t=sales/orders&v=12&c=9&tab=diff``. What stands at its default is left out, so that one state has one address.
-Versions are kept as text until the table is known: what is not a version of that table is told with its range.
+Versions are kept as text until the table is known, as a version can be named by a time too: what is not a version of
+that table is told with its range.
 """
 
 from __future__ import annotations
@@ -9,13 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from urllib.parse import parse_qs, urlencode
 
-from explorer.core.errors import RequestError, VersionNotFound
-from explorer.views import TableFacts
+from explorer.core.errors import RequestError
 from explorer.views.change_forms import change_kinds
 from explorer.views.comparison import CHANGES
 from explorer.views.table_view import METRICS, TABS
 
-__all__ = ["Address", "version_of"]
+__all__ = ["Address"]
 
 _KEYS = {
     "table": "t",
@@ -128,20 +128,3 @@ class Address:
     def page_number(self) -> int:
         """The page of the list, at least 1; what is no number is page 1 (a list has always a first page)."""
         return max(1, int(self.page)) if self.page.isdecimal() and len(self.page) < 10 else 1
-
-
-def version_of(text: str, facts: TableFacts) -> int:
-    """Return the version that an address names.
-
-    Raises:
-        VersionNotFound: It is no number, or no version of the table that can be shown.
-    """
-    digits = text.removeprefix("v")
-    if not (digits.isascii() and digits.isdecimal() and len(digits) < 19):
-        raise VersionNotFound(
-            f"\u201c{text}\u201d is no version of {facts.name}: versions {facts.first} to {facts.last} can be shown.",
-            earliest=facts.first,
-            latest=facts.last,
-            nearest=facts.last,
-        )
-    return facts.check(int(digits))

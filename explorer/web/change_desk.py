@@ -23,6 +23,7 @@ from explorer.core.intent_documents import parse_intent
 from explorer.views.change_forms import intent_of
 from explorer.views.change_plan import Receipt, receipt
 from explorer.views.problems import Problem, problem_of
+from explorer.views.spark_work import each_second
 from explorer.web.address import Address
 from explorer.web.catalog import Catalog
 from explorer.web.spark_state import refused_rule
@@ -77,6 +78,7 @@ class ChangeDesk:
     Attributes:
         outcome: How the last commit ended, until something else is asked for.
         refusal: Why a commit could not be tried, or broke off.
+        in_doubt: It broke off by a fault of the program: whether the commit is there is not known.
         rows_problem: Why the rows could not be looked at.
         approval_problem: What is wrong with the name or the reason that were typed.
         committing: A commit is under way.
@@ -98,6 +100,7 @@ class ChangeDesk:
         self._document: dict[str, Any] | None = None
         self.outcome: Receipt | None = None
         self.refusal: Problem | None = None
+        self.in_doubt = False
         self.approval_problem: str | None = None
         self.rows_problem: Problem | None = None
         self.committing = False
@@ -239,6 +242,7 @@ class ChangeDesk:
             if self.committing:
                 return
             self.refusal = self.approval_problem = None
+            self.in_doubt = False
             if self._look_state == "running":
                 raise RequestError("The rows are being looked at. Wait for the end, or cancel.", field="plan")
             if digest != plan.digest:
@@ -264,7 +268,8 @@ class ChangeDesk:
                 self.outcome, self._document = outcome, result.document()
                 self._kept = replace(kept, plan=result.plan)
         except Exception as error:  # noqa: BLE001  # shown and logged: what became of a commit must be told
-            if not isinstance(error, ExplorerError):
+            self.in_doubt = not isinstance(error, ExplorerError)
+            if self.in_doubt:
                 _log.error("a commit failed", exc_info=error)
             self.refusal = problem_of(error)
         finally:
@@ -307,6 +312,7 @@ class ChangeDesk:
                 self._job = job
         if mine:
             job.subscribe(self._report)
+            each_second(job, self._report)
         else:
             job.cancel()
 
@@ -330,4 +336,4 @@ class ChangeDesk:
     def _clear(self) -> None:
         self._kept, self._shown, self._job, self._look_state, self._reason = None, False, None, "idle", ""
         self._document = self.outcome = self.refusal = self.approval_problem = self.rows_problem = None
-        self.committing = False
+        self.committing = self.in_doubt = False

@@ -21,10 +21,11 @@ from explorer.views.change_plan import headline, plan_view
 from explorer.views.guard_views import guard_counts, guard_views
 from explorer.views.overview import fields_of
 from explorer.views.problems import problem_of
+from explorer.views.row_work import live_rows
+from explorer.views.spark_work import start_notice
 from explorer.web.address import Address
 from explorer.web.change_desk import ChangeDesk, Planned
 from explorer.web.render import render
-from explorer.web.spark_state import engine_state
 
 __all__ = ["change_page", "checked_answers"]
 
@@ -201,9 +202,8 @@ def _context(kind: str, snapshot: Any) -> dict[str, Any]:
 
 
 def _estimate(snapshot: Any) -> str:
-    rows = None if snapshot.num_records is None else snapshot.num_records - snapshot.num_deleted_records
-    start = "" if engine_state()["state"] == "ready" else " Spark starts first, which takes about ten seconds."
-    return f"{fmt.quantity(rows, 'row').capitalize()} in {fmt.plural(snapshot.num_files, 'file')} are read.{start}"
+    rows = fmt.quantity(live_rows(snapshot), "row").capitalize()
+    return f"{rows} in {fmt.plural(snapshot.num_files, 'file')} are read.{start_notice()}"
 
 
 def _command(view: TableView, plan: Any) -> str:

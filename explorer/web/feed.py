@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from explorer.core.change_files import read_estimate
-from explorer.core.errors import ExplorerError, RequestError
+from explorer.core.errors import RequestError
 from explorer.views import TableView
-from explorer.views import formatting as fmt
 from explorer.views.listing import Listing
-from explorer.views.problems import problem_of
-from explorer.views.row_changes import change_counts, change_spans
-from explorer.views.row_listings import changes_listing
+from explorer.views.row_changes import change_counts
+from explorer.views.row_work import RangeChanges, change_origins, change_range
+from explorer.views.spark_work import engine_state
 from explorer.web.address import Address
-from explorer.web.spark_state import engine_state
-from explorer.web.spark_work import SparkWork, WorkState
 from explorer.web.tabs import arranged
 
-if TYPE_CHECKING:
-    from explorer.spark.change_jobs import ChangePreview
-
 __all__ = ["FeedWork"]
-
-_ROWS = 200
-
-_Key = tuple[str, int, int, bool]
 
 
 class FeedWork:
@@ -36,22 +25,15 @@ class FeedWork:
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        self._work: SparkWork[ChangePreview] = SparkWork(changed)
+        self._changes = RangeChanges(changed)
 
     def start(self, view: TableView, address: Address) -> None:
         """Begin to read the changes that an address asks for; a running read is stopped."""
-        _, first, last, inferred = key = _key(view, address)
-
-        def make() -> Any:
-            from explorer.spark.change_jobs import change_preview
-
-            return change_preview(view.facts.table, first, last, _ROWS, inferred=inferred, skip=True)
-
-        self._work.begin(key, make)
+        self._changes.start(view, inferred=_inferred(address))
 
     def cancel(self) -> None:
         """Stop a running read."""
-        self._work.cancel()
+        self._changes.cancel()
 
     def listing_required(self) -> Listing:
         """Return the changes that were read.
@@ -59,22 +41,24 @@ class FeedWork:
         Raises:
             RequestError: None were.
         """
-        if self._work.result is None:
+        if (found := self._changes.listing()) is None:
             raise RequestError("No changes have been read yet.", field="list")
-        return _listing(self._work.result)
+        return found
 
     def values(self, view: TableView, address: Address) -> dict[str, Any]:
         """Return the values of the Changes tab's template."""
-        key = _key(view, address)
-        _, first, last, inferred = key
-        found = self._work.about(key)
-        listing = arranged(_listing(found), address) if found is not None else None
-        return _sources(view, first, last, inferred=inferred) | {
+        inferred = _inferred(address)
+        first, last = change_range(view)
+        found = self._changes.found(view, inferred=inferred)
+        kept = self._changes.listing() if found is not None else None
+        listing = arranged(kept, address) if kept is not None else None
+        return {
+            "origins": change_origins(view, inferred=inferred),
             "first": first,
             "last": last,
             "inferred": inferred,
             "engine": engine_state(),
-            "job": self._work.state if self._work.key == key else WorkState(),
+            "job": self._changes.state(view, inferred=inferred),
             "found": found,
             "counts": change_counts(found.counts) if found is not None and found.counts is not None else (),
             "listing": listing,
@@ -82,27 +66,5 @@ class FeedWork:
         }
 
 
-def _listing(found: ChangePreview) -> Listing:
-    first, last = (found.versions[place].version if found.versions else 0 for place in (0, -1))
-    return changes_listing(f"changes-v{first}-v{last}", found.table)
-
-
-def _sources(view: TableView, first: int, last: int, *, inferred: bool) -> dict[str, Any]:
-    """Where the changes would come from, by the log alone."""
-    facts = view.facts
-    try:
-        sources = facts.keep(
-            ("sources", first, last, inferred), lambda: facts.table.change_sources(first, last, inferred, skip=True)
-        )
-    except ExplorerError as error:
-        return {"spans": (), "estimate": "", "available": False, "sources_problem": problem_of(error)}
-    spans = change_spans(sources)
-    reading = read_estimate(sources.files)
-    start = "" if engine_state()["state"] == "ready" else " Spark starts first, which takes about ten seconds."
-    estimate = f"{fmt.plural(reading.files, 'file')}, {fmt.size(reading.bytes)}, hold the changes.{start}"
-    return {"spans": spans, "estimate": estimate, "available": reading.files > 0, "sources_problem": None}
-
-
-def _key(view: TableView, address: Address) -> _Key:
-    low, high = sorted((view.other, view.version))
-    return view.facts.location, min(low + 1, high), high, address.feed == "inferred"
+def _inferred(address: Address) -> bool:
+    return address.feed == "inferred"

@@ -19,7 +19,7 @@ from explorer.views.figures import Figure
 from explorer.views.overview import findings_of
 from explorer.views.problems import Problem, problem_of
 from explorer.views.timeline import MARKS, Timeline
-from explorer.web.address import Address, version_of
+from explorer.web.address import Address
 from explorer.web.catalog import Catalog, TableSummary
 from explorer.web.changes import change_page
 from explorer.web.render import render, render_blocks
@@ -71,7 +71,7 @@ def table_page(catalog: Catalog, address: Address, theme: str, works: Works) -> 
         return problem_page(address, error)
     try:
         view = _view(facts, address, theme)
-        return _table(view, address, works, may_commit=catalog.allow_commits)
+        return _table(view, _numbered(address, view), works, may_commit=catalog.allow_commits)
     except Exception as error:  # noqa: BLE001  # as above
         return problem_page(address, error, facts)
 
@@ -138,8 +138,8 @@ def _sort_value(row: TableSummary, key: str) -> Any:
 def _view(facts: TableFacts, address: Address, theme: str) -> TableView:
     return TableView(
         facts,
-        version=version_of(address.version, facts) if address.version else facts.last,
-        compared=version_of(address.compared, facts) if address.compared else None,
+        version=facts.version_named(address.version) if address.version else facts.last,
+        compared=facts.version_named(address.compared) if address.compared else None,
         tab=address.tab,
         column=address.column,
         file=address.file,
@@ -147,6 +147,15 @@ def _view(facts: TableFacts, address: Address, theme: str) -> TableView:
         theme=theme,
         zoomed=address.zoom == "1",
     )
+
+
+def _numbered(address: Address, view: TableView) -> Address:
+    """The address with versions by number, so that the page's links stay where they are while time goes on."""
+    version, compared = (
+        text if not text or text.removeprefix("v").isdecimal() else str(number)
+        for text, number in ((address.version, view.version), (address.compared, view.compared))
+    )
+    return replace(address, version=version, compared=compared)
 
 
 def _table(view: TableView, address: Address, works: Works, *, may_commit: bool) -> Rendered:

@@ -1,4 +1,4 @@
-"""What Spark is at, for the pages, and what it says at once if it is there; nothing here starts it."""
+"""What Spark says at once of an expression, if it is there; nothing here starts it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from explorer.core.errors import ExpressionRefused, InvalidIntent
+from explorer.views.spark_work import engine_state
 
-__all__ = ["engine_state", "refused_rule"]
-
-
-def engine_state() -> dict[str, str]:
-    """Return the engine's state and a sentence on it."""
-    try:
-        from explorer.spark.session import engine
-    except ImportError:
-        return {"state": "off", "detail": "PySpark is not installed."}
-    current = engine()
-    return {"state": current.state, "detail": current.detail}
+__all__ = ["refused_rule"]
 
 
 def refused_rule(snapshot: Any, expressions: Iterable[str]) -> InvalidIntent | None:

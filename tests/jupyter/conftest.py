@@ -30,11 +30,11 @@ def orders(tmp_path: Path) -> Table:
 
 
 def shown(widget: Any) -> str:
-    """All HTML that the widget puts on the page, but its own style sheet."""
-    if isinstance(widget, ipywidgets.HTML):
-        return "" if widget.value.startswith("<style>") else str(widget.value)
+    """All HTML that the widget shows; its own style sheet has no place on the page."""
     if getattr(widget.layout, "display", None) == "none":
         return ""
+    if isinstance(widget, ipywidgets.HTML):
+        return str(widget.value)
     return "\n".join(map(shown, getattr(widget, "children", ())))
 
 

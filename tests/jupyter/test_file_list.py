@@ -60,7 +60,7 @@ def test_filter_looks_in_path_and_partition(large: explorer.Table) -> None:
     files.find.value = "region=EU"
     assert "of 10,000" in files.place.value
     files.find.value = "no such file"
-    assert "No file that differs matches" in files.rows.value
+    assert "Nothing among the files that differ matches" in files.rows.value
 
 
 def test_order_is_chosen(large: explorer.Table) -> None:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import explorer
+from explorer.jupyter.differences_panel import differences_table
 from explorer.jupyter.markup import joined, tag
+from explorer.jupyter.tables import listing_table
+from explorer.views.row_differences import DifferenceCell, DifferenceRow, RowDifferences
+from explorer.views.row_listings import changes_listing, rows_listing
 from tests.jupyter.conftest import figure_of, shown
 from tests.jupyter.logs import Elements, add, commit_info, metadata, protocol, write_log
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&lt;</td></style><script>alert(2)</script>\u202e%{x}$y$"
 OURS = {
-    "b", "code", "dd", "div", "dl", "dt", "h4", "p", "span", "table", "tbody", "td", "th", "thead", "tr",
+    "b", "code", "dd", "div", "dl", "dt", "h4", "i", "p", "s", "span", "table", "tbody", "td", "th", "thead", "tr",
 }  # fmt: skip
-ATTRIBUTES = {"aria-label", "class", "role", "scope", "title"}
+ATTRIBUTES = {"aria-label", "class", "role", "scope", "style", "title"}
+SHARE = re.compile(r"flex-grow:[\d.]+")
 
 
 @pytest.fixture
@@ -38,10 +45,41 @@ def widget(tmp_path: Path) -> explorer.jupyter.widget.TableExplorer:
 
 def test_only_our_elements_reach_the_page(widget: explorer.jupyter.widget.TableExplorer) -> None:
     page = Elements(shown(widget))
+    _holds_only_ours(shown(widget))
+    assert page.text.count("<img src=x onerror=alert(1)>\"'&lt;</td></style><script>alert(2)</script>\ufffd") >= 4
+
+
+@pytest.mark.parametrize("tab", ["data", "changes"])
+def test_only_our_elements_reach_the_parts_that_show_rows(
+    widget: explorer.jupyter.widget.TableExplorer, tab: str
+) -> None:
+    widget.tab = tab
+    _holds_only_ours(shown(widget))
+
+
+def test_names_and_values_of_rows_are_text() -> None:
+    rows = pa.table({HOSTILE: [HOSTILE, None], "list": [[HOSTILE], []], "bytes": [HOSTILE.encode(), None]})
+    places = pa.table({"path": [HOSTILE, HOSTILE], "row": [0, 1], "masked": [False, True]})
+    changed = rows.append_column("_change_type", pa.array(["insert", HOSTILE]))
+    changed = changed.append_column("_commit_version", pa.array([1, 2]))
+    changed = changed.append_column("_commit_timestamp", pa.array([0, 0], pa.timestamp("us", "UTC")))
+    for listing in (rows_listing("rows", rows, places), changes_listing("changes", changed)):
+        page = listing_table(listing, listing.paged(), "rows")
+        _holds_only_ours(page)
+        assert Elements(page).text.count("<script>alert(2)</script>\ufffd") >= 3
+    cell = DifferenceCell(HOSTILE, HOSTILE)
+    row = DifferenceRow("~", "remasked", 1, False, (cell,))
+    counts = {"inserted": 0, "deleted": 0, "updated": 1, "repeated": 0}
+    found = RowDifferences((HOSTILE,), 1, 0, (row,), **counts, note=HOSTILE, left_out=((HOSTILE, HOSTILE),))
+    _holds_only_ours(differences_table(found))
+
+
+def _holds_only_ours(markup: str) -> None:
+    page = Elements(markup)
     assert set(page.names) <= OURS
     assert {name for name, _ in page.attributes} <= ATTRIBUTES
-    assert page.text.count("<img src=x onerror=alert(1)>\"'&lt;</td></style><script>alert(2)</script>\ufffd") >= 4
-    assert "\u202e" not in shown(widget)
+    assert all(SHARE.fullmatch(value or "") for name, value in page.attributes if name == "style")
+    assert "\u202e" not in markup
 
 
 def test_figure_holds_no_markup_of_the_table(widget: explorer.jupyter.widget.TableExplorer) -> None:

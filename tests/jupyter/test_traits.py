@@ -111,6 +111,17 @@ def test_typed_compared_version_sets_the_trait(widget: TableExplorer) -> None:
     assert widget.compared == 0
 
 
+def test_a_version_or_a_time_that_is_typed_is_gone_to_or_refused_in_words(widget: TableExplorer) -> None:
+    controls(widget).named.value = "v2"
+    assert widget.version == 2
+    controls(widget).named.value = "1999-01-01"
+    assert widget.version == 2
+    assert "TimestampOutOfRange" in shown(widget)
+    controls(widget).named.value = "3"
+    assert widget.version == 3
+    assert "TimestampOutOfRange" not in shown(widget)
+
+
 def test_compared_version_may_be_the_later_one(widget: TableExplorer) -> None:
     widget.go(1, 3)
     assert "back in time" in shown(widget)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import nbformat
 import pytest
-from playwright.sync_api import Page, Playwright, expect
+from playwright.sync_api import Locator, Page, Playwright, expect
 
 from tests.conftest import REPOSITORY
 from tests.notebooks.lab import TOKEN, running_lab
@@ -40,7 +40,7 @@ PLACE = """(version) => {
 
 @pytest.mark.e2e
 @pytest.mark.notebook
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_widget_draws_and_answers_in_a_dark_lab(jupyter_home: Path, playwright: Playwright) -> None:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     folder = jupyter_home / "served"
@@ -92,8 +92,25 @@ def _drive(page: Page) -> None:
     compared.fill(str(last))
     compared.press("Enter")
     expect(root.get_by_text(f"v{last} \u2192 v11", exact=True)).to_be_visible()
+    _read_rows(root)
     page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })")
     expect(root).not_to_have_class(DARK)
+
+
+def _read_rows(root: Locator) -> None:
+    """Ask for rows with the button, as far as there is a Java to read them with."""
+    root.get_by_role("button", name="Data", exact=True).click()
+    condition = root.get_by_placeholder("all rows; or a condition")
+    condition.fill("order_id > 0")
+    condition.press("Enter")
+    answer = root.locator(".dte-list table[aria-label=rows], .dte-problem")
+    expect(answer.first).to_be_visible(timeout=90_000)
+    expect(root.get_by_role("button", name="Cancel")).to_be_hidden()
+    if root.locator(".dte-problem").count():
+        assert "install" in root.locator(".dte-problem").inner_text()
+    else:
+        assert answer.locator("tbody tr").count() == 100
+    root.get_by_role("button", name="Diff", exact=True).click()
 
 
 def _point(page: Page, version: int, *keys: Literal["Shift"]) -> None:

@@ -1,19 +1,21 @@
 """View models and figures on tables of the reference writer."""
 
+import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import explorer
-from explorer.core.errors import VersionNotFound
+from explorer.core.errors import TimestampOutOfRange, VersionNotFound
 from explorer.views import TableFacts, TableView, as_plotly
 from explorer.views.charts import total_over_versions
 from explorer.views.columns import column_story, columns_listing
 from explorer.views.comparison import comparison_of
 from explorer.views.files import file_facts, files_listing, masked_listing, row_strip
 from explorer.views.theme import DARK, LIGHT
-from explorer.views.timeline import MARKS, timeline_of
+from explorer.views.timeline import MARKS, timeline_figure, timeline_of
 from tests.conftest import reference_root
 
 pytestmark = pytest.mark.reference
@@ -165,6 +167,22 @@ def test_early_history_that_was_cleaned_is_said() -> None:
     assert any("history was cleaned" in finding.title for finding in findings)
 
 
+def test_a_version_is_named_by_its_number_or_by_a_time() -> None:
+    facts = _facts("in-commit-timestamps")
+    line = (TABLES / "in-commit-timestamps" / "_delta_log" / f"{facts.last - 1:020}.json").read_text().splitlines()[0]
+    committed = datetime.fromtimestamp(json.loads(line)["commitInfo"]["inCommitTimestamp"] / 1000, UTC)
+    assert facts.version_named(f"v{facts.last}") == facts.version_named(f" {facts.last} ") == facts.last
+    assert facts.version_named(committed.isoformat()) == facts.last - 1
+    assert facts.version_named(f"{committed.replace(tzinfo=None)}") == facts.last - 1
+    assert facts.version_named(f"{committed:%Y-%m-%d %H:%M:%S.%f} UTC") == facts.last - 1
+    with pytest.raises(TimestampOutOfRange) as late:
+        facts.version_named("2999-01-01")
+    assert late.value.nearest == facts.last
+    for wrong in ("", "soon", "-1", "1" * 30, "<b>"):
+        with pytest.raises(VersionNotFound):
+            facts.version_named(wrong)
+
+
 def test_dark_figures_use_the_dark_colours(vectors: TableFacts) -> None:
     figure = TableView(vectors, theme="dark").timeline()
     assert figure["data"][0]["marker"]["color"] == DARK.added
@@ -185,3 +203,9 @@ def test_a_log_that_breaks_off_still_shows_the_versions_before(tmp_path: Path) -
     assert TableView(facts, version=facts.last - 1).overview().verdict
     with pytest.raises(explorer.TableError):
         facts.snapshot(facts.last)
+
+
+def test_an_empty_table_has_an_axis_of_whole_rows() -> None:
+    facts = _facts("change-feed")
+    figure = timeline_figure(facts.timeline((0, 0)), LIGHT, version=0)
+    assert set(figure["layout"]["yaxis"]["ticktext"]) <= {"0", "1"}

@@ -7,10 +7,10 @@ import pytest
 import explorer
 from explorer.core.errors import RequestError
 from explorer.views.row_changes import change_spans
+from explorer.views.row_work import names_in
 from explorer.web.address import Address
 from explorer.web.catalog import Catalog
 from explorer.web.pages import Rendered, table_page
-from explorer.web.row_diffs import names_in
 from tests.web import logs
 from tests.web.works import idle_works
 
@@ -63,6 +63,7 @@ def test_the_changes_tab_draws_holes_and_says_what_would_be_read(catalog: Catalo
     assert 'class="from-off hole"' in lead
     assert "1 file, 1.0 kB, hold the changes." in lead
     assert "Read the changes" in lead
+    assert "No row changed" in page(catalog, "tab=changes&v=3").regions["lead"]
     off = page(catalog, "tab=changes&v=1").regions["lead"]
     assert "Rows that changed in v1<" in off
     assert "Nothing to read" in off
@@ -83,6 +84,24 @@ def test_a_condition_stands_in_the_form_and_changes_the_estimate(catalog: Catalo
     assert 'value="id &lt; &#34;x&#34;"' in lead
     assert "Files are read until 100 rows match: at most 2 files" in lead
     assert "masked rows" not in lead
+
+
+def test_a_version_is_asked_for_by_a_time_and_the_links_stay_at_its_number(catalog: Catalog) -> None:
+    times = catalog.facts("w/feed").table.history().column("timestamp").to_pylist()
+    shown = page(catalog, f"tab=data&v={times[-1]:%Y-%m-%d+%H:%M:%S.%f}")
+    assert shown.view is not None
+    assert "v=20" not in shown.regions["tabs"]
+    assert f"v={shown.view.version}" in shown.regions["tabs"]
+    refused = page(catalog, "tab=data&v=1999-01-01").regions["lead"]
+    assert "No version at that time" in refused
+    assert "Show v0" in refused
+    assert "by a time such as" in page(catalog, "tab=data&v=yesterday").regions["lead"]
+
+
+def test_a_version_without_files_says_so(catalog: Catalog) -> None:
+    lead = page(catalog, "tab=data&v=0").regions["lead"]
+    assert "No rows at this version" in lead
+    assert "Show 100 rows" not in lead
 
 
 def test_there_is_no_page_of_rows_before_the_first(catalog: Catalog) -> None:

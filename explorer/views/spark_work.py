@@ -1,4 +1,7 @@
-"""One piece of work of Spark at a time, for one window and one purpose: begun when asked, shown, stopped."""
+"""One piece of work of Spark at a time, for one window and one purpose: begun when asked, shown, stopped.
+
+Nothing here starts Spark but a job.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from explorer.core.errors import ExplorerError
 from explorer.views.problems import Problem, problem_of
 
-__all__ = ["SparkWork", "WorkState"]
+__all__ = ["SparkWork", "WorkState", "each_second", "engine_state", "start_notice"]
 
 _PACE = 0.25
 Result = TypeVar("Result")
@@ -68,6 +71,7 @@ class SparkWork(Generic[Result]):
         else:
             self._job = job
             job.subscribe(self._report)
+            each_second(job, self._report)
         self._changed()
 
     def cancel(self) -> None:
@@ -99,6 +103,38 @@ class SparkWork(Generic[Result]):
             elif job.state in {"failed", "cancelled"}:
                 self._problem = problem_of(job.error)
         self._changed()
+
+
+def each_second(job: Any, then: Callable[[Any], None]) -> None:
+    """Call something with a job each second while it runs: Spark that starts or plans has nothing else to tell."""
+
+    def tell() -> None:
+        while True:
+            try:
+                job.result(timeout=1)
+            except TimeoutError:
+                then(job)
+            except ExplorerError:
+                return
+            else:
+                return
+
+    threading.Thread(target=tell, name=f"{job.id}-seconds", daemon=True).start()
+
+
+def engine_state() -> dict[str, str]:
+    """Return the state of Spark's engine and a sentence on it; this does not start it."""
+    try:
+        from explorer.spark.session import engine
+    except ImportError:
+        return {"state": "off", "detail": "PySpark is not installed."}
+    current = engine()
+    return {"state": current.state, "detail": current.detail}
+
+
+def start_notice() -> str:
+    """Return what an estimate says where Spark is not running yet, with a space in front; else nothing."""
+    return "" if engine_state()["state"] == "ready" else " Spark starts first, which takes about ten seconds."
 
 
 def _missing(error: ImportError) -> Problem:

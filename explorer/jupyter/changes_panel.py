@@ -1,0 +1,136 @@
+"""Changes: the rows that changed between the two versions at hand, where each version's changes come from, holes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ipywidgets
+
+from explorer.jupyter.list_box import ListBox
+from explorer.jupyter.markup import Html, joined, tag
+from explorer.jupyter.row_panel import RowPanel
+from explorer.views import TableView
+from explorer.views import formatting as fmt
+from explorer.views.row_changes import ChangeSpan, VersionCounts, change_counts
+from explorer.views.row_work import RangeChanges, change_origins, change_range
+from explorer.views.spark_work import WorkState
+
+__all__ = ["ChangesPanel"]
+
+_PAGE = 50
+_SPANS = 12
+_VERSIONS = 20
+_INFERRED = (
+    "where the feed was off, by the files that came and went: a row that was only copied is there as deleted and "
+    "inserted"
+)
+
+
+class ChangesPanel(RowPanel):
+    """A range of changes.
+
+    Attributes:
+        source: ``recorded``: only what the change feed recorded; ``inferred``: elsewhere by the files.
+        list: The changes that were read.
+    """
+
+    def __init__(self, view: TableView) -> None:
+        self._changes = RangeChanges(self.draw)
+        self._shown: object = None
+        self.source = ipywidgets.ToggleButtons(
+            options=[("recorded", "recorded"), ("recorded or inferred", "inferred")],
+            tooltips=[
+                "only what the change feed recorded",
+                _INFERRED,
+            ],
+            style={"button_width": "auto"},
+        )
+        self.strip, self.counts = ipywidgets.HTML(), ipywidgets.HTML()
+        self.list = ListBox("changes", "these changes", "by version", page_size=_PAGE)
+        self.list.show_list(None)
+        super().__init__(view, [self.source], [self.strip, self.counts, self.list])
+        self.source.observe(lambda _: self.draw(), "value")
+
+    def ask(self) -> None:
+        """Read the changes of the range."""
+        self._changes.start(self._view, inferred=self._inferred)
+
+    def cancel(self) -> None:
+        """Stop reading."""
+        self._changes.cancel()
+
+    @property
+    def _inferred(self) -> bool:
+        return bool(self.source.value == "inferred")
+
+    def _draw(self) -> None:
+        view, inferred = self._view, self._inferred
+        first, last = change_range(view)
+        origins = change_origins(view, inferred=inferred)
+        found = self._changes.found(view, inferred=inferred)
+        state = self._changes.state(view, inferred=inferred)
+        where = f"v{first}" if first == last else f"v{first} to v{last}"
+        self.head.value = tag("div", tag("b", f"Rows that changed in {where}"))
+        self.strip.value = _strip(origins.spans)
+        before = origins.estimate if origins.available else _nothing(origins.spans, inferred=inferred)
+        if origins.problem is not None:
+            state = WorkState("failed", problem=origins.problem)
+        self._show_work(
+            state, verb="Read the changes", answered=found is not None, before=before, available=origins.available
+        )
+        self.counts.value = _counted(found) if found is not None else ""
+        if found is not self._shown:
+            self._shown = found
+            self.list.show_list(self._changes.listing() if found is not None else None)
+
+
+def _strip(spans: Sequence[ChangeSpan]) -> Html | str:
+    if not spans:
+        return ""
+    bars = joined(
+        tag("i", style=f"flex-grow:{span.share * 1000:.4f}", class_=_kind(span), title=f"{span.versions}: {span.words}")
+        for span in spans
+    )
+    words = [tag("span", tag("i", class_=_kind(s)), tag("b", s.versions), " ", s.words) for s in spans[:_SPANS]]
+    if len(spans) > _SPANS:
+        words.append(tag("span", f"and {fmt.plural(len(spans) - _SPANS, 'more span')}"))
+    strip = tag("div", bars, class_="dte-feed", role="img", aria_label="where the changes of each version come from")
+    return joined([strip, tag("div", *words, class_="dte-signs dte-spans")])
+
+
+def _kind(span: ChangeSpan) -> str:
+    return f"dte-from-{span.kind}" + (" dte-hole" if span.is_hole else "")
+
+
+def _nothing(spans: Sequence[ChangeSpan], *, inferred: bool) -> str:
+    if all(span.kind == "none" for span in spans):
+        return "No row changed in these versions."
+    if not inferred and any(span.kind == "off" for span in spans):
+        return (
+            "The change feed was off, so nothing was recorded. Choose \u201crecorded or inferred\u201d to tell the "
+            "changes by the files that came and went."
+        )
+    return "No change of these versions can be told: what is drawn below says why."
+
+
+def _counted(found: Any) -> Html:
+    note = tag("p", found.note, class_="dte-muted")
+    counts = change_counts(found.counts) if found.counts is not None else ()
+    if len(counts) < 2:
+        return joined([note])
+    lines = [tag("p", tag("b", f"v{c.version}"), " ", _sum(c)) for c in counts[:_VERSIONS]]
+    if len(counts) > _VERSIONS:
+        lines.append(tag("p", f"and {fmt.plural(len(counts) - _VERSIONS, 'more version')}", class_="dte-caption"))
+    return joined([note, tag("div", *lines, class_="dte-signs")])
+
+
+def _sum(counts: VersionCounts) -> str:
+    parts = (
+        f"+{fmt.count(counts.inserted)}" if counts.inserted else "",
+        f"\u2212{fmt.count(counts.deleted)}" if counts.deleted else "",
+        f"~{fmt.count(counts.updated)}" if counts.updated else "",
+    )
+    return (
+        f"{' '.join(filter(None, parts))} {'row' if counts.inserted + counts.deleted + counts.updated == 1 else 'rows'}"
+    )

@@ -1,0 +1,112 @@
+"""Row differences of the two versions at hand: what came, went or changed, old and new side by side."""
+
+from __future__ import annotations
+
+import ipywidgets
+
+from explorer.jupyter.markup import Html, joined, tag
+from explorer.jupyter.row_panel import RowPanel
+from explorer.views import TableView
+from explorer.views import formatting as fmt
+from explorer.views.row_differences import DifferenceCell, DifferenceRow, RowDifferences
+from explorer.views.row_work import ComparedRows, comparison_estimate
+
+__all__ = ["DifferencesPanel", "differences_table"]
+
+_COLUMNS = 200
+
+
+class DifferencesPanel(RowPanel):
+    """The rows in which two versions differ.
+
+    Attributes:
+        key_columns: Names of the key columns, with commas; empty compares whole rows.
+        rows: The rows that differ.
+    """
+
+    def __init__(self, view: TableView) -> None:
+        self._compared = ComparedRows(self.draw)
+        self.key_columns = ipywidgets.Combobox(
+            description="match rows by", placeholder="no key: an update is a delete and an insert",
+            style={"description_width": "initial"}, layout={"width": "auto", "flex": "1 1 320px"},
+        )  # fmt: skip
+        self.rows = ipywidgets.HTML(layout={"overflow": "auto", "max_height": "460px"})
+        self.figures = ipywidgets.HTML()
+        super().__init__(view, [self.key_columns], [self.figures, self.rows])
+        self.key_columns.observe(lambda _: self.draw(), "value")
+
+    def ask(self) -> None:
+        """Compare the rows."""
+        self._compared.start(self._view, self.key_columns.value)
+
+    def cancel(self) -> None:
+        """Stop comparing."""
+        self._compared.cancel()
+
+    def _draw(self) -> None:
+        view, keys = self._view, self.key_columns.value
+        snapshot = view.facts.snapshot(view.version)
+        names = tuple(_quoted(field.name) for field in snapshot.schema.fields[:_COLUMNS])
+        if self.key_columns.options != names:
+            self.key_columns.options = names
+        estimate, available = comparison_estimate(view)
+        self.key_columns.layout.display = None if available else "none"
+        self.head.value = tag("div", tag("b", "Rows that differ"))
+        found = self._compared.found(view, keys)
+        self._show_work(
+            self._compared.state(view, keys),
+            verb="Compare rows",
+            answered=found is not None,
+            before=estimate,
+            available=available,
+        )
+        self.figures.value = _figures(found, keyed=bool(keys.strip())) if found is not None else ""
+        self.rows.value = differences_table(found) if found is not None and found.rows else ""
+
+
+def differences_table(found: RowDifferences) -> Html:
+    """Return the rows that differ as a table, the old value beside the new."""
+    names = [tag("th", fmt.shorten(name, 28), scope="col", title=name) for name in found.columns]
+    head = tag("thead", tag("tr", tag("th", scope="col"), *names))
+    body = tag("tbody", *(_row(row) for row in found.rows))
+    return tag("div", tag("table", head, body, aria_label="rows that differ"), class_="dte-list")
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`" if "," in name or "`" in name else name
+
+
+def _figures(found: RowDifferences, *, keyed: bool) -> Html:
+    figures = [
+        _figure(f"+{fmt.count(found.inserted)}", "inserted", "dte-added"),
+        _figure(f"\u2212{fmt.count(found.deleted)}", "deleted", "dte-removed"),
+        _figure(f"~{fmt.count(found.updated)}", "updated" if keyed else "updated: not told without a key", _UPDATED),
+    ]
+    if found.repeated:
+        repeated = "under keys that stand for several rows: old and new cannot be matched"
+        figures.append(_figure(fmt.count(found.repeated), repeated, None))
+    more = f" {fmt.plural(found.more_columns, 'more column')} not shown." if found.more_columns else ""
+    left_out = [tag("p", f"{name} is not compared: {why}", class_="dte-caption") for name, why in found.left_out]
+    note = tag("p", found.note + more, class_="dte-muted")
+    return joined([tag("div", *figures, class_="dte-figures"), note, *left_out])
+
+
+_UPDATED = "dte-remasked"
+
+
+def _figure(value: str, words: str, kind: str | None) -> Html:
+    return tag("div", tag("b", value, class_=kind), tag("span", words, class_="dte-caption"), class_="dte-figure")
+
+
+def _row(row: DifferenceRow) -> Html:
+    sign = f"{row.sign}\u00d7{fmt.count(row.count)}" if row.count > 1 else row.sign
+    why = "its key stands for several rows" if row.repeated else None
+    return tag("tr", tag("td", sign, class_=f"dte-{row.tone}", title=why), *(_cell(cell) for cell in row.cells))
+
+
+def _cell(cell: DifferenceCell) -> Html:
+    text = fmt.shorten(cell.text, 60)
+    if cell.before is None:
+        return tag("td", text, class_="dte-none" if cell.is_null else None, title=cell.text)
+    old = tag("s", fmt.shorten(cell.before, 40))
+    return tag("td", old, " \u2192 ", text, class_="dte-changed", title=f"{cell.before} \u2192 {cell.text}")

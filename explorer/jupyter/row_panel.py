@@ -1,0 +1,110 @@
+"""What the parts of the widget that show rows have in common: begin a piece of Spark's work, see it, stop it.
+
+Invariants: nothing runs until a button is pressed; while something runs, Cancel is there; a part may be drawn from the
+threads of the work, one drawing at a time, and a fault of the drawing never ends the work.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+
+import ipywidgets
+
+from explorer.core.errors import ExplorerError
+from explorer.jupyter.markup import Html, tag
+from explorer.jupyter.panels import problem_lines, problem_panel
+from explorer.views import TableView
+from explorer.views import formatting as fmt
+from explorer.views.spark_work import WorkState
+
+__all__ = ["RowPanel"]
+
+_log = logging.getLogger(__name__)
+
+
+class RowPanel(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no types
+    """A head, the controls of a question, how far its answer is, and the answer.
+
+    Args:
+        view: What is chosen; read at each drawing.
+        question: The controls that say what is asked for.
+        answer: What shows the answer.
+
+    Attributes:
+        begin: The button that asks.
+        stop: The button that cancels; there while something runs.
+        progress: How far it is, why it failed, or what it would take.
+    """
+
+    def __init__(
+        self, view: TableView, question: Sequence[ipywidgets.Widget], answer: Sequence[ipywidgets.Widget]
+    ) -> None:
+        self._view = view
+        self._lock = threading.RLock()
+        self.head, self.progress = ipywidgets.HTML(), ipywidgets.HTML()
+        self.begin = ipywidgets.Button(button_style="primary", layout={"width": "auto"})
+        self.stop = ipywidgets.Button(description="Cancel", layout={"width": "auto", "display": "none"})
+        asking = ipywidgets.HBox(
+            [*question, self.begin, self.stop], layout={"flex_flow": "row wrap", "align_items": "center"}
+        )
+        self.asking = asking
+        super().__init__([self.head, asking, self.progress, *answer])
+        self.begin.on_click(lambda _: self.ask())
+        self.stop.on_click(lambda _: self.cancel())
+
+    def ask(self) -> None:
+        """Begin what the controls ask for; what ran before is stopped."""
+        raise NotImplementedError
+
+    def cancel(self) -> None:
+        """Stop what runs; nothing happens if nothing does."""
+        raise NotImplementedError
+
+    def draw(self) -> None:
+        """Show the question and its answer as they stand; from any thread."""
+        with self._lock:
+            try:
+                self._draw()
+                self.asking.layout.display = None
+            except ExplorerError as error:
+                self._show_fault(error)
+            except Exception as error:  # noqa: BLE001 - a fault of ours is said to the person and kept in the log
+                _log.exception("%s could not be drawn", type(self).__name__)
+                self._show_fault(error)
+
+    def _draw(self) -> None:
+        raise NotImplementedError
+
+    def _show_fault(self, error: Exception) -> None:
+        self.asking.layout.display = "none"
+        self.progress.value = problem_panel(error)
+
+    def _show_work(self, state: WorkState, *, verb: str, answered: bool, before: str, available: bool = True) -> None:
+        """Put the buttons and the progress to a state of the work.
+
+        Args:
+            state: How far it is.
+            verb: What the button that asks is called.
+            answered: There is an answer on show.
+            before: What stands where the answer will, and nothing was asked for yet.
+            available: There is something to ask for.
+        """
+        runs = state.state == "running"
+        self.begin.description = "Read again" if answered and not runs else verb
+        self.begin.layout.display = None if available and not runs else "none"
+        self.stop.layout.display = None if runs else "none"
+        if runs:
+            self.progress.value = _progress(state)
+        elif state.problem is not None:
+            self.progress.value = problem_lines(state.problem)
+        else:
+            self.progress.value = "" if answered else tag("p", before, class_="dte-muted")
+
+
+def _progress(state: WorkState) -> Html:
+    of = {"value": state.done, "max": state.total} if state.total else {}
+    tasks = f" \u00b7 {fmt.count(state.done)} / {fmt.count(state.total)} tasks" if state.total else ""
+    words = f"{state.phase}{tasks} \u00b7 {state.elapsed:.0f} s"
+    return tag("div", tag("progress", **of), " ", tag("span", words), class_="dte-progress", role="status")

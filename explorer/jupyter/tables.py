@@ -1,0 +1,50 @@
+"""A page of a list as an HTML table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from explorer.jupyter.markup import Html, joined, tag
+from explorer.views.listing import Listing, ListingColumn, ListingPage
+
+__all__ = ["listing_table"]
+
+_LONG = 40
+_TONES = {"added": "added", "removed": "removed", "remasked": "re-masked or changed"}
+
+
+def listing_table(listing: Listing, page: ListingPage, label: str) -> Html:
+    """Return a page of a list as a table; a value that does not fit is whole when pointed at.
+
+    Args:
+        listing: The list.
+        page: Its page.
+        label: What the table holds, for those who hear it.
+    """
+    head = tag("tr", *(tag("th", c.title, scope="col", class_=_class(c)) for c in listing.columns))
+    body = joined(tag("tr", *(_cell(column, row) for column in listing.columns)) for row in page.rows)
+    table = tag("table", tag("thead", head), tag("tbody", body), aria_label=label)
+    return tag("div", table, class_="dte-list")
+
+
+def _cell(column: ListingColumn, row: dict[str, Any]) -> Html:
+    value = row[column.key]
+    text = column.text(value)
+    if value is None:
+        return tag("td", text, class_=" ".join(filter(None, (_class(column), "dte-none"))))
+    match column.kind:
+        case "sign":
+            tone = row[column.tone]
+            return tag("td", text, class_=f"dte-{tone}" if tone in _TONES else None, title=_TONES.get(tone))
+        case "path" | "mono":
+            return tag("td", text, class_="dte-mono", title=column.whole(value))
+        case "name":
+            return tag("td", text, class_="dte-mono dte-muted", title=value)
+        case "text":
+            return tag("td", text, title=column.whole(value) if len(text) > _LONG else None)
+        case _:
+            return tag("td", text, class_=_class(column))
+
+
+def _class(column: ListingColumn) -> str | None:
+    return "dte-number" if column.numeric else None
