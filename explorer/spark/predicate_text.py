@@ -142,7 +142,7 @@ def _check_word(text: str, token: Token, before: Token, following: Token) -> Non
     name = token.value.lower()
     if following.text == "(" and (refused := why_refused(name)) is not None:
         reason, why = refused
-        raise _refused(text, token, reason, f"calls {name}", f"which is refused: {why}. Use plain functions")
+        raise _refused(text, token, reason, f"calls {name}", f"it is refused because {why}. Use plain functions")
     if token.kind == "name" or before.text == ".":
         return
     opens = before.text == "(" and name in _REFUSED_AFTER_PARENTHESIS and following.text != "("

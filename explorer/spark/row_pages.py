@@ -141,9 +141,10 @@ def _candidates(asked: _Asked) -> tuple[pa.Table, Numbers]:
 def _read(asked: _Asked, files: pa.Table, numbers: Numbers, limit: int) -> pa.Table:
     """Rows of some files, in order; after the table's columns the number of the file and the place in it."""
     from pyspark.sql import functions as sf
+    from pyspark.sql.types import StructType
 
     from explorer.spark.plan import plan
-    from explorer.spark.predicate import filtered
+    from explorer.spark.predicate import condition
     from explorer.spark.results import Reading, to_arrow
     from explorer.spark.row_place import RowPlace
 
@@ -154,7 +155,8 @@ def _read(asked: _Asked, files: pa.Table, numbers: Numbers, limit: int) -> pa.Ta
     planned = replace(plan(asked.table, snapshot, files, None, marks=marks), where=asked.where)
     frame: DataFrame = planned.frame
     if asked.where is not None:
-        frame = filtered(frame, asked.where)
+        # The marks are no columns of the table: a condition cannot speak of them.
+        frame = frame.where(condition(frame.sparkSession, StructType(frame.schema.fields[:-2]), asked.where))
     number, place = sf.col(marks.file), sf.col(marks.row)
     if begin.row and numbers[:1].tolist() == [begin.file]:
         frame = frame.where((number > 0) | (place >= begin.row))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from math import isnan
 
 __all__ = [
     "age",
@@ -179,7 +180,8 @@ def value_text(value: object, limit: int = 200) -> str:
             zone = "" if value.tzinfo is None else " UTC"
             return (value.astimezone(UTC) if zone else value).replace(tzinfo=None).isoformat(sep=" ") + zone
         case float():
-            return f"{value:.15g}"
+            short = f"{value:.15g}"
+            return short if float(short) == value or isnan(value) else repr(value)
         case dict():
             return plain("{" + _joined(f"{key}: {value_text(item, limit)}" for key, item in value.items()) + "}", limit)
         case list() | tuple():

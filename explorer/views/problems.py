@@ -35,10 +35,14 @@ class Problem:
 _WORDS: tuple[tuple[type[errors.ExplorerError], str, str, str], ...] = (
     (errors.VersionNotFound, "info", "No such version", "Choose a version within the range."),
     (errors.TimestampOutOfRange, "info", "No version at that time", "Choose a time within the history."),
-    (errors.NotAllowed, "warning", "Not served here",
-     "Only tables under the served roots are shown: see the list of tables."),
+    (errors.NotAllowed, "warning", "Not allowed here",
+     "Only tables under the served roots are shown, and they are changed only where the server allows commits."),
     (errors.InvalidIntent, "info", "This change makes no sense here",
      "Correct the form: the message says what is wrong with which answer."),
+    (errors.ExpressionRefused, "info", "This condition cannot be used",
+     "Correct the condition: SQL that is true or false of a row, over the columns of the table."),
+    (errors.ChangeFeedGap, "warning", "The change feed has a hole",
+     "Choose versions beside the hole, or let changes be inferred from the files."),
     (errors.RequestError, "info", "That is not there", "Correct the address, or choose anew on the page."),
     (errors.TableNotFound, "warning", "No Delta table here",
      "Check the path: a Delta table is a folder that holds a _delta_log folder."),
@@ -63,6 +67,13 @@ _WORDS: tuple[tuple[type[errors.ExplorerError], str, str, str], ...] = (
 )  # fmt: skip
 
 
+_GONE = (
+    "warning",
+    "A file is gone",
+    "Choose a version whose files are still there, or put the file back from a backup. The log itself is not affected.",
+)
+
+
 def problem_of(error: Exception, nearest: int | None = None) -> Problem:
     """Describe any error; one that this package did not raise on purpose is called a fault of the program.
 
@@ -78,7 +89,9 @@ def problem_of(error: Exception, nearest: int | None = None) -> Problem:
             message=f"{type(error).__name__}: {error}",
             next_step="This is a fault of the program, not of the table. The server's log has the details.",
         )
-    severity, title, step = next((s, t, n) for kind, s, t, n in _WORDS if isinstance(error, kind))
+    severity, title, step = (
+        _GONE if _is_gone(error) else next((s, t, n) for kind, s, t, n in _WORDS if isinstance(error, kind))
+    )
     facts = error.facts()
     shown = tuple(
         (name, ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
@@ -95,3 +108,7 @@ def problem_of(error: Exception, nearest: int | None = None) -> Problem:
         facts=shown,
         nearest=named if isinstance(named, int) else nearest,
     )
+
+
+def _is_gone(error: errors.ExplorerError) -> bool:
+    return isinstance(error, errors.StorageError) and isinstance(error.__cause__, FileNotFoundError)

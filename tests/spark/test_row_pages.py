@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.core.errors import RequestError
+from explorer.core.errors import ExpressionRefused, RequestError
 from explorer.spark.row_pages import RowPage, RowPosition, row_page
 from tests.spark.tables import DataFile, column, write_table
 
@@ -91,3 +91,10 @@ def test_a_page_reads_only_the_files_that_hold_it(table: explorer.Table) -> None
 def test_a_condition_that_cannot_be_used_is_a_bad_request(table: explorer.Table) -> None:
     with pytest.raises(RequestError, match="idd"):
         row_page(table, table.snapshot(), where="idd > 1").result(LONG)
+
+
+def test_a_condition_speaks_of_the_table_s_columns_alone(table: explorer.Table) -> None:
+    assert ids(pages(table, 100, "_row_index = 'x'")) == LIVE
+    with pytest.raises(ExpressionRefused) as refused:
+        row_page(table, table.snapshot(), where="_file = 0").result(LONG)
+    assert "_file`" not in str(refused.value).partition("Did you mean")[2]

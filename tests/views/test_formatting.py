@@ -110,6 +110,10 @@ def test_plotly_text_is_drawn_as_it_stands() -> None:
         (True, "true"),
         (b"\x00\xff", "0x00ff"),
         (0.1, "0.1"),
+        (0.1 + 0.2, "0.30000000000000004"),
+        (2.0, "2"),
+        (float("nan"), "nan"),
+        (float("-inf"), "-inf"),
         ({"a": None, "b": [1, 2]}, "{a: null, b: [1, 2]}"),
         (datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), "2026-01-02 03:04:05 UTC"),
         (datetime(2026, 1, 2, 3, 4, 5), "2026-01-02 03:04:05"),  # noqa: DTZ001  # a timestamp without time zone

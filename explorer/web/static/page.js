@@ -80,11 +80,14 @@ class Page {
     if (!element) return;
     const active = document.activeElement;
     const kept = active && element.contains(active) && active.id ? { id: active.id, value: active.value } : null;
+    const pressed = active && element.contains(active) && !active.id ? this.likeness(active) : "";
     const typing = kept && (active.type === "search" || "keep" in active.dataset);
     const selection = typing ? [active.selectionStart, active.selectionEnd] : null;
-    const typed = [...element.querySelectorAll("[data-keep]")].map((field) => [field.id, field.value, field.form?.id]);
+    const fields = [...element.querySelectorAll("[data-keep]")].filter((field) => field.value !== field.defaultValue);
+    const typed = fields.map((field) => [field.id, field.value, field.form?.id]);
     element.innerHTML = html;
     this.restore(element, typed);
+    if (pressed) element.querySelector(pressed)?.focus({ preventScroll: true });
     if (!kept) return;
     const again = document.getElementById(kept.id);
     if (!again) return;
@@ -95,11 +98,18 @@ class Page {
     } else again.focus({ preventScroll: true });
   }
 
+  // How the button or link that has the focus is found again when the part around it is drawn anew.
+  likeness(active) {
+    if (active.dataset.do) return `[data-do="${CSS.escape(active.dataset.do)}"]`;
+    const href = active.getAttribute("href");
+    return href ? `a[href="${CSS.escape(href)}"]` : "";
+  }
+
   // What a person has typed stays when the part around it is drawn anew, as long as it is the same field.
   restore(element, typed) {
     for (const [id, value, form] of typed) {
       const field = document.getElementById(id);
-      if (field && element.contains(field) && field.form?.id === form && value !== "") field.value = value;
+      if (field && element.contains(field) && field.form?.id === form) field.value = value;
     }
     for (const form of element.querySelectorAll("form[data-confirm]")) this.arm(form);
   }
@@ -153,9 +163,21 @@ class Page {
     else if (name === "copy") this.copy(element.dataset.text, element.dataset.what || "copied");
     else if (name === "copy-link") this.copy(location.href, "link copied");
     else if (name === "shortcuts") document.getElementById("shortcuts").showModal();
+    else if (name === "cell") this.cell(element);
     else if (name === "close") element.closest("dialog").close();
     else if (name === "dismiss") element.closest(".notice").remove();
     else this.ask(name, { ...element.dataset });
+  }
+
+  // A value that is clipped in its cell, in full as far as the page has it.
+  cell(element) {
+    const dialog = document.getElementById("cell");
+    const text = element.title;
+    dialog.querySelector("h2").textContent = element.dataset.name;
+    dialog.querySelector("pre").textContent = text;
+    dialog.querySelector("p").textContent = text.endsWith("\u2026") ? "The beginning; an export has all of it." : "";
+    dialog.querySelector("[data-do=copy]").dataset.text = text;
+    dialog.showModal();
   }
 
   theme() {
@@ -246,6 +268,10 @@ class Page {
     const target = event.composedPath()[0];
     if (target instanceof Element && target.matches("input, select, textarea, [contenteditable]")) return;
     if (document.querySelector("dialog[open]")) return;
+    if (target instanceof Element && target.matches("td[data-do]") && ["Enter", " "].includes(event.key)) {
+      return this.stop(event, () => this.act(target.dataset.do, target));
+    }
+    if (target instanceof Element && target.closest(".grid") && event.key !== "?") return;
     const steps = document.getElementById("steps");
     if (event.key === "?") return this.stop(event, () => this.act("shortcuts"));
     if (!steps) return;
