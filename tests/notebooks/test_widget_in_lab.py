@@ -40,7 +40,7 @@ PLACE = """(version) => {
 
 @pytest.mark.e2e
 @pytest.mark.notebook
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(420)
 def test_widget_draws_and_answers_in_a_dark_lab(jupyter_home: Path, playwright: Playwright) -> None:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     folder = jupyter_home / "served"
@@ -104,7 +104,7 @@ def _read_rows(root: Locator) -> None:
     condition.fill("order_id > 0")
     condition.press("Enter")
     answer = root.locator(".dte-list table[aria-label=rows], .dte-problem")
-    expect(answer.first).to_be_visible(timeout=90_000)
+    expect(answer.first).to_be_visible(timeout=180_000)
     expect(root.get_by_role("button", name="Cancel")).to_be_hidden()
     if root.locator(".dte-problem").count():
         assert "install" in root.locator(".dte-problem").inner_text()
