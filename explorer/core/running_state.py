@@ -131,8 +131,8 @@ def same_protocol(one: Protocol, other: Protocol) -> bool:
 
 
 def same_metadata(one: Metadata, other: Metadata) -> bool:
-    """Whether two metadata actions say the same; schemas are compared as JSON."""
-    return _metadata_key(one) == _metadata_key(other)
+    """Whether two metadata actions say the same; schemas are compared as JSON, unless they are one text."""
+    return one == other or _metadata_key(one) == _metadata_key(other)
 
 
 def _protocol_key(protocol: Protocol) -> tuple[Any, ...]:

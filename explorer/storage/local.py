@@ -41,13 +41,14 @@ class LocalLogStore:
     def __init__(self, folder: Path, opener: Opener, roots: Roots | None = None) -> None:
         self._opener = opener
         self._folder = str(folder)
+        self._root = folder.as_uri()
         self._roots = roots
         self._checked: set[str] = set()
 
     @property
     def root(self) -> str:
         """The root as a URL."""
-        return Path(self._folder).as_uri()
+        return self._root
 
     @property
     def folder(self) -> Path:
