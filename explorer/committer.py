@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from explorer.core.ports import LogStore
     from explorer.core.replay import TableState
     from explorer.core.snapshot import Snapshot
+    from explorer.spark.checks import CheckReport
+    from explorer.spark.job import Job
     from explorer.table import Table
 
 __all__ = ["commit_plan"]
@@ -55,7 +57,14 @@ _LOST_ANSWER: Final = "The store's answer was lost; the log shows that the commi
 _Owner = Literal["ours", "theirs", "absent", "unknown"]
 
 
-def commit_plan(table: Table, plan: CommitPlan, *, reason: str | None = None, user: str | None = None) -> CommitResult:
+def commit_plan(
+    table: Table,
+    plan: CommitPlan,
+    *,
+    reason: str | None = None,
+    user: str | None = None,
+    watch: Callable[[Job[CheckReport]], None] | None = None,
+) -> CommitResult:
     """Commit a plan.
 
     Args:
@@ -63,6 +72,7 @@ def commit_plan(table: Table, plan: CommitPlan, *, reason: str | None = None, us
         plan: The plan; if commits came since, it is made anew on top of them where they do not stand against it.
         reason: Why, in the person's words; kept in the history.
         user: Who commits; else who made the plan.
+        watch: Called with the job that looks at the rows again, where the plan is made anew and rests on them.
 
     Raises:
         NotAllowed: The table was opened for reading only.
@@ -79,7 +89,7 @@ def commit_plan(table: Table, plan: CommitPlan, *, reason: str | None = None, us
         )
     if plan.proposal is None:
         return do_maintenance(table, plan)
-    attempt = _Attempt(table, reason, user or plan.user)
+    attempt = _Attempt(table, reason, user or plan.user, watch)
     result = attempt.run(plan)
     attempt.tidy(result)
     return result
@@ -88,11 +98,18 @@ def commit_plan(table: Table, plan: CommitPlan, *, reason: str | None = None, us
 class _Attempt:
     """One commit from the first try to its outcome."""
 
-    def __init__(self, table: Table, reason: str | None, user: str | None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        reason: str | None,
+        user: str | None,
+        watch: Callable[[Job[CheckReport]], None] | None = None,
+    ) -> None:
         self._table = table
         self._store: LogStore = table.store
         self._reason = reason
         self._user = user
+        self._watch = watch
         self._staged: dict[str, None] = {}
         self._notes: list[str] = []
         self._commit_there = True
@@ -170,7 +187,7 @@ class _Attempt:
             conflict = conflict_with(plan.proposal, winner)
             if conflict is not None:
                 return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
-        return remake_plan(self._table, plan, user=self._user)
+        return remake_plan(self._table, plan, user=self._user, watch=self._watch)
 
     def _winners(self, after: int) -> list[Commit]:
         versions = range(after + 1, self._table.latest_version() + 1)

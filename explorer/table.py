@@ -370,20 +370,28 @@ class Table:
         asked = {"accept": accept, "check_rows": check_rows, "user": user, "rows": rows, "watch": watch}
         return self._located(lambda: make_plan(self, intent, **asked))
 
-    def commit(self, plan: CommitPlan, *, reason: str | None = None, user: str | None = None) -> CommitResult:
+    def commit(
+        self,
+        plan: CommitPlan,
+        *,
+        reason: str | None = None,
+        user: str | None = None,
+        watch: Callable[[Any], None] | None = None,
+    ) -> CommitResult:
         """Commit a plan; what came of it is a value.
 
         Args:
             plan: The plan. If commits came since, it is made anew on top of them where they do not stand against it.
             reason: Why; kept in the history.
             user: Who commits.
+            watch: Called with the `explorer.spark.job.Job` that looks at the rows again for that, once it has begun.
 
         Raises:
             NotAllowed: The table was opened for reading only.
         """
         from explorer.committer import commit_plan
 
-        return self._located(lambda: commit_plan(self, plan, reason=reason, user=user))
+        return self._located(lambda: commit_plan(self, plan, reason=reason, user=user, watch=watch))
 
     def check(self, predicates: Mapping[str, str], version: int | None = None) -> CheckReport:
         """Hold SQL predicates, by name, against all live rows of a version; NULL breaks them (`explorer.spark.checks`).

@@ -94,6 +94,7 @@ class ChangeDesk:
         self._shown = False
         self._tables: tuple[str, explorer.Table] | None = None
         self._job: Any = None
+        self._again: Any = None
         self._look_state = "idle"
         self._told = 0.0
         self._reason = ""
@@ -180,6 +181,13 @@ class ChangeDesk:
             return RowLook(state)
         return RowLook(state, job.phase, job.done, job.total, job.elapsed)
 
+    @property
+    def look_again(self) -> RowLook | None:
+        """How far the look at the rows is that a commit needs because others came first; None if there is none."""
+        job = self._again
+        running = self.committing and job is not None and job.state == "running"
+        return RowLook("running", job.phase, job.done, job.total, job.elapsed) if running else None
+
     def begin_look(self) -> bool:
         """Approve a look of Spark at the rows that the plan has rules for; `look_at_rows` has to follow if it is True.
 
@@ -262,7 +270,7 @@ class ChangeDesk:
             if not self.committing or kept is None or kept.plan is None or kept.table is None:
                 return
         try:
-            result = kept.table.commit(kept.plan, reason=reason, user=self.person or None)
+            result = kept.table.commit(kept.plan, reason=reason, user=self.person or None, watch=self._watch_again)
             outcome = receipt(result, kept.plan, reason, self.person)
             with self._lock:
                 self.outcome, self._document = outcome, result.document()
@@ -273,7 +281,7 @@ class ChangeDesk:
                 _log.error("a commit failed", exc_info=error)
             self.refusal = problem_of(error)
         finally:
-            self.committing = False
+            self.committing, self._again = False, None
             self.catalog.look_again(kept.key[0])
         self._changed()
 
@@ -316,10 +324,15 @@ class ChangeDesk:
         else:
             job.cancel()
 
+    def _watch_again(self, job: Any) -> None:
+        with self._lock:
+            self._again = job
+        job.subscribe(self._report)
+
     def _report(self, job: Any) -> None:
         now = time.monotonic()
         with self._lock:
-            if job is not self._job or job.state != "running" or now - self._told < _PACE:
+            if (job is not self._job and job is not self._again) or job.state != "running" or now - self._told < _PACE:
                 return
             self._told = now
         self._changed()

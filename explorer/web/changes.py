@@ -116,6 +116,7 @@ def _planned_page(
     return "act-plan", shared | {
         "plan": shown,
         "look": look,
+        "look_again": desk.look_again,
         "estimate": _estimate(snapshot),
         "stale": plan.read_version < view.facts.last,
         "command": _command(view, plan),

@@ -11,6 +11,9 @@ import pytest
 import explorer
 from explorer.core.errors import InvalidIntent
 from explorer.core.proposal import GuardResult
+from explorer.web.address import Address
+from explorer.web.catalog import Catalog
+from explorer.web.change_desk import ChangeDesk, RowLook
 from tests.spark.tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
@@ -91,3 +94,26 @@ def test_rows_are_looked_at_again_when_others_came_first(orders: explorer.Table)
     result = orders.commit(plan)
     assert (result.outcome, result.plan.read_version) == ("committed", 1)
     assert [each.status for each in result.plan.guards if each.name == "existing-rows"] == ["pass"]
+
+
+def test_a_commit_that_has_to_look_again_shows_how_far_it_is(orders: explorer.Table, tmp_path: Path) -> None:
+    shown: list[RowLook | None] = []
+    catalog = Catalog([str(tmp_path)], allow_commits=True)
+    desk = ChangeDesk(catalog, "ana", signed_in=False, changed=lambda: shown.append(desk.look_again))
+    (ref,) = catalog.refs()
+    address = Address.parse(f"?t={ref.name}&tab=act&step=plan&act=add-constraint&f.name=c&f.expression=id+%3E%3D+0")
+    assert desk.planned(address, newest=0, show=True).plan is not None
+    assert desk.begin_look()
+    desk.look_at_rows()
+    plan = desk.planned(address, newest=0).plan
+    assert plan is not None
+    orders.commit(orders.plan({"kind": "set-transaction", "appId": "other", "version": 1}))
+    shown.clear()
+    desk.approve("orders", "why", plan.digest)
+    desk.commit()
+    assert desk.outcome is not None
+    assert (desk.outcome.outcome, desk.outcome.version) == ("committed", 2)
+    seen = [look for look in shown if look is not None]
+    assert seen
+    assert all(look.state == "running" and look.phase for look in seen)
+    assert desk.look_again is None
