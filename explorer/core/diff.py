@@ -18,11 +18,11 @@ import pyarrow as pa
 
 from explorer.core.actions import Metadata, Protocol
 from explorer.core.column_mapping import Lineage, MappingMode, column_lineage
-from explorer.core.columns import bools, int64s, strings
+from explorer.core.columns import Int64s, Mask, bools, int64s, strings
 from explorer.core.errors import CorruptTable
 from explorer.core.features import check_readable, supported_features
 from explorer.core.history import History
-from explorer.core.lifetimes import Int64s, Lifetimes, Mask
+from explorer.core.lifetimes import Lifetimes
 from explorer.core.schema import (
     ArrayType,
     DataType,

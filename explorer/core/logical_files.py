@@ -120,12 +120,11 @@ class LogicalFiles:
             [self._known[name] for name in names], schema=pa.schema([SCHEMA.field(name) for name in names])
         )
 
-    def rows_at(self, paths: Iterable[str]) -> npt.NDArray[np.int64]:
+    def rows_at(self, paths: pa.StringArray) -> npt.NDArray[np.int64]:
         """Rows of the files whose path is one of these, ascending."""
-        wanted = strings(list(paths))
         chunks = self.select(["path"]).column(0).chunks
         starts = np.cumsum([0, *(len(chunk) for chunk in chunks)])
-        found = [rows_among(chunk, wanted) + start for chunk, start in zip(chunks, starts, strict=False)]
+        found = [rows_among(chunk, paths) + start for chunk, start in zip(chunks, starts, strict=False)]
         return np.concatenate([np.zeros(0, np.int64), *found])
 
     def take(self, rows: npt.NDArray[Any], names: Sequence[str]) -> pa.Table:
@@ -134,7 +133,7 @@ class LogicalFiles:
         ordered = rows[order]
         columns = [_taken(column.chunks, ordered, column.type) for column in self.select(names).columns]
         found = pa.Table.from_arrays(columns, schema=pa.schema([SCHEMA.field(name) for name in names]))
-        return found if (np.diff(order) == 1).all() else found.take(int64s(np.argsort(order).tolist()))
+        return found if (np.diff(order) == 1).all() else found.take(int64s(np.argsort(order)))
 
     def column(self, name: str) -> pa.Array:
         """One column as a single array, which stays the only form of it.
@@ -197,7 +196,7 @@ def _taken(chunks: Sequence[pa.Array], rows: npt.NDArray[Any], kind: pa.DataType
     starts = np.cumsum([0, *(len(chunk) for chunk in chunks)])
     bounds = np.searchsorted(rows, starts).tolist()
     parts = [
-        chunk.take(int64s((rows[begin:end] - start).tolist()))
+        chunk.take(int64s(rows[begin:end] - start))
         for chunk, start, begin, end in zip(chunks, starts, bounds, bounds[1:], strict=False)
         if begin < end
     ]

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _BATCH = 1024
-_BATCH_BYTES = 1 << 25
+_BATCH_BYTES = 1 << 23
 
 
 class TableState(msgspec.Struct, frozen=True):

@@ -240,7 +240,8 @@ def _read_whole(target: str, path: str) -> bytes:
                 return data
             size = os.fstat(handle).st_size
             check_file(path, size)
-            return data + _read_all(handle, len(data), size - len(data))
+            # From the beginning again: that copies less than to put the rest behind what was read.
+            return _read_all(handle, 0, size)
         finally:
             os.close(handle)
     except OSError as error:

@@ -81,7 +81,7 @@ def history(path: str) -> dict[str, float]:
         (LocalLogStore, "read_many", "read the files"),
         (replay, "decode_commit", "decode the JSON"),
         (LifetimesBuilder, "commit", "walk over the file actions"),
-        (LifetimesBuilder, "_trim", "count rows, let go of the JSON"),
+        (LifetimesBuilder, "_take", "make columns, let go of the JSON"),
         (LifetimesBuilder, "build", "make the intervals"),
         (histories, "_record", "small actions"),
         (histories, "_table", "sums by version, the table"),
