@@ -63,6 +63,7 @@ class VectorCodes:
         # By storage type the numbers of files and inline vectors, which run on over all types.
         numbers = count()
         self._heads: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(numbers.__next__))
+        self._listed: list[tuple[str, str]] = []
 
     def of(self, vectors: Sequence[DeletionVectorDescriptor | None]) -> Int64s:
         """The numbers of some vectors."""
@@ -119,8 +120,10 @@ class VectorCodes:
 
     def _distinct(self) -> list[tuple[str, str]]:
         """Storage type and path, or inline bytes, by number."""
-        found = {number: (kind, path) for kind, paths in self._heads.items() for path, number in paths.items()}
-        return [found[number] for number in range(len(found))]
+        if len(self._listed) != sum(map(len, self._heads.values())):
+            found = {number: (kind, path) for kind, paths in self._heads.items() for path, number in paths.items()}
+            self._listed = [found[number] for number in range(len(found))]
+        return self._listed
 
 
 def _identity(heads: Sequence[tuple[str, str]], code: int) -> str:

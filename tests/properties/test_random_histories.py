@@ -12,7 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import explorer
-from explorer.core.actions import Action, Add, DomainMetadata, Protocol, SetTransaction
+from explorer.core.actions import (
+    Action,
+    Add,
+    DeletionVectorDescriptor,
+    DomainMetadata,
+    Protocol,
+    SetTransaction,
+)
 from explorer.core.carried_actions import carry_actions
 from explorer.core.checkpoint_layout import CheckpointLayout
 from explorer.core.checkpoint_writer import write_checkpoint as write_own
@@ -163,6 +170,48 @@ def test_what_we_write_beside_a_history_tells_the_same(draw: st.DataObject, leng
         fewer = {version: path for version, path in listing.commits.items() if version not in stands_for}
         without = msgspec.structs.replace(listing, checkpoints=(), commits=fewer, compactions=(compaction,))
         _holds(store, without, model, length - 1)
+
+
+VECTORS = (None, vector("one"), vector("two", 2))
+LINES = st.lists(st.tuples(st.sampled_from(PATHS[:3]), st.booleans(), st.sampled_from(VECTORS)), max_size=5)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(steps=st.lists(LINES, min_size=1, max_size=7), draw=st.data())
+@pytest.mark.conformance("REPLAY-012")
+def test_commits_of_any_lines_in_any_order_replay_to_the_files_that_live(
+    steps: list[list[tuple[str, bool, DeletionVectorDescriptor | None]]], draw: st.DataObject
+) -> None:
+    """Also commits that contradict themselves, removals of what is not there, and a log that was cleaned up."""
+    store, last = new_store(), len(steps)
+    for version, step in enumerate([[], *steps]):
+        actions: list[Action] = [] if version else [EVERYTHING, METADATA]
+        actions += [(add if comes else remove)(ENCODED.get(path, path), vector=mask) for path, comes, mask in step]
+        store.put_if_absent(commit_name(version), lines(actions))
+    expected = _live_at_every_version(explorer.Table(store), 0)
+    cut, gone = draw.draw(st.integers(0, last)), draw.draw(st.integers(0, last))
+    write_own(
+        store,
+        list_log(store),
+        cut,
+        now=EPOCH,
+        new_uuid=uuid.uuid4,
+        layout=draw.draw(st.sampled_from([*LAYOUTS.values()])),
+    )
+    for version in range(min(gone, cut + 1)):
+        store.delete(commit_name(version))
+    assert _live_at_every_version(explorer.Table(store), cut) == expected[cut:]
+
+
+def _live_at_every_version(table: explorer.Table, first: int) -> list[set[tuple[str, str | None]]]:
+    """The files of every version, which replay and lifetimes tell alike."""
+    life, found = table.history_record().lifetimes, []
+    for version in range(first, table.latest_version() + 1):
+        known = life.files_at(version)
+        found.append(set(zip(known["path"].to_pylist(), known["dv_unique_id"].to_pylist(), strict=True)))
+        assert found[-1] == paths(table.snapshot(version))
+        assert known.num_rows == len(found[-1])
+    return found
 
 
 def _holds(store: LogStore, listing: LogListing, model: Model, version: int) -> None:
