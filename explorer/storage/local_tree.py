@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
@@ -53,7 +52,7 @@ class _Tree:
                         self._twice.add(os.path.realpath(f"{self._root}/{key}"))
                     elif entry.is_dir(follow_symlinks=False):
                         inside.append(f"{key}/")
-                    elif entry.is_file(follow_symlinks=False):
+                    elif entry.is_file(follow_symlinks=False) and (key.isascii() or _is_text(key)):
                         self._take(key, entry)
         except FileNotFoundError:
             pass  # it is being deleted
@@ -71,12 +70,21 @@ class _Tree:
         return found.filter(mask(np.array([not _lies_in(path, ends) for path in self._paths], bool)))
 
     def _take(self, key: str, entry: os.DirEntry[str]) -> None:
-        with suppress(FileNotFoundError, UnicodeEncodeError):
-            key.encode()
+        try:
             status = entry.stat(follow_symlinks=False)
-            self._paths.append(key)
-            self._sizes.append(status.st_size)
-            self._times.append(status.st_mtime_ns // 1_000_000)
+        except FileNotFoundError:
+            return
+        self._paths.append(key)
+        self._sizes.append(status.st_size)
+        self._times.append(status.st_mtime_ns // 1_000_000)
+
+
+def _is_text(key: str) -> bool:
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _lies_in(path: str, places: tuple[str, ...]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Final
 
@@ -59,3 +60,17 @@ def _live(table: explorer.Table) -> set[str]:
     snapshot = table.snapshot()
     vectors = snapshot.deletion_vectors().column("file").to_pylist()
     return {*snapshot.files().column("path").to_pylist(), *(place for place in vectors if place is not None)}
+
+
+def test_the_commits_that_the_reference_writes_around_a_vacuum_hold_provenance_alone() -> None:
+    """VACUUM START and VACUUM END: no rule asks for them, they change nothing, and none is written here."""
+    table = explorer.open_table(str(reference_root() / "tables" / "vacuum"))
+    operations = dict(
+        zip(*(table.history().column(name).to_pylist() for name in ("version", "operation")), strict=True)
+    )
+    found = {version: name for version, name in operations.items() if (name or "").startswith("VACUUM")}
+    assert set(found.values()) == {"VACUUM START", "VACUUM END"}
+    for version in found:
+        (line,) = [json.loads(line) for line in table.commit_actions(version)]
+        assert list(line) == ["commitInfo"]
+        assert line["commitInfo"]["isBlindAppend"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,20 @@ def test_listings_are_sorted_and_start_where_they_are_told(store: LogStore) -> N
     later = [found.path for found in store.list_from("_delta_log", "00000000000000000010")]
     assert later == whole[1:]
     assert list(store.list_from("nowhere")) == []
+
+
+def test_all_files_are_listed_with_size_and_time_and_deleted_together(store: LogStore) -> None:
+    assert store.list_files().num_rows == 0
+    began = time.time() * 1000
+    contents = {"a": b"1", "p=1/b c%20": b"22", "p=1/deep/é": b"333", "_delta_log/x.json": b""}
+    for key, data in contents.items():
+        store.put_if_absent(key, data)
+    found = store.list_files().to_pylist()
+    assert {row["path"]: row["size"] for row in found} == {key: len(data) for key, data in contents.items()}
+    assert all(abs(row["modified"] - began) < 60_000 for row in found)
+    store.delete_many(["a", "never there", "p=1/deep/é"])
+    assert set(store.list_tree()) == {"p=1/b c%20", "_delta_log/x.json"}
+    store.delete_many([])
 
 
 def test_only_one_of_many_creators_wins(store: LogStore) -> None:
