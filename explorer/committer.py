@@ -27,11 +27,11 @@ from explorer.core.proposal import StagedFile
 from explorer.core.transaction import (
     commit_bytes,
     commit_info,
-    commit_lines,
     conflict_with,
     has_timestamp,
     holds_transaction,
     in_commit_timestamp,
+    shown_lines,
     with_timestamp,
 )
 from explorer.core.version_checksums import decode_checksum
@@ -227,7 +227,7 @@ class _Attempt:
             timestamp=timestamp,
         )
         self._data = commit_bytes(proposal, info)
-        return msgspec.structs.replace(plan, proposal=proposal, actions=commit_lines(proposal, info))
+        return msgspec.structs.replace(plan, proposal=proposal, actions=shown_lines(self._data))
 
     def _time_of(self, snapshot: Snapshot) -> int:
         """The time of a version in ms since the epoch, and no less where its commit is gone from the log.

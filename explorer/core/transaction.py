@@ -30,6 +30,7 @@ __all__ = [
     "has_timestamp",
     "holds_transaction",
     "in_commit_timestamp",
+    "shown_lines",
     "with_timestamp",
 ]
 
@@ -104,7 +105,12 @@ def with_timestamp(proposal: Proposal, snapshot: Snapshot | None, timestamp: int
 
 def commit_lines(proposal: Proposal, info: CommitInfo) -> tuple[dict[str, Any], ...]:
     """Return the lines of a commit as JSON objects, for showing."""
-    return tuple(msgspec.json.decode(encode_line(action)) for action in (info, *proposal.actions()))
+    return shown_lines(commit_bytes(proposal, info))
+
+
+def shown_lines(data: bytes) -> tuple[dict[str, Any], ...]:
+    """Return the lines of the content of a commit file as JSON objects."""
+    return tuple(msgspec.json.decode(line) for line in data.splitlines())
 
 
 def commit_bytes(proposal: Proposal, info: CommitInfo) -> bytes:
