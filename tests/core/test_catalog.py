@@ -51,6 +51,17 @@ def test_the_catalog_s_commits_count_and_nothing_beyond_its_latest_version() -> 
     assert table.diff(6, 9).totals.files_added == 3
 
 
+@pytest.mark.conformance("CATALOG-005")
+def test_its_data_files_are_not_cleaned_up_here() -> None:
+    table = _sample()
+    table.store.put_if_absent("unused", b"1")
+    plan = table.plan({"kind": "vacuum", "olderThan": "2100-01-01T00:00:00Z"})
+    assert plan.files == ()
+    assert "catalog-managed" in {guard.name for guard in plan.guards if guard.status == "fail"}
+    assert table.commit(plan).outcome == "rejected"
+    assert "unused" in set(table.store.list_tree())
+
+
 @pytest.mark.conformance("CATALOG-001")
 def test_without_its_catalog_the_table_is_refused() -> None:
     table = explorer.Table(_sample().store)
