@@ -6,26 +6,49 @@ python -m tests.benchmarks.phases history build/bench/M
 from __future__ import annotations
 
 import functools
+import importlib
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
+from tests.benchmarks.operation import explorer_operation
 from tests.benchmarks.runs import environment, run
 from tests.benchmarks.sets import REPOSITORY, prepared
 
-HISTORIES = ("S", "M", "DV")
+MEASURED: Final = {"history": ("S", "M", "DV"), "list": ("S", "M"), "statistics": ("S",), "open": ("DV",)}
+"""The operations that are told in phases, and on which tables."""
+
+_REST: Final = "all else"
+_CLOCKS: Final = (
+    ("storage.local", "LocalLogStore", "list_from", "list the log"),
+    ("storage.local", "LocalLogStore", "read_many", "read the commits"),
+    ("core.replay", "", "decode_commit", "decode the JSON"),
+    ("core.row_groups", "RowGroups", "__init__", "read the checkpoint's footer"),
+    ("core.row_groups", "RowGroups", "read", "read the checkpoint's columns"),
+    ("core.row_groups", "RowGroups", "present", "find the checkpoint's small actions"),
+    ("core.statistics", "", "parse_texts", "parse the statistics"),
+    ("core.snapshot", "", "statistics_table", "make the table of statistics"),
+    ("core.lifetimes_builder", "LifetimesBuilder", "commit", "walk over the file actions"),
+    ("core.lifetimes_builder", "LifetimesBuilder", "_take", "make columns, let go of the JSON"),
+    ("core.lifetimes_builder", "LifetimesBuilder", "build", "make the intervals"),
+    ("core.history", "", "_record", "small actions of each commit"),
+    ("core.history", "", "_table", "sums by version, the table"),
+)
+"""Module, class, function, and what its time is called; what runs inside another counts for itself alone."""
+
 _PACKAGES = ("numpy", "pyarrow", "msgspec", "explorer")
 
 
 def measure() -> Iterator[dict[str, Any]]:
-    """One record an operation: what, set, and processor milliseconds by phase."""
-    for name in HISTORIES:
-        phases = run("phases", "history", str(prepared(name)))
-        yield {"operation": "history", "set": name, "phases": phases}
+    """One record an operation: what, set, and milliseconds by phase."""
+    for operation, sets in MEASURED.items():
+        for name in sets:
+            yield {"operation": operation, "set": name, "phases": run("phases", operation, str(prepared(name)))}
     yield {"operation": "cold process", "set": "S", "phases": _imports(str(prepared("S")))}
 
 
@@ -46,52 +69,40 @@ def _imports(path: str) -> dict[str, float]:
     return {**imports, "start, open, list, end": whole - sum(imports.values())}
 
 
-def history(path: str) -> dict[str, float]:
-    """Processor milliseconds of the phases of a history."""
-    import pyarrow.compute
-    import pyarrow.parquet
-
-    import explorer
-    from explorer.core import history as histories
-    from explorer.core import replay
-    from explorer.core.lifetimes_builder import LifetimesBuilder
-    from explorer.storage.local import LocalLogStore
-
-    del pyarrow
+def phases(operation: str, path: str) -> dict[str, float]:
+    """Milliseconds of the phases of an operation; where threads work side by side, of the one that waits for them."""
+    run = explorer_operation(operation, path)
     spent: Counter[str] = Counter()
     running: list[str] = []
+    main = threading.current_thread()
 
     def clocked(phase: str, action: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(action)
         def timed(*arguments: Any, **options: Any) -> Any:
-            start = time.process_time()
+            if threading.current_thread() is not main:
+                return action(*arguments, **options)
+            start = time.perf_counter()
             running.append(phase)
             try:
                 return action(*arguments, **options)
             finally:
                 running.pop()
-                taken = (time.process_time() - start) * 1e3
+                taken = (time.perf_counter() - start) * 1e3
                 spent[phase] += taken
                 if running:
                     spent[running[-1]] -= taken
 
         return timed
 
-    for owner, name, phase in (
-        (LocalLogStore, "read_many", "read the files"),
-        (replay, "decode_commit", "decode the JSON"),
-        (LifetimesBuilder, "commit", "walk over the file actions"),
-        (LifetimesBuilder, "_take", "make columns, let go of the JSON"),
-        (LifetimesBuilder, "build", "make the intervals"),
-        (histories, "_record", "small actions"),
-        (histories, "_table", "sums by version, the table"),
-    ):
-        setattr(owner, name, clocked(phase, getattr(owner, name)))
-    start = time.process_time()
-    explorer.open_table(path).history()
-    whole = (time.process_time() - start) * 1e3
-    return {**spent, "list the log, all else": whole - sum(spent.values())}
+    for module, owner, name, phase in _CLOCKS:
+        place = importlib.import_module(f"explorer.{module}")
+        place = getattr(place, owner) if owner else place
+        setattr(place, name, clocked(phase, getattr(place, name)))
+    start = time.perf_counter()
+    run()
+    whole = (time.perf_counter() - start) * 1e3
+    return {**spent, _REST: whole - sum(spent.values())}
 
 
 if __name__ == "__main__":
-    print(json.dumps(history(sys.argv[2])))
+    print(json.dumps(phases(*sys.argv[1:])))
