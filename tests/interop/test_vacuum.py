@@ -146,3 +146,35 @@ def _goes_on(writer: ReferenceWriter, ours: Path, made: Path) -> None:
     writer.sql(f"DELETE FROM delta.`{ours}` WHERE id = 11")
     assert len(row_lines(writer.rows(ours))) < len(rows)
     assert explorer.open_table(ours).verify().problems == ()
+
+
+def test_files_of_vectors_outlive_the_feature_for_the_retention(
+    reference_writer: ReferenceWriter, tmp_path: Path
+) -> None:
+    """The reference empties a table of vectors, we take the feature away, and its VACUUM leaves the files of them."""
+    reference_writer.sql("SET spark.sql.sources.parallelPartitionDiscovery.parallelism=1")
+    path = tmp_path / "orders"
+    table = f"delta.`{path}`"
+    for command in (
+        f"CREATE TABLE {table} (id BIGINT) USING delta TBLPROPERTIES ('delta.enableDeletionVectors'='true')",
+        f"INSERT INTO {table} SELECT id FROM range(0, 10, 1, 1)",
+        f"DELETE FROM {table} WHERE id = 3",
+        f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.enableDeletionVectors'='false')",
+        f"REORG TABLE {table} APPLY (PURGE)",
+    ):
+        reference_writer.sql(command)
+    ours = explorer.open_table(path)
+    assert ours.commit(ours.plan({"kind": "checkpoint"})).outcome == "committed"
+    result = ours.commit(ours.plan({"kind": "drop-feature", "feature": "deletionVectors"}, user="tester"))
+    assert result.outcome == "committed"
+    (vectors,) = path.glob("*.bin")
+    assert [line["remove"]["path"] for line in result.plan.actions if "remove" in line] == [vectors.name]
+    long_ago = time.time() - 30 * 86_400
+    for file in path.glob("*.*"):
+        os.utime(file, (long_ago, long_ago))
+    assert "deletionVectors" not in reference_writer.detail(path)["tableFeatures"]
+    reference_writer.sql(f"VACUUM {table}")
+    assert vectors.exists()
+    assert len(row_lines(reference_writer.rows(path))) == len(row_lines(reference_writer.rows(path, 2))) == 9
+    reference_writer.sql(f"INSERT INTO {table} VALUES (11)")
+    assert explorer.open_table(path).verify().problems == ()
