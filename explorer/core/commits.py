@@ -109,26 +109,26 @@ class Commit(msgspec.Struct, frozen=True):
 
     def protocol(self) -> Protocol | None:
         """The commit's protocol action, the last one if it wrongly holds several (D-15)."""
-        raws = [line.protocol for line in self.lines if _present(line.protocol)]
+        raws = [line.protocol for line in self.lines if line.protocol and _present(line.protocol)]
         return self._decode(Protocol, raws[-1]) if raws else None
 
     def metadata(self) -> Metadata | None:
         """The commit's metadata action, the last one if it wrongly holds several (D-15)."""
-        raws = [line.metaData for line in self.lines if _present(line.metaData)]
+        raws = [line.metaData for line in self.lines if line.metaData and _present(line.metaData)]
         return self._decode(Metadata, raws[-1]) if raws else None
 
     def transactions(self) -> list[SetTransaction]:
         """The commit's transaction identifiers in line order."""
-        return [self._decode(SetTransaction, line.txn) for line in self.lines if _present(line.txn)]
+        return [self._decode(SetTransaction, line.txn) for line in self.lines if line.txn and _present(line.txn)]
 
     def domains(self) -> list[DomainMetadata]:
         """The commit's domain metadata in line order, removals included."""
-        raws = [line.domainMetadata for line in self.lines if _present(line.domainMetadata)]
+        raws = [line.domainMetadata for line in self.lines if line.domainMetadata and _present(line.domainMetadata)]
         return [self._decode(DomainMetadata, raw) for raw in raws]
 
     def commit_info(self) -> CommitInfo | None:
         """The known fields of the commit's provenance; one of an unexpected type goes to ``unknown`` (LOG-024)."""
-        raw = next((line.commitInfo for line in self.lines if _present(line.commitInfo)), None)
+        raw = next((line.commitInfo for line in self.lines if line.commitInfo and _present(line.commitInfo)), None)
         if raw is None:
             return None
         try:
@@ -139,11 +139,11 @@ class Commit(msgspec.Struct, frozen=True):
 
     def has_change_files(self) -> bool:
         """True if the commit records change data."""
-        return any(_present(line.cdc) for line in self.lines)
+        return any(line.cdc and _present(line.cdc) for line in self.lines)
 
     def change_files(self) -> list[AddCDCFile]:
         """The files of recorded changes, in line order."""
-        return [self._decode(AddCDCFile, line.cdc) for line in self.lines if _present(line.cdc)]
+        return [self._decode(AddCDCFile, line.cdc) for line in self.lines if line.cdc and _present(line.cdc)]
 
     def _decode(self, record: type[_SmallT], raw: msgspec.Raw) -> _SmallT:
         try:
@@ -218,7 +218,8 @@ def _newlines(data: bytes) -> int:
 
 
 def _present(raw: msgspec.Raw) -> bool:
-    return bool(raw) and bytes(raw) != b"null"
+    """True if a member that is there is not null; the callers look first whether it is there, which most are not."""
+    return bytes(raw) != b"null"
 
 
 def _checked_lines(data: bytes) -> list[int]:

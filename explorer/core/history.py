@@ -9,17 +9,18 @@ give is null.
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
 from explorer.core.actions import CommitInfo, Metadata, Protocol
 from explorer.core.column_mapping import Lineage, MappingMode, column_lineage, mapping_mode
-from explorer.core.columns import bools, int64s, string_maps, strings
+from explorer.core.columns import bools, int64s, integers, known_int64s, mask, string_maps, strings
 from explorer.core.commits import Commit
 from explorer.core.errors import CorruptTable, TimestampOutOfRange
 from explorer.core.lifetimes import Lifetimes
@@ -144,6 +145,16 @@ class History:
         later = [change for change in self._metadata if change[0] > start]
         return [(start, first), *later] if first is not None else later
 
+    def change_feed_enabled(self, versions: Sequence[int]) -> list[bool | None]:
+        """Whether the change feed was enabled at versions; None where the properties in force are not known."""
+        changes = [version for version, _ in self._metadata]
+        places = np.searchsorted(changes, versions, side="right").tolist()
+        found: dict[int, bool | None] = {
+            place: flag(self._metadata[place - 1][1].configuration, ENABLE_CDF) if place else None
+            for place in set(places)
+        }
+        return [found[place] for place in places]
+
     def mapping_mode(self, version: int) -> MappingMode:
         """Column-mapping mode in force at a version: that of its properties where its protocol allows one (CM-001).
 
@@ -210,13 +221,15 @@ def read_history(store: LogStore, listing: LogListing) -> History:
             builder.checkpoint(pending.files())
             enabled, since = flag(pending.state.metadata.configuration, ENABLE_ICT), 0
             pending = None
-        record = _record(commit, builder.commit(commit))
-        if record.metadata is not None:
-            enabled, since = flag(record.metadata.configuration, ENABLE_ICT), 0
-        in_force = enabled and record.version >= since
-        clock = commit_time(path.modified, record.info if in_force else None, clock)
-        lacking = in_force and (record.info is None or record.info.in_commit_timestamp is None)
-        records.append(msgspec.structs.replace(record, timestamp=clock, time_lacking=lacking))
+        small = _small_actions(commit, builder.commit(commit))
+        info, metadata = small.commit_info(), small.metadata()
+        if metadata is not None:
+            enabled, since = flag(metadata.configuration, ENABLE_ICT), 0
+        in_force = enabled and commit.version >= since
+        clock = commit_time(path.modified, info if in_force else None, clock)
+        lacking = in_force and (info is None or info.in_commit_timestamp is None)
+        changes = small.has_change_files()
+        records.append(CommitRecord(commit.version, clock, info, small.protocol(), metadata, changes, lacking))
     if pending is not None:
         builder.checkpoint(pending.files())
     known = None if base is None else (base.version, base.state.protocol, base.state.metadata)
@@ -294,13 +307,10 @@ def _no_time(version: int) -> CorruptTable:
     )
 
 
-def _record(commit: Commit, places: list[int]) -> CommitRecord:
-    """The small actions of a commit, out of its lines that are no file actions."""
+def _small_actions(commit: Commit, places: list[int]) -> Commit:
+    """The commit without the lines that are file actions."""
     lines = [commit.lines[place] for place in places]
-    small = Commit(commit.version, commit.path, lines, [commit.line_number(place) for place in places])
-    return CommitRecord(
-        commit.version, 0, small.commit_info(), small.protocol(), small.metadata(), small.has_change_files()
-    )
+    return Commit(commit.version, commit.path, lines, [commit.line_number(place) for place in places])
 
 
 def _out_of_range(wanted: datetime, readable: Sequence[CommitRecord], *, late: bool) -> TimestampOutOfRange:
@@ -327,10 +337,14 @@ def _version(change: tuple[int, Any]) -> int:
 def _table(history: History, limit: int | None) -> pa.Table:
     totals = Totals(history.lifetimes)
     chosen = list(reversed(history.commits))[:limit]
-    at = [record.version - history.lifetimes.first for record in chosen]
+    at = np.array([record.version for record in chosen], np.int64) - history.lifetimes.first
     infos = [record.info or CommitInfo() for record in chosen]
-    copied = [_copied(info) for info in infos]
-    rewritten = [_plus(totals.rows_rewritten[i], extra) for i, extra in zip(at, copied, strict=True)]
+    copied, _ = integers([_copied(info) for info in infos])
+    rewritten, rewritten_known = totals.rows_rewritten
+
+    def known(sums: tuple[Any, Any]) -> pa.Int64Array:
+        return known_int64s(sums[0][at], sums[1][at])
+
     schema_changed = _schema_changes(history)
     return pa.table(
         {
@@ -342,25 +356,25 @@ def _table(history: History, limit: int | None) -> pa.Table:
             "parameters": string_maps([_texts(info.operation_parameters) for info in infos]),
             "metrics": string_maps([_texts(info.operation_metrics) for info in infos]),
             "is_blind_append": bools([info.is_blind_append for info in infos]),
-            "num_files_added": int64s([int(totals.files_added[i]) for i in at]),
-            "num_files_removed": int64s([int(totals.files_removed[i]) for i in at]),
-            "num_files_remasked": int64s([int(totals.remasked[i]) for i in at]),
-            "bytes_added": int64s([totals.bytes_added[i] for i in at]),
-            "bytes_removed": int64s([totals.bytes_removed[i] for i in at]),
-            "rows_added": int64s([totals.rows_added[i] for i in at]),
-            "rows_removed": int64s([totals.rows_removed[i] for i in at]),
-            "rows_masked": int64s([int(totals.rows_masked[i]) for i in at]),
-            "rows_rewritten": int64s(rewritten),
-            "num_files": int64s([totals.files[i] for i in at]),
-            "num_bytes": int64s([totals.bytes[i] for i in at]),
-            "num_rows": int64s([totals.rows[i] for i in at]),
-            "num_deleted_rows": int64s([totals.deleted[i] for i in at]),
+            "num_files_added": int64s(totals.files_added[at]),
+            "num_files_removed": int64s(totals.files_removed[at]),
+            "num_files_remasked": int64s(totals.remasked[at]),
+            "bytes_added": known(totals.bytes_added),
+            "bytes_removed": known(totals.bytes_removed),
+            "rows_added": known(totals.rows_added),
+            "rows_removed": known(totals.rows_removed),
+            "rows_masked": int64s(totals.rows_masked[at]),
+            "rows_rewritten": known_int64s(rewritten[at] + copied, rewritten_known[at]),
+            "num_files": known(totals.files),
+            "num_bytes": known(totals.bytes),
+            "num_rows": known(totals.rows),
+            "num_deleted_rows": known(totals.deleted),
             "metadata_changed": bools([record.metadata is not None for record in chosen]),
             "protocol_changed": bools([record.protocol is not None for record in chosen]),
             "schema_changed": bools([record.version in schema_changed for record in chosen]),
-            "data_change": bools([bool(totals.data_change[i]) for i in at]),
+            "data_change": mask(totals.data_change[at]),
             "change_files": bools([record.change_files for record in chosen]),
-            "change_feed": bools(_change_feed(history, chosen)),
+            "change_feed": bools(history.change_feed_enabled([record.version for record in chosen])),
             "reason": strings([info.user_metadata for info in infos]),
         }
     )
@@ -374,29 +388,16 @@ def _schema_changes(history: History) -> set[int]:
     }
 
 
-def _change_feed(history: History, chosen: Iterable[CommitRecord]) -> list[bool | None]:
-    """Whether the change feed was enabled at each version; None where the properties in force are not known."""
-    enabled: dict[int, bool | None] = {}
-    for record in chosen:
-        metadata = history.metadata_at(record.version)
-        enabled[record.version] = None if metadata is None else flag(metadata.configuration, ENABLE_CDF)
-    return list(enabled.values())
-
-
 def _copied(info: CommitInfo) -> int | None:
     metrics = info.operation_metrics or {}
     found = [str(metrics[name]) for name in _COPIED if name in metrics]
     return sum(int(text) for text in found if text.isdigit()) if found else None
 
 
-def _plus(rewritten: int | None, copied: int | None) -> int | None:
-    return rewritten if copied is None or rewritten is None else rewritten + copied
-
-
 def _texts(values: dict[str, Any] | None) -> dict[str, str | None] | None:
     """Parameters and metrics as text: strings as they are, anything else as JSON."""
-    if values is None:
-        return None
+    if values is None or all(type(value) is str for value in values.values()):
+        return values
     return {name: _text(value) for name, value in values.items()}
 
 

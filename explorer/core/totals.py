@@ -16,7 +16,10 @@ __all__ = ["Totals"]
 
 
 class Totals:
-    """Sums by version over the instances, indexed from the first recorded version."""
+    """Sums by version over the instances, indexed from the first recorded version.
+
+    Each is a NumPy array, or where a sum may be unknown a pair: the sums, and where they are known.
+    """
 
     def __init__(self, lifetimes: Lifetimes) -> None:
         self._life = lifetimes
@@ -53,13 +56,12 @@ class Totals:
     def _sum(self, version: Any, chosen: Any) -> Any:
         return np.bincount(version[chosen] - self._life.first, minlength=self._count)
 
-    def _known(self, version: Any, chosen: Any, values: Any, known: Any) -> list[int | None]:
+    def _known(self, version: Any, chosen: Any, values: Any, known: Any) -> tuple[Any, Any]:
         sums = np.zeros(self._count, np.int64)
         np.add.at(sums, version[chosen] - self._life.first, values[chosen])
-        unknown = self._sum(version, chosen & ~known)
-        return [None if missing else int(total) for total, missing in zip(sums, unknown, strict=True)]
+        return sums, self._sum(version, chosen & ~known) == 0
 
-    def _running(self, values: Any, known: Any) -> list[int | None]:
+    def _running(self, values: Any, known: Any) -> tuple[Any, Any]:
         """Totals over the live files after each version; unknown before the first readable one."""
         life = self._life
         steps = np.zeros((2, self._count + 2), np.int64)
@@ -70,4 +72,4 @@ class Totals:
             np.add.at(steps[row], end, -amounts)
         sums, missing = np.cumsum(steps, axis=1)[:, 1 : self._count + 1]
         readable = np.arange(life.first, life.last + 1) >= life.readable_from
-        return [int(s) if ok and not m else None for s, m, ok in zip(sums, missing, readable, strict=True)]
+        return sums, readable & (missing == 0)

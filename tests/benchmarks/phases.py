@@ -36,7 +36,7 @@ _CLOCKS: Final = (
     ("core.lifetimes_builder", "LifetimesBuilder", "commit", "walk over the file actions"),
     ("core.lifetimes_builder", "LifetimesBuilder", "_take", "make columns, let go of the JSON"),
     ("core.lifetimes_builder", "LifetimesBuilder", "build", "make the intervals"),
-    ("core.history", "", "_record", "small actions of each commit"),
+    ("core.history", "", "_small_actions", "small actions of each commit"),
     ("core.history", "", "_table", "sums by version, the table"),
 )
 """Module, class, function, and what its time is called; what runs inside another counts for itself alone."""
