@@ -19,6 +19,7 @@ from explorer.core.predicates import Comparison, IsNull, Like
 from explorer.core.schema import PrimitiveType, StructField
 from explorer.core.skipping_constants import constant_of, thresholds
 from explorer.core.statistics import FileStatistics, StatisticsColumn
+from explorer.core.type_widening import CHANGES_KEY
 from explorer.core.typed_columns import typed_column, without_nan
 
 __all__ = ["ColumnFacts", "Side", "Truth", "comparison_truth", "like_truth", "null_truth", "unanswerable"]
@@ -172,11 +173,19 @@ def unanswerable(part: Comparison | Like | IsNull, kind: PrimitiveType, field: S
         return "texts of this column are compared by a collation"
     if str(field.metadata.get("__CHAR_VARCHAR_TYPE_STRING", "")).startswith("char"):
         return "texts of this column are padded before they are compared"
+    if kind.name == "double" and _was_float(field):
+        return "older files state its bounds in the fewest digits of a float, which no longer enclose the values"
     if isinstance(part, Like):
         return None if kind.name == "string" else f"LIKE turns a column of type {kind.name} into text"
     if part.value.kind != "null" and constant_of(part.value, kind) is None:
         return f"comparing type {kind.name} with {part.value.text!r} needs a conversion"
     return None
+
+
+def _was_float(field: StructField) -> bool:
+    changes = field.metadata.get(CHANGES_KEY)
+    recorded = changes if isinstance(changes, list) else []
+    return any(isinstance(change, dict) and change.get("fromType") == "float" for change in recorded)
 
 
 def _of_values(found: Truth, facts: ColumnFacts) -> Truth:

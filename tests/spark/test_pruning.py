@@ -14,7 +14,7 @@ from explorer.spark.jobs import preview
 from explorer.spark.pruning import needed_files
 from explorer.spark.scan import scan
 from explorer.spark.session import Engine
-from tests.conftest import reference_root
+from tests.conftest import golden_root, reference_root
 from tests.spark.tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
@@ -114,3 +114,11 @@ def test_no_row_with_nan_or_the_other_zero_is_lost(tmp_path: Path) -> None:
             assert table.rows(where=condition).count() == count, condition
             assert table.rows().where(condition).count() == count, condition
     assert other.rows(where="x > 5").count() == 1
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize("where", ["= 3.4000000953674316", "BETWEEN 3.40000001 AND 3.5", "IN (3.4000000953674316)"])
+def test_a_float_that_became_a_double_is_found_though_the_log_states_fewer_digits_of_it(where: str) -> None:
+    table = explorer.open_table(golden_root() / "tables" / "delta__type-widening")
+    rows = scan(table, table.snapshot(), where=f"float_double {where}").to_arrow()
+    assert rows.column("float_double").to_pylist() == [3.4000000953674316]
