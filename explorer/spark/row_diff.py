@@ -26,7 +26,7 @@ from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.schema import StructType
 from explorer.spark.comparable import by_place, comparable, is_plain
 from explorer.spark.layout import layout_of_schema
-from explorer.spark.physical import case_collides
+from explorer.spark.physical import case_collides, quoted
 from explorer.spark.source_rows import Part, SourceRows, failure_of_reads, file_parts, source_rows
 
 if TYPE_CHECKING:
@@ -254,14 +254,18 @@ def _matched(surplus: DataFrame, schema: StructType, keys: tuple[str, ...]) -> D
 
 
 def _row(schema: StructType) -> Column:
-    return sf.struct(*(sf.col(f"c{place}").alias(field.name) for place, field in enumerate(schema.fields)))
+    # As text: a Column for each part is several calls into Java.
+    return sf.expr(f"struct({', '.join(f'c{n} AS {quoted(field.name)}' for n, field in enumerate(schema.fields))})")
 
 
 def _changed(schema: StructType) -> Column:
     """Names of the columns whose values differ between `before` and the other row."""
     names = []
     for field in schema.fields:
-        was, now = (sf.col(side).getField(field.name) for side in ("before", _OTHER))
-        same = comparable(was, field.type).eqNullSafe(comparable(now, field.type))
+        was, now = (f"{side}.{quoted(field.name)}" for side in ("before", _OTHER))
+        if is_plain(field.type):
+            same = sf.expr(f"{was} <=> {now}")
+        else:
+            same = comparable(sf.expr(was), field.type).eqNullSafe(comparable(sf.expr(now), field.type))
         names.append(sf.when(~same, sf.lit(field.name)))
     return sf.array_compact(sf.array(*names))

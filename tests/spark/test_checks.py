@@ -178,6 +178,17 @@ def test_an_empty_table_keeps_every_promise_and_still_vets_it(tmp_path: Path) ->
     assert [r.error.reason if r.error else None for r in report.predicates] == [None, "unknown column", "code"]
 
 
+def test_a_predicate_that_is_none_says_where_and_what_may_be_meant_and_the_others_are_judged(tmp_path: Path) -> None:
+    table = _table(tmp_path, [[(1, "a", 0.5)]], [[]])
+    unknown, syntax, sound = table.check({"u": "a > 0 AND bb = ''", "s": "a > > 0", "c": "a > 0"}).predicates
+    assert unknown.error is not None
+    assert syntax.error is not None
+    assert (unknown.error.reason, unknown.error.position) == ("unknown column", 11)
+    assert "b" in unknown.error.nearest
+    assert (syntax.error.reason, syntax.error.position) == ("syntax", 5)
+    assert (unknown.violations, syntax.violations, sound.violations) == (None, None, 0)
+
+
 def test_a_missing_file_is_the_error_of_the_whole_check(tmp_path: Path) -> None:
     table = _table(tmp_path, [[(1, "a", 0.5)]], [[]])
     (tmp_path / "part 0.parquet").unlink()
