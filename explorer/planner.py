@@ -171,6 +171,9 @@ def _file_guards(table: Table, paths: Sequence[str]) -> tuple[GuardResult, ...]:
     evidence = {"files": len(paths), "missing": gone[:_MOST_NAMED], "numMissing": len(gone)}
     if not gone:
         return (GuardResult("files-exist", "pass", evidence | {"detail": f"All {len(paths):,} files are there."}),)
-    detail = f"{len(gone):,} of {len(paths):,} files are gone, such as {gone[0]}."
+    verb = "is" if len(gone) == 1 else "are"
+    detail = f"{len(gone):,} of {len(paths):,} files {verb} gone, such as {gone[0]}."
+    if len(paths) == 1:
+        detail = f"The only file is gone: {gone[0]}."
     remedy = "Bring them back from a backup, or choose a version whose files are there."
     return (GuardResult("files-exist", "fail", evidence | {"detail": detail}, remedy),)

@@ -148,9 +148,14 @@ def _access(situation: Situation) -> GuardResult:
     lost = sorted({f"{loss['client']} {loss['versionFrom']}" for loss in situation.losses})
     if not lost:
         return GuardResult("access", "pass", {"detail": "No known client loses access or turns wrong."})
+    detail = (
+        "1 client version loses access, turns wrong or is unknown."
+        if len(lost) == 1
+        else f"{len(lost)} client versions lose access, turn wrong or are unknown."
+    )
     return GuardResult(
         "access",
         "warn",
-        {"clients": lost, "detail": f"{len(lost)} client versions lose access, turn wrong or are unknown."},
+        {"clients": lost, "detail": detail},
         "Ask the owners of these clients before you commit.",
     )

@@ -31,7 +31,7 @@ class VersionControls(ipywidgets.HBox):  # type: ignore[misc]  # ipywidgets publ
         # A slider whose ends are equal is an error in the browser; there is nothing to slide then.
         ends = {"min": first, "max": max(last, first + 1), "value": last}
         self.slider = ipywidgets.IntSlider(
-            **ends, description="version", continuous_update=False, disabled=first == last, layout={"width": "420px"}
+            **ends, description="version", continuous_update=False, disabled=first == last, layout={"width": "360px"}
         )
         self.other = ipywidgets.BoundedIntText(
             min=first, max=last, value=last, description="compared with", layout={"width": "190px"},
@@ -42,7 +42,7 @@ class VersionControls(ipywidgets.HBox):  # type: ignore[misc]  # ipywidgets publ
         )
         self.named = ipywidgets.Text(
             placeholder="go to a version or time (UTC)", tooltip="version, or time: the newest version at or before it",
-            continuous_update=False, layout={"width": "220px"},
+            continuous_update=False, layout={"width": "210px"},
         )  # fmt: skip
         super().__init__(
             [self.back, self.slider, self.onward, self.named, self.other, self.reset],

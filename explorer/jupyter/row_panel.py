@@ -92,7 +92,7 @@ class RowPanel(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes n
             available: There is something to ask for.
         """
         runs = state.state == "running"
-        self.begin.description = "Read again" if answered and not runs else verb
+        self.begin.description = f"{verb.split(maxsplit=1)[0]} again" if answered and not runs else verb
         self.begin.layout.display = None if available and not runs else "none"
         self.stop.layout.display = None if runs else "none"
         if runs:

@@ -20,6 +20,7 @@ _RULES = """
 .dte .dte-muted { color: var(--muted); }
 .dte .dte-caption { color: var(--muted); font-size: 11.5px; }
 .dte .dte-mono { font-family: MONO; font-size: 12px; }
+.dte p { margin: 3px 0; }
 .dte .dte-signs { display: flex; flex-wrap: wrap; gap: 0 16px; color: var(--muted); font-size: 11.5px; }
 .dte .dte-figures { display: flex; flex-wrap: wrap; gap: 6px 32px; margin: 6px 0; }
 .dte .dte-figure b { display: block; font-size: 19px; font-weight: 650; }

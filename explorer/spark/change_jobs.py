@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer.core.change_files import ReadEstimate
 from explorer.spark.jobs import Job, submit
@@ -31,6 +32,7 @@ __all__ = ["ChangePreview", "RowDiffPreview", "change_preview", "key_history", "
 
 _GROWTH: Final = 4
 _KINDS: Final = ("update", "delete", "insert")
+_ORDER: Final = ("delete", "insert", "update_preimage", "update_postimage")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,7 @@ def _change_preview(
         job.report(f"Counting the changes of {planned.estimate.files:,} files")
         counts = planned.counts()
     total = rows.num_rows if complete else None if counts is None else sum(counts.column("rows").to_pylist())
-    shown = rows.slice(0, limit).sort_by([("_commit_version", "ascending"), ("_change_type", "ascending")])
+    shown = _in_order(rows.slice(0, limit))
     return ChangePreview(
         shown,
         counts,
@@ -215,9 +217,18 @@ def _enough(files: pa.Table, limit: int) -> int:
     return int(files.num_rows)
 
 
+def _in_order(rows: pa.Table) -> pa.Table:
+    """Changes by version; within one what went before what came, and the old row of an update before the new one."""
+    kinds = pc.index_in(rows.column("_change_type"), value_set=pa.array(_ORDER))
+    order = pa.table({"version": rows.column("_commit_version"), "kind": kinds})
+    return rows.take(pc.sort_indices(order, sort_keys=[("version", "ascending"), ("kind", "ascending")]))
+
+
 def _change_note(sources: ChangeSources, shown: int, total: int | None) -> str:
     first, last = sources.from_version, sources.to_version
     where = f"version {first}" if first == last else f"versions {first} to {last}"
+    if sources.skipped:
+        where += ", as far as they can be told"
     if total == 0:
         return f"No row changed in {where}."
     if total == shown:

@@ -135,7 +135,7 @@ class Job(Generic[Result]):
             Cancelled: Someone asked it to stop.
         """
         if self._cancel_asked is not None:
-            raise Cancelled(f"{self.name} was cancelled.", operation=self.name)
+            raise Cancelled(f"Stopped before the end: {self.name}.", operation=self.name)
 
     def begin(self, work: Callable[[Job[Result]], Result]) -> None:
         """Start the threads; once, by whoever made the job."""
@@ -198,7 +198,7 @@ class Job(Generic[Result]):
             self._settle("failed", None, typed)
 
     def _settle_cancelled(self) -> None:
-        self._settle("cancelled", None, Cancelled(f"{self.name} was cancelled.", operation=self.name))
+        self._settle("cancelled", None, Cancelled(f"Stopped before the end: {self.name}.", operation=self.name))
 
     def _follow(self, tasks: Callable[[], tuple[int, int]], cancel: Callable[[], None]) -> None:
         """The watching thread: counts while the work runs, and sends the cancel until the work has ended.

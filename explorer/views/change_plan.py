@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _ACCESS: Final = {"yes": "yes", "no": "refuses", "wrong": "answers wrongly", "unknown": "unknown"}
+_WORST: Final = (_ACCESS["wrong"], _ACCESS["no"], _ACCESS["unknown"])
 _SHOWN_ACTIONS: Final = 40
 _LONGEST_ACTION: Final = 20_000
 
@@ -211,6 +212,8 @@ def receipt(result: CommitResult, approved: CommitPlan, reason: str, user: str |
     """
     title, text, tone = _OUTCOMES[result.outcome]
     facts = [("operation", _operation(result.plan)), ("reason", reason), ("by", user or "nobody named")]
+    if result.outcome == "unknown" and result.version is not None:
+        facts.insert(0, ("in doubt", f"v{result.version}"))
     facts += [("rests on", f"v{result.plan.read_version}"), ("digest", result.plan.digest)]
     if result.plan.txn_id:
         facts.append(("transaction", result.plan.txn_id))
@@ -306,8 +309,14 @@ def _who(losses: Sequence[ClientLoss], operation: str) -> str:
     if not mine:
         return "no change"
     clients = dict.fromkeys(loss.client for loss in mine)
-    certain = [client for client in clients if any(x.client == client and x.severity == "danger" for x in mine)]
-    words = [f"{fmt.plural(len(certain), 'client')} lose{'s' if len(certain) == 1 else ''} access"] if certain else []
-    if len(clients) > len(certain):
-        words.append(f"{len(clients) - len(certain)} unknown")
-    return ", ".join(words)
+    worst = {client: min(_gravity(loss) for loss in mine if loss.client == client) for client in clients}
+    words = (("answers wrongly", "answer wrongly"), ("loses access", "lose access"), ("is unknown", "are unknown"))
+    counts = [sum(place == kind for place in worst.values()) for kind in range(len(_WORST))]
+    told = [(n, one if n == 1 else many) for n, (one, many) in zip(counts, words, strict=True) if n]
+    (first, what), *rest = told
+    return ", ".join([f"{fmt.plural(first, 'client')} {what}", *(f"{n} {word}" for n, word in rest)])
+
+
+def _gravity(loss: ClientLoss) -> int:
+    """The place among `_WORST`; 0 is the gravest."""
+    return _WORST.index(loss.after) if loss.after in _WORST else len(_WORST) - 1

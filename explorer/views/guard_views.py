@@ -80,8 +80,9 @@ def verdict(plan: CommitPlan, guards: Sequence[GuardView]) -> tuple[str, str]:
     if unknown:
         what = "One guard is" if len(unknown) == 1 else f"{len(unknown)} guards are"
         return f"{what} unknown. Mend the cause, or accept by name what cannot be known.", "warning"
-    if any(guard.status == "warn" for guard in guards):
-        return "This can be committed. Read the warning first.", "warning"
+    if warnings := sum(guard.status == "warn" for guard in guards):
+        what = "the warning" if warnings == 1 else f"the {warnings} warnings"
+        return f"This can be committed. Read {what} first.", "warning"
     return "This can be committed.", "ok"
 
 

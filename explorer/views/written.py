@@ -113,6 +113,7 @@ def _files(proposal: Proposal) -> Iterator[WrittenLine]:
         size = fmt.size(sum(add.size or 0 for add in proposal.adds))
         yield WrittenLine(ADDED, fmt.plural(len(proposal.adds), "file"), size)
     if proposal.removes:
-        yield WrittenLine(REMOVED, fmt.plural(len(proposal.removes), "file"), "stays until a vacuum")
+        stays = "stays until a vacuum" if len(proposal.removes) == 1 else "stay until a vacuum"
+        yield WrittenLine(REMOVED, fmt.plural(len(proposal.removes), "file"), stays)
     if proposal.change_files:
         yield WrittenLine(ADDED, fmt.plural(len(proposal.change_files), "file"), "of the change data feed")

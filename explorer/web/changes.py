@@ -106,8 +106,10 @@ def _planned_page(
     assert plan is not None
     address: Address = shared["act_address"]
     if desk.outcome is not None:
+        ruled = plan.proposal is not None and bool(plan.proposal.row_checks)
+        done = desk.outcome.outcome == "committed"
         values = {"receipt": desk.outcome, "headline": headline(plan.intent), "guards": guard_views(plan)}
-        return "act-receipt", shared | values | {"steps": _steps(address, 4, done=desk.outcome.outcome == "committed")}
+        return "act-receipt", shared | values | {"steps": _steps(address, 4, rows=ruled, done=done)}
     rests_on = view.facts.snapshot(plan.read_version) if plan.read_version <= view.facts.last else None
     snapshot = rests_on or desk.snapshot(planned)
     shown = plan_view(plan, snapshot)

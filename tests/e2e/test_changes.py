@@ -100,6 +100,7 @@ def test_a_rule_is_accepted_unseen_committed_and_stands_in_the_history(act: Call
     page.locator("#confirm-name").fill("optimize")
     commit.click()
     page.locator("[data-outcome=committed]").wait_for()
+    assert "Committed v15." in page.evaluate("document.activeElement.textContent")
     written = newest(root / "optimize")
     assert (written["version"], written["operation"]) == (15, "ADD CONSTRAINT")
     assert (written["user_name"], written["reason"]) == ("Ana <b>", "Agreed <b>")

@@ -28,12 +28,26 @@ def test_rows_are_read_under_a_condition_and_masked_ones_on_request(opened: Any)
     page.get_by_role("button", name="Read again").click()
     page.get_by_text("rows that match").wait_for(timeout=30_000)
     assert "where=id" in page.url
+    assert page.evaluate("document.activeElement.id") == "rows-go"
     ids = [int(text) for text in page.locator("#lead tbody td:first-child").all_inner_texts()]
     assert ids
     assert all(number % 2 == 0 for number in ids)
     page.locator("#rows-where").fill("idd > 0")
     page.get_by_role("button", name="Read again").click()
     page.get_by_text("cannot be resolved").wait_for(timeout=30_000)
+
+
+def test_a_version_is_gone_to_by_its_number_or_by_a_time(opened: Any) -> None:
+    page = opened("?t=shop/reference/deletion-vectors&tab=data")
+    page.locator("#rows-version").fill("6")
+    page.locator("#rows-version").press("Enter")
+    page.get_by_role("heading", name="Rows at v6").wait_for()
+    page.locator("#rows-version").fill("1999-12-31 23:59")
+    page.get_by_role("button", name="Go", exact=True).click()
+    page.get_by_text("No version at that time").wait_for()
+    page.get_by_role("link", name="Show v0").click()
+    page.get_by_role("heading", name="Rows at v0").wait_for()
+    assert "No rows at this version" in page.locator("#lead").inner_text()
 
 
 def test_changes_and_differences_of_two_versions_are_read_when_asked(opened: Any) -> None:

@@ -45,6 +45,10 @@ def test_a_preview_shows_the_first_changes_and_counts_all(table: explorer.Table)
 def test_a_preview_that_has_all_says_so_and_one_without_count_says_less(table: explorer.Table) -> None:
     whole = change_preview(table, 2, 10, 24).result(LONG)
     assert (whole.table.num_rows, whole.complete, whole.note) == (24, True, "All 24 changes of versions 2 to 10.")
+    told = zip(*(whole.table.column(name).to_pylist() for name in ("_commit_version", "_change_type")), strict=True)
+    order = ["delete", "insert", "update_preimage", "update_postimage"]
+    places = [(version, order.index(kind)) for version, kind in told]
+    assert places == sorted(places)
     quick = change_preview(table, 2, 10, 5, count=False).result(LONG)
     assert (quick.counts, quick.total, quick.note) == (None, None, "The first 5 changes of versions 2 to 10.")
     none = change_preview(table, 2, 2, 5).result(LONG)
@@ -56,6 +60,7 @@ def test_holes_fail_the_job_or_are_skipped_and_named(table: explorer.Table) -> N
         change_preview(table, 2, 18).result(LONG)
     seen = change_preview(table, 2, 18, skip=True, count=False).result(LONG)
     assert [hole.kind for hole in seen.skipped] == ["off", "schema"]
+    assert seen.note.endswith("changes of versions 2 to 18, as far as they can be told.")
     inferred = change_preview(table, 0, 12, 200, inferred=True, skip=True).result(LONG)
     assert set(inferred.inferred_versions) <= {0, 1, 11, 12}
     assert inferred.inferred_versions

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 import explorer
@@ -44,6 +45,30 @@ def test_what_a_property_brings_along_is_written_out(table: explorer.Table) -> N
     assert {loss.operation for loss in found.losses} == {"reads", "writes"}
     assert [loss.severity for loss in found.losses] == sorted(loss.severity for loss in found.losses)
     assert "lose" in found.who_reads
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        (["wrong"], "1 client answers wrongly"),
+        (["no", "no"], "2 clients lose access"),
+        (["unknown", "wrong", "no"], "1 client answers wrongly, 1 loses access, 1 is unknown"),
+    ],
+)
+def test_who_loses_what_is_told_apart(table: explorer.Table, after: list[str], words: str) -> None:
+    losses = tuple(
+        {"client": f"c{n}", "versionFrom": "1", "before": "yes", "after": kind} for n, kind in enumerate(after)
+    )
+    plan = msgspec.structs.replace(plan_with(), consequences=Consequences(readers=losses))
+    found = plan_view(plan, table.snapshot())
+    assert (found.who_reads, found.who_writes) == (words, "no change")
+
+
+def test_every_warning_is_to_be_read(table: explorer.Table) -> None:
+    one, two = GuardResult("one", "warn", {"detail": "Look."}), GuardResult("two", "warn", {"detail": "Look."})
+    verdicts = [plan_view(plan_with(*guards), table.snapshot()).verdict for guards in ((one,), (one, two))]
+    assert verdicts[0].endswith("Read the warning first.")
+    assert verdicts[1].endswith("Read the 2 warnings first.")
 
 
 def test_a_rename_is_a_rename(table: explorer.Table) -> None:

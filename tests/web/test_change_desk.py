@@ -10,6 +10,7 @@ from explorer.core.errors import RequestError
 from explorer.web.address import Address
 from explorer.web.catalog import Catalog
 from explorer.web.change_desk import ChangeDesk
+from tests.faults.faulty_store import FaultyStore
 from tests.web import logs
 
 DESCRIBE = "&act=set-description&f.description=Orders+of+the+shop"
@@ -111,6 +112,52 @@ def test_a_commit_in_between_that_does_not_is_built_upon_and_told(root: Path) ->
     desk.commit()
     assert desk.outcome is not None
     assert (desk.outcome.outcome, desk.outcome.version, desk.outcome.rebased_from) == ("committed", 3, 1)
+
+
+def test_a_commit_that_breaks_off_by_a_fault_is_told_to_be_in_doubt_and_can_be_sent_again(root: Path) -> None:
+    desk = desk_at(root)
+    digest = planned(desk)
+    kept = desk.planned(address(DESCRIBE), newest=1)
+    assert kept.table is not None
+    sound = kept.table.store
+
+    def breaks(number: int) -> None:
+        if "create" in faulty.requests[number]:
+            raise ZeroDivisionError("a fault of the program")
+
+    kept.table.store = faulty = FaultyStore(sound, between=breaks)
+    desk.approve("orders", "why", digest)
+    desk.commit()
+    assert desk.refusal is not None
+    assert (desk.refusal.kind, desk.in_doubt, desk.committing, version(root)) == ("ZeroDivisionError", True, False, 1)
+    kept.table.store = sound
+    desk.approve("orders", "why", digest)
+    desk.commit()
+    assert desk.outcome is not None
+    assert (desk.outcome.outcome, desk.in_doubt, version(root)) == ("committed", False, 2)
+
+
+def test_a_lost_answer_is_unknown_names_its_version_and_is_found_by_trying_again(root: Path) -> None:
+    desk = desk_at(root)
+    digest = planned(desk)
+    kept = desk.planned(address(DESCRIBE), newest=1)
+    assert kept.table is not None
+    sound = kept.table.store
+
+    def loses(number: int) -> None:
+        if any("create" in request for request in faulty.requests):
+            faulty.faults[number] = "answer lost" if "create" in faulty.requests[number] else "fails"
+
+    kept.table.store = faulty = FaultyStore(sound, between=loses)
+    desk.approve("orders", "why", digest)
+    desk.commit()
+    assert desk.outcome is not None
+    assert (desk.outcome.outcome, dict(desk.outcome.facts)["in doubt"]) == ("unknown", "v2")
+    kept.table.store = sound
+    desk.try_again()
+    desk.commit()
+    assert desk.outcome is not None
+    assert (desk.outcome.outcome, desk.outcome.version, version(root)) == ("committed", 2, 2)
 
 
 def test_an_unknown_guard_blocks_until_it_is_accepted_by_its_name(root: Path) -> None:

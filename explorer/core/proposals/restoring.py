@@ -138,7 +138,8 @@ def _same(snapshot: Snapshot, target: Snapshot, back: pa.Table, gone: pa.Table) 
         "filesGone": gone.num_rows,
         "domainsKept": sorted(name for name in snapshot.domain_metadata if not name.startswith("delta.")),
     }
-    detail = f"{back.num_rows} files come back, {gone.num_rows} go."
+    come = "1 file comes back" if back.num_rows == 1 else f"{back.num_rows:,} files come back"
+    detail = f"{come}, {gone.num_rows:,} {'goes' if gone.num_rows == 1 else 'go'}."
     return (GuardResult("restore", "pass", evidence | {"detail": detail}),)
 
 

@@ -88,14 +88,22 @@ class Page {
     element.innerHTML = html;
     this.restore(element, typed);
     if (pressed) element.querySelector(pressed)?.focus({ preventScroll: true });
-    if (!kept) return;
-    const again = document.getElementById(kept.id);
-    if (!again) return;
+    const again = kept && document.getElementById(kept.id);
+    if (!again) return this.land(element, active);
     if (selection) {
       again.value = kept.value;
       again.focus({ preventScroll: true });
       again.setSelectionRange(...selection);
     } else again.focus({ preventScroll: true });
+  }
+
+  // Who pressed a button that is gone goes on reading where its answer begins.
+  land(element, before) {
+    if (before === document.body || before.isConnected || document.activeElement !== document.body) return;
+    const heading = element.querySelector("h2.asked, .outcome, h2");
+    if (!heading) return;
+    heading.tabIndex = -1;
+    heading.focus({ preventScroll: true });
   }
 
   // How the button or link that has the focus is found again when the part around it is drawn anew.
@@ -219,8 +227,10 @@ class Page {
       const name = encodeURIComponent(fields.name.trim());
       document.cookie = `explorer-person=${name};path=/;max-age=31536000;SameSite=Lax`;
     }
-    const button = form.querySelector("button[type=submit]");
-    if ("confirm" in form.dataset) button.disabled = true;
+    if ("confirm" in form.dataset) {
+      if (form.dataset.sent) return;
+      form.dataset.sent = "yes";  // a disabled button would lose the focus
+    }
     this.ask(form.dataset.send, fields);
   }
 
