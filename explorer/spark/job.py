@@ -135,7 +135,7 @@ class Job(Generic[Result]):
             Cancelled: Someone asked it to stop.
         """
         if self._cancel_asked is not None:
-            raise Cancelled(f"Stopped before the end: {self.name}.", operation=self.name)
+            raise self._cancellation()
 
     def begin(self, work: Callable[[Job[Result]], Result]) -> None:
         """Start the threads; once, by whoever made the job."""
@@ -197,8 +197,11 @@ class Job(Generic[Result]):
         else:
             self._settle("failed", None, typed)
 
+    def _cancellation(self) -> Cancelled:
+        return Cancelled(f"This was cancelled before its end: {self.name}.", operation=self.name)
+
     def _settle_cancelled(self) -> None:
-        self._settle("cancelled", None, Cancelled(f"Stopped before the end: {self.name}.", operation=self.name))
+        self._settle("cancelled", None, self._cancellation())
 
     def _follow(self, tasks: Callable[[], tuple[int, int]], cancel: Callable[[], None]) -> None:
         """The watching thread: counts while the work runs, and sends the cancel until the work has ended.
