@@ -184,7 +184,7 @@ def _of_removes(chunk: LineChunk) -> dict[str, pa.Array]:
     lines: Sequence[RemoveLine] = chunk.lines  # type: ignore[assignment]  # tombstones are removes
     return {
         "path": strings([line.path for line in lines]),
-        "deletionTimestamp": int64s([line.deletion_timestamp for line in lines]),
+        "deletionTimestamp": int64s([_storable(line.deletion_timestamp) for line in lines]),
         "extendedFileMetadata": bools([line.extended_file_metadata for line in lines]),
         "partitionValues": string_maps([decode_map(line.partition_values, line, "partitionValues") for line in lines]),
         "size": int64s([line.size for line in lines]),
@@ -193,6 +193,11 @@ def _of_removes(chunk: LineChunk) -> dict[str, pa.Array]:
         "defaultRowCommitVersion": int64s([line.default_row_commit_version for line in lines]),
         **_unknown_columns(chunk),
     }
+
+
+def _storable(time: int | None) -> int | None:
+    """A time that no 64 bits hold says nothing, as one that is not there (FILE-003)."""
+    return time if time is None or -(1 << 63) <= time < 1 << 63 else None
 
 
 def _descriptors(vectors: Sequence[DeletionVectorDescriptor | None]) -> pa.StructArray:

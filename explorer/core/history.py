@@ -41,6 +41,8 @@ ICT_TIMESTAMP: Final = "delta.inCommitTimestampEnablementTimestamp"
 ENABLE_CDF: Final = "delta.enableChangeDataFeed"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _COPIED: Final = ("numCopiedRows", "numTargetRowsCopied")
+# Of a count that 64 bits hold; writers put metrics down as text, so anything may stand there.
+_MOST_DIGITS: Final = 18
 
 
 class CommitRecord(msgspec.Struct, frozen=True, gc=False):
@@ -391,7 +393,8 @@ def _schema_changes(history: History) -> set[int]:
 def _copied(info: CommitInfo) -> int | None:
     metrics = info.operation_metrics or {}
     found = [str(metrics[name]) for name in _COPIED if name in metrics]
-    return sum(int(text) for text in found if text.isdigit()) if found else None
+    counts = (text for text in found if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS)
+    return sum(map(int, counts)) if found else None
 
 
 def _texts(values: dict[str, Any] | None) -> dict[str, str | None] | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import explorer
+from explorer.core.actions import CommitInfo
 from explorer.core.errors import (
     CorruptTable,
     IncompleteCheckpoint,
@@ -114,6 +115,14 @@ def test_a_small_action_that_is_broken_names_its_line(line: bytes) -> None:
     with pytest.raises(MalformedAction) as caught:
         found.snapshot()
     assert (caught.value.version, caught.value.line) == (1, 2)
+
+
+def test_metrics_that_are_no_counts_are_shown_and_not_counted() -> None:
+    odd = {"numCopiedRows": "\u00b2", "numTargetRowsCopied": "9" * 30}
+    info = CommitInfo(operation="MERGE", operation_metrics=odd)
+    history = table({0: (PROTOCOL, METADATA, add("a")), 1: (info, add("b", data_change=False))}).history(limit=1)
+    (told,) = history.to_pylist(maps_as_pydicts="strict")
+    assert (told["metrics"], told["rows_rewritten"]) == (odd, 1)
 
 
 def test_partition_values_that_are_no_map_name_the_file() -> None:

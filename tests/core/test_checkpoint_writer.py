@@ -68,6 +68,19 @@ def test_a_checkpoint_holds_the_whole_state_and_nothing_else(layout: str) -> Non
     assert {row["remove"]["path"] for row in rows if "remove" in row} == {"a", "b"}
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("time", [1 << 70, -(1 << 70)])
+def test_a_tombstone_of_a_time_that_cannot_be_is_expired(layout: str, time: int) -> None:
+    gone = b'{"remove":{"path":"a","dataChange":true,"deletionTimestamp":%d}}' % time
+    store = new_store()
+    write(store, {0: (PROTOCOL if layout == "v1" else V2, metadata_with(), add("a"), add("b")), 1: (gone,)})
+    written = checkpoint_of(store, layout, NOW)
+    files = [path for path in (written.path, *written.sidecars) if path.endswith("parquet")]
+    assert not [row for path in files for row in rows_of(store, path) if row.get("remove")]
+    store.delete(commit_name(1))
+    assert paths(explorer.Table(store).snapshot()) == {("b", None)}
+
+
 @pytest.mark.conformance("CKPT-009")
 def test_every_row_is_one_action() -> None:
     store = log_of(*RICH)
