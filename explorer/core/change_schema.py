@@ -15,15 +15,11 @@ from explorer.core.actions import Metadata, Protocol
 from explorer.core.column_mapping import MappingMode, mapping_mode, physical_paths
 from explorer.core.history import History
 from explorer.core.schema import (
-    ArrayType,
-    DataType,
-    MapType,
-    PrimitiveType,
     StructField,
-    StructType,
     format_column,
     parse_schema,
     type_name,
+    type_outline,
     walk,
 )
 
@@ -92,7 +88,7 @@ def _breaks(written: _Layout, read: _Layout) -> Iterator[str]:
         path_after, after = new[physical]
         if path_after[-1] != path[-1]:
             yield f"column {column} is named {format_column(path_after)} in the schema to read with"
-        if _bare(field.type) != _bare(after.type):
+        if type_outline(field.type) != type_outline(after.type):
             yield f"column {column} is {type_name(field.type)} and {type_name(after.type)} in the schema to read with"
         if field.nullable and not after.nullable:
             yield f"column {column} may be null and may not in the schema to read with"
@@ -106,16 +102,3 @@ def _breaks(written: _Layout, read: _Layout) -> Iterator[str]:
 def _partitions(layout: _Layout, columns: _Columns) -> list[tuple[str, ...]]:
     physical = {path: name for name, (path, _) in columns.items()}
     return [physical.get((name,), (name,)) for name in layout.partition_columns]
-
-
-def _bare(kind: DataType) -> str:
-    """A type without what is inside its structs: their fields are columns of their own."""
-    match kind:
-        case StructType():
-            return "struct"
-        case ArrayType():
-            return f"array<{_bare(kind.element_type)}>"
-        case MapType():
-            return f"map<{_bare(kind.key_type)},{_bare(kind.value_type)}>"
-        case PrimitiveType():
-            return type_name(kind)

@@ -24,15 +24,12 @@ from explorer.core.features import check_readable, supported_features
 from explorer.core.history import History
 from explorer.core.lifetimes import Lifetimes
 from explorer.core.schema import (
-    ArrayType,
-    DataType,
-    MapType,
-    PrimitiveType,
     StructField,
     StructType,
     format_column,
     parse_schema,
     type_name,
+    type_outline,
     walk,
 )
 
@@ -247,7 +244,7 @@ def _diff_schema(old: Columns, new: Columns) -> Iterable[ColumnChange]:
 def _diff_field(column: str, was_column: str, was: StructField, field: StructField) -> Iterable[ColumnChange]:
     if was.name != field.name:
         yield ColumnChange("renamed", column, was_column, column, field.field_id)
-    if _outline(was.type) != _outline(field.type):
+    if type_outline(was.type) != type_outline(field.type):
         yield ColumnChange("retyped", column, type_name(was.type), type_name(field.type), field.field_id)
     if was.nullable != field.nullable:
         words = {True: "nullable", False: "not null"}
@@ -256,19 +253,6 @@ def _diff_field(column: str, was_column: str, was: StructField, field: StructFie
         before = None if change.before is None else f"{change.key} = {change.before}"
         after = None if change.after is None else f"{change.key} = {change.after}"
         yield ColumnChange("metadata", column, before, after, field.field_id)
-
-
-def _outline(kind: DataType) -> str:
-    """The type without the fields inside it, whose changes are told one by one."""
-    match kind:
-        case StructType():
-            return "struct"
-        case ArrayType():
-            return f"array<{_outline(kind.element_type)}>"
-        case MapType():
-            return f"map<{_outline(kind.key_type)},{_outline(kind.value_type)}>"
-        case PrimitiveType():
-            return type_name(kind)
 
 
 def _columns(lineage: Lineage, version: int, metadata: Metadata) -> Columns:

@@ -31,6 +31,7 @@ __all__ = [
     "parse_type",
     "to_arrow",
     "type_name",
+    "type_outline",
     "walk",
 ]
 
@@ -179,6 +180,19 @@ def type_name(kind: DataType) -> str:
             return f"map<{type_name(kind.key_type)},{type_name(kind.value_type)}>"
         case StructType():
             return f"struct<{','.join(f'{field.name}:{type_name(field.type)}' for field in kind.fields)}>"
+
+
+def type_outline(kind: DataType) -> str:
+    """A type without the fields of its structs, which are columns of their own, such as ``array<struct>``."""
+    match kind:
+        case StructType():
+            return "struct"
+        case ArrayType():
+            return f"array<{type_outline(kind.element_type)}>"
+        case MapType():
+            return f"map<{type_outline(kind.key_type)},{type_outline(kind.value_type)}>"
+        case PrimitiveType():
+            return type_name(kind)
 
 
 def format_column(path: tuple[str, ...]) -> str:
