@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -162,7 +163,16 @@ def test_types_of_the_output_are_those_of_the_schema(name: str, cli: Call, tmp_p
     assert (found.names, found.types) == (meant.names, meant.types)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Interrupts as a person's terminal sends them: a test process beside others is started with them ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.spark
+@pytest.mark.usefixtures("interruptible")
 def test_interrupt_stops_the_query_and_spark_goes_on(cli: Call, demo_warehouse: Path, tmp_path: Path) -> None:
     events, output = demo_warehouse / "web/events", tmp_path / "out.csv"
     assert len(cli("rows", events, "--limit", 1, "--json").lines()) == 1
