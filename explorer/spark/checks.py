@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CheckReport", "CheckResult", "check"]
 
+# Predicates whose answers one long holds.
+_BITS: Final = 62
 _FILES: Final = pa.schema(
     [
         ("path", pa.string()),
@@ -119,11 +122,14 @@ class _Checks:
         self._samples = samples
 
     def run(self, predicates: Mapping[str, str], *, repeatable: bool) -> CheckReport:
+        from explorer.spark.predicate import vetted
+
         self._job.report("Vetting the predicates")
         results: dict[str, CheckResult] = {}
         sound: dict[str, str] = {}
-        for name, text in predicates.items():
-            problem = self._problem(text, repeatable=repeatable)
+        problems = vetted(self._snapshot.schema, predicates.values(), repeatable=repeatable)
+        for (name, text), problem in zip(predicates.items(), problems, strict=True):
+            self._job.check_cancelled()
             if problem is None:
                 sound[name] = text
             else:
@@ -131,16 +137,6 @@ class _Checks:
         if sound:
             results |= self._judged(sound)
         return CheckReport(self._snapshot.version, tuple(results[name] for name in predicates))
-
-    def _problem(self, text: str, *, repeatable: bool) -> ExpressionRefused | None:
-        from explorer.spark.predicate import vet
-
-        self._job.check_cancelled()
-        try:
-            vet(self._snapshot.schema, text, repeatable=repeatable)
-        except ExpressionRefused as error:
-            return error
-        return None
 
     def _judged(self, predicates: Mapping[str, str]) -> dict[str, CheckResult]:
         """All in one pass; if one of them fails on some row, each in a pass of its own, so that each has its answer."""
@@ -196,15 +192,31 @@ def _count(table: Table, snapshot: Snapshot, texts: Sequence[str]) -> pa.Table:
 
     place = RowPlace.beside(snapshot.schema)
     planned = _placed(table, snapshot, snapshot.logical_files, place)
-    # Judged below the grouping, so that each predicate is evaluated once for each row.
-    judged = [_violated(text).alias(f"b{number}") for number, text in enumerate(texts)]
-    rows = planned.frame.select(sf.col(place.file).alias("file"), sf.col(place.row).alias("row"), *judged)
-    totals = [sf.count(sf.lit(1)).alias("rows")]
+    words = range(0, len(texts), _BITS)
+    broken = [_broken(texts[start : start + _BITS]).alias(f"m{start // _BITS}") for start in words]
+    rows = planned.frame.select(sf.col(place.file).alias("file"), sf.col(place.row).alias("row"), *broken)
+    # Most rows break nothing or the same, so they are counted by what they break; each predicate is summed up after.
+    kinds = rows.groupBy("file", *(f"m{start // _BITS}" for start in words)).agg(
+        sf.count(sf.lit(1)).alias("n"), sf.min("row").alias("first")
+    )
+    totals = [sf.sum("n").alias("rows")]
     for number in range(len(texts)):
-        totals.append(sf.count_if(f"b{number}").alias(f"v{number}"))
-        totals.append(sf.min(sf.when(sf.col(f"b{number}"), sf.col("row"))).alias(f"f{number}"))
-    grouped = rows.groupBy("file").agg(*totals)
+        bit = sf.col(f"m{number // _BITS}").bitwiseAND(sf.lit(1 << number % _BITS)) != 0
+        totals.append(sf.coalesce(sf.sum(sf.when(bit, sf.col("n"))), sf.lit(0)).alias(f"v{number}"))
+        totals.append(sf.min(sf.when(bit, sf.col("first"))).alias(f"f{number}"))
+    grouped = kinds.groupBy("file").agg(*totals)
     return replace(planned, frame=grouped, where="; ".join(texts)).to_arrow().sort_by("file")
+
+
+def _broken(texts: Sequence[str]) -> Column:
+    """The predicates that a row breaks, a bit each."""
+    from pyspark.sql import functions as sf
+
+    nothing = sf.lit(0).cast("long")
+    bits = [
+        sf.when(_violated(text), sf.lit(1 << place).cast("long")).otherwise(nothing) for place, text in enumerate(texts)
+    ]
+    return reduce(lambda one, other: one.bitwiseOR(other), bits)
 
 
 def _files_of(snapshot: Snapshot, counts: pa.Table, number: int) -> pa.Table:

@@ -8,7 +8,7 @@ ExpressionRefused that says why and where, with Spark's suggestion where it has 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from py4j.protocol import Py4JError
@@ -27,7 +27,7 @@ from explorer.spark.session import engine
 if TYPE_CHECKING:
     from explorer.core.predicate_tokens import Token
 
-__all__ = ["condition", "filtered", "vet"]
+__all__ = ["condition", "filtered", "vet", "vetted"]
 
 # What Spark says of it, and the word that a program may act on.
 _REASONS: Final = {
@@ -63,12 +63,23 @@ def vet(schema: StructType, text: str, *, repeatable: bool = True) -> None:
         ExpressionRefused: With ``position``, ``reason`` and, for an unknown column, the ``nearest`` ones.
         EngineUnavailable: Spark or Java is missing.
     """
-    check_text(text)
-    running = engine()
-    session = running.case_sensitive_session() if case_collides(schema) else running.session()
-    columns = spark_type(schema)
-    assert isinstance(columns, st.StructType)
-    condition(session, columns, text, repeatable=repeatable)
+    (refusal,) = vetted(schema, [text], repeatable=repeatable)
+    if refusal is not None:
+        raise refusal
+
+
+def vetted(schema: StructType, texts: Iterable[str], *, repeatable: bool = True) -> Iterator[ExpressionRefused | None]:
+    """Check several predicates as `vet` does; what each is refused for, or None."""
+    nothing: DataFrame | None = None
+    for text in texts:
+        try:
+            check_text(text)
+            nothing = _no_rows(schema) if nothing is None else nothing
+            _condition(nothing, text, repeatable=repeatable)
+        except ExpressionRefused as refusal:
+            yield refusal
+        else:
+            yield None
 
 
 def filtered(frame: DataFrame, where: str) -> DataFrame:
@@ -97,16 +108,33 @@ def condition(session: SparkSession, columns: st.StructType, text: str, *, repea
         ExpressionRefused: It is no such expression.
         EngineUnavailable: Spark's Java process died.
     """
+    check_text(text)
+    try:
+        # Over columns alone, not over the frame that is read: a frame has hidden ones too.
+        nothing = session.createDataFrame([], columns)
+    except (PySparkException, Py4JError) as error:
+        raise _refusal(text, error) from error
+    return _condition(nothing, text, repeatable=repeatable)
+
+
+def _no_rows(schema: StructType) -> DataFrame:
+    running = engine()
+    session = running.case_sensitive_session() if case_collides(schema) else running.session()
+    columns = spark_type(schema)
+    assert isinstance(columns, st.StructType)
+    return session.createDataFrame([], columns)
+
+
+def _condition(nothing: DataFrame, text: str, *, repeatable: bool) -> Column:
+    """The predicate over the columns of a frame without rows."""
     tokens = check_text(text)
     called = called_functions(text, tokens)
     if repeatable:
-        check_clock(text, tokens, {name.lower() for name in columns.names})
+        check_clock(text, tokens, {name.lower() for name in nothing.columns})
     try:
-        _check_own(session, text, called)
+        _check_own(nothing.sparkSession, text, called)
         # The parentheses keep a trailing word from being taken for an alias, the newline ends a comment.
         found = sf.expr(f"({text}\n)")
-        # Over columns alone, not over the frame: a frame has hidden ones too.
-        nothing = session.createDataFrame([], columns)
         kept = nothing.where(found)
         _check_plan(text, tokens, kept, repeatable=repeatable)
         kind = nothing.select(found.alias("condition")).schema["condition"].dataType

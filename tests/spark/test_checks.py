@@ -150,6 +150,15 @@ def test_counts_places_and_samples_are_those_of_another_engine(
             assert first == [tuple(row.values()) for row in result.samples.to_pylist()], result.name
 
 
+def test_more_predicates_than_a_number_has_bits_are_judged_in_one_pass(tmp_path: Path) -> None:
+    values = list(range(130))
+    table = _table(tmp_path, [[(value, "x", 0.5) for value in values], [(500, "y", 0.5)]], [[], []])
+    report = table.check({f"not {value}": f"a <> {value}" for value in values})
+    assert [result.violations for result in report.predicates] == [1] * len(values)
+    assert [result.files.column("first_row_index").to_pylist() for result in report.predicates] == [[v] for v in values]
+    assert {result.rows_checked for result in report.predicates} == {len(values) + 1}
+
+
 def test_one_that_fails_on_a_row_does_not_keep_the_others_from_their_answer(tmp_path: Path) -> None:
     table = _table(tmp_path, [[(1, "7", 0.5), (0, "x", 0.5)]], [[]])
     texts = {"number": "CAST(b AS INT) > 0", "zero": "1 / a > 0", "fine": "d > 0", "nope": "nope > 1", "sum": "a >= 1"}
