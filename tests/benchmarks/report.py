@@ -180,8 +180,8 @@ def _commits(rows: list[dict[str, Any]]) -> Iterator[str]:
     yield ""
     yield (
         "The bare put is the durable creation of a file of the same content in the same folder. Medians: one commit in "
-        "ten writes a checkpoint too. All is done when the version checksum is there. Where a disk takes longer to make "
-        "a file durable, the rest weighs less."
+        "ten writes a checkpoint too. All is done when the version checksum is there. Where a disk takes longer to "
+        "make a file durable, the rest weighs less."
     )
     yield ""
     yield from _header("a hundred changes of a property in a row", "in memory s", "times as long", "on disk s")
