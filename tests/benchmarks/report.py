@@ -209,7 +209,8 @@ def _spark(rows: list[dict[str, Any]]) -> Iterator[str]:
             "" if goal is None else f"{goal:.2f}",
         )
     yield ""
-    yield "Medians of five runs on a session that has run each once; the one in a process of its own is a single run."
+    yield "Medians of seven runs in turns (three of the row diff) on a session that has run each three times; the one in a "
+        "process of its own is a single run."
 
 
 def _of(rows: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:

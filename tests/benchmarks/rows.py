@@ -33,7 +33,8 @@ from tests.spark.tables import DataFile, column, write_table
 ROWS: Final = int(os.environ.get("DELTA_BENCH_ROWS", "5000000"))
 FILES: Final = 20
 SMALL_FILES: Final = max(100, min(10_000, ROWS // 500))
-ROUNDS: Final = 5
+ROUNDS: Final = 7
+WARM_UP: Final = 3
 FIRST_ROWS: Final = 20
 FIELDS: Final = [column("id", "long"), column("amount", "double"), column("name", "string"), column("kind", "integer")]
 CONDITION: Final = "amount >= 0 AND kind IS NOT NULL"
@@ -81,13 +82,13 @@ def _start() -> bool:
 
 
 def _turns(ways: dict[str, Work], rounds: int = ROUNDS) -> dict[str, float]:
-    """Medians of seconds; each way once before the clock runs."""
+    """Medians of seconds; before the clock runs each way is taken a few times, as the JVM compiles what runs often."""
     times: dict[str, list[float]] = {name: [] for name in ways}
-    for number in range(rounds + 1):
+    for number in range(WARM_UP + rounds):
         for name, work in ways.items():
             start = time.perf_counter()
             work()
-            if number:
+            if number >= WARM_UP:
                 times[name].append(time.perf_counter() - start)
     return {name: statistics.median(seconds) for name, seconds in times.items()}
 
