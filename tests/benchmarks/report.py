@@ -209,8 +209,10 @@ def _spark(rows: list[dict[str, Any]]) -> Iterator[str]:
             "" if goal is None else f"{goal:.2f}",
         )
     yield ""
-    yield "Medians of seven runs in turns (three of the row diff) on a session that has run each three times; the one in a "
-        "process of its own is a single run."
+    yield (
+        "Medians of seven runs in turns (three of the row diff), on a session that has run each three times before; the "
+        "one in a process of its own is a single run."
+    )
 
 
 def _of(rows: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:
