@@ -210,8 +210,8 @@ def _spark(rows: list[dict[str, Any]]) -> Iterator[str]:
         )
     yield ""
     yield (
-        "Medians of seven runs in turns (three of the row diff), on a session that has run each three times; the one in "
-        "a process of its own is a single run."
+        "Medians of seven runs in turns (three of the row diff), on a session that has run each three times; the one "
+        "in a process of its own is a single run."
     )
 
 
