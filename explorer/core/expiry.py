@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from explorer.core.column_mapping import physical_paths
+from explorer.core.columns import Int64s, Mask
 from explorer.core.history import History
 from explorer.core.lifetimes import NEVER, Lifetimes
 from explorer.core.log_segment import LogListing
@@ -40,8 +41,6 @@ __all__ = [
     "retention_terms",
 ]
 
-Int64s = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 FILE_RETENTION: Final = "delta.deletedFileRetentionDuration"
 LOG_RETENTION: Final = "delta.logRetentionDuration"

@@ -10,15 +10,14 @@ from collections.abc import Set
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from explorer.core.columns import Int64s
 from explorer.core.deletion_vectors import location
 from explorer.core.expiry import readable_spans
 from explorer.core.lifetimes import Lifetimes
 
 __all__ = ["MOST_NAMED", "MissingFiles", "data_locations"]
 
-Int64s = npt.NDArray[np.int64]
 
 MOST_NAMED: Final = 10
 """How many missing files of a version are named."""

@@ -14,12 +14,11 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.actions import DeletionVectorDescriptor
 from explorer.core.carried_actions import CarriedActions, LineChunk
-from explorer.core.columns import flags, int64s, mask, numbers, strings, validity
+from explorer.core.columns import Mask, flags, int64s, mask, numbers, strings, validity
 from explorer.core.commits import AddLine, Commit, RemoveLine
 from explorer.core.deletion_vectors import location
 from explorer.core.expiry import is_hidden
@@ -29,7 +28,6 @@ from explorer.core.uris import canonical_key, decode_path
 
 __all__ = ["NeededFiles", "UnusedFiles", "needed_files", "unused_files"]
 
-Mask = npt.NDArray[np.bool_]
 
 _CHUNK: Final = 1 << 16
 _COLUMNS: Final = ("path", "raw_path", "dv_storage_type", "dv_path_or_inline")

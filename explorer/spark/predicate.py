@@ -73,9 +73,9 @@ def vetted(schema: StructType, texts: Iterable[str], *, repeatable: bool = True)
     nothing: DataFrame | None = None
     for text in texts:
         try:
-            check_text(text)
+            tokens = check_text(text)
             nothing = _no_rows(schema) if nothing is None else nothing
-            _condition(nothing, text, repeatable=repeatable)
+            _condition(nothing, text, tokens, repeatable=repeatable)
         except ExpressionRefused as refusal:
             yield refusal
         else:
@@ -108,13 +108,13 @@ def condition(session: SparkSession, columns: st.StructType, text: str, *, repea
         ExpressionRefused: It is no such expression.
         EngineUnavailable: Spark's Java process died.
     """
-    check_text(text)
+    tokens = check_text(text)
     try:
         # Over columns alone, not over the frame that is read: a frame has hidden ones too.
         nothing = session.createDataFrame([], columns)
     except (PySparkException, Py4JError) as error:
         raise _refusal(text, error) from error
-    return _condition(nothing, text, repeatable=repeatable)
+    return _condition(nothing, text, tokens, repeatable=repeatable)
 
 
 def _no_rows(schema: StructType) -> DataFrame:
@@ -125,9 +125,8 @@ def _no_rows(schema: StructType) -> DataFrame:
     return session.createDataFrame([], columns)
 
 
-def _condition(nothing: DataFrame, text: str, *, repeatable: bool) -> Column:
-    """The predicate over the columns of a frame without rows."""
-    tokens = check_text(text)
+def _condition(nothing: DataFrame, text: str, tokens: Sequence[Token], *, repeatable: bool) -> Column:
+    """The predicate, whose text was looked over, over the columns of a frame without rows."""
     called = called_functions(text, tokens)
     if repeatable:
         check_clock(text, tokens, {name.lower() for name in nothing.columns})
