@@ -7,6 +7,7 @@ files are not listed: the field for it is optional, and says again what the log 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
@@ -67,7 +68,7 @@ def version_checksum(state: TableState, files: LogicalFiles, info: CommitInfo | 
     totals = _Totals()
     if len(size):
         masked = np.where(validity(vector), numbers(cardinality)[0], -1)
-        totals.count(numbers(size)[0], masked, 1)
+        totals.count_all(numbers(size)[0], masked)
     return _checksum(state, totals, info)
 
 
@@ -99,7 +100,7 @@ def next_checksum(
     if totals is None or changes is None:
         return None
     for file, sign in changes:
-        totals.count(np.array([file.size]), np.array([-1 if file.vector_id is None else file.masked]), sign)
+        totals.count(file, sign)
     return _checksum(state, totals, info)
 
 
@@ -123,19 +124,33 @@ class _Totals:
 
     def __init__(self) -> None:
         self.files = self.bytes = self.masked = self.vectors = 0
-        self.sizes, self.size_bytes = (np.zeros(len(SIZE_BINS), np.int64) for _ in range(2))
-        self.masks = np.zeros(len(MASK_BINS), np.int64)
+        self.sizes, self.size_bytes = [0] * len(SIZE_BINS), [0] * len(SIZE_BINS)
+        self.masks = [0] * len(MASK_BINS)
 
-    def count(self, sizes: Counts, masked: Counts, sign: int) -> None:
-        """Put files in or take them out: their sizes, and the rows masked in each, -1 without a vector."""
-        self.files += sign * len(sizes)
-        self.bytes += sign * int(sizes.sum())
-        self.masked += sign * int(masked[masked > 0].sum())
-        self.vectors += sign * int((masked >= 0).sum())
+    def count(self, file: LiveFile, sign: int) -> None:
+        """Put a file whose size is known in, or take it out."""
+        size = file.size or 0
+        self.files += sign
+        self.bytes += sign * size
+        place = bisect_right(SIZE_BINS, size) - 1
+        self.sizes[place] += sign
+        self.size_bytes[place] += sign * size
+        if file.vector_id is not None:
+            self.masked += sign * file.masked
+            self.vectors += sign
+        self.masks[bisect_right(MASK_BINS, file.masked) - 1] += sign
+
+    def count_all(self, sizes: Counts, masked: Counts) -> None:
+        """Count all files at once: their sizes, and the rows masked in each, -1 without a vector."""
+        self.files, self.bytes = len(sizes), int(sizes.sum())
+        self.masked, self.vectors = int(masked[masked > 0].sum()), int((masked >= 0).sum())
+        files, size_bytes = (np.zeros(len(SIZE_BINS), np.int64) for _ in range(2))
         bins = np.searchsorted(np.array(SIZE_BINS), sizes, "right") - 1
-        np.add.at(self.sizes, bins, sign)
-        np.add.at(self.size_bytes, bins, sign * sizes)
-        np.add.at(self.masks, np.searchsorted(np.array(MASK_BINS), np.maximum(masked, 0), "right") - 1, sign)
+        np.add.at(files, bins, 1)
+        np.add.at(size_bytes, bins, sizes)
+        self.sizes, self.size_bytes = files.tolist(), size_bytes.tolist()
+        bins = np.searchsorted(np.array(MASK_BINS), np.maximum(masked, 0), "right") - 1
+        self.masks = np.bincount(bins, minlength=len(MASK_BINS)).tolist()
 
 
 def _checksum(state: TableState, totals: _Totals, info: CommitInfo | None) -> VersionChecksum:
@@ -154,13 +169,9 @@ def _checksum(state: TableState, totals: _Totals, info: CommitInfo | None) -> Ve
         domain_metadata=tuple(domain.to_wire() for _, domain in sorted(state.domains.items())),
         metadata=state.metadata.to_wire(),
         protocol=state.protocol.to_wire(),
-        file_size_histogram=SizeHistogram(SIZE_BINS, _tuple(totals.sizes), _tuple(totals.size_bytes)),
-        deleted_record_counts_histogram_opt=MaskHistogram(_tuple(totals.masks)) if masking else None,
+        file_size_histogram=SizeHistogram(SIZE_BINS, tuple(totals.sizes), tuple(totals.size_bytes)),
+        deleted_record_counts_histogram_opt=MaskHistogram(tuple(totals.masks)) if masking else None,
     )
-
-
-def _tuple(counts: Counts) -> tuple[int, ...]:
-    return tuple(counts.tolist())
 
 
 def _may_mask(protocol: Protocol) -> bool:
@@ -188,12 +199,12 @@ def _totals_before(before: VersionChecksum, commit: Commit, state: TableState) -
         return None
     totals = _Totals()
     totals.files, totals.bytes = before.num_files, before.table_size_bytes
-    totals.sizes, totals.size_bytes = np.array(sizes.file_counts), np.array(sizes.total_bytes)
+    totals.sizes, totals.size_bytes = list(sizes.file_counts), list(sizes.total_bytes)
     masks = before.deleted_record_counts_histogram_opt
     if masks is None or before.num_deleted_records_opt is None or before.num_deletion_vectors_opt is None:
         totals.masks[0] = totals.files
         return None if _may_mask(protocol) and _may_mask(state.protocol) else totals
-    totals.masks = np.array(masks.deleted_record_counts)
+    totals.masks = list(masks.deleted_record_counts)
     totals.masked, totals.vectors = before.num_deleted_records_opt, before.num_deletion_vectors_opt
     shapes = (len(totals.sizes), len(totals.size_bytes), len(totals.masks))
     return totals if shapes == (len(SIZE_BINS), len(SIZE_BINS), len(MASK_BINS)) else None

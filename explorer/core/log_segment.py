@@ -59,7 +59,7 @@ class LogListing(msgspec.Struct, frozen=True):
     @property
     def latest(self) -> int:
         """The newest version of which anything is there."""
-        newest_commit = max(self.commits, default=-1)
+        newest_commit = next(reversed(self.commits), -1)
         return max(newest_commit, self.checkpoints[-1].version if self.checkpoints else -1)
 
     def earliest(self) -> int:
@@ -158,7 +158,7 @@ class LogListing(msgspec.Struct, frozen=True):
 
     def _gap(self, target: int, missing: int) -> VersionGap | VersionNotFound:
         later = [c for c in self.checkpoints if c.version > target]
-        cleaned = missing < min(self.commits, default=missing + 1)
+        cleaned = missing < next(iter(self.commits), missing + 1)
         readable = self._readable_range()
         span = f"Versions {readable[0]} to {readable[1]} can be read." if readable else "No version can be read."
         if cleaned and (later or (readable and readable[0] > target)):

@@ -97,9 +97,12 @@ def _plan(table: explorer.Table, number: int) -> None:
 
 
 def _compare_puts(place: Path) -> dict[str, float]:
-    """Puts and commits in turn, so that a machine that is busy is so for both."""
+    """Puts and commits in turn, each right after a plan was made: what a disk takes depends on what was done before.
+
+    Beside them the same put with a plain file after it, as a version checksum is one: what all of a commit has to cost.
+    """
     table = explorer.open_table(place)
-    bare, till_visible, whole = [], [], []
+    times: dict[str, list[float]] = {"put": [], "visible": [], "puts": [], "whole": []}
     store = table.store
     put, visible = store.put_if_absent, [0.0]
 
@@ -108,23 +111,26 @@ def _compare_puts(place: Path) -> dict[str, float]:
         if path.endswith(".json"):
             visible[0] = time.perf_counter()
 
+    def plan() -> Any:
+        return table.plan({"kind": "set-transaction", "appId": "bench", "version": number + 1}, user="bench")
+
     store.put_if_absent = noted  # type: ignore[method-assign]
     for number in range(ROUNDS):
-        plan = table.plan({"kind": "set-transaction", "appId": "bench", "version": number + 1}, user="bench")
+        planned = plan()
         start = time.perf_counter()
-        result = table.commit(plan)
-        whole.append(time.perf_counter() - start)
-        till_visible.append(visible[0] - start)
+        result = table.commit(planned)
+        times["whole"].append(time.perf_counter() - start)
+        times["visible"].append(visible[0] - start)
         assert result.outcome == "committed"
         assert result.version is not None
         data = put.__self__.read(commit_name(result.version))  # type: ignore[attr-defined]
+        plan()
         start = time.perf_counter()
         put(f"_delta_log/{number}.bare", data)
-        bare.append(time.perf_counter() - start)
-    names = ("put", "visible", "whole")
-    return {
-        name: statistics.median(times) * 1e3 for name, times in zip(names, (bare, till_visible, whole), strict=True)
-    }
+        times["put"].append(time.perf_counter() - start)
+        put(f"_delta_log/{number}.plain", data, durable=False)
+        times["puts"].append(time.perf_counter() - start)
+    return {name: statistics.median(values) * 1e3 for name, values in times.items()}
 
 
 def _ours(place: Path) -> float:
