@@ -285,6 +285,13 @@ class ChangeDesk:
             self.catalog.look_again(kept.key[0])
         self._changed()
 
+    def cancel_commit(self) -> None:
+        """Stop a commit that has to look at the rows again: nothing is committed then. Does nothing to any other."""
+        with self._lock:
+            job = self._again if self.committing else None
+        if job is not None:
+            job.cancel()
+
     def try_again(self) -> None:
         """Approve the same plan once more, where its outcome is not known."""
         with self._lock:
@@ -328,6 +335,7 @@ class ChangeDesk:
         with self._lock:
             self._again = job
         job.subscribe(self._report)
+        each_second(job, self._report)
 
     def _report(self, job: Any) -> None:
         now = time.monotonic()

@@ -43,6 +43,7 @@ class ChangeMessages:
             "cancel-look": self._cancel_look,
             "accept": self._accept,
             "commit": self._commit,
+            "cancel-commit": self._cancel_commit,
             "plan-again": self._plan_again,
             "try-again": self._try_again,
         }
@@ -92,6 +93,10 @@ class ChangeMessages:
         desk = self._session.works.desk
         desk.approve(_text(message, "name"), str(message.get("reason", "")), _text(message, "digest"))
         self._workers.submit(desk.commit)
+        self._shown(message)
+
+    def _cancel_commit(self, message: Message) -> None:
+        self._session.works.desk.cancel_commit()
         self._shown(message)
 
     def _plan_again(self, message: Message) -> None:

@@ -120,7 +120,7 @@ def _planned_page(
         "look": look,
         "look_again": desk.look_again,
         "estimate": _estimate(snapshot),
-        "stale": plan.read_version < view.facts.last,
+        "stale": plan.read_version < view.facts.last and not desk.committing,
         "command": _command(view, plan),
         "seconds": planned.seconds,
         "steps": _steps(address, step, rows=shown.needs_rows),

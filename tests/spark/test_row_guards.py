@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,13 @@ from explorer.core.proposal import GuardResult
 from explorer.web.address import Address
 from explorer.web.catalog import Catalog
 from explorer.web.change_desk import ChangeDesk, RowLook
+from explorer.web.pages import table_page
 from tests.spark.tables import DataFile, column, write_table
+from tests.web.works import works_at
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+
+RULE = "&tab=act&step=plan&act=add-constraint&f.name=c&f.expression=id+%3E%3D+0"
 
 
 @pytest.fixture
@@ -96,20 +101,26 @@ def test_rows_are_looked_at_again_when_others_came_first(orders: explorer.Table)
     assert [each.status for each in result.plan.guards if each.name == "existing-rows"] == ["pass"]
 
 
-def test_a_commit_that_has_to_look_again_shows_how_far_it_is(orders: explorer.Table, tmp_path: Path) -> None:
-    shown: list[RowLook | None] = []
-    catalog = Catalog([str(tmp_path)], allow_commits=True)
-    desk = ChangeDesk(catalog, "ana", signed_in=False, changed=lambda: shown.append(desk.look_again))
+def approved(orders: explorer.Table, root: Path, changed: Callable[[ChangeDesk], None]) -> ChangeDesk:
+    """A desk with a rule that was held against the rows and approved, after which another commit came first."""
+    catalog = Catalog([str(root)], allow_commits=True)
+    desk = ChangeDesk(catalog, "ana", signed_in=False, changed=lambda: changed(desk))
     (ref,) = catalog.refs()
-    address = Address.parse(f"?t={ref.name}&tab=act&step=plan&act=add-constraint&f.name=c&f.expression=id+%3E%3D+0")
+    address = Address.parse(f"?t={ref.name}{RULE}")
     assert desk.planned(address, newest=0, show=True).plan is not None
     assert desk.begin_look()
     desk.look_at_rows()
     plan = desk.planned(address, newest=0).plan
     assert plan is not None
     orders.commit(orders.plan({"kind": "set-transaction", "appId": "other", "version": 1}))
-    shown.clear()
     desk.approve("orders", "why", plan.digest)
+    return desk
+
+
+def test_a_commit_that_has_to_look_again_shows_how_far_it_is(orders: explorer.Table, tmp_path: Path) -> None:
+    shown: list[RowLook | None] = []
+    desk = approved(orders, tmp_path, lambda desk: shown.append(desk.look_again))
+    shown.clear()
     desk.commit()
     assert desk.outcome is not None
     assert (desk.outcome.outcome, desk.outcome.version) == ("committed", 2)
@@ -117,3 +128,27 @@ def test_a_commit_that_has_to_look_again_shows_how_far_it_is(orders: explorer.Ta
     assert seen
     assert all(look.state == "running" and look.phase for look in seen)
     assert desk.look_again is None
+
+
+def test_a_commit_that_looks_again_is_cancelled_and_says_that_nothing_was_committed(
+    orders: explorer.Table, tmp_path: Path
+) -> None:
+    pages: list[str] = []
+    wanted = Address.parse(f"?t={tmp_path.name}/orders{RULE}")
+
+    def shown(desk: ChangeDesk) -> None:
+        if desk.look_again is not None:
+            pages.append(table_page(desk.catalog, wanted, "light", works_at(desk)).regions["lead"])
+            desk.cancel_commit()
+
+    desk = approved(orders, tmp_path, shown)
+    desk.commit()
+    assert 'data-do="cancel-commit"' in pages[0]
+    assert "The table has moved on" not in pages[0]
+    assert (desk.outcome, desk.committing, explorer.open_table(orders.location).latest_version()) == (None, False, 1)
+    lead = table_page(desk.catalog, wanted, "light", works_at(desk)).regions["lead"]
+    assert "Cancelled: nothing was committed." in lead
+    assert "Plan again on v1" in lead
+    desk.cancel_commit()
+    desk.plan_again()
+    assert "nothing was committed" not in table_page(desk.catalog, wanted, "light", works_at(desk)).regions["lead"]
