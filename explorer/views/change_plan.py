@@ -76,7 +76,7 @@ class PlanView:
         headline: What is asked for.
         read_version, commit_version: The version it rests on, and the one it would write.
         guards: The blocking ones first.
-        counts: How many guards have each status, in words: ``1 fails, 4 pass``.
+        counts: How many guards have each status, in words: ``1 failed, 4 passed``.
         verdict, tone: What follows from the guards, and how grave it is.
         written: What would be written, in short.
         actions, more_actions: The actions, and how many are not shown.

@@ -62,11 +62,12 @@ def guard_views(plan: CommitPlan) -> tuple[GuardView, ...]:
 
 
 def guard_counts(guards: Sequence[GuardView]) -> str:
-    """Return how many guards have each status, in words: ``1 fails, 4 pass``."""
-    words = {"fail": ("fails", "fail"), "unknown": ("is unknown", "are unknown"), "warn": ("warns", "warn")}
-    words |= {"pass": ("passes", "pass")}
+    """Return how many guards have each status, in words: ``1 failed, 2 warnings, 4 passed``; ``all 5 passed``."""
     found = {status: sum(guard.status == status for guard in guards) for status in _ORDER}
-    return ", ".join(f"{n} {words[status][n != 1]}" for status, n in found.items() if n)
+    if len(guards) > 1 and found["pass"] == len(guards):
+        return f"all {len(guards)} passed"
+    words = {"fail": "failed", "unknown": "unknown", "warn": "warning" if found["warn"] == 1 else "warnings"}
+    return ", ".join(f"{n} {words.get(status, 'passed')}" for status, n in found.items() if n)
 
 
 def verdict(plan: CommitPlan, guards: Sequence[GuardView]) -> tuple[str, str]:

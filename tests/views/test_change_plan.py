@@ -11,7 +11,7 @@ from explorer.core.intent_documents import intent_kinds, parse_intent
 from explorer.core.proposal import GuardResult
 from explorer.views.change_forms import change_kinds, intent_of
 from explorer.views.change_plan import PlanView, headline, plan_view, receipt
-from explorer.views.guard_views import guard_views
+from explorer.views.guard_views import guard_counts, guard_views
 from tests.web import logs
 
 
@@ -149,3 +149,20 @@ def test_every_kind_of_change_on_the_page_is_an_intent() -> None:
     assert intent_of("set-properties", answers)["properties"] == {"a": "1", "b": ""}
     assert intent_of("unset-properties", answers)["keys"] == ["k"]
     assert intent_of("restore", answers) == {"kind": "restore", "version": 7}
+
+
+@pytest.mark.parametrize(
+    ("statuses", "words"),
+    [
+        (["pass", "fail", "pass"], "1 failed, 2 passed"),
+        (["warn", "unknown", "fail", "warn"], "1 failed, 1 unknown, 2 warnings"),
+        (["pass", "warn"], "1 warning, 1 passed"),
+        (["pass", "pass"], "all 2 passed"),
+        (["pass"], "1 passed"),
+        ([], ""),
+    ],
+)
+def test_guards_are_counted_by_how_they_ended(table: explorer.Table, statuses: list[Any], words: str) -> None:
+    guards = tuple(GuardResult(str(number), status, {}) for number, status in enumerate(statuses))
+    plan = table.plan({"kind": "set-description", "description": "x"}, check_rows=False)
+    assert guard_counts(guard_views(msgspec.structs.replace(plan, guards=guards))) == words
