@@ -68,30 +68,30 @@ def table_page(catalog: Catalog, address: Address, theme: str, works: Works) -> 
     try:
         facts = catalog.facts(address.table)
     except Exception as error:  # noqa: BLE001  # shown and logged: a page must never stay blank
-        return problem_page(address, error)
+        return problem_page(address, error, may_commit=catalog.allow_commits)
     try:
         view = _view(facts, address, theme)
         return _table(view, _numbered(address, view), works, may_commit=catalog.allow_commits)
     except Exception as error:  # noqa: BLE001  # as above
-        return problem_page(address, error, facts)
+        return problem_page(address, error, facts, may_commit=catalog.allow_commits)
 
 
-def problem_page(address: Address, error: Exception, facts: TableFacts | None = None) -> Rendered:
+def problem_page(address: Address, error: Exception, facts: TableFacts | None = None, *, may_commit: bool) -> Rendered:
     """Return the page of an error."""
     if not isinstance(error, ExplorerError):
         _log.error("page %s failed", address.to(), exc_info=error)
     problem = problem_of(error)
     regions = dict.fromkeys(TABLE_REGIONS, "")
     regions |= render_blocks("problem", p=problem, address=address)
-    regions["bar"] = _bar(address, facts.location if facts else "")
+    regions["bar"] = _bar(address, facts.location if facts else "", may_commit=may_commit)
     title = f"{problem.title} \u00b7 {address.table or 'Delta Table Explorer'}"
     return Rendered(regions, {"timeline-slot": True, "chart-card": True, "time": True, "tabs": True}, title)
 
 
-def waiting_page(address: Address) -> Rendered:
+def waiting_page(address: Address, *, may_commit: bool) -> Rendered:
     """Return the page of a table whose log is still being read."""
     regions = dict.fromkeys(TABLE_REGIONS, "")
-    regions["bar"] = _bar(address, "")
+    regions["bar"] = _bar(address, "", may_commit=may_commit)
     regions["lead"] = render("skeleton", name=address.table)
     return Rendered(regions, {"chart-card": True}, address.table)
 
@@ -177,7 +177,9 @@ def _table(view: TableView, address: Address, works: Works, *, may_commit: bool)
     except ExplorerError as error:
         # The version cannot be shown; the history around it can, and is the way to one that can.
         regions |= render_blocks("problem", p=problem_of(error, _before(error, facts)), address=address)
-        regions["bar"] = _bar(address, facts.location, commit=view.commit)
+        regions["bar"] = _bar(
+            address, facts.location, commit=view.commit, may_commit=may_commit, person=works.desk.person
+        )
         figure, drawn = None, ()
     as_table, folded = address.view == "table", address.fold == "1"
     if as_table and not folded and len(facts.commits):
@@ -243,7 +245,7 @@ def _bar(
     protocol: Any = None,
     *,
     findings: Any = (),
-    may_commit: bool | None = None,
+    may_commit: bool,
     person: str = "",
 ) -> str:
     return render(

@@ -246,14 +246,14 @@ class Session:
         except NotYet:
             address = _address(self.query)
             if self.kind == "table":
-                return waiting_page(address), False
+                return waiting_page(address, may_commit=self.catalog.allow_commits), False
             return self._home(address, wait=False), False
 
     def _render(self, query: str, theme: str) -> Rendered:
         try:
             address = Address.parse(query)
         except ExplorerError as error:
-            return problem_page(Address(table=_table_named(query)), error)
+            return problem_page(Address(table=_table_named(query)), error, may_commit=self.catalog.allow_commits)
         if not address.table:
             return self._home(address, wait=True)
         return table_page(self.catalog, address, theme, self.works)
@@ -267,7 +267,7 @@ class Session:
             rows = [self._summaries.get(ref.name) or TableSummary(ref, pending=True) for ref in refs]
             return home_page(self.catalog, address, rows)
         except Exception as error:  # noqa: BLE001  # shown and logged: a page must never stay blank
-            rendered = problem_page(address, error)
+            rendered = problem_page(address, error, may_commit=self.catalog.allow_commits)
             return Rendered({key: rendered.regions[key] for key in ("bar", "lead", "notice")}, {}, rendered.title)
 
 

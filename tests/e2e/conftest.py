@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tests.conftest import reference_root
+from tests.spark.tables import DataFile, column, write_table
 from tests.web import logs
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -45,6 +47,9 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     logs.broken_table(root / "odd" / "broken")
     logs.future_table(root / "odd" / "future")
     logs.empty_table(root / "odd" / "empty")
+    write_table(
+        root / "odd" / "long", [column("text", "string")], [DataFile("a.parquet", pa.table({"text": ["e" * 500]}))]
+    )
     logs.empty_table(root.parent / "outside")
     (root / "escape").symlink_to(root.parent / "outside")
     return root

@@ -61,3 +61,48 @@ def test_changes_and_differences_of_two_versions_are_read_when_asked(opened: Any
     _read(page, "#row-differences", "Compare rows")
     assert "keys=id" in page.url
     assert "rows that differ" in page.locator("#row-differences").inner_text()
+
+
+def test_a_clipped_value_is_shown_in_full_by_click_and_by_key(opened: Any) -> None:
+    page = opened("?t=shop/odd/long&tab=data")
+    _read(page, "#lead", "Show 100 rows")
+    clipped, dialog = page.locator("#lead td.long").first, page.locator("#cell")
+    name, whole = clipped.get_attribute("data-name"), clipped.get_attribute("title")
+    clipped.click()
+    assert dialog.get_by_role("heading").inner_text() == name
+    assert dialog.locator("pre").inner_text() == whole
+    assert whole == "e" * 500
+    page.keyboard.press("Escape")
+    assert not dialog.is_visible()
+    for key in ("Enter", " "):
+        clipped.focus()
+        page.keyboard.press(key)
+        assert dialog.is_visible()
+        dialog.get_by_role("button", name="Close").click()
+        assert page.evaluate("document.activeElement.dataset.do") == "cell"
+
+
+def test_a_condition_goes_along_with_versions_and_tabs_and_a_filter_stays_with_its_list(opened: Any) -> None:
+    page = opened("?t=shop/reference/optimize&v=6&tab=data&where=id+%3E+3")
+    condition = page.locator("#rows-where")
+    page.get_by_role("link", name="Previous version").click()
+    settle(page)
+    assert (page.locator("h1.version").inner_text(), condition.input_value()) == ("v5", "id > 3")
+    condition.fill("id > 4")
+    page.get_by_role("link", name="Next version").click()
+    settle(page)
+    assert condition.input_value() == "id > 4", "what was typed stays, although it was not asked for yet"
+    page.get_by_role("link", name="Files", exact=True).click()
+    page.locator("#find-files").fill("p=1")
+    page.wait_for_function("location.search.includes('q=')")
+    settle(page)
+    page.get_by_role("link", name="Previous version").click()
+    settle(page)
+    assert page.locator("#find-files").input_value() == "p=1"
+    page.get_by_role("link", name="Columns", exact=True).click()
+    settle(page)
+    assert "q=" not in page.url
+    assert page.locator("#find-columns").input_value() == ""
+    page.get_by_role("link", name="Data", exact=True).click()
+    settle(page)
+    assert condition.input_value() == "id > 3"

@@ -18,7 +18,7 @@ def test_the_list_shows_every_table_and_what_is_wrong(opened: Any) -> None:
     page = opened()
     page.wait_for_function("!document.body.innerText.includes('reading the log')")
     rows = page.locator("table.tables tbody tr")
-    assert rows.count() == 9
+    assert rows.count() == 10
     assert "MalformedAction" in page.locator("tr.danger .chip").get_attribute("title")
     assert "timeMachine" in page.locator("tr.warning").inner_text()
     page.locator("#find-home").press_sequentially("optimize", delay=10)

@@ -96,6 +96,13 @@ def test_arrow_keys_step_and_shift_moves_the_compared_version(opened: Any) -> No
     assert _version(page) == "v17"
 
 
+def test_the_first_version_is_compared_with_none(opened: Any) -> None:
+    page = opened(f"{VECTORS}&v=0")
+    assert page.locator("#strip summary").inner_text().startswith("compare with")
+    page.locator("#strip summary").click()
+    assert page.locator("#strip .pop a").all_inner_texts() == ["the newest, v17"]
+
+
 def test_the_diff_survives_a_reload_and_the_back_button(opened: Any) -> None:
     page = opened(f"{VECTORS}&v=6&c=2")
     page.get_by_role("link", name="Diff", exact=True).click()

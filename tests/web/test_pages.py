@@ -71,6 +71,7 @@ def test_each_failure_has_its_state(catalog: Catalog, query: str, kind: str) -> 
     page = _page(catalog, query)
     assert f'data-kind="{kind}"' in page.regions["lead"]
     assert "What to do." in page.regions["lead"]
+    assert "read-only" in page.regions["bar"]
 
 
 def test_a_version_out_of_range_names_the_range_and_the_nearest(catalog: Catalog) -> None:
