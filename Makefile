@@ -51,8 +51,8 @@ lint: $(DEVELOPMENT) ## ruff, formatting, strict types, import rules
 	$(BIN)/lint-imports --no-logo
 
 prove: $(DEVELOPMENT) ## the properties, the damage, the races and the kills, with many more examples than the tests take
-	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --timeout 3600 tests/properties tests/faults \
-		tests/spark/test_random_changes.py
+	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile \
+		--timeout 3600 tests/properties tests/faults tests/spark/test_random_changes.py
 	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --timeout 3600 -s tests/prove
 
 bench: $(DEVELOPMENT) ## measure the speeds that the documents state

@@ -29,7 +29,7 @@ __all__ = ["AddLine", "Commit", "CommitLine", "RemoveLine", "decode_commit", "pa
 
 _ABSENT = msgspec.Raw()
 _LARGE = 1 << 16
-_NEWLINE = 10
+_OPENING, _CLOSING, _NEWLINE = b"{}\n"
 _SmallT = TypeVar("_SmallT", Protocol, Metadata, SetTransaction, DomainMetadata, AddCDCFile)
 
 
@@ -184,8 +184,7 @@ def decode_commit(data: bytes, version: int, path: str) -> Commit:
             str(data, "utf-8")
         lines = _LINES.decode_lines(data)
         # The decoder also takes documents that span lines or share one (LOG-007).
-        odd = len(lines) != _newlines(data) + (not data.endswith(b"\n"))
-        return Commit(version, path, lines, _checked_lines(data) if odd else None)
+        return Commit(version, path, lines, None if _one_each(data, len(lines)) else _checked_lines(data))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         line, reason = _first_bad_line(data)
         raise _malformed(version, path, line, reason or str(error)) from error
@@ -212,9 +211,20 @@ def _fits(name: str, item: object) -> bool:
     return True
 
 
-def _newlines(data: bytes) -> int:
-    # In what is large, counting bytes one by one takes a fifth of the time of looking for each.
-    return data.count(b"\n") if len(data) < _LARGE else int(np.count_nonzero(np.frombuffer(data, np.uint8) == _NEWLINE))
+def _one_each(data: bytes, documents: int) -> bool:
+    """True if it is plain that every line is one of the documents that were found; others may be so all the same.
+
+    A line break between two braces and without a comma ends a document. Where all line breaks are such, each line has
+    at least one, and as many documents as lines are one each.
+    """
+    if len(data) < _LARGE:
+        breaks = data.count(b'}}\n{"')
+        return documents == breaks + 1 and data.count(b"\n") == breaks + data.endswith(b"\n")
+    text = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(text == _NEWLINE)
+    inner = ends[: len(ends) - data.endswith(b"\n")]
+    parted = (text[inner - 1] == _CLOSING) & (text[inner + 1] == _OPENING)
+    return data.startswith(b"{") and documents == len(inner) + 1 and bool(parted.all())
 
 
 def _present(raw: msgspec.Raw) -> bool:

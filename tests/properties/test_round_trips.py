@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from explorer.core.actions import (
@@ -163,11 +163,16 @@ def test_a_commit_is_read_back_action_by_action(commit: list[Action]) -> None:
                 assert msgspec.structs.replace(parse_commit_info(line.commitInfo), unknown=action.unknown) == action
 
 
+@pytest.mark.parametrize("before", [b"", b'{"commitInfo":{"pad":"%s"}}\n' % (b"x" * 70_000)], ids=["small", "large"])
 @given(
-    data=st.binary(max_size=60) | st.lists(st.sampled_from(['{"add":', "{}", "\n", "}", '"', " ", "[1]"])).map("".join)
+    data=st.binary(max_size=60)
+    | st.lists(st.sampled_from(['{"add":', '{"a":{}}', "{}", "\n", "}", '"', " ", "[1]"])).map("".join)
 )
-def test_any_bytes_are_a_commit_or_a_typed_error(data: bytes | str) -> None:
-    data = data.encode() if isinstance(data, str) else data
+@example(data="\n{}{}")
+@example(data='{"a":{}}\n\n{"a":{}}{"a":{}}')
+@example(data='{"a":\n{}}{"a":{}}')
+def test_any_bytes_are_a_commit_or_a_typed_error(before: bytes, data: bytes | str) -> None:
+    data = before + (data.encode() if isinstance(data, str) else data)
     line = 0
     try:
         found: Commit | None = decode_commit(data, 1, "x.json")
