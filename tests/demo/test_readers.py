@@ -1,15 +1,14 @@
 """Independent readers find in the demo tables what the stories meant."""
 
-from importlib.resources import files
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import DeltaTable
 
 import explorer
 from explorer.demo.warehouse import TABLES
+from tests.other_readers import deltalake_rows, duckdb_rows
 
 pytestmark = pytest.mark.interop
 
@@ -23,20 +22,11 @@ KEYS = {
 }
 
 
-@pytest.fixture
-def duck() -> duckdb.DuckDBPyConnection:
-    (extension,) = Path(str(files("duckdb_extension_delta"))).rglob("delta.duckdb_extension")
-    connection = duckdb.connect()
-    connection.load_extension(str(extension))
-    connection.execute("set timezone = 'UTC'")
-    return connection
-
-
 @pytest.mark.parametrize("name", TABLES)
-def test_duckdb_reads_the_rows_of_every_version(name: str, demo_build: Build, duck: duckdb.DuckDBPyConnection) -> None:
+def test_duckdb_reads_the_rows_of_every_version(name: str, demo_build: Build) -> None:
     folder, rows = demo_build
     for version in _readable(folder / name, rows[name]):
-        found = duck.execute(f"from delta_scan('{folder / name}', version = {version})").to_arrow_table()
+        found = duckdb_rows(folder / name, version)
         assert _same(found, rows[name][version], KEYS[name]), f"version {version}"
 
 
@@ -44,8 +34,7 @@ def test_duckdb_reads_the_rows_of_every_version(name: str, demo_build: Build, du
 def test_deltalake_reads_the_rows_of_some_versions(name: str, demo_build: Build) -> None:
     folder, rows = demo_build
     for version in _readable(folder / name, rows[name])[::-6]:
-        table = DeltaTable(folder / name, version=version)
-        found = pa.table(QueryBuilder().register("t", table).execute("select * from t").read_all())
+        found = deltalake_rows(folder / name, version)
         assert _same(found, rows[name][version], KEYS[name]), f"version {version}"
 
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 import shutil
 import uuid
 from datetime import UTC, datetime
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable, QueryBuilder
 
 from explorer.core.checkpoint_layout import CheckpointLayout
 from explorer.core.checkpoint_writer import write_checkpoint
 from explorer.core.log_segment import list_log
 from explorer.storage import open_store
 from tests.conftest import reference_root
+from tests.other_readers import deltalake_rows, duckdb_rows
 
 pytestmark = [pytest.mark.reference, pytest.mark.interop]
 
@@ -140,14 +138,9 @@ def _rest_on_ours(folder: Path, layout: CheckpointLayout | None) -> None:
 
 def _rows(folder: Path, name: str) -> dict[str, list[Any]]:
     """The rows as each reader gives them that reads the table."""
-    (extension,) = Path(str(files("duckdb_extension_delta"))).rglob("delta.duckdb_extension")
-    connection = duckdb.connect()
-    connection.load_extension(str(extension))
-    connection.execute("set timezone = 'UTC'")
-    found = {"duckdb": _sorted(connection.execute(f"from delta_scan('{folder}')").to_arrow_table())}
+    found = {"duckdb": _sorted(duckdb_rows(folder))}
     if name in BY_DELTALAKE:
-        rows = QueryBuilder().register("t", DeltaTable(folder)).execute("select * from t").read_all()
-        found["deltalake"] = _sorted(pa.table(rows))
+        found["deltalake"] = _sorted(deltalake_rows(folder))
     return found
 
 

@@ -10,12 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
 import delta_kernel_rust_sharing_wrapper as kernel
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -24,6 +22,7 @@ from deltalake import DeltaTable, QueryBuilder
 import explorer
 from explorer.core.errors import ExplorerError
 from tests.conftest import golden_root, reference_root
+from tests.other_readers import duckdb_connection
 
 pytestmark = [pytest.mark.interop, pytest.mark.golden, pytest.mark.reference]
 
@@ -125,12 +124,7 @@ def _kernel(folder: Path) -> tuple[int, int]:
     return snapshot.version(), sum(batch.num_rows for batch in batches)
 
 
-@cache
-def _duck() -> duckdb.DuckDBPyConnection:
-    (extension,) = Path(str(files("duckdb_extension_delta"))).rglob("delta.duckdb_extension")
-    connection = duckdb.connect()
-    connection.load_extension(str(extension))
-    return connection
+_duck = cache(duckdb_connection)
 
 
 def _duckdb(folder: Path) -> dict[str, int]:

@@ -11,6 +11,7 @@ import explorer
 from explorer.core.features import supported_features
 from explorer.spark.scan import scan
 from tests.interop.reference_writer import ReferenceWriter
+from tests.other_readers import assert_others_read
 from tests.spark.content import content_hash
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
@@ -56,6 +57,7 @@ def test_the_reference_goes_on_while_features_come_and_go(reference_writer: Refe
         assert plan.committable, (number, intent, plan.blocking)
         result = table.commit(plan, user="steward")
         assert (result.outcome, result.notes) == ("committed", ()), (number, intent)
+        _same_rows(table, reference_writer, path)
         if following is not None:
             reference_writer.sql(following.format(t=f"delta.`{path}`"))
             table.refresh()
@@ -74,3 +76,4 @@ def _same_rows(table: explorer.Table, reference: ReferenceWriter, path: Path) ->
     names = {"_row_id": "row_id", "_row_commit_version": "row_commit_version"}
     ours = ours.rename_columns([names.get(name, name) for name in ours.column_names])
     assert content_hash(ours.select(theirs.column_names)) == content_hash(theirs), table.latest_version()
+    assert_others_read(path, theirs.select(["id"]), f"version {table.latest_version()}")

@@ -1,4 +1,4 @@
-"""Every kind of intent on a table of the reference: it reads what we committed, and goes on writing."""
+"""Every kind of intent on a table of the reference: it and others read what we committed, and it goes on writing."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 import explorer
 from explorer.spark.scan import scan
 from tests.interop.reference_writer import ReferenceWriter
+from tests.other_readers import assert_others_read
 from tests.spark.content import content_hash
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
@@ -104,3 +105,4 @@ def _same_rows(table: explorer.Table, reference: ReferenceWriter, path: Path, wh
     theirs = reference.rows(path)
     assert ours.column_names == theirs.column_names, where
     assert content_hash(ours) == content_hash(theirs), where
+    assert_others_read(path, theirs, where)

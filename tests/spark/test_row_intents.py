@@ -21,6 +21,7 @@ from explorer.spark.scan import scan
 from tests.conftest import reference_root
 from tests.golden.expectations import expected
 from tests.golden.reference_steps import Step, copy_before, reference_commit
+from tests.other_readers import duckdb_connection
 from tests.spark.content import content_hash
 from tests.spark.tables import column, write_table
 
@@ -144,13 +145,7 @@ def _append(table: explorer.Table, rows: pa.Table, folder: Path) -> Any:
 
 @pytest.fixture
 def duck() -> duckdb.DuckDBPyConnection:
-    from importlib.resources import files
-
-    (extension,) = Path(str(files("duckdb_extension_delta"))).rglob("delta.duckdb_extension")
-    connection = duckdb.connect()
-    connection.load_extension(str(extension))
-    connection.execute("set timezone = 'UTC'")
-    return connection
+    return duckdb_connection()
 
 
 @pytest.mark.conformance("FILE-001", "PART-002", "PART-006", "PART-009", "PART-010", "STATS-001", "WRITER-005")
