@@ -57,7 +57,8 @@ class CarriedActions(msgspec.Struct, frozen=True):
     def unknown_adds(self) -> dict[FileKey, dict[str, Any]]:
         """What the live files say beyond the columns of files, by canonical path and deletion vector.
 
-        These are fields that this program does not know, and ``clusteringProvider``.
+        These are fields that this program does not know, ``clusteringProvider``, and of ``deletionVector`` the member
+        ``maxRowIndex``.
         """
         found: dict[FileKey, dict[str, Any]] = {}
         for source in self.files.sources:
@@ -151,24 +152,42 @@ def _said_beyond(
 ) -> Iterator[tuple[FileKey, dict[str, Any]]]:
     for line in lines:
         provider = {} if line.clustering_provider is None else {_PROVIDER: line.clustering_provider}
-        fields = provider | unknown.get(id(line), {})
+        vector = line.deletion_vector
+        greatest = {} if vector is None or vector.max_row_index is None else _greatest(vector.max_row_index)
+        fields = provider | greatest | unknown.get(id(line), {})
         if fields:
             yield (canonical_key(line.path), line.vector_id), fields
 
 
 def _stated_beyond(part: CheckpointPart) -> Iterator[tuple[FileKey, dict[str, Any]]]:
     names = sorted(part.stated_members().keys() - _COLUMNS)
-    if not names:
+    if not names and "deletionVector" not in part.stated_members():
         return
     for batch in part.batches(_ROWS):
         members = dict(zip([field.name for field in batch.type], batch.flatten(), strict=True))
         vectors = members.get("deletionVector")
         ids = [None] * len(batch) if vectors is None else unique_ids(vectors).to_pylist()
         columns = [members[name].to_pylist(maps_as_pydicts="strict") for name in names]
-        for path, vector_id, *values in zip(members["path"].to_pylist(), ids, *columns, strict=True):
+        rows = zip(members["path"].to_pylist(), ids, _greatest_rows(vectors, len(batch)), *columns, strict=True)
+        for path, vector_id, greatest, *values in rows:
             fields = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+            if greatest is not None:
+                fields |= _greatest(greatest)
             if fields:
                 yield (canonical_key(path), vector_id), fields
+
+
+def _greatest_rows(vectors: pa.StructArray | None, length: int) -> list[int | None]:
+    """What the vectors of a checkpoint say of the greatest row index that they hide."""
+    if vectors is None or vectors.type.get_field_index("maxRowIndex") < 0:
+        return [None] * length
+    found: list[int | None] = vectors.field("maxRowIndex").to_pylist()
+    valid = vectors.is_valid().to_pylist()
+    return [value if is_valid else None for value, is_valid in zip(found, valid, strict=True)]
+
+
+def _greatest(row: int) -> dict[str, Any]:
+    return {"deletionVector": {"maxRowIndex": row}}
 
 
 # --- fields that this program does not know ---------------------------------------------------------------------------

@@ -7,7 +7,7 @@ a remove carries partition values and size (FILE-005).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
@@ -71,15 +71,18 @@ def _add(row: dict[str, Any], data_change: bool, unknown: dict[str, Any]) -> Add
         data_change=data_change,
         stats=row["stats"],
         tags=row["tags"],
-        deletion_vector=_vector(row),
+        deletion_vector=_vector(row, unknown.get("deletionVector", {})),
         base_row_id=row["base_row_id"],
         default_row_commit_version=row["default_row_commit_version"],
         clustering_provider=unknown.get("clusteringProvider"),
-        unknown={name: value for name, value in unknown.items() if name != "clusteringProvider"},
+        unknown={name: value for name, value in unknown.items() if name not in _PLACED},
     )
 
 
-def _vector(row: dict[str, Any]) -> DeletionVectorDescriptor | None:
+_PLACED: Final = frozenset(["clusteringProvider", "deletionVector"])
+
+
+def _vector(row: dict[str, Any], unknown: dict[str, Any]) -> DeletionVectorDescriptor | None:
     if row["dv_unique_id"] is None:
         return None
     return DeletionVectorDescriptor(
@@ -88,6 +91,7 @@ def _vector(row: dict[str, Any]) -> DeletionVectorDescriptor | None:
         size_in_bytes=row["dv_size_in_bytes"],
         cardinality=row["dv_cardinality"],
         offset=row["dv_offset"],
+        max_row_index=unknown.get("maxRowIndex"),
     )
 
 

@@ -43,6 +43,38 @@ ROWS_TRACKED = Protocol(min_reader_version=1, min_writer_version=7, writer_featu
 ODD = {"fancyIndex": {"levels": "3"}, "clusteringProvider": "liquid"}
 
 
+VECTOR = {
+    "storageType": "u",
+    "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^",
+    "offset": 4,
+    "sizeInBytes": 40,
+    "cardinality": 6,
+    "maxRowIndex": 9,
+}
+"""The vector of the protocol's own example, with what the reference adds to it."""
+
+
+@pytest.mark.conformance("PROTO-003")
+@pytest.mark.parametrize("by_checkpoint", [False, True])
+def test_a_vector_that_is_written_again_says_all_that_it_said(by_checkpoint: bool) -> None:
+    store = logs.new_store()
+    rules = Protocol(
+        min_reader_version=3,
+        min_writer_version=7,
+        reader_features=("deletionVectors",),
+        writer_features=("deletionVectors", "domainMetadata", "rowTracking"),
+    )
+    masked = {**logs.add("a").to_wire(), "deletionVector": VECTOR}
+    logs.write(store, {0: [rules, logs.METADATA, json.dumps({"add": masked}).encode(), logs.add("b")]})
+    if by_checkpoint:
+        write_checkpoint(store, list_log(store), now=datetime.now(UTC), new_uuid=uuid.uuid4)
+        logs.write(store, {1: [logs.add("other")]})
+        store.delete(commit_name(0))
+    added = {line["path"]: line for line in _backfilled(store, {"kind": "enable-feature", "feature": "rowTracking"})}
+    assert added["a"]["deletionVector"] == VECTOR
+    assert "deletionVector" not in added["b"]
+
+
 def _backfilled(store: LogStore, intent: dict[str, Any]) -> list[dict[str, Any]]:
     plan = explorer.Table(store).plan(intent)
     assert plan.committable
