@@ -121,7 +121,7 @@ class NewTable:
         from explorer.core.transaction import commit_info, commit_lines
         from explorer.planner import circumstances, engine_info
 
-        wanted = parse_intent(intent) if isinstance(intent, (Mapping, str, bytes)) else intent
+        wanted = parse_intent(intent)
         if not isinstance(wanted, CreateTable):
             raise InvalidIntent(
                 f"There is no table at {self.location} yet for {intent_kind(wanted)}: make it with create-table.",

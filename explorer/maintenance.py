@@ -23,7 +23,7 @@ from explorer.core.log_segment import LogListing, list_log
 from explorer.core.paths import checkpoint_name, compaction_name
 from explorer.core.proposal import GuardResult
 from explorer.core.replay import TableState
-from explorer.core.times import older_than
+from explorer.core.times import moment_text, older_than
 from explorer.upkeep import new_checkpoint
 from explorer.vacuuming import delete_unused, plan_vacuum
 
@@ -169,14 +169,14 @@ def _cleaning(plan: CommitPlan, cleanup: CleanupPlan, state: TableState) -> Comm
 
 def _retention(cleanup: CleanupPlan, state: TableState) -> GuardResult:
     stated = state.metadata.configuration.get(LOG_RETENTION, "interval 30 days")
-    evidence: dict[str, Any] = {LOG_RETENTION: stated, "cutoff": _moment(cleanup.cutoff)}
+    evidence: dict[str, Any] = {LOG_RETENTION: stated, "cutoff": moment_text(cleanup.cutoff)}
     if cleanup.within_retention:
         return GuardResult("retention", "pass", evidence | {"detail": "Only what the table lets expire goes."})
     if cleanup.own_cutoff is None:
         detail = "The table keeps its expired log (delta.enableExpiredLogCleanup is false)."
         remedy = "Set delta.enableExpiredLogCleanup to true first, so that the history tells who decided it."
     else:
-        evidence["ownCutoff"] = _moment(cleanup.own_cutoff)
+        evidence["ownCutoff"] = moment_text(cleanup.own_cutoff)
         detail = f"The table keeps its log longer: {stated}."
         remedy = f"Set {LOG_RETENTION} to a shorter interval first, so that the history tells who decided it."
     return GuardResult("retention", "fail", evidence | {"detail": detail}, remedy)
@@ -192,10 +192,6 @@ def _time_travel(cleanup: CleanupPlan) -> GuardResult:
 
 def _versions(first: int, last: int) -> str:
     return f"Version {first}" if first == last else f"Versions {first} to {last}"
-
-
-def _moment(milliseconds: int) -> str:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="seconds")
 
 
 def _write_checkpoint(table: Table, plan: CommitPlan) -> tuple[MaintenanceFile, ...]:

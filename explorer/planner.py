@@ -66,7 +66,7 @@ def make_plan(
         InvalidIntent: The intent makes no sense, in itself or on this table.
         Cancelled: The look at the rows was cancelled.
     """
-    wanted = parse_intent(intent) if isinstance(intent, (Mapping, str, bytes)) else intent
+    wanted = parse_intent(intent)
     table.refresh()
     made = circumstances()
     writes_commit = not isinstance(wanted, MaintenanceIntent)

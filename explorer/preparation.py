@@ -13,7 +13,7 @@ import msgspec
 
 from explorer.core import intents
 from explorer.core.carried_actions import CarriedActions, FileKey, carry_actions
-from explorer.core.errors import InvalidIntent
+from explorer.core.errors import InvalidIntent, RequestError
 from explorer.core.intents import Intent
 from explorer.core.proposal import Circumstances, Proposal
 from explorer.core.proposals import propose
@@ -49,7 +49,7 @@ def prepared(table: Table, intent: Intent, circumstances: Circumstances, rows: A
     """
     match intent:
         case intents.Restore():
-            target = table.snapshot(intent.version, intent.timestamp)
+            target = _target(table, intent)
             unknown = _unknown_fields(table, target)
             return lambda snapshot: restore(intent, snapshot, target, unknown, circumstances)
         case intents.Delete():
@@ -65,6 +65,14 @@ def prepared(table: Table, intent: Intent, circumstances: Circumstances, rows: A
         case _:
             whole = msgspec.structs.replace(circumstances, unknown=lambda snapshot: _unknown_fields(table, snapshot))
             return lambda snapshot: propose(intent, snapshot, whole)
+
+
+def _target(table: Table, intent: intents.Restore) -> Snapshot:
+    try:
+        return table.snapshot(intent.version, intent.timestamp)
+    except RequestError as error:
+        error.add_facts(field="version" if intent.timestamp is None else "timestamp")
+        raise
 
 
 def _deletion(table: Table, intent: intents.Delete, circumstances: Circumstances) -> Proposer:

@@ -23,6 +23,7 @@ from explorer.core.guards import catalog_guard, protocol_guard
 from explorer.core.presence import absent
 from explorer.core.proposal import GuardResult
 from explorer.core.replay import read_commits
+from explorer.core.times import moment_text
 from explorer.core.unused_files import NeededFiles, UnusedFiles, needed_files, one_column, unused_files
 from explorer.core.uris import decode_path
 from explorer.core.vacuum_effects import VacuumEffects, vacuum_effects, versions_in_words
@@ -150,9 +151,9 @@ def _consequences(effects: VacuumEffects) -> Consequences:
 
 def _retention(snapshot: Snapshot, cutoff: int, own: int) -> GuardResult:
     stated = snapshot.metadata.configuration.get(FILE_RETENTION, "interval 1 week")
-    evidence: dict[str, Any] = {FILE_RETENTION: stated, "cutoff": _moment(cutoff)}
+    evidence: dict[str, Any] = {FILE_RETENTION: stated, "cutoff": moment_text(cutoff)}
     if cutoff > own:
-        evidence |= {"ownCutoff": _moment(own), "detail": f"The table keeps removed files longer: {stated}."}
+        evidence |= {"ownCutoff": moment_text(own), "detail": f"The table keeps removed files longer: {stated}."}
         remedy = (
             f"Set {FILE_RETENTION} to a shorter interval first, so that the history tells who decided it, and so that "
             "writers and readers know how long they may take."
@@ -200,12 +201,5 @@ def _time_travel(effects: VacuumEffects) -> GuardResult:
 
 
 def _nothing_to_do(cutoff: int) -> GuardResult:
-    detail = f"No file has been unused since {_moment(cutoff)}."
+    detail = f"No file has been unused since {moment_text(cutoff)}."
     return GuardResult("something-to-do", "warn", {"detail": detail})
-
-
-def _moment(milliseconds: int) -> str:
-    try:
-        return (_EPOCH + milliseconds * _MS).isoformat(timespec="seconds")
-    except OverflowError:
-        return "before all times" if milliseconds < 0 else "after all times"

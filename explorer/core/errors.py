@@ -67,8 +67,8 @@ class ExplorerError(Exception):
     """
 
     def __init__(self, message: str, **facts: Any) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = _printable(message)
+        super().__init__(self.message)
         self._facts = facts
         for name, value in facts.items():
             setattr(self, name, value)
@@ -219,11 +219,23 @@ _FACT_NAMES = frozenset(
 )
 
 
+_LONGEST_MESSAGE = 5_000
+
+
+def _printable(message: str) -> str:
+    """A message that can be written as UTF-8, whatever names stand in it; one that is too long loses its middle."""
+    if len(message) > _LONGEST_MESSAGE:
+        message = f"{message[: _LONGEST_MESSAGE - 1_000]} […] {message[-1_000:]}"
+    return message.encode("utf-8", "backslashreplace").decode()
+
+
 def _plain(value: Any) -> Any:
-    if isinstance(value, (str, int, float, bool)):
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, (int, float, bool)):
         return value
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {_plain(str(key)): _plain(item) for key, item in value.items()}
     return str(value)

@@ -6,6 +6,7 @@ one that does, before any table is looked at; what is read is shown again as it 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, Final, get_args
@@ -18,6 +19,9 @@ from explorer.core.intents import AddColumns, DropColumns, Intent, Restore, SetP
 __all__ = ["intent_document", "intent_fields", "intent_kind", "intent_kinds", "parse_intent"]
 
 _KINDS: Final[dict[str, type[msgspec.Struct]]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Intent)}
+_TYPES: Final = {"str": "text", "int": "an integer", "null": "null", "array": "a list", "object": "an object"}
+_LONGEST_NUMBER: Final = 4_000
+"""Bits of a number that may stand for a property's text."""
 
 
 def intent_kinds() -> tuple[str, ...]:
@@ -45,11 +49,11 @@ def intent_document(intent: Intent) -> dict[str, Any]:
     return document
 
 
-def parse_intent(value: str | bytes | Mapping[str, Any]) -> Intent:
-    """Read an intent from JSON.
+def parse_intent(value: str | bytes | Mapping[str, Any] | Intent) -> Intent:
+    """Read an intent from JSON, or check a record that was made in the program: records do not check themselves.
 
     Args:
-        value: The JSON text of one object, or the object itself.
+        value: The JSON text of one object, the object itself, or a record.
 
     Raises:
         InvalidIntent: The text is no JSON object, the kind or a field does not exist, is missing or has a wrong type;
@@ -62,18 +66,28 @@ def parse_intent(value: str | bytes | Mapping[str, Any]) -> Intent:
             raise InvalidIntent(
                 f'The intent is not JSON: {error}. Write it like {{"kind": "set-description", "description": "..."}}.'
             ) from error
+    if isinstance(value, get_args(Intent)):
+        names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+        value = {"kind": intent_kind(value), **{name: getattr(value, attribute) for attribute, name in names}}
     if not isinstance(value, Mapping):
-        raise InvalidIntent(f"An intent is a JSON object with the field kind, not {type(value).__name__}.")
+        raise InvalidIntent(
+            f"An intent is a JSON object with the field kind, not {type(value).__name__}.",
+            field="kind",
+            allowed=list(_KINDS),
+        )
     members = dict(value)
     record = _record(members.pop("kind", None))
     _check_fields(record, members)
+    _check_letters(members)
     members = {name: _texts(item) if name == "properties" else item for name, item in members.items()}
     try:
         intent: Intent = msgspec.convert({"kind": record.__struct_config__.tag, **members}, Intent)
     except (msgspec.ValidationError, RecursionError) as error:
-        field = _field_of(str(error))
-        raise InvalidIntent(f"The intent {record.__struct_config__.tag} is not valid: {error}.", field=field) from error
-    _check_letters(intent)
+        raise InvalidIntent(
+            f"The intent {record.__struct_config__.tag} is not valid: {error}.",
+            field=_field_of(str(error)),
+            allowed=_kinds_of_value(str(error)),
+        ) from error
     _check_choice(intent)
     return intent
 
@@ -81,10 +95,11 @@ def parse_intent(value: str | bytes | Mapping[str, Any]) -> Intent:
 def _record(kind: object) -> type[msgspec.Struct]:
     found = _KINDS.get(kind) if isinstance(kind, str) else None
     if found is None:
-        near = get_close_matches(str(kind), _KINDS, 1)
+        near = get_close_matches(kind, _KINDS, 1) if isinstance(kind, str) else []
         hint = f" Did you mean {near[0]}?" if near else ""
+        shown = repr(kind) if isinstance(kind, str) or kind is None else f"a value of the type {type(kind).__name__}"
         raise InvalidIntent(
-            f"There is no intent of kind {kind!r}.{hint} Kinds: {', '.join(_KINDS)}.",
+            f"There is no intent of kind {shown}.{hint} Kinds: {', '.join(_KINDS)}.",
             field="kind",
             allowed=list(_KINDS),
             nearest=near[0] if near else None,
@@ -114,14 +129,16 @@ def _check_fields(record: type[msgspec.Struct], members: dict[str, Any]) -> None
             )
 
 
-def _check_letters(intent: Intent) -> None:
+def _check_letters(members: Mapping[str, Any]) -> None:
     """Check that every text can be written into the log, which is UTF-8."""
-    for attribute, name in zip(intent.__struct_fields__, intent.__struct_encode_fields__, strict=True):
+    for name, item in members.items():
         try:
-            msgspec.json.encode(getattr(intent, attribute))
+            msgspec.json.encode(item)
         except (UnicodeEncodeError, RecursionError) as error:
             why = "holds half a surrogate pair" if isinstance(error, UnicodeEncodeError) else "is nested too deep"
             raise InvalidIntent(f"The field {name} {why}, so it cannot be written into a log.", field=name) from error
+        except (TypeError, ValueError, OverflowError):
+            pass  # no JSON value: its type is told when the record is made
 
 
 def _check_choice(intent: Intent) -> None:
@@ -153,12 +170,23 @@ def _texts(properties: object) -> object:
     """Property values are text in the log; a JSON boolean or number is taken as its text."""
     if not isinstance(properties, Mapping):
         return properties
-    return {
-        name: str(item).lower() if isinstance(item, bool) else str(item) if isinstance(item, (int, float)) else item
-        for name, item in properties.items()
-    }
+    return {name: _text(item) for name, item in properties.items()}
+
+
+def _text(item: object) -> object:
+    if isinstance(item, bool):
+        return str(item).lower()
+    if isinstance(item, float) or (isinstance(item, int) and item.bit_length() <= _LONGEST_NUMBER):
+        return str(item)
+    return item
 
 
 def _field_of(message: str) -> str | None:
     _, _, place = message.partition("`$.")
     return place.rstrip("`.").split("[")[0].split(".")[0] or None
+
+
+def _kinds_of_value(message: str) -> list[str] | None:
+    """What may stand in a field that holds a value of another type, in words."""
+    found = re.search("Expected `([^`]+)`", message)
+    return None if found is None else [_TYPES.get(name, name) for name in found[1].split(" | ")]

@@ -25,6 +25,7 @@ _UNITS: Final = {
     "week": timedelta(weeks=1),
 }
 _PREFIX: Final = "delta.constraints."
+_LONGEST_INTERVAL: Final = 200
 
 
 def flag(configuration: dict[str, str], key: str, *, default: bool = False) -> bool:
@@ -66,12 +67,18 @@ def interval(configuration: dict[str, str], key: str, default: timedelta) -> tim
     text = configuration.get(key)
     if text is None:
         return default
+    expected = "an interval such as 'interval 7 days'"
+    if len(text) > _LONGEST_INTERVAL:
+        raise _unreadable(key, f"{text[:_LONGEST_INTERVAL]}…", expected)
     body = re.sub(r"\A\s*interval\b", "", text.strip(), flags=re.IGNORECASE)
     parts = re.findall(r"([+-]?\d+(?:\.\d+)?)\s*([a-zA-Z]+?)s?(?=\s|\Z)", body)
     rest = re.sub(r"([+-]?\d+(?:\.\d+)?)\s*([a-zA-Z]+?)s?(?=\s|\Z)", "", body)
     if not parts or rest.strip() or any(unit.lower() not in _UNITS for _, unit in parts):
-        raise _unreadable(key, text, "an interval such as 'interval 7 days'")
-    return sum((float(amount) * _UNITS[unit.lower()] for amount, unit in parts), timedelta())
+        raise _unreadable(key, text, expected)
+    try:
+        return sum((float(amount) * _UNITS[unit.lower()] for amount, unit in parts), timedelta())
+    except OverflowError as error:
+        raise _unreadable(key, text, f"{expected}, of at most {timedelta.max.days:,} days") from error
 
 
 def constraints(configuration: dict[str, str]) -> dict[str, str]:

@@ -44,6 +44,7 @@ _RESERVED: Final = {
 }
 _KNOWN_FEATURES: Final = {name.lower(): name for name in FEATURES}
 _LARGEST: Final = 2**31 - 1
+_MOST_DIGITS: Final = 20
 
 
 class PropertyWishes(msgspec.Struct, frozen=True):
@@ -223,7 +224,7 @@ def _check_integer(item: TableProperty, value: str) -> None:
     high = _LARGEST if item.maximum is None else item.maximum
     bounds = f"an integer from {low}" + (f" to {high}" if item.maximum is not None else "")
     digits = value.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit()) or not low <= int(value) <= high:
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS) or not low <= int(value) <= high:
         raise _bad(item.key, value, [bounds])
 
 
@@ -231,7 +232,7 @@ def _check_interval(item: TableProperty, value: str) -> None:
     wanted = ["an interval such as 'interval 7 days', without months and years"]
     try:
         length = interval({item.key: value}, item.key, timedelta())
-    except (CorruptTable, OverflowError) as error:
+    except CorruptTable as error:
         raise _bad(item.key, value, wanted) from error
     if length < timedelta():
         raise _bad(item.key, value, wanted)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Final
 
 from explorer.core.errors import CorruptTable, InvalidIntent, RequestError
 from explorer.core.properties import interval
 
-__all__ = ["aware_moment", "older_than", "zone_named"]
+__all__ = ["aware_moment", "moment_text", "older_than", "zone_named"]
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MS: Final = timedelta(milliseconds=1)
 
 
 def aware_moment(time: datetime | str) -> datetime:
@@ -26,6 +30,10 @@ def aware_moment(time: datetime | str) -> datetime:
             ) from error
     if time.tzinfo is None:
         raise RequestError(f"The time {time} has no zone: write it like 2026-03-02T14:05:11Z.", timestamp=time)
+    try:
+        time.astimezone(UTC)
+    except OverflowError as error:
+        raise RequestError(f"The time {time} lies outside the years 1 to 9999 of UTC.", timestamp=str(time)) from error
     return time
 
 
@@ -48,6 +56,14 @@ def older_than(text: str | None) -> datetime | timedelta | None:
             field="olderThan",
             allowed=["interval 30 days", "2026-03-02T14:05:11Z"],
         ) from error
+
+
+def moment_text(milliseconds: int) -> str:
+    """A moment in ms since the epoch as ISO 8601 text in UTC, to the second."""
+    try:
+        return (_EPOCH + milliseconds * _MS).isoformat(timespec="seconds")
+    except OverflowError:
+        return "before all times" if milliseconds < 0 else "after all times"
 
 
 def zone_named(name: str) -> tzinfo:
