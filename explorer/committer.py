@@ -19,7 +19,7 @@ import msgspec
 
 from explorer.core.commit_plan import CommitPlan, CommitResult, Conflict
 from explorer.core.commits import Commit, decode_commit
-from explorer.core.errors import NotAllowed, RequestError, StorageError
+from explorer.core.errors import ExplorerError, NotAllowed, RequestError, StorageError
 from explorer.core.history import ICT_TIMESTAMP
 from explorer.core.paths import checksum_name, commit_name
 from explorer.core.properties import number
@@ -53,6 +53,10 @@ _ATTEMPTS: Final = 1_000
 _RESENDS: Final = 3
 _PAUSE: Final = 0.02
 _LOST_ANSWER: Final = "The store's answer was lost; the log shows that the commit is there."
+_GONE: Final = (
+    "Commits that the plan rests on, or that came after it, are gone from the log, so it cannot be told what they "
+    "changed, nor whether this plan is among them. Make a new plan."
+)
 
 _Owner = Literal["ours", "theirs", "absent", "unknown"]
 
@@ -90,7 +94,11 @@ def commit_plan(
     if plan.proposal is None:
         return do_maintenance(table, plan)
     attempt = _Attempt(table, reason, user or plan.user, watch)
-    result = attempt.run(plan)
+    try:
+        result = attempt.run(plan)
+    except ExplorerError:
+        attempt.tidy(None)
+        raise
     attempt.tidy(result)
     return result
 
@@ -113,6 +121,7 @@ class _Attempt:
         self._staged: dict[str, None] = {}
         self._notes: list[str] = []
         self._commit_there = True
+        self._in_doubt = False
         self._data = b""
         self._before: TableState | None = None
 
@@ -124,6 +133,8 @@ class _Attempt:
                 if isinstance(standing, CommitResult):
                     return standing
                 plan = standing
+            if not attempt:
+                plan = self._looked_again(plan)
             if not plan.committable:
                 return CommitResult(outcome="rejected", plan=plan)
             plan = self._stamped(plan)
@@ -140,10 +151,16 @@ class _Attempt:
         conflict = Conflict(plan.read_version + 1, "commit", f"Other writers were faster {_ATTEMPTS} times.")
         return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
 
-    def tidy(self, result: CommitResult) -> None:
-        """Take away files that were written for a commit that did not come to be; an unknown one may need them."""
+    def tidy(self, result: CommitResult | None) -> None:
+        """Take away files that were written for a commit that did not come to be; an unknown one may need them.
+
+        Args:
+            result: What came of it; None if an error did.
+        """
+        if result is None and self._in_doubt:
+            return
         kept = set()
-        if result.outcome in {"committed", "unknown"} and result.plan.proposal is not None:
+        if result is not None and result.outcome in {"committed", "unknown"} and result.plan.proposal is not None:
             kept = {file.path for file in result.plan.proposal.staged}
         for path in self._staged:
             if path not in kept:
@@ -154,32 +171,35 @@ class _Attempt:
         """True if the next version can be tried at once: putting it fails if another commit took it.
 
         The commit that the plan rests on must be there still. Were it gone, those after it might be as well, and the
-        name of the next version be free although that version was.
+        name of the next version be free although that version was. It must be the same file too: a table that was
+        removed and made anew begins with the same names.
         """
         if plan.read_version < 0 or self._table.latest_version() != plan.read_version:
             return False
         try:
-            self._store.head(commit_name(plan.read_version))
+            found = self._store.head(commit_name(plan.read_version))
         except FileNotFoundError:
             self._commit_there = False
             return False
-        return True
+        # Seconds, because object stores list times more finely than they tell them of one object.
+        listed = self._table.log.newest_commit()
+        same = listed is None or (listed.size, listed.modified // 1000) == (found.size, found.modified // 1000)
+        return same and self._other_table(plan) is None
 
     def _catch_up(self, plan: CommitPlan) -> CommitPlan | CommitResult:
         """Judge the commits made since the plan was, and make it anew on top of them."""
         self._table.refresh()
-        if self._table.latest_version() == plan.read_version:
-            return plan
+        latest = self._table.latest_version()
+        if latest == plan.read_version:
+            return self._other_table(plan) or plan
         self._commit_there = True
         assert plan.proposal is not None
+        if latest < plan.read_version:
+            return self._other_table(plan) or CommitResult(outcome="unknown", plan=plan, notes=(_GONE,))
         try:
             winners = self._winners(plan.read_version)
         except FileNotFoundError:
-            why = (
-                f"The commits since version {plan.read_version} are gone from the log, so it cannot be told what they "
-                "changed, nor whether this plan is among them. Make a new plan."
-            )
-            return CommitResult(outcome="unknown", plan=plan, notes=(why,))
+            return CommitResult(outcome="unknown", plan=plan, notes=(_GONE,))
         for winner in winners:
             if holds_transaction(winner, plan.txn_id):
                 return self._committed(plan, winner.version)
@@ -187,6 +207,23 @@ class _Attempt:
             conflict = conflict_with(plan.proposal, winner)
             if conflict is not None:
                 return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
+        return self._other_table(plan) or remake_plan(self._table, plan, user=self._user, watch=self._watch)
+
+    def _other_table(self, plan: CommitPlan) -> CommitResult | None:
+        """The outcome where another table stands at the place since the plan was made; None if it is the same one."""
+        if plan.table_id is None or self._table.snapshot().metadata.id == plan.table_id:
+            return None
+        why = (
+            f"Another table lies at {plan.table} now: the plan was made for the one with the id {plan.table_id}. "
+            "Look at the new table, and make a new plan."
+        )
+        conflict = Conflict(self._table.latest_version(), "metaData", why)
+        return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
+
+    def _looked_again(self, plan: CommitPlan) -> CommitPlan:
+        """The plan with its guards judged anew if it rests on files that no version keeps, which may be gone by now."""
+        if plan.proposal is None or not plan.proposal.required_paths:
+            return plan
         return remake_plan(self._table, plan, user=self._user, watch=self._watch)
 
     def _winners(self, after: int) -> list[Commit]:
@@ -200,11 +237,12 @@ class _Attempt:
         for file in files:
             if file.path in self._staged:
                 continue
+            data = _content(file)
+            self._staged[file.path] = None  # at once: where the answer is lost it may be there too
             try:
-                self._store.put_if_absent(file.path, _content(file))
-                self._staged[file.path] = None
+                self._store.put_if_absent(file.path, data)
             except FileExistsError:
-                pass  # names are unique: an earlier attempt at this plan wrote it
+                del self._staged[file.path]  # names are unique: an earlier attempt at this plan wrote it
 
     def _stamped(self, plan: CommitPlan) -> CommitPlan:
         """The plan with the actions as they are about to be written: time, reason and in-commit timestamp."""
@@ -248,21 +286,24 @@ class _Attempt:
         """Try to create the commit file and tell whose it is."""
         path = commit_name(version)
         owner: _Owner = "absent"
+        self._in_doubt = True
         for resend in range(_RESENDS):
             if resend:
                 time.sleep(_PAUSE * resend)
             try:
                 self._store.put_if_absent(path, self._data)
-                return "ours"
+                owner = "ours"
             except FileExistsError:
                 owner = self._whose(path, version, plan.txn_id)
             except StorageError as error:
                 if error.unwritten and owner == "absent" and not resend:
+                    self._in_doubt = False
                     raise
                 owner = self._whose(path, version, plan.txn_id)
                 if owner == "ours":
                     self._notes.append(_LOST_ANSWER)
             if owner in {"ours", "theirs"}:
+                self._in_doubt = False
                 break
         return owner
 
@@ -291,5 +332,12 @@ def _content(file: StagedFile) -> bytes:
     if file.data is not None:
         return file.data
     assert file.source is not None
-    with open(file.source, "rb") as stream:
-        return stream.read()
+    try:
+        with open(file.source, "rb") as stream:
+            return stream.read()
+    except OSError as error:
+        raise StorageError(
+            f"The file {file.source} that was made for {file.path} cannot be read: {error}. Make a new plan.",
+            path=file.source,
+            unwritten=True,
+        ) from error

@@ -122,6 +122,7 @@ def remake_plan(
         actions=commit_lines(proposal, info),
         consequences=consequences,
         proposal=proposal,
+        table_id=snapshot.metadata.id,
     )
 
 

@@ -25,6 +25,7 @@ from explorer.core.history import (
 )
 from explorer.core.log_segment import LogListing, LogSegment, list_log, list_newer
 from explorer.core.logical_files import LogicalFiles
+from explorer.core.paths import LogPath
 from explorer.core.ports import LogStore
 from explorer.core.properties import flag
 from explorer.core.replay import TableState, advance_state, read_commits, replay_files, replay_state
@@ -103,6 +104,11 @@ class TableLog:
         """The files that rebuild a version."""
         listing = self._recent if version == self._recent.latest else self.listing
         return listing.segment(version)
+
+    def newest_commit(self) -> LogPath | None:
+        """The commit file of the newest version as it was listed; None where it is gone."""
+        recent = self._recent
+        return recent.commits.get(recent.latest)
 
     def on_segment(self, version: int, action: Callable[[LogSegment], _T]) -> _T:
         """Run a step on the files of a version; if one vanished meanwhile, once more on what is there now (LOG-022).

@@ -41,11 +41,14 @@ def follow_up(store: LogStore, version: int, data: bytes, before: TableState | N
         What went wrong, in words.
     """
     notes = []
-    commit = decode_commit(data, version, commit_name(version))
-    state = advance_state(before, [commit], version)
+    try:
+        commit = decode_commit(data, version, commit_name(version))
+        state = advance_state(before, [commit], version)
+    except Exception as error:  # noqa: BLE001 - the commit is made, and no failure after it may hide that
+        return (f"Neither the checksum nor the checkpoint of version {version} could be written: {error}",)
     try:
         _checksum(store, commit, state)
-    except Exception as error:  # noqa: BLE001 - the commit is made, and no failure after it may hide that
+    except Exception as error:  # noqa: BLE001 - as above
         notes.append(f"The checksum of version {version} could not be written: {error}")
     try:
         if checkpoint_due(state.metadata.configuration, version):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ import pytest
 import explorer
 from explorer.core.actions import Metadata, Protocol
 from explorer.core.commit_plan import CommitPlan
-from explorer.core.errors import NotAllowed, RequestError
+from explorer.core.errors import NotAllowed, RequestError, StorageError
 from explorer.core.paths import checksum_name, commit_name
 from explorer.core.ports import LogStore
 from explorer.core.proposal import Proposal, StagedFile
 from explorer.storage import open_store
+from tests.faults.faulty_store import Fault, FaultyStore
 from tests.logs import METADATA, PROTOCOL, add, new_store, remove, write
 
 DOMAINS = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("domainMetadata",))
@@ -231,3 +233,84 @@ def test_files_are_written_first_and_taken_away_again_where_the_commit_does_not_
     assert other.commit(kept).outcome == "committed"
     assert table.commit(lost).outcome == "conflicted"  # it still held version 2 to be free, and wrote its file first
     assert [key for key in store.list_tree() if key.endswith(".parquet")] == ["new.parquet"]
+
+
+@pytest.mark.parametrize("lost", ["fails", "answer lost", "done late"])
+def test_files_are_taken_away_again_where_writing_the_next_one_fails(lost: Fault) -> None:
+    store = new_table()
+    base = explorer.Table(store).plan(DESCRIBE)
+    files = tuple(StagedFile(f"{name}.parquet", b"rows") for name in "abc")
+    proposal = Proposal(operation="WRITE", parameters={}, adds=(add("a"),), staged=files)
+    plan = msgspec.structs.replace(base, proposal=proposal, propose=lambda _: proposal)
+    for name in "abc":
+        faulty = FaultyStore(store)
+        table = explorer.Table(faulty)
+        faulty.faults = {_request_of(faulty, plan, f"create {name}.parquet"): lost}
+        faulty.requests.clear()
+        with pytest.raises(StorageError):
+            explorer.Table(faulty).commit(plan)
+        assert table.latest_version() == 1
+        assert [key for key in store.list_tree() if key.endswith(".parquet")] == []
+
+
+def _request_of(faulty: FaultyStore, plan: CommitPlan, request: str) -> int:
+    """The number of a request in an undisturbed commit, which is made on a copy."""
+    copy = new_store()
+    for key in faulty.inner.list_tree():
+        copy.put_if_absent(key, faulty.inner.read(key))
+    watched = FaultyStore(copy)
+    proposal = msgspec.structs.replace(plan, table=watched.root)
+    assert explorer.Table(watched).commit(proposal).outcome == "committed"
+    return watched.requests.index(request)
+
+
+def test_a_plan_to_restore_expires_when_a_file_it_needs_is_gone() -> None:
+    store = new_table()
+    store.put_if_absent("a", b"rows")
+    write(store, {2: (remove("a"),)})
+    table = explorer.Table(store)
+    plan = table.plan({"kind": "restore", "version": 1})
+    assert plan.committable
+    store.delete("a")  # as a VACUUM does that writes no commit
+    result = table.commit(plan)
+    assert result.outcome == "rejected"
+    assert [guard.name for guard in result.plan.blocking] == ["files-exist"]
+    assert table.latest_version() == 2
+
+
+@pytest.mark.parametrize("versions", [1, 2, 4])
+@pytest.mark.parametrize("told", [False, True])
+def test_a_plan_is_not_committed_to_another_table_at_the_same_place(tmp_path: Path, versions: int, told: bool) -> None:
+    store = open_store(tmp_path / "orders")
+    write(store, {0: (DOMAINS, METADATA), 1: (add("a"),)})
+    table = explorer.open_table(tmp_path / "orders")
+    plan = table.plan({"kind": "set-domain", "domain": "shop", "configuration": "{}"})
+    shutil.rmtree(tmp_path / "orders")
+    other = msgspec.structs.replace(METADATA, id="another", description="Another table altogether")
+    write(store, {0: (DOMAINS, other)})
+    write(store, {version: (add(f"b{version}"),) for version in range(1, versions)})
+    before = _names(tmp_path)
+    if told:
+        table.refresh()
+    result = table.commit(plan)
+    assert result.outcome == "conflicted"
+    assert result.conflict is not None
+    assert "another table" in result.conflict.why.lower()
+    assert _names(tmp_path) == before
+
+
+def test_a_plan_whose_own_version_is_gone_from_the_log_is_told_as_unknown(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "orders")
+    write(store, {0: (DOMAINS, METADATA), 1: (add("a"),), 2: (add("b"),)})
+    table = explorer.open_table(tmp_path / "orders")
+    plan = table.plan(batch("one"))
+    for version in (1, 2):
+        store.delete(commit_name(version))
+    result = table.commit(plan)
+    assert (result.outcome, result.version) == ("unknown", None)
+    assert "gone from the log" in result.notes[0]
+    assert _names(tmp_path) == [commit_name(0).partition("/")[2], "_delta_log"]
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in (folder / "orders").rglob("*"))

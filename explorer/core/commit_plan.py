@@ -68,6 +68,8 @@ class CommitPlan(msgspec.Struct, frozen=True, kw_only=True):
         propose: Makes the proposal anew on a later version, for a rebase; None for maintenance.
         checked_rows: The data was looked at, so a rebase looks again.
         user: Who would commit; None if it is not known.
+        table_id: ``id`` of the metadata read, by which a table is known from another one at its place; None if there is
+            no table yet.
     """
 
     table: str
@@ -83,6 +85,7 @@ class CommitPlan(msgspec.Struct, frozen=True, kw_only=True):
     propose: Callable[[Snapshot], Proposal] | None = None
     checked_rows: bool = False
     user: str | None = None
+    table_id: str | None = None
 
     @property
     def commit_version(self) -> int | None:
