@@ -2,9 +2,9 @@
 
 Protocol section: VACUUM. Invariants: the table's protocol must allow this writer, whatever it says of clean-ups
 (VACUUM-004); no commit tells of it, so it keeps to the retention that the table itself states; what is deleted was
-listed in the plan, may go still by a new look, and was not named by a commit that came meanwhile. Folders stay, as
-object stores have none. (The reference writes two commits round a VACUUM, which hold provenance and nothing else; no
-rule asks for them.)
+listed in the plan, may go still by a new look, and was not named by a commit that came meanwhile. Folders stay: object
+stores have none, and an empty one may be where a writer is about to put a file. (The reference writes two commits round
+a VACUUM, which hold provenance and nothing else; no rule asks for them.)
 """
 
 from __future__ import annotations

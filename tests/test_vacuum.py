@@ -180,6 +180,19 @@ def test_hidden_names_stay_but_change_files_and_partition_folders_do_not(made: M
     assert (root_of(table) / "_delta_log" / "x").exists()
 
 
+def test_checksums_of_hadoop_go_with_their_files_alone(made: Made) -> None:
+    files = ["live", "p=1/old", "never", "young", "deep/.named.crc", "deep/named"]
+    shadows = [".live.crc", "p=1/.old.crc", ".never.crc", ".young.crc", ".alone.crc", "..never.crc.crc"]
+    first = (PROTOCOL, METADATA, add("live"), add("p=1/old"), add("deep/.named.crc"))
+    table = made([first, (gone("p=1/old", 9),)], [*files, *shadows], young=1)
+    plan = table.plan(VACUUM)
+    reasons = {file.path: file.reason for file in plan.files}
+    assert set(reasons) == {"p=1/old", "never", "p=1/.old.crc", ".never.crc", "deep/named"}
+    assert reasons[".never.crc"] == "Hadoop's checksum of a file that goes"
+    assert table.commit(plan).outcome == "committed"
+    assert left(table) == {*files, *shadows} - set(reasons)
+
+
 @pytest.mark.conformance("VACUUM-004")
 @pytest.mark.parametrize("also", [(), ("vacuumProtocolCheck",)])
 def test_a_writer_that_does_not_know_all_features_deletes_nothing(made: Made, also: tuple[str, ...]) -> None:

@@ -2,9 +2,10 @@
 
 Protocol sections: VACUUM, Action Reconciliation (tombstones), Deletion Vectors. Invariants: a file goes only if nothing
 live names it, no tombstone within the retention does, and it is itself older than that (VACUUM-001); a file of deletion
-vectors stays while one vector in it is needed (VACUUM-002); hidden names stay, change files and folders of partition
-columns excepted (VACUUM-003). In doubt a file stays: every spelling of a needed path counts, an absolute one keeps all
-files of its name, and what lies in the folder of another table is not of this one.
+vectors stays while one vector in it is needed (VACUUM-002); hidden names stay, change files, folders of partition
+columns and Hadoop's checksums of files that go excepted (VACUUM-003). In doubt a file stays: every spelling of a needed
+path counts, an absolute one keeps all files of its name, and what lies in the folder of another table is not of this
+one.
 """
 
 from __future__ import annotations
@@ -164,12 +165,13 @@ def unused_files(
     times, _ = numbers(one_column(listing, "modified"))
     old = listing.filter(mask(times < cutoff))
     keys = one_column(old, "path")
-    kept = needed.holds(keys) | _hidden(keys, partition_columns)
+    named = needed.holds(keys)
+    kept = named | _hidden(keys, partition_columns)
     for folder in others:
         kept |= flags(pc.starts_with(keys, f"{folder}/"))
     if iceberg:
         kept |= flags(pc.match_substring_regex(keys, "(^|/)metadata/"))
-    found = old.filter(mask(~kept))
+    found = old.filter(mask(~kept | (_shadows(keys, keys.filter(mask(~kept))) & ~named)))
     return UnusedFiles(found.take(pc.sort_indices(one_column(found, "path"))), others)
 
 
@@ -209,6 +211,15 @@ def _hidden(keys: pa.StringArray, partition_columns: Sequence[str]) -> Mask:
     rows = np.flatnonzero(found)
     names = keys.take(int64s(rows.tolist())).to_pylist()
     found[rows] = [is_hidden(name, partition_columns) for name in names]
+    return found
+
+
+def _shadows(keys: pa.StringArray, gone: pa.StringArray) -> Mask:
+    """The checksums ``.NAME.crc`` that Hadoop keeps on a local disk beside files that go: they tell of nothing else."""
+    import pyarrow.compute as pc
+
+    shadows = pc.replace_substring_regex(gone, r"([^/]+)\z", r".\1.crc")
+    found: Mask = flags(pc.is_in(keys, value_set=shadows))
     return found
 
 

@@ -23,6 +23,7 @@ from explorer.core.uris import decode_path, is_absolute
 
 __all__ = ["VacuumEffects", "vacuum_effects", "versions_in_words"]
 
+_SHADOW: Final = "Hadoop's checksum of a file that goes"
 _NOBODY: Final = "no action of the log names it"
 
 
@@ -66,7 +67,7 @@ def vacuum_effects(
         for file in commit.change_files()
     }
     removed = _removals(life, inside)
-    reasons = tuple(_reason(key, removed, changes) for key in gone)
+    reasons = tuple(_reason(key, removed, changes, deleted) for key in gone)
     untold = {changes[key] for key in deleted & changes.keys()}
     untold |= _inferred(history, inside, deleted, frozenset(changes.values()))
     return VacuumEffects(reasons, tuple(lost.tolist()), tuple(sorted(untold)))
@@ -102,9 +103,12 @@ def _removals(life: Lifetimes, inside: str) -> dict[str, int]:
     return found
 
 
-def _reason(key: str, removed: dict[str, int], changes: dict[str, int]) -> str:
+def _reason(key: str, removed: dict[str, int], changes: dict[str, int], deleted: frozenset[str]) -> str:
     if key in removed:
         return f"not needed since version {removed[key]}"
+    folder, slash, name = key.rpartition("/")
+    if name.endswith(".crc") and f"{folder}{slash}{name[1:-4]}" in deleted:
+        return _SHADOW
     return f"changes that version {changes[key]} recorded" if key in changes else _NOBODY
 
 
