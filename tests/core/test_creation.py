@@ -145,6 +145,15 @@ def test_names_that_files_or_the_change_feed_do_not_bear_fail() -> None:
     assert failed(_create(field("a b"), properties={"delta.columnMapping.mode": "name"})) == []
 
 
+@pytest.mark.conformance("META-007")
+def test_a_partition_column_may_be_named_as_it_is_or_in_backticks() -> None:
+    mapped = {"delta.columnMapping.mode": "name"}
+    for name in ("a.b `c`", "`a.b ``c```", "`A.B ``c```"):
+        made = _create(field("a.b `c`"), field("v"), partition=[name], properties=mapped)
+        assert made.metadata is not None
+        assert made.metadata.partition_columns == ("a.b `c`",)
+
+
 @pytest.mark.conformance("META-007", "VARIANT-002")
 @pytest.mark.parametrize(
     "partition",

@@ -279,3 +279,18 @@ def test_restoring_a_version_with_lists_keeps_what_the_present_version_implies()
     target = snapshot(rules=protocol(1, 7, w="inCommitTimestamp"))
     made = restore(Restore(version=0), before, target, {}, circumstances())
     assert active_features(_protocol(made)) == active_features(before.protocol) | {"inCommitTimestamp"}
+
+
+@pytest.mark.conformance("ROWTRACK-005")
+def test_restoring_a_version_without_row_tracking_keeps_the_names_of_its_columns() -> None:
+    rules = protocol(1, 7, w="rowTracking domainMetadata")
+    names = {
+        "delta.rowTracking.materializedRowIdColumnName": "_row-id-col-now",
+        "delta.rowTracking.materializedRowCommitVersionColumnName": "_row-commit-version-col-now",
+    }
+    before = snapshot(rules=rules, properties={"delta.enableRowTracking": "true", **names})
+    made = restore(Restore(version=0), before, snapshot(properties={"a": "b"}), {}, circumstances())
+    assert _configuration(made) == {"a": "b", **names}
+    then = {name: f"{value}-then" for name, value in names.items()}
+    made = restore(Restore(version=0), before, snapshot(rules=rules, properties=then), {}, circumstances())
+    assert _configuration(made) == then

@@ -8,7 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from explorer.core.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
 from explorer.core.uris import canonical_key
+
+_SPARK_NAMES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
 
 
 def expected(root: Path) -> dict[str, dict[str, Any]]:
@@ -47,3 +50,18 @@ def found_files(files: pa.Table) -> dict[tuple[str, str | None], tuple[Any, ...]
     values = zip(*(files.column(name).to_pylist(maps_as_pydicts="strict") for name in columns), strict=True)
     keys = zip(files.column("path").to_pylist(), files.column("dv_unique_id").to_pylist(), strict=True)
     return dict(zip(keys, values, strict=True))
+
+
+def spark_type(data_type: DataType) -> str:
+    """A type as the expectations spell it."""
+    match data_type:
+        case PrimitiveType(name="decimal", precision=precision, scale=scale):
+            return f"decimal({precision},{scale})"
+        case PrimitiveType(name=name):
+            return _SPARK_NAMES.get(name, name)
+        case ArrayType(element_type=element):
+            return f"array<{spark_type(element)}>"
+        case MapType(key_type=key, value_type=value):
+            return f"map<{spark_type(key)},{spark_type(value)}>"
+        case StructType(fields=fields):
+            return f"struct<{','.join(f'{field.name}:{spark_type(field.type)}' for field in fields)}>"

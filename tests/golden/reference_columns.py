@@ -53,7 +53,7 @@ def _create(match: re.Match[str]) -> dict[str, Any] | None:
         return None
     intent: dict[str, Any] = {"kind": "create-table", "schema": {"type": "struct", "fields": fields}}
     if match["partition"]:
-        intent["partitionColumns"] = [name.strip() for name in match["partition"].split(",")]
+        intent["partitionColumns"] = [_plain(name) for name in _split(match["partition"])]
     if match["properties"]:
         intent["properties"] = dict(_PROPERTY.findall(match["properties"]))
     return intent | ({"description": match["comment"]} if match["comment"] else {})
@@ -134,7 +134,7 @@ def _type(text: str) -> tuple[Any, str]:
         key, value = _split(inner)
         kinds = {"keyType": _type(key)[0], "valueType": _type(value)[0]}
         return {"type": "map", **kinds, "valueContainsNull": True}, rest
-    fields = [_field(item.replace(":", "", 1)) for item in _split(inner)]
+    fields = [_field(item.replace(":", "", 1), top=True) for item in _split(inner)]
     return {"type": "struct", "fields": fields}, rest
 
 

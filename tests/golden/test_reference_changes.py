@@ -12,7 +12,7 @@ from explorer.core.change_feed import FeedSpan, change_feed_coverage
 from explorer.core.errors import ChangeFeedGap, RequestError, VersionNotFound
 from tests.conftest import reference_root
 from tests.golden.change_rows import change_rows, content_hash, table_rows
-from tests.golden.expectations import expected
+from tests.golden.expectations import expected, spark_type
 
 pytestmark = pytest.mark.reference
 
@@ -50,8 +50,8 @@ def test_the_rows_of_a_range_are_those_the_reference_gives(name: str, change: di
     rows = list(change_rows(table, ROOT / "tables" / name, sources))
     assert len(rows) == change["row_count"]
     assert content_hash(rows) == change["content_hash"]
-    columns = [column.split(" ")[0] for column in change["columns"][:-2]]
-    assert [field.name for field in table.snapshot(sources.schema_version).schema.fields] == columns
+    fields = table.snapshot(sources.schema_version).schema.fields
+    assert [f"{field.name} {spark_type(field.type)}" for field in fields] == change["columns"][:-2]
 
 
 @pytest.mark.conformance("CDF-011", "CDF-012", "CDF-013", "CDF-018")

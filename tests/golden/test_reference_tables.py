@@ -10,7 +10,7 @@ import pytest
 import explorer
 from explorer.core.errors import VersionNotFound
 from tests.conftest import reference_root
-from tests.golden.expectations import expected, found_files
+from tests.golden.expectations import expected, found_files, spark_type
 
 pytestmark = pytest.mark.reference
 
@@ -57,9 +57,8 @@ def test_the_schema_has_the_columns_the_reference_shows(name: str) -> None:
     for version in EXPECTED[name]["versions"]:
         if "columns" not in version or name == "char-varchar":
             continue
-        names = [column.split(" ")[0].strip("`") for column in version["columns"]]
         fields = table.snapshot(version["version"]).schema.fields
-        assert [field.name.split(" ")[0] for field in fields] == names
+        assert [f"{field.name} {spark_type(field.type)}" for field in fields] == version["columns"]
 
 
 @pytest.mark.parametrize("name", EXPECTED)

@@ -25,7 +25,7 @@ from explorer.core.proposals.additions import needs_values
 from explorer.core.proposals.properties import check_statistics_columns
 from explorer.core.protocol_evolution import LEGAL_VERSIONS, with_features, with_versions
 from explorer.core.row_tracking import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
-from explorer.core.schema import PrimitiveType, StructField, StructType, walk
+from explorer.core.schema import PrimitiveType, StructField, StructType, parse_column, walk
 from explorer.core.special_columns import SPECIAL_KEYS, check_special_columns, features_of_columns
 from explorer.core.table_properties import PropertyWishes, check_properties, features_of, read_wishes
 
@@ -105,7 +105,7 @@ def _partition_columns(names: tuple[str, ...], schema: StructType) -> tuple[str,
     """The partition columns in the schema's spelling (META-007)."""
     found: dict[str, None] = {}
     for name in names:
-        field = schema.field(name)
+        field = schema.field(name) or schema.field(_unquoted(name))
         if field is None:
             known = [other.name for other in schema.fields]
             raise InvalidIntent(
@@ -123,6 +123,15 @@ def _partition_columns(names: tuple[str, ...], schema: StructType) -> tuple[str,
     if len(found) == len(schema.fields):
         raise InvalidIntent("Not every column can be a partition column (META-007).", field="partitionColumns")
     return tuple(found)
+
+
+def _unquoted(name: str) -> str:
+    """A name without the backticks in which paths of columns have it."""
+    try:
+        path = parse_column(name)
+    except ValueError:
+        return name
+    return path[0] if len(path) == 1 else name
 
 
 def _protocol(schema: StructType, wishes: PropertyWishes) -> Protocol:

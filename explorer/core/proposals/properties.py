@@ -218,7 +218,7 @@ def _tracked(
     files = snapshot.logical_files
     bare_files = files.filter(files.column("base_row_id").is_null())
     if not bare_files.num_rows:
-        return proposal
+        return _tagged(snapshot, proposal, metadata)
     bare = adds(bare_files, data_change=False, unknown=circumstances.unknown(snapshot))
     tracking = row_tracking(protocol, metadata, snapshot.domain_metadata)
     numbered, mark, faults = number_rows(bare, tracking, snapshot.version + 1)
@@ -231,6 +231,15 @@ def _tracked(
         isolation="SnapshotIsolation",
         guards=(*proposal.guards, *faults),
     )
+
+
+def _tagged(snapshot: Snapshot, proposal: Proposal, metadata: Metadata) -> Proposal:
+    """Mark a commit that does nothing but enable row tracking: the reference lets writers that race it go on."""
+    changed = changed_properties(snapshot.metadata.configuration, metadata.configuration).keys()
+    alone = msgspec.structs.replace(metadata, configuration=snapshot.metadata.configuration) == snapshot.metadata
+    if not alone or proposal.protocol is not None or changed - {ENABLE, ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN}:
+        return proposal
+    return msgspec.structs.replace(proposal, tags={"rowTrackingEnablementOnly": "true"})
 
 
 def _undo(snapshot: Snapshot, metadata: Metadata) -> str:

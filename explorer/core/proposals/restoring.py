@@ -1,8 +1,8 @@
 """Restoring: the files and the metadata of an earlier version become the table again.
 
 Protocol sections: Add File and Remove File, Protocol Evolution. Invariants: the protocol is never lowered (PROTO-006);
-files that come back keep their row ids (ROWTRACK-003); the highest column id only grows (CM-009); the files of the
-restored version must exist.
+files that come back keep their row ids (ROWTRACK-003); a table with row tracking keeps names for the columns that hold
+them (ROWTRACK-001); the highest column id only grows (CM-009); the files of the restored version must exist.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.actions import DomainMetadata, Metadata
+from explorer.core.actions import DomainMetadata, Metadata, Protocol
 from explorer.core.clustering import DOMAIN as CLUSTERING
 from explorer.core.column_mapping import MAX_ID_KEY
 from explorer.core.deletion_vectors import location
@@ -24,7 +24,7 @@ from explorer.core.intents import Restore
 from explorer.core.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.proposals.row_ids import number_rows
 from explorer.core.protocol_evolution import with_features
-from explorer.core.row_tracking import row_tracking
+from explorer.core.row_tracking import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN, row_tracking
 from explorer.core.schema import StructField, StructType
 from explorer.core.snapshot import Snapshot
 
@@ -32,6 +32,7 @@ __all__ = ["restore"]
 
 _KEY: Final = "\x00"
 _MARK: Final = "delta.identity.highWaterMark"
+_ROW_COLUMNS: Final = (ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN)
 
 
 def restore(
@@ -54,7 +55,7 @@ def restore(
     back = then_files.filter(pc.invert(_among(then_files, now_files)))
     gone = now_files.filter(pc.invert(_among(now_files, then_files)))
     protocol = with_features(snapshot.protocol, supported_features(target.protocol))
-    metadata = _metadata(snapshot, target)
+    metadata = _metadata(snapshot, target, protocol)
     tracking = row_tracking(protocol, metadata, snapshot.domain_metadata)
     added, mark, faults = number_rows(adds(back, data_change=True, unknown=unknown), tracking, snapshot.version + 1)
     vectors = {place for add in added if add.deletion_vector and (place := location(add.deletion_vector)) is not None}
@@ -76,10 +77,13 @@ def restore(
     )
 
 
-def _metadata(snapshot: Snapshot, target: Snapshot) -> Metadata:
-    """The metadata of the target, but for the counters that only grow."""
+def _metadata(snapshot: Snapshot, target: Snapshot, protocol: Protocol) -> Metadata:
+    """The metadata of the target, but for the counters that only grow and what a feature that stays needs."""
     now, then = snapshot.metadata, target.metadata
     configuration = dict(then.configuration)
+    if "rowTracking" in supported_features(protocol):
+        named = {key: now.configuration[key] for key in _ROW_COLUMNS if key in now.configuration}
+        configuration = named | configuration
     if MAX_ID_KEY in configuration:
         highest = max(int(item.configuration.get(MAX_ID_KEY, 0)) for item in (now, then))
         configuration[MAX_ID_KEY] = str(highest)

@@ -1,0 +1,62 @@
+"""The same change made by the reference and by an intent, each on its copy of a table: the commits say the same."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+import explorer
+from tests.golden.commit_comparison import differences
+from tests.interop.reference_writer import ReferenceWriter
+
+pytestmark = pytest.mark.interop
+
+CASES: Final[dict[str, tuple[list[str], str, dict[str, Any]]]] = {
+    "restore-before-row-tracking": (
+        [
+            "CREATE TABLE {t} (id INT) USING delta",
+            "INSERT INTO {t} VALUES (1)",
+            "ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableRowTracking'='true')",
+            "INSERT INTO {t} VALUES (2)",
+        ],
+        "RESTORE TABLE {t} TO VERSION AS OF 1",
+        {"kind": "restore", "version": 1},
+    ),
+    "row-tracking-alone": (
+        [
+            "CREATE TABLE {t} (id INT) USING delta",
+            "INSERT INTO {t} VALUES (1)",
+            "ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableRowTracking'='true')",
+            "ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableRowTracking'='false')",
+        ],
+        "ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableRowTracking'='true')",
+        {"kind": "set-properties", "properties": {"delta.enableRowTracking": "true"}},
+    ),
+    "row-tracking-beside-another-property": (
+        ["CREATE TABLE {t} (id INT) USING delta TBLPROPERTIES ('delta.feature.rowTracking'='supported')"],
+        "ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableRowTracking'='true', 'a'='b')",
+        {"kind": "set-properties", "properties": {"delta.enableRowTracking": "true", "a": "b"}},
+    ),
+}
+
+
+@pytest.mark.conformance("WRITER-005", "WRITER-006", "ROWTRACK-005")
+@pytest.mark.parametrize("name", CASES)
+def test_both_commits_say_the_same(name: str, reference_writer: ReferenceWriter, tmp_path: Path) -> None:
+    before, statement, intent = CASES[name]
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    for line in before:
+        reference_writer.sql(line.format(t=f"delta.`{theirs}`"))
+    shutil.copytree(theirs, ours)
+    reference_writer.sql(statement.format(t=f"delta.`{theirs}`"))
+    table = explorer.open_table(ours)
+    result = table.commit(table.plan(intent, check_rows=False, user="steward"))
+    assert result.outcome == "committed", result
+    assert result.version is not None
+    log = theirs / "_delta_log" / f"{result.version:020d}.json"
+    wanted = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    assert differences(wanted, map(json.loads, table.commit_actions(result.version))) == {}
