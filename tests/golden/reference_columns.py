@@ -11,7 +11,7 @@ __all__ = ["column_intent"]
 _ALTER: Final = re.compile(r"ALTER TABLE delta\.`<TABLE>` (.*)", re.DOTALL)
 _CREATE: Final = re.compile(
     r"CREATE TABLE delta\.`<TABLE>` \((?P<columns>.*?)\) USING delta\s*"
-    r"(?:PARTITIONED BY \((?P<partition>[^)]*)\)\s*)?(?:COMMENT '(?P<comment>[^']*)'\s*)?"
+    r"(?:PARTITIONED BY \((?P<partition>[^)]*)\)\s*)?(?:COMMENT '(?P<comment>(?:[^']|'')*)'\s*)?"
     r"(?:TBLPROPERTIES \((?P<properties>.*)\))?\s*",
     re.DOTALL,
 )
@@ -23,7 +23,8 @@ _NAMES: Final = {
     "string": "string",
     "boolean": "boolean",
 }
-_PROPERTY: Final = re.compile(r"'([^']*)'\s*=\s*'([^']*)'")
+_TEXT: Final = r"'((?:[^']|'')*)'"
+_PROPERTY: Final = re.compile(rf"{_TEXT}\s*=\s*{_TEXT}")
 _PART: Final = r"(?:`(?:[^`]|``)*`|\w+)"
 _PATH: Final = rf"({_PART}(?:\.{_PART})*)"
 _IDENTITY: Final = re.compile(
@@ -55,8 +56,9 @@ def _create(match: re.Match[str]) -> dict[str, Any] | None:
     if match["partition"]:
         intent["partitionColumns"] = [_plain(name) for name in _split(match["partition"])]
     if match["properties"]:
-        intent["properties"] = dict(_PROPERTY.findall(match["properties"]))
-    return intent | ({"description": match["comment"]} if match["comment"] else {})
+        pairs = _PROPERTY.findall(match["properties"])
+        intent["properties"] = {_unquoted(key): _unquoted(value) for key, value in pairs}
+    return intent | ({"description": _unquoted(match["comment"])} if match["comment"] else {})
 
 
 def _add(match: re.Match[str]) -> dict[str, Any] | None:
@@ -78,9 +80,9 @@ def _place(item: str) -> tuple[str, str | None]:
 def _change(match: re.Match[str]) -> dict[str, Any] | None:
     """``CHANGE COLUMN a a TYPE [COMMENT 'c'] [FIRST]``: what it says can be one intent, or none."""
     body, place = _place(match[2])
-    comment = re.search(r" COMMENT '([^']*)'\Z", body)
+    comment = re.search(rf" COMMENT {_TEXT}\Z", body)
     if comment is not None and place is None:
-        return {"kind": "set-column-comment", "column": match[1], "comment": comment[1]}
+        return {"kind": "set-column-comment", "column": match[1], "comment": _unquoted(comment[1])}
     if comment is None and place is not None:
         return {"kind": "move-column", "column": match[1], "at": place}
     return None
@@ -106,9 +108,9 @@ def _field(text: str, *, top: bool = False) -> dict[str, Any] | None:
     if generated is not None:
         metadata["delta.generationExpression"] = generated[1]
         rest = rest.replace(generated[0], "")
-    comment = re.search(r"COMMENT '([^']*)'", rest)
+    comment = re.search(rf"COMMENT {_TEXT}", rest)
     if comment is not None:
-        metadata["comment"] = comment[1]
+        metadata["comment"] = _unquoted(comment[1])
         rest = rest.replace(comment[0], "")
     default = re.search(r"DEFAULT (.*)", rest)
     if default is not None:
@@ -169,6 +171,10 @@ def _split(text: str) -> list[str]:
     return [piece.strip() for piece in pieces()]
 
 
+def _unquoted(text: str) -> str:
+    return text.replace("''", "'")
+
+
 def _plain(name: str) -> str:
     return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
@@ -188,7 +194,10 @@ _FORMS: Final = [
         rf"{_COLUMN}(FIRST|AFTER {_PART})",
         lambda m: {"kind": "move-column", "column": m[1], "at": _place(f"x {m[2]}")[1]},
     ),
-    (rf"{_COLUMN}COMMENT '([^']*)'", lambda m: {"kind": "set-column-comment", "column": m[1], "comment": m[2]}),
+    (
+        rf"{_COLUMN}COMMENT {_TEXT}",
+        lambda m: {"kind": "set-column-comment", "column": m[1], "comment": _unquoted(m[2])},
+    ),
     (rf"{_COLUMN}SET NOT NULL", lambda m: {"kind": "set-not-null", "column": m[1]}),
     (rf"{_COLUMN}DROP NOT NULL", lambda m: {"kind": "drop-not-null", "column": m[1]}),
     (rf"{_COLUMN}SYNC IDENTITY", lambda m: {"kind": "sync-identity", "column": m[1]}),
