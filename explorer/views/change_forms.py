@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from explorer.views.change_kinds import GROUPS, KINDS, Answers, Choice, FormField, numbered_answers
+from explorer.views.change_questions import number_or_text
+from explorer.views.maintenance_kinds import MAINTENANCE_KINDS
 
 __all__ = [
     "Answers",
@@ -21,6 +23,7 @@ __all__ = [
     "change_form",
     "change_kinds",
     "intent_of",
+    "malformed_answers",
     "missing_answers",
     "offers",
 ]
@@ -28,13 +31,24 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ChangeForm:
-    """The form of one kind of change; ``why_not`` says why it has nothing to ask on this table."""
+    """The form of one kind of change.
+
+    Attributes:
+        kind, title, about, fields: As the kind has them.
+        why_not: Why it has nothing to ask on this table.
+        needs_answer: It makes no sense without any answer.
+        costly: It is not planned while a person types.
+        writes_commit: It makes a version.
+    """
 
     kind: str
     title: str
     about: str
     fields: tuple[FormField, ...]
     why_not: str = ""
+    needs_answer: bool = True
+    costly: bool = False
+    writes_commit: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +99,28 @@ def change_form(kind: str, snapshot: Any, answers: Answers) -> ChangeForm:
         answers: Texts by the field's name.
     """
     form = KINDS[kind]
-    return ChangeForm(kind, form.title, form.about, form.fields(snapshot, answers), form.why_not(snapshot))
+    return ChangeForm(
+        kind, form.title, form.about, form.fields(snapshot, answers), form.why_not(snapshot), form.needs_answer,
+        form.costly, kind not in MAINTENANCE_KINDS,
+    )  # fmt: skip
 
 
 def missing_answers(form: ChangeForm, answers: Answers) -> tuple[str, ...]:
     """Return the labels of the questions that have no answer yet."""
     empty = [field for field in form.fields if not any(numbered_answers(answers, field.name).values())]
-    if len(empty) == len(form.fields) and not any(field.required for field in form.fields):
+    if form.needs_answer and len(empty) == len(form.fields) and not any(field.required for field in form.fields):
         return tuple(field.label for field in empty)
     return tuple(field.label for field in empty if field.required)
+
+
+def malformed_answers(form: ChangeForm, answers: Answers) -> dict[str, str]:
+    """Return what is wrong with answers that have to be versions and are none, by the question's name."""
+    given = {field.name: answers.get(field.name, "") for field in form.fields if field.is_version}
+    return {
+        name: f"\u201c{text}\u201d is no version: write a number, such as 12."
+        for name, text in given.items()
+        if text.strip() and not isinstance(number_or_text(text), int)
+    }
 
 
 def intent_of(kind: str, answers: Answers) -> dict[str, Any]:

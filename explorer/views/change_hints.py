@@ -35,11 +35,15 @@ def hints(kind: str, answers: Answers, facts: TableFacts, snapshot: Any) -> dict
     match kind:
         case "add-constraint":
             found = {"expression": _mentioned(answers.get("expression", ""), snapshot)}
-        case "rename-column":
+        case "rename-column" | "drop-columns" | "move-column" | "widen-type" | "set-not-null" | "drop-not-null":
             found = {"column": _column(answers.get("column", ""), snapshot)}
-        case "enable-feature" | "drop-constraint":
-            name = "feature" if kind == "enable-feature" else "name"
+        case "enable-feature" | "drop-feature" | "drop-constraint":
+            name = "name" if kind == "drop-constraint" else "feature"
             found = {name: _chosen(kind, name, answers, snapshot)}
+        case "set-column-comment":
+            found = {"column": _commented(answers.get("column", ""), snapshot)}
+        case "compact-log":
+            found = {name: _version(answers.get(name, ""), facts) for name in ("from", "to")}
         case "restore":
             found = {"version": _version(answers.get("version", ""), facts)}
         case "set-properties":
@@ -76,14 +80,26 @@ def _mentioned(expression: str, snapshot: Any) -> str:
     return ", ".join(texts[:_MENTIONED]) + more
 
 
-def _column(text: str, snapshot: Any) -> str:
+def _field(text: str, snapshot: Any) -> StructField | None:
     if not text.strip():
-        return ""
+        return None
     try:
         path = parse_column(text)
     except (ExplorerError, ValueError):
+        return None
+    return _folded(snapshot).get(tuple(part.lower() for part in path))
+
+
+def _commented(text: str, snapshot: Any) -> str:
+    field = _field(text, snapshot)
+    if field is None:
         return ""
-    field = _folded(snapshot).get(tuple(part.lower() for part in path))
+    comment = field.metadata.get("comment")
+    return f"{type_name(field.type)}. Now: {comment}" if comment else f"{type_name(field.type)}. No comment yet."
+
+
+def _column(text: str, snapshot: Any) -> str:
+    field = _field(text, snapshot)
     if field is None:
         return ""
     mapped = "" if field.field_id is None else f", field {field.field_id}, in the files {field.physical_name}"

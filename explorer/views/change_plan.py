@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from explorer.core import intents
 from explorer.core.commit_plan import CommitPlan, CommitResult
-from explorer.core.intent_documents import intent_document, intent_kind
-from explorer.core.intents import Intent
+from explorer.core.intent_documents import intent_kind
+from explorer.core.intents import MaintenanceIntent
 from explorer.views import formatting as fmt
 from explorer.views.guard_views import GuardView, guard_counts, guard_views, verdict
+from explorer.views.headlines import Headline, headline
+from explorer.views.maintenance_plan import PlannedFile, doing, done_facts, done_title, file_lines, planned_files
 from explorer.views.written import WrittenLine, written_lines
 
 __all__ = [
@@ -33,15 +34,6 @@ _ACCESS: Final = {"yes": "yes", "no": "refuses", "wrong": "answers wrongly", "un
 _WORST: Final = (_ACCESS["wrong"], _ACCESS["no"], _ACCESS["unknown"])
 _SHOWN_ACTIONS: Final = 40
 _LONGEST_ACTION: Final = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class Headline:
-    """What is asked for: ``Add constraint``, the thing it is done to, and the text that goes with it."""
-
-    verb: str
-    subject: str = ""
-    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +66,16 @@ class PlanView:
 
     Attributes:
         headline: What is asked for.
-        read_version, commit_version: The version it rests on, and the one it would write.
+        read_version, commit_version: The version it rests on, and the one it would write; None where it writes no
+            commit but makes or deletes files.
+        doing: What the button says that does it.
+        nothing_to_do: It would write or delete nothing.
         guards: The blocking ones first.
         counts: How many guards have each status, in words: ``1 failed, 4 passed``.
         verdict, tone: What follows from the guards, and how grave it is.
         written: What would be written, in short.
         actions, more_actions: The actions, and how many are not shown.
+        files, more_files: The same of files, where no commit is written.
         losses: Clients that lose by it, the gravest first.
         who_reads, who_writes: What it means to them, in words.
         consequences: What else follows, by name.
@@ -91,6 +87,8 @@ class PlanView:
     headline: Headline
     read_version: int
     commit_version: int | None
+    doing: str
+    nothing_to_do: bool
     guards: tuple[GuardView, ...]
     counts: str
     verdict: str
@@ -98,6 +96,8 @@ class PlanView:
     written: tuple[WrittenLine, ...]
     actions: tuple[ActionView, ...]
     more_actions: int
+    files: tuple[PlannedFile, ...]
+    more_files: int
     losses: tuple[ClientLoss, ...]
     who_reads: str
     who_writes: str
@@ -143,19 +143,23 @@ def plan_view(plan: CommitPlan, snapshot: Any) -> PlanView:
     guards = guard_views(plan)
     losses = _losses(plan)
     sentence, tone = verdict(plan, guards)
-    shown = plan.actions[:_SHOWN_ACTIONS]
+    shown, files = plan.actions[:_SHOWN_ACTIONS], planned_files(plan)
     proposal = plan.proposal
     return PlanView(
         headline=headline(plan.intent),
         read_version=plan.read_version,
         commit_version=plan.commit_version,
+        doing=doing(plan),
+        nothing_to_do=isinstance(plan.intent, MaintenanceIntent) and not plan.files,
         guards=guards,
         counts=guard_counts(guards),
         verdict=sentence,
         tone=tone,
-        written=() if proposal is None else written_lines(proposal, snapshot),
+        written=file_lines(plan) if proposal is None else written_lines(proposal, snapshot),
         actions=tuple(_action(action) for action in shown),
         more_actions=len(plan.actions) - len(shown),
+        files=files,
+        more_files=len(plan.files) - len(files),
         losses=losses,
         who_reads=_who(losses, "reads"),
         who_writes=_who(losses, "writes"),
@@ -171,37 +175,6 @@ def plan_view(plan: CommitPlan, snapshot: Any) -> PlanView:
     )
 
 
-def headline(intent: Intent) -> Headline:
-    """Say what an intent asks for."""
-    match intent:
-        case intents.AddConstraint():
-            return Headline("Add constraint", intent.name, intent.expression)
-        case intents.DropConstraint():
-            return Headline("Drop constraint", intent.name)
-        case intents.SetProperties():
-            lines = "\n".join(f"{key} = {value}" for key, value in intent.properties.items())
-            return Headline("Set", _counted(intent.properties, "property", "properties"), lines)
-        case intents.UnsetProperties():
-            return Headline("Unset", _counted(intent.keys, "property", "properties"), "\n".join(intent.keys))
-        case intents.SetDescription():
-            return Headline("Describe the table", "", intent.description or "")
-        case intents.SetColumnMapping():
-            return Headline("Set column mapping to", intent.mode)
-        case intents.RenameColumn():
-            return Headline("Rename column", f"{intent.column} \u2192 {intent.to}")
-        case intents.UpgradeProtocol():
-            versions = f"reader {intent.min_reader_version}, writer {intent.min_writer_version}"
-            return Headline("Upgrade the protocol to", versions)
-        case intents.EnableFeature():
-            return Headline("Enable feature", intent.feature)
-        case intents.Restore():
-            return Headline("Restore", f"v{intent.version}" if intent.version is not None else str(intent.timestamp))
-        case _:
-            rest = {name: value for name, value in intent_document(intent).items() if name != "kind"}
-            verb = intent_kind(intent).replace("-", " ").capitalize()
-            return Headline(verb, "", json.dumps(rest, ensure_ascii=False) if rest else "")
-
-
 def receipt(result: CommitResult, approved: CommitPlan, reason: str, user: str | None) -> Receipt:
     """Describe the outcome of a commit.
 
@@ -211,6 +184,8 @@ def receipt(result: CommitResult, approved: CommitPlan, reason: str, user: str |
         reason, user: As they were given.
     """
     title, text, tone = _OUTCOMES[result.outcome]
+    if isinstance(result.plan.intent, MaintenanceIntent):
+        return _done(result, approved, title, text, tone)
     facts = [("operation", _operation(result.plan)), ("reason", reason), ("by", user or "nobody named")]
     if result.outcome == "unknown" and result.version is not None:
         facts.insert(0, ("in doubt", f"v{result.version}"))
@@ -234,6 +209,16 @@ def receipt(result: CommitResult, approved: CommitPlan, reason: str, user: str |
     )
 
 
+def _done(result: CommitResult, approved: CommitPlan, title: str, text: str, tone: str) -> Receipt:
+    """The receipt of what writes no commit: files alone."""
+    facts = [("operation", _operation(result.plan)), ("at", f"v{result.plan.read_version}")]
+    if result.outcome == "committed":
+        title, text = done_title(result), f"The table is at v{result.plan.read_version}, as before."
+        facts += done_facts(result, approved)
+    facts.append(("digest", approved.digest))
+    return Receipt(result.outcome, title, text, tone, None, None, None, tuple(facts), result.notes)
+
+
 _OUTCOMES: Final = {
     "committed": ("Committed", "The new version is in the log.", "ok"),
     "conflicted": ("Another commit stands against it", "", "danger"),
@@ -251,10 +236,6 @@ _OUTCOMES: Final = {
         "warning",
     ),
 }
-
-
-def _counted(items: Sequence[str] | Mapping[str, str], noun: str, nouns: str) -> str:
-    return next(iter(items)) if len(items) == 1 else fmt.plural(len(items), noun, nouns)
 
 
 def _operation(plan: CommitPlan) -> str:

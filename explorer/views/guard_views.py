@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from explorer.core.commit_plan import CommitPlan
+from explorer.core.intents import MaintenanceIntent
 from explorer.core.proposal import GuardResult
 from explorer.views import formatting as fmt
 
@@ -72,19 +73,23 @@ def guard_counts(guards: Sequence[GuardView]) -> str:
 
 def verdict(plan: CommitPlan, guards: Sequence[GuardView]) -> tuple[str, str]:
     """Return what follows from the guards in one sentence, and how grave it is."""
+    upkeep = isinstance(plan.intent, MaintenanceIntent)
+    made = "done" if upkeep else "committed"
     failing = [guard for guard in guards if guard.blocks and guard.status == "fail"]
     unknown = [guard for guard in guards if guard.blocks and guard.status == "unknown"]
     if failing:
-        return f"This must not be committed: {fmt.plural(len(failing), 'guard')} failed.", "danger"
+        return f"This must not be {made}: {fmt.plural(len(failing), 'guard')} failed.", "danger"
     if unknown and not plan.checked_rows and plan.proposal is not None and plan.proposal.row_checks:
         return "The rows have to be looked at before this can be committed.", "warning"
     if unknown:
         what = "One guard is" if len(unknown) == 1 else f"{len(unknown)} guards are"
         return f"{what} unknown. Mend the cause, or accept by name what cannot be known.", "warning"
+    if upkeep and not plan.files:
+        return "There is nothing to do.", "ok"
     if warnings := sum(guard.status == "warn" for guard in guards):
         what = "the warning" if warnings == 1 else f"the {warnings} warnings"
-        return f"This can be committed. Read {what} first.", "warning"
-    return "This can be committed.", "ok"
+        return f"This can be {made}. Read {what} first.", "warning"
+    return f"This can be {made}.", "ok"
 
 
 def _guard(guard: GuardResult, accepted: Sequence[str], *, blocks: bool) -> GuardView:
@@ -137,7 +142,9 @@ def _fact(value: object) -> str:
         case list() | tuple():
             shown = ", ".join(str(item) for item in value[:_LISTED])
             return shown if len(value) <= _LISTED else f"{shown} and {len(value) - _LISTED} more"
+        case Mapping() if all(isinstance(item, str | int) for item in value.values()):
+            return ", ".join(f"{name}: {item}" for name, item in value.items())
         case Mapping():
             return json.dumps(value, ensure_ascii=False, default=str)
         case _:
-            return str(value)
+            return str(value).removesuffix(", 0:00:00")  # whole days of an interval

@@ -11,7 +11,7 @@ from explorer.core.diff import ColumnChange, PropertyChange, diff_metadata, diff
 from explorer.core.proposal import Proposal
 from explorer.views import formatting as fmt
 
-__all__ = ["WrittenLine", "written_lines"]
+__all__ = ["ADDED", "REMOVED", "SAME", "WrittenLine", "written_lines"]
 
 ADDED: Final = "+"
 REMOVED: Final = "\u2212"

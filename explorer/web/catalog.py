@@ -113,11 +113,18 @@ class Catalog:
         ref = self.roots.locate(name)
         return explorer.open_table(ref.location, roots=(ref.root,), read_only=not self.allow_commits)
 
-    def look_again(self, name: str) -> None:
-        """Look at the log at the next question, however recently that was done."""
+    def look_again(self, name: str, *, anew: bool = False) -> None:
+        """Look at the log at the next question, however recently that was done.
+
+        Args:
+            name: The table.
+            anew: Open it anew even if its version is the same: files of earlier versions may be gone.
+        """
         location = self.roots.locate(name).location
         with self._lock:
-            if location in self._kept:
+            if anew:
+                self._kept.pop(location, None)
+            elif location in self._kept:
                 self._kept[location] = (self._kept[location][0], -_FRESH)
 
     def summary(self, ref: TableRef) -> TableSummary:

@@ -258,7 +258,7 @@ class ChangeDesk:
             wanted = self._kept.table.name
             if name != wanted:
                 self.approval_problem = f"\u201c{name}\u201d is not the table\u2019s name: type {wanted} to commit."
-            elif not reason.strip():
+            elif plan.proposal is not None and not reason.strip():
                 self.approval_problem = "Say why: the reason is kept in the history."
             else:
                 self.committing, self._reason = True, reason.strip()[:_LONGEST_REASON]
@@ -282,7 +282,7 @@ class ChangeDesk:
             self.refusal = problem_of(error)
         finally:
             self.committing, self._again = False, None
-            self.catalog.look_again(kept.key[0])
+            self.catalog.look_again(kept.key[0], anew=kept.plan.proposal is None)
         self._changed()
 
     def cancel_commit(self) -> None:

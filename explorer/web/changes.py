@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from typing import Any
 
 from explorer.core.errors import ExplorerError, InvalidIntent
-from explorer.core.intent_documents import intent_document
+from explorer.core.intent_documents import intent_document, parse_intent
+from explorer.core.intents import Vacuum
 from explorer.core.properties import constraints
+from explorer.core.times import older_than
 from explorer.views import TableFacts, TableView
 from explorer.views import formatting as fmt
-from explorer.views.change_forms import ChangeForm, change_form, missing_answers, offers
+from explorer.views.change_forms import ChangeForm, change_form, intent_of, malformed_answers, missing_answers, offers
 from explorer.views.change_hints import column_suggestions, hints
 from explorer.views.change_plan import headline, plan_view
+from explorer.views.column_kinds import COLUMN_KINDS
 from explorer.views.guard_views import guard_counts, guard_views
+from explorer.views.maintenance_kinds import MAINTENANCE_KINDS
 from explorer.views.overview import fields_of
 from explorer.views.problems import problem_of
 from explorer.views.row_work import live_rows
@@ -31,6 +36,7 @@ __all__ = ["change_page", "checked_answers"]
 
 _COLUMNS = 60
 _STEPS = ("Choose", "Fill in", "Plan", "Check the data", "Commit")
+_WITHOUT_COMMIT = (*_STEPS[:-1], "Do it")
 
 
 def change_page(view: TableView, address: Address, desk: ChangeDesk) -> tuple[str, dict[str, Any]]:
@@ -78,6 +84,7 @@ def checked_answers(facts: TableFacts, address: Address, desk: ChangeDesk, shown
         shown_pairs: How many keys and values the form asks for now.
     """
     snapshot = facts.snapshot(facts.last)
+    address = replace(address, step="fill")
     form = change_form(address.act, snapshot, dict(address.answers))
     checked = _check(facts, address, desk, form)
     regions = {"act-check": render("act-check", **checked)}
@@ -132,7 +139,7 @@ def _check(facts: TableFacts, address: Address, desk: ChangeDesk, form: ChangeFo
     answers = dict(address.answers)
     snapshot = facts.snapshot(facts.last)
     found: dict[str, Any] = {
-        "missing": (), "errors": {}, "problem": None, "counts": "", "blocked": False,
+        "missing": (), "errors": {}, "problem": None, "counts": "", "blocked": False, "costly": False,
         "hints": hints(address.act, answers, facts, snapshot),
     }  # fmt: skip
     if form.why_not:
@@ -140,12 +147,28 @@ def _check(facts: TableFacts, address: Address, desk: ChangeDesk, form: ChangeFo
     missing = missing_answers(form, answers)
     if missing:
         return found | {"missing": missing}
+    if wrong := malformed_answers(form, answers):
+        return found | {"errors": wrong}
+    if form.costly and address.step != "plan":
+        return found | (_readable(address, form) or {"costly": True})
     planned = desk.planned(address, newest=facts.last)
     if planned.error is not None:
         return found | _blamed(planned.error, form, answers)
     assert planned.plan is not None
     guards = guard_views(planned.plan)
     return found | {"counts": guard_counts(guards), "blocked": any(guard.status == "fail" for guard in guards)}
+
+
+def _readable(address: Address, form: ChangeForm) -> dict[str, Any]:
+    """What is wrong with answers that are not planned yet; empty if they can be read."""
+    answers = dict(address.answers)
+    try:
+        intent = parse_intent(intent_of(address.act, answers))
+        if isinstance(intent, Vacuum):
+            older_than(intent.older_than)
+    except ExplorerError as error:
+        return _blamed(error, form, answers)
+    return {}
 
 
 def _blamed(error: ExplorerError, form: ChangeForm, answers: dict[str, str]) -> dict[str, Any]:
@@ -161,8 +184,6 @@ def _blamed(error: ExplorerError, form: ChangeForm, answers: dict[str, str]) -> 
 
 def _proposed(view: TableView, address: Address) -> Address:
     """The address with the answer that the page itself proposes: who looks at an old version may want it back."""
-    from dataclasses import replace
-
     old = view.version < view.facts.last
     if address.act == "restore" and old and address.step == "fill" and not address.answers:
         return replace(address, answers=(("version", str(view.version)),))
@@ -177,22 +198,22 @@ def _pair_count(address: Address) -> int:
 
 def _steps(address: Address, current: int, *, rows: bool = True, done: bool = False) -> list[dict[str, Any]]:
     """The five steps: where the person is, which can be gone back to, and which is not needed."""
+    upkeep = address.act in MAINTENANCE_KINDS
     ways = [address.to(act=None, step=None), address.to(step=None), address.to(step="plan")]
     return [
         {
             "title": title,
             "way": ways[index] if index < min(current, 3) and not done else "",
             "current": index == current,
-            "skipped": index == 3 and not rows,
+            "skipped": index == 3 and (upkeep or not rows),
         }
-        for index, title in enumerate(_STEPS)
+        for index, title in enumerate(_WITHOUT_COMMIT if upkeep else _STEPS)
     ]
 
 
 def _context(kind: str, snapshot: Any) -> dict[str, Any]:
-    fields = (
-        fields_of(snapshot.schema, snapshot.partition_columns) if kind in {"add-constraint", "rename-column"} else ()
-    )
+    listed = kind in {"add-constraint", *COLUMN_KINDS, "rename-column"} - {"drop-feature"}
+    fields = fields_of(snapshot.schema, snapshot.partition_columns) if listed else ()
     top = [field for field in fields if field.depth == 0]
     rules = constraints(snapshot.metadata.configuration) if kind in {"add-constraint", "drop-constraint"} else {}
     properties = snapshot.metadata.configuration if kind in {"set-properties", "unset-properties"} else {}

@@ -1,5 +1,7 @@
 """The Act tab in a browser: rules held against rows, commits, what is refused, hostile text."""
 
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -26,6 +28,11 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("writable") / "act"
     shutil.copytree(reference_root() / "tables" / "optimize", found / "optimize")
     logs.hostile_table(found / "hostile")
+    created = [logs.commit_info("CREATE TABLE"), logs.protocol(), logs.metadata({"id": "long"})]
+    removed = {"remove": {"path": "old.parquet", "deletionTimestamp": 1_772_460_311_000, "dataChange": True}}
+    logs.write_table(found / "unused", [created, [logs.add("old.parquet", 2)], [removed]])
+    (found / "unused" / "old.parquet").write_bytes(b"x" * 700)
+    os.utime(found / "unused" / "old.parquet", (1_772_460_311, 1_772_460_311))
     return found
 
 
@@ -135,3 +142,53 @@ def test_hostile_text_is_planned_committed_and_shown_as_text(act: Callable[[str]
     assert page.evaluate("window.hacked") is None
     assert page.locator("main img, main iframe").count() == 0
     assert newest(root / "hostile")["reason"] == logs.HOSTILE
+
+
+def _tab_to(page: Any, id_: str) -> None:
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == id_:
+            return
+    pytest.fail(f"Tab does not reach {id_}")
+
+
+def test_unused_files_are_deleted_with_the_keyboard_alone(act: Callable[[str], Any], root: Path) -> None:
+    page = act("?t=act/unused&tab=act")
+    page.get_by_role("link", name="Delete unused files").focus()
+    page.keyboard.press("Enter")
+    page.get_by_text("all files of the table are listed").wait_for()
+    assert page.evaluate("document.activeElement.textContent") == "Delete unused files"
+    _tab_to(page, "f-olderThan")
+    page.keyboard.type("soon")
+    page.get_by_text("is neither an interval").wait_for()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("interval 8 days")
+    page.get_by_text("all files of the table are listed").wait_for()
+    page.keyboard.press("Enter")
+    page.locator("#files").wait_for()
+    assert page.evaluate("document.activeElement.className") == "asked"
+    assert "not needed since version 2" in page.locator("#files").inner_text()
+    heading, bar = page.locator(".steps").bounding_box(), page.locator("#bar").bounding_box()
+    assert heading["y"] >= bar["y"] + bar["height"]
+    assert (root / "unused" / "old.parquet").exists()
+    _tab_to(page, "confirm-name")
+    page.keyboard.type("unused")
+    page.keyboard.press("Enter")
+    page.locator("[data-outcome=committed]").wait_for()
+    assert "1 file deleted. The table is at v2, as before." in page.evaluate("document.activeElement.textContent")
+    assert not (root / "unused" / "old.parquet").exists()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Show the table"
+
+
+def test_a_plan_that_was_overtaken_is_made_anew_and_committed(act: Callable[[str], Any], root: Path) -> None:
+    page = act("?t=act/unused&tab=act&act=set-description&f.description=x&step=plan")
+    page.locator("#confirm-reason").fill("because")
+    other = {"txn": {"appId": "other", "version": 1}}
+    log = root / "unused" / "_delta_log"
+    (log / f"{3:020}.json").write_text("\n".join(map(json.dumps, [logs.commit_info("WRITE"), other])))
+    page.locator("#confirm-name").fill("unused")
+    page.get_by_role("button", name="Commit v3").click()
+    page.locator("[data-outcome=committed]").wait_for()
+    assert "Committed v4." in page.locator(".outcome").inner_text()
+    assert "Others committed after v2" in page.locator("#lead").inner_text()

@@ -139,15 +139,18 @@ def test_every_outcome_has_its_words(outcome: str) -> None:
 def test_every_kind_of_change_on_the_page_is_an_intent() -> None:
     assert set(change_kinds()) <= set(intent_kinds())
     answers = {
-        "name": "n", "expression": "id > 0", "column": "id", "to": "key", "feature": "rowTracking", "mode": "name",
+        "name": "n", "expression": "id > 0", "column": "id", "feature": "rowTracking", "mode": "name",
         "version": "v7", "key.0": "a", "value.0": "1", "key.10": "b", "keys.1": "k", "description": "d",
-        "minReaderVersion": "3", "minWriterVersion": "7",
+        "minReaderVersion": "3", "minWriterVersion": "7", "from": "2", "to": "9", "type": "long", "at": "first",
     }  # fmt: skip
     for kind in change_kinds():
-        intent = parse_intent(intent_of(kind, answers))
+        intent = parse_intent(intent_of(kind, answers | ({"to": "key"} if kind == "rename-column" else {})))
         assert headline(intent).verb
     assert intent_of("set-properties", answers)["properties"] == {"a": "1", "b": ""}
     assert intent_of("unset-properties", answers)["keys"] == ["k"]
+    assert intent_of("move-column", answers) == {"kind": "move-column", "column": "id", "at": "first"}
+    assert intent_of("move-column", answers | {"at": "2"})["at"] == 2
+    assert intent_of("clean-log", {}) == {"kind": "clean-log"}
     assert intent_of("restore", answers) == {"kind": "restore", "version": 7}
 
 

@@ -1,6 +1,7 @@
 """A change at a window's desk: planned, approved, committed, refused; what came of it is told as it was."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from explorer.core.errors import RequestError
 from explorer.web.address import Address
 from explorer.web.catalog import Catalog
 from explorer.web.change_desk import ChangeDesk
+from explorer.web.pages import table_page
 from tests.faults.faulty_store import FaultyStore
 from tests.web import logs
+from tests.web.works import works_at
 
 DESCRIBE = "&act=set-description&f.description=Orders+of+the+shop"
 RULE = "&act=add-constraint&f.name=positive&f.expression=id+%3E+0"
@@ -213,3 +216,77 @@ def test_a_look_that_was_cancelled_before_it_began_ends_as_cancelled(root: Path)
     assert desk.look.state == "cancelled"
     desk.look_at_rows()
     assert desk.look.state == "cancelled"
+
+
+VACUUM = "&act=vacuum"
+
+
+def unused_file(root: Path, name: str = "old.parquet") -> Path:
+    """A data file that version 2 and 3 added and removed eleven days ago and more."""
+    log = root / "orders" / "_delta_log"
+    removed = {"remove": {"path": name, "deletionTimestamp": 1_772_460_311_000, "dataChange": True}}
+    for number, action in enumerate([logs.add(name, 2), removed], 2):
+        (log / f"{number:020}.json").write_text("\n".join(map(json.dumps, [logs.commit_info("WRITE"), action])))
+    for file in ("a.parquet", name):
+        (root / "orders" / file).write_bytes(b"x" * 700)
+        os.utime(root / "orders" / file, (1_772_460_311, 1_772_460_311))
+    return root / "orders" / name
+
+
+def test_what_writes_no_commit_is_done_without_a_reason_and_its_table_is_opened_anew(root: Path) -> None:
+    unused, desk = unused_file(root), desk_at(root)
+    before = desk.catalog.facts("w/orders")
+    digest = planned(desk, VACUUM)
+    desk.approve("order", "", digest)
+    assert not desk.committing
+    desk.approve("orders", "", digest)
+    desk.commit()
+    assert desk.refusal is None
+    assert desk.outcome is not None
+    assert (desk.outcome.outcome, desk.outcome.title, desk.outcome.version) == ("committed", "1 file deleted", None)
+    assert desk.outcome.text == "The table is at v3, as before."
+    assert not unused.exists()
+    assert (root / "orders" / "a.parquet").exists()
+    assert version(root) == 3
+    assert desk.catalog.facts("w/orders") is not before
+
+
+def test_a_file_that_is_needed_again_stays_and_the_receipt_says_so(root: Path) -> None:
+    unused, desk = unused_file(root), desk_at(root)
+    digest = planned(desk, VACUUM)
+    again = [logs.commit_info("RESTORE"), logs.add(unused.name, 2)]
+    (root / "orders" / "_delta_log" / f"{4:020}.json").write_text("\n".join(map(json.dumps, again)))
+    desk.approve("orders", "", digest)
+    desk.commit()
+    assert desk.outcome is not None
+    assert dict(desk.outcome.facts)["left"] == "1 file of the plan, which is needed now"
+    assert unused.exists()
+
+
+def test_work_on_files_that_breaks_off_does_not_claim_that_nothing_was_done(root: Path) -> None:
+    unused, desk = unused_file(root), desk_at(root)
+    digest = planned(desk, VACUUM)
+    kept = desk.planned(address(VACUUM), newest=3)
+    assert kept.table is not None
+
+    def fails(number: int) -> None:
+        if "delete" in faulty.requests[number]:
+            faulty.faults[number] = "answer lost"
+
+    kept.table.store = faulty = FaultyStore(kept.table.store, between=fails)
+    desk.approve("orders", "", digest)
+    desk.commit()
+    assert desk.refusal is not None
+    assert (desk.refusal.kind, desk.outcome, unused.exists()) == ("StorageError", None, False)
+    shown = table_page(desk.catalog, address(VACUUM), "light", works_at(desk)).regions["lead"]
+    assert "the work broke off" in shown
+    assert "Plan again to see what is left." in shown
+    assert "nothing was committed" not in shown
+
+
+def test_a_read_only_server_refuses_to_delete_files(root: Path) -> None:
+    unused, desk = unused_file(root), desk_at(root, allow_commits=False)
+    desk.approve("orders", "", planned(desk, VACUUM))
+    desk.commit()
+    assert desk.refusal is not None
+    assert (desk.refusal.kind, unused.exists()) == ("NotAllowed", True)

@@ -27,6 +27,11 @@ ANSWERS = (
     "key.0",
     "value.0",
     "keys.0",
+    "type",
+    "comment",
+    "at",
+    "from",
+    "olderThan",
 )
 WIDE = 2_000
 
@@ -78,7 +83,11 @@ def test_a_hostile_plan_is_shown_as_text(catalog: Catalog) -> None:
 
 def test_every_change_is_offered_with_how_the_table_stands(catalog: Catalog) -> None:
     lead = page(catalog, "plain").regions["lead"]
-    for kind in set(change_kinds()) - {"drop-constraint", "rename-column", "restore", "unset-properties"}:
+    impossible = {
+        "drop-constraint", "rename-column", "drop-columns", "drop-not-null", "drop-feature", "restore", "compact-log",
+        "unset-properties",
+    }  # fmt: skip
+    for kind in set(change_kinds()) - impossible:
         assert f"act={kind}" in lead
     assert "The table has no constraint." in lead
     assert "set the column mapping to name first" in lead
@@ -95,6 +104,9 @@ def test_every_change_is_offered_with_how_the_table_stands(catalog: Catalog) -> 
             "true or false",
         ),
         ("&act=set-properties&f.key.0=delta.apendOnly&f.value.0=true", "key.0", "delta.appendOnly"),
+        ("&act=vacuum&f.olderThan=soon", "olderThan", "neither an interval"),
+        ("&act=widen-type&f.column=id&f.type=lang", "type", "no type that a column can be widened to"),
+        ("&act=move-column&f.column=id&f.at=behind", "at", "behind"),
     ],
 )
 def test_a_wrong_answer_is_told_at_its_place(catalog: Catalog, change: str, place: str, told: str) -> None:
@@ -111,6 +123,28 @@ def test_what_is_wrong_with_no_answer_alone_is_told_below_the_form(catalog: Cata
     regions = checked_answers(catalog.facts("w/hostile"), address, desk, 0)
     assert "Versions 0 to 1 can be read." in regions["act-note-version"]
     assert "No such version" in regions["act-check"]
+    address = Address.parse("?t=w/plain&tab=act&act=add-columns&f.name=x&f.type=lang")
+    assert "is not known to the protocol" in checked_answers(catalog.facts("w/plain"), address, desk, 0)["act-check"]
+
+
+def test_what_is_no_version_is_told_in_words(catalog: Catalog) -> None:
+    desk = ChangeDesk(catalog, "", signed_in=False, changed=list)
+    for change, name in (("restore&f.version=last", "version"), ("compact-log&f.from=0&f.to=last", "to")):
+        address = Address.parse(f"?t=w/hostile&tab=act&act={change}")
+        regions = checked_answers(catalog.facts("w/hostile"), address, desk, 0)
+        assert "is no version: write a number" in regions[f"act-note-{name}"]
+
+
+def test_what_deletes_files_is_planned_when_asked_and_says_what_would_go(catalog: Catalog) -> None:
+    address = Address.parse("?t=w/plain&tab=act&act=vacuum&step=plan")
+    desk = ChangeDesk(catalog, "", signed_in=False, changed=list)
+    regions = checked_answers(catalog.facts("w/plain"), address, desk, 0)
+    assert "all files of the table are listed" in regions["act-check"]
+    shown = page(catalog, "plain", "&act=vacuum&step=plan").regions
+    assert "There is nothing to do." in shown["lead"]
+    assert "no commit:" in shown["side"]
+    assert "Who commits" not in shown["side"]
+    assert "Ready." in page(catalog, "plain", "&act=checkpoint").regions["lead"]
 
 
 def test_what_is_still_to_fill_in_is_no_error(catalog: Catalog) -> None:

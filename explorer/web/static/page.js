@@ -263,7 +263,8 @@ class Page {
   // A commit can be sent once a reason is given and the table's name is typed; the server looks at both again.
   arm(form) {
     const name = form.querySelector("[data-expect]");
-    const ready = name.value === name.dataset.expect && form.elements.reason.value.trim() !== "";
+    const reason = form.elements.reason;
+    const ready = name.value === name.dataset.expect && (!reason || reason.value.trim() !== "");
     form.querySelector("button[type=submit]").disabled = !ready;
   }
 
