@@ -52,7 +52,7 @@ def new_table(
         NotAllowed: The location lies outside ``roots``.
     """
     allowed = None if roots is None else Roots(roots)
-    return NewTable(open_store(location, storage_options, allowed), read_only=read_only)
+    return NewTable(open_store(location, storage_options, allowed), read_only=read_only, roots=allowed)
 
 
 class NewTable:
@@ -61,11 +61,12 @@ class NewTable:
     Attributes:
         store: Where its bytes will be.
         read_only: True if commits through this object are refused.
+        roots: The places that may be used; None allows every place.
     """
 
-    def __init__(self, store: LogStore, *, read_only: bool = False) -> None:
+    def __init__(self, store: LogStore, *, read_only: bool = False, roots: Roots | None = None) -> None:
         self.store = store
-        self.read_only = read_only
+        self.read_only, self.roots = read_only, roots
 
     def __repr__(self) -> str:
         return f"NewTable({self.location!r})"
@@ -94,7 +95,7 @@ class NewTable:
         Raises:
             TableNotFound: It is not.
         """
-        return Table(self.store, read_only=self.read_only)
+        return Table(self.store, read_only=self.read_only, roots=self.roots)
 
     def plan(
         self,

@@ -46,6 +46,7 @@ def prepared(table: Table, intent: Intent, circumstances: Circumstances, rows: A
     Raises:
         InvalidIntent: The intent makes no sense on this table.
         VersionNotFound: The version to restore cannot be read.
+        NotAllowed: The rows to append lie outside the places that may be read.
     """
     match intent:
         case intents.Restore():
@@ -61,6 +62,8 @@ def prepared(table: Table, intent: Intent, circumstances: Circumstances, rows: A
         case intents.DropFeature():
             return lambda snapshot: drop_feature(intent, snapshot, _log_marks(table, intent, snapshot, circumstances))
         case intents.Append():
+            if rows is None and table.roots is not None:
+                table.roots.check_source(intent.source)
             return _addition(intent.source if rows is None else rows, circumstances)
         case _:
             whole = msgspec.structs.replace(circumstances, unknown=lambda snapshot: _unknown_fields(table, snapshot))

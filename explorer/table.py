@@ -74,7 +74,8 @@ def open_table(
     """
     allowed = None if roots is None else Roots(roots)
     zone = zone_named(time_zone) if isinstance(time_zone, str) else time_zone
-    return Table(open_store(location, storage_options, allowed), catalog, read_only=read_only, time_zone=zone)
+    store = open_store(location, storage_options, allowed)
+    return Table(store, catalog, read_only=read_only, time_zone=zone, roots=allowed)
 
 
 class Table:
@@ -86,6 +87,7 @@ class Table:
         store: Where its bytes are.
         log: What was read of its log.
         read_only: True if commits through this object are refused.
+        roots: The places that may be read; None allows every place.
     """
 
     def __init__(
@@ -95,8 +97,9 @@ class Table:
         *,
         read_only: bool = False,
         time_zone: tzinfo = UTC,
+        roots: Roots | None = None,
     ) -> None:
-        self.read_only = read_only
+        self.read_only, self.roots = read_only, roots
         self.store = store if catalog is None else CatalogStore(store, catalog)
         self.log = self._located(lambda: TableLog(self.store, catalog, time_zone))
 

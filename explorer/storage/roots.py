@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
+from typing import Final
 
+from explorer.core.errors import NotAllowed
 from explorer.core.ports import LogStore
 from explorer.core.uris import decode_path
 
@@ -33,6 +36,37 @@ class Roots:
             return inside and ".." not in parts
         real = os.path.realpath(_folder(location))
         return any(real == folder or real.startswith(folder.rstrip("/") + "/") for folder in self._folders)
+
+    def check_source(self, location: str) -> None:
+        """Check that a file or folder which Spark is to read lies in one of the places, with all that is inside.
+
+        Spark takes some letters for patterns and knows file systems by names of its own, so neither may stand here.
+
+        Raises:
+            NotAllowed: It does not, or it cannot be told.
+        """
+        plain = _PATTERN.search(location) is None and (_SCHEME.match(location) is None or _KNOWN.match(location))
+        if not plain or not self.allow(location):
+            raise NotAllowed(
+                f"The source {location!r} does not lie plainly inside the folders this program was given.",
+                location=location,
+                field="source",
+            )
+        if _is_url(location):
+            return
+        for folder, folders, names in os.walk(_folder(location)):
+            for name in (*folders, *names):
+                if os.path.islink(f"{folder}/{name}") and not self.allow(f"{folder}/{name}"):
+                    raise NotAllowed(
+                        f"A link in the source {location!r} leads out of the folders this program was given: {name!r}.",
+                        location=location,
+                        field="source",
+                    )
+
+
+_PATTERN: Final = re.compile(r"[][{}*?\\\x00]|(^|/)\.\.(/|$)")
+_SCHEME: Final = re.compile(r"[^/]*:")
+_KNOWN: Final = re.compile(r"file:///(?!/)|[a-z][a-z0-9]*://(?<!file://)")
 
 
 def _is_url(location: str) -> bool:
