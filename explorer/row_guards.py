@@ -56,7 +56,7 @@ def row_guards(
     if not checks:
         return ()
     if not look:
-        return tuple(_unknown(check, "The rows were not looked at.") for check in checks)
+        return tuple(_unseen(check) for check in checks)
     try:
         if snapshot.num_files == 0:
             return tuple(_vetted(snapshot, check) for check in checks)
@@ -68,6 +68,17 @@ def row_guards(
     except ExplorerError as error:
         return tuple(_unknown(check, f"The rows could not all be read: {error}") for check in checks)
     return tuple(_judged(check, result) for check, result in zip(checks, report.predicates, strict=True))
+
+
+def _unseen(check: RowCheck) -> GuardResult:
+    """The guard without a look at rows; a text that no engine may be given is refused all the same."""
+    from explorer.spark.predicate_text import check_text
+
+    try:
+        check_text(check.expression)
+    except ExpressionRefused as error:
+        raise _refused(error) from error
+    return _unknown(check, "The rows were not looked at.")
 
 
 def _report(

@@ -202,8 +202,9 @@ def _check_marks(text: str, tokens: list[Token], field: str) -> None:
     depth = 0
     for token in tokens:
         depth += (token.text == "(") - (token.text == ")")
-        if depth < 0 or token.text == ";":
-            what = "closes a parenthesis that was never opened" if depth < 0 else "holds ';'"
+        odd = token.kind == "mark" and not token.text.isprintable()
+        if depth < 0 or odd or token.text == ";":
+            what = "closes a parenthesis that was never opened" if depth < 0 else f"holds {token.text!r}"
             raise InvalidIntent(f"The expression {text!r} {what} at character {token.start + 1}.", field=field)
     if depth:
         raise InvalidIntent(f"The expression {text!r} leaves a parenthesis open.", field=field)

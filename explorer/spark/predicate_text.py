@@ -45,6 +45,8 @@ def check_text(text: str) -> list[Token]:
     for token, following in pairwise(tokens):
         if token.kind in ("word", "name"):
             _check_word(text, token, before, following)
+        elif token.kind == "mark" and not token.text.isprintable():
+            raise _refused(text, token, "syntax", f"holds the character {token.text!r}", "write it without")
         elif token.text in (";", "$"):
             raise _refused(text, token, "syntax", f"holds '{token.text}'", "give one plain expression only")
         elif token.text == "*" and before.text in ("", "(", ",", "."):

@@ -4,6 +4,7 @@ import pytest
 
 from explorer.core.errors import InvalidIntent
 from tests.core.proposals import proposal, protocol, snapshot
+from tests.logs import METADATA, PROTOCOL, table
 
 
 @pytest.mark.conformance("CONSTR-006", "CONSTR-008", "CONSTR-010", "CONSTR-011")
@@ -51,6 +52,24 @@ def test_an_expression_that_cannot_be_kept_is_refused(expression: str) -> None:
     with pytest.raises(InvalidIntent) as caught:
         proposal(snapshot(), "add-constraint", name="c", expression=expression)
     assert caught.value.field == "expression"
+
+
+@pytest.mark.parametrize("expression", ["(" * 500 + "id > 0" + ")" * 500, "id > $0", "from_json('a', 'b') = map(*)"])
+def test_what_no_engine_may_be_given_is_refused_where_no_row_is_looked_at_too(expression: str) -> None:
+    found = table({0: (PROTOCOL, METADATA)})
+    with pytest.raises(InvalidIntent) as caught:
+        found.plan({"kind": "add-constraint", "name": "c", "expression": expression}, check_rows=False)
+    assert caught.value.field == "expression"
+
+
+@pytest.mark.parametrize("odd", ["\x00", "\x1b", "\u200b", "\ufeff"])
+def test_a_character_that_cannot_be_seen_stands_in_texts_and_names_alone(odd: str) -> None:
+    with pytest.raises(InvalidIntent) as caught:
+        proposal(snapshot(), "add-constraint", name="c", expression=f"id >{odd} 0")
+    assert (caught.value.field, repr(odd)[1:-1] in caught.value.message) == ("expression", True)
+    kept = proposal(snapshot(), "add-constraint", name="c", expression=f"id <> '{odd}'").metadata
+    assert kept is not None
+    assert kept.configuration["delta.constraints.c"] == f"id <> '{odd}'"
 
 
 def test_an_expression_that_looks_at_the_clock_is_a_warning() -> None:
