@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 import explorer
-from explorer.core.actions import Metadata, Protocol
+from explorer.core.actions import CommitInfo, Metadata, Protocol
 from explorer.core.commit_plan import CommitPlan
 from explorer.core.errors import NotAllowed, RequestError, StorageError
 from explorer.core.paths import checksum_name, commit_name
@@ -86,6 +86,41 @@ def test_a_plan_is_made_anew_on_top_of_commits_that_do_not_stand_against_it() ->
     assert actions(store, 3)[0]["commitInfo"]["readVersion"] == 2
     assert store.read(commit_name(2)) == before
     assert table.snapshot().transactions == {"one": 1, "two": 1}
+
+
+@pytest.mark.conformance("ROWTRACK-002", "ICT-002")
+def test_row_ids_and_times_are_given_anew_on_top_of_commits_that_came_first() -> None:
+    on = {"delta.enableInCommitTimestamps": "true"}
+    store = new_store()
+    first = CommitInfo(in_commit_timestamp=1_000, operation="CREATE TABLE")
+    write(
+        store,
+        {
+            0: (
+                first,
+                TIMES,
+                msgspec.structs.replace(METADATA, configuration=on),
+                add("a", records=7),
+                add("b", records=5),
+            )
+        },
+    )
+    table = explorer.Table(store)
+    plan = table.plan({"kind": "enable-feature", "feature": "rowTracking"})
+    assert {line["add"]["path"] for line in plan.actions if "add" in line} == {"a", "b"}
+    winner = CommitInfo(in_commit_timestamp=FUTURE, operation="WRITE")
+    write(store, {1: (winner, add("c", records=4))})
+    result = table.commit(plan)
+    assert (result.outcome, result.version) == ("committed", 2)
+    lines = actions(store, 2)
+    added = [line["add"] for line in lines if "add" in line]
+    sizes = {"a": 7, "b": 5, "c": 4}
+    ids = [number for file in added for number in range(file["baseRowId"], file["baseRowId"] + sizes[file["path"]])]
+    assert sorted(ids) == list(range(16))
+    assert {file["defaultRowCommitVersion"] for file in added} == {2}
+    (mark,) = [json.loads(line["domainMetadata"]["configuration"]) for line in lines if "domainMetadata" in line]
+    assert mark["rowIdHighWaterMark"] == 15
+    assert lines[0]["commitInfo"]["inCommitTimestamp"] == FUTURE + 1
 
 
 @pytest.mark.conformance("TXN-007", "LOG-023")
