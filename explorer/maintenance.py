@@ -16,6 +16,7 @@ from explorer.core.checkpoint_layout import check_protocol, checkpoint_layout
 from explorer.core.commit_plan import CommitPlan, CommitResult, Consequences, MaintenanceFile
 from explorer.core.errors import CorruptTable, InvalidIntent, UnsupportedFeature
 from explorer.core.expiry import LOG_RETENTION
+from explorer.core.guards import protocol_guard
 from explorer.core.intents import Checkpoint, CleanLog, CompactLog, Vacuum
 from explorer.core.log_cleanup import CleanupPlan, clean_log, plan_cleanup
 from explorer.core.log_compaction import write_compaction
@@ -151,7 +152,8 @@ def _compaction(plan: CommitPlan, intent: CompactLog, state: TableState, listing
 
 
 def _cleaning(plan: CommitPlan, cleanup: CleanupPlan, state: TableState) -> CommitPlan:
-    guards = [_retention(cleanup, state), _time_travel(cleanup)]
+    # A feature that is not known may forbid a clean-up, as checkpointProtection does.
+    guards = [protocol_guard([state.protocol]), _retention(cleanup, state), _time_travel(cleanup)]
     if not cleanup.files:
         evidence = {"detail": cleanup.reason or "Nothing in the log is old enough to go."}
         guards.append(GuardResult("something-to-do", "warn", evidence))

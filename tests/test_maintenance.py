@@ -110,16 +110,16 @@ def test_a_range_that_is_none_is_refused(first: int, last: int) -> None:
 def aged(tmp_path: Path) -> Callable[..., explorer.Table]:
     """A log of which the first versions are 60 days old, with checkpoints at 3 and 6."""
 
-    def build(**configuration: str) -> explorer.Table:
+    def build(protocol: Protocol = PROTOCOL, **configuration: str) -> explorer.Table:
         folder = tmp_path / "table"
         store = open_store(folder)
         metadata = msgspec.structs.replace(
             METADATA, configuration={key.replace("_", "."): value for key, value in configuration.items()}
         )
-        write(store, {0: (PROTOCOL, metadata)} | {version: (add(f"f{version}"),) for version in range(1, 9)})
+        write(store, {0: (protocol, metadata)} | {version: (add(f"f{version}"),) for version in range(1, 9)})
         for version in (3, 6):
             files = [add(f"f{number}") for number in range(1, version + 1)]
-            write_checkpoint(store, version, [PROTOCOL, metadata, *files], "classic")
+            write_checkpoint(store, version, [protocol, metadata, *files], "classic")
         for version in range(5):
             when = time.time() - (60 - version) * DAY
             os.utime(folder / commit_name(version), (when, when))
@@ -134,7 +134,7 @@ def test_a_clean_up_says_what_it_takes_and_takes_no_more(aged: Callable[..., exp
     assert {file.path for file in plan.files} == {commit_name(version) for version in range(3)}
     assert {file.change for file in plan.files} == {"delete"}
     assert all(file.size for file in plan.files)
-    assert statuses(plan) == {"retention": "pass", "time-travel": "warn"}
+    assert statuses(plan) == {"protocol-allows-writer": "pass", "retention": "pass", "time-travel": "warn"}
     assert plan.consequences.time_travel == "Versions 0 to 2 can no longer be read."
     assert "backup" in plan.consequences.undo
     result = table.commit(plan)
@@ -144,6 +144,15 @@ def test_a_clean_up_says_what_it_takes_and_takes_no_more(aged: Callable[..., exp
         table.snapshot(2)
     assert table.commit(plan).plan.files == ()
     assert table.snapshot().num_files == 8
+
+
+@pytest.mark.parametrize("name", ["zeta", "icebergCompatV2"])
+def test_a_log_whose_writer_rules_are_not_known_is_not_cleaned(aged: Callable[..., explorer.Table], name: str) -> None:
+    table = aged(Protocol(min_reader_version=1, min_writer_version=7, writer_features=(name,)))
+    plan = table.plan({"kind": "clean-log"})
+    assert statuses(plan)["protocol-allows-writer"] == "fail"
+    assert table.commit(plan).outcome == "rejected"
+    assert table.version_range() == (0, 8)
 
 
 @pytest.mark.parametrize(
