@@ -25,6 +25,7 @@ from explorer.core.paths import checksum_name, commit_name
 from explorer.core.properties import number
 from explorer.core.proposal import StagedFile
 from explorer.core.transaction import (
+    check_provenance,
     commit_bytes,
     commit_info,
     conflict_with,
@@ -80,11 +81,12 @@ def commit_plan(
 
     Raises:
         NotAllowed: The table was opened for reading only.
-        RequestError: The plan was made for another table.
+        RequestError: The plan was made for another table, or the reason or the user cannot be written down.
         StorageError: The store refused to write, or failed before anything was written; nothing was committed.
     """
     if table.read_only:
         raise NotAllowed(f"The table {table.location} was opened for reading only.", location=table.location)
+    check_provenance(user=user, reason=reason)
     if plan.table != table.location:
         raise RequestError(
             f"The plan was made for {plan.table}, not for {table.location}. Make a plan for this table.",

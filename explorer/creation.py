@@ -119,10 +119,11 @@ class NewTable:
         from explorer.core.commit_plan import CommitPlan, Consequences
         from explorer.core.guards import Situation, judge
         from explorer.core.proposals.creation import create_table
-        from explorer.core.transaction import commit_info, commit_lines
+        from explorer.core.transaction import check_provenance, commit_info, commit_lines
         from explorer.planner import circumstances, engine_info
 
         wanted = parse_intent(intent)
+        check_provenance(user=user)
         if not isinstance(wanted, CreateTable):
             raise InvalidIntent(
                 f"There is no table at {self.location} yet for {intent_kind(wanted)}: make it with create-table.",

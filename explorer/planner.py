@@ -25,7 +25,7 @@ from explorer.core.intents import Intent, MaintenanceIntent
 from explorer.core.presence import absent
 from explorer.core.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.snapshot import Snapshot
-from explorer.core.transaction import ENGINE, commit_info, commit_lines
+from explorer.core.transaction import ENGINE, check_provenance, commit_info, commit_lines
 from explorer.maintenance import plan_maintenance
 from explorer.preparation import prepared
 from explorer.row_guards import row_guards
@@ -64,9 +64,11 @@ def make_plan(
 
     Raises:
         InvalidIntent: The intent makes no sense, in itself or on this table.
+        RequestError: The user cannot be written down.
         Cancelled: The look at the rows was cancelled.
     """
     wanted = parse_intent(intent)
+    check_provenance(user=user)
     table.refresh()
     made = circumstances()
     writes_commit = not isinstance(wanted, MaintenanceIntent)

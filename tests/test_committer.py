@@ -270,6 +270,31 @@ def test_files_are_written_first_and_taken_away_again_where_the_commit_does_not_
     assert [key for key in store.list_tree() if key.endswith(".parquet")] == ["new.parquet"]
 
 
+@pytest.mark.parametrize("odd", ["\ud800", "a\udfffb", b"bytes", 5])
+@pytest.mark.parametrize("field", ["reason", "user"])
+def test_a_reason_or_a_name_that_no_log_can_hold_is_refused(odd: Any, field: str) -> None:
+    store = new_table()
+    table = explorer.Table(store)
+    plan = table.plan(DESCRIBE)
+    with pytest.raises(RequestError) as caught:
+        table.commit(plan, **{field: odd})
+    assert caught.value.field == field
+    with pytest.raises(RequestError):
+        table.plan(DESCRIBE, user=odd)
+    assert table.latest_version() == 1
+
+
+def test_a_reason_and_a_name_are_kept_letter_by_letter() -> None:
+    store = new_table()
+    table = explorer.Table(store)
+    odd = "'; DROP TABLE x --\n`\x00\u2028<script>../../etc " + "x" * 100_000
+    assert table.commit(table.plan(DESCRIBE), reason=odd, user=odd).outcome == "committed"
+    info = actions(store, 2)[0]["commitInfo"]
+    assert (info["userMetadata"], info["userName"]) == (odd, odd)
+    newest = explorer.Table(store).history(limit=1)
+    assert newest.column("reason").to_pylist() == newest.column("user_name").to_pylist() == [odd]
+
+
 @pytest.mark.parametrize("lost", ["fails", "answer lost", "done late"])
 def test_files_are_taken_away_again_where_writing_the_next_one_fails(lost: Fault) -> None:
     store = new_table()

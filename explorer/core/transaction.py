@@ -14,6 +14,7 @@ import msgspec
 from explorer.core.actions import CommitInfo, encode_line
 from explorer.core.commit_plan import Conflict
 from explorer.core.commits import Commit
+from explorer.core.errors import RequestError
 from explorer.core.history import ENABLE_ICT, ICT_TIMESTAMP, ICT_VERSION
 from explorer.core.properties import flag
 from explorer.core.proposal import Proposal
@@ -23,6 +24,7 @@ from explorer.core.uris import canonical_key
 
 __all__ = [
     "ENGINE",
+    "check_provenance",
     "commit_bytes",
     "commit_info",
     "commit_lines",
@@ -101,6 +103,25 @@ def with_timestamp(proposal: Proposal, snapshot: Snapshot | None, timestamp: int
     since = {ICT_VERSION: str(snapshot.version + 1), ICT_TIMESTAMP: str(timestamp)}
     marked = msgspec.structs.replace(metadata, configuration={**metadata.configuration, **since})
     return msgspec.structs.replace(proposal, metadata=marked)
+
+
+def check_provenance(*, user: str | None = None, reason: str | None = None) -> None:
+    """Check that what people say of a commit can be written into a log, which is UTF-8; it is kept as it is.
+
+    Raises:
+        RequestError: One is no text, or holds half a surrogate pair.
+    """
+    for field, text in (("user", user), ("reason", reason)):
+        if text is None:
+            continue
+        if not isinstance(text, str):
+            raise RequestError(f"The {field} of a commit is text, not {type(text).__name__}.", field=field)
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise RequestError(
+                f"The {field} holds half a surrogate pair, so it cannot be written into a log.", field=field
+            ) from error
 
 
 def commit_lines(proposal: Proposal, info: CommitInfo) -> tuple[dict[str, Any], ...]:
