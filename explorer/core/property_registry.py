@@ -12,7 +12,7 @@ import msgspec
 
 __all__ = ["PROPERTIES", "PropertyKind", "TableProperty"]
 
-PropertyKind = Literal["boolean", "integer", "interval", "choice", "columns", "text"]
+PropertyKind = Literal["boolean", "integer", "interval", "choice", "choices", "columns", "text"]
 
 
 class TableProperty(msgspec.Struct, frozen=True):
@@ -20,11 +20,12 @@ class TableProperty(msgspec.Struct, frozen=True):
 
     Attributes:
         key: The key in its true case.
-        kind: What its value is; ``columns`` is a list of dotted columns with commas between.
+        kind: What its value is; ``choices`` and ``columns`` are lists with commas between, of words and dotted columns.
         default: What holds where it is not set; None where nothing does.
         effect: What it does, in words.
         feature: The table feature that it needs and brings along when it is on; None if there is none.
-        allowed: Values of a ``choice``, in the case in which they are written.
+        allowed: Values of a ``choice`` or words of ``choices``, in the case in which they are written.
+        exact: True if a ``choice`` is taken in that case alone.
         on: Values, in lower case, that switch the feature on.
         minimum, maximum: Bounds of an ``integer``.
         why_fixed: Why a person may not set it; None where one may.
@@ -36,6 +37,7 @@ class TableProperty(msgspec.Struct, frozen=True):
     effect: str
     feature: str | None = None
     allowed: tuple[str, ...] = ()
+    exact: bool = False
     on: tuple[str, ...] = ("true",)
     minimum: int | None = None
     maximum: int | None = None
@@ -74,6 +76,7 @@ PROPERTIES: Final[dict[str, TableProperty]] = {
         _flag("delta.autoOptimize", "Older name of delta.autoOptimize.optimizeWrite.", default=None),
         _flag("delta.autoOptimize.autoCompact", "Writers join small files after a commit.", default=None),
         _flag("delta.autoOptimize.optimizeWrite", "Writers make fewer, larger files.", default=None),
+        _flag("delta.castIcebergTimeType", "Times of day of an Iceberg table that is converted become texts."),
         _flag("delta.checkpoint.writeStatsAsJson", "Checkpoints keep the statistics of files as JSON.", default="true"),
         _flag(
             "delta.checkpoint.writeStatsAsStruct",
@@ -88,7 +91,8 @@ PROPERTIES: Final[dict[str, TableProperty]] = {
             "Which kind of checkpoint is written.",
             "v2Checkpoint",
             ("classic", "v2"),
-            ("v2",),
+            exact=True,
+            on=("v2",),
         ),
         _time("delta.checkpointRetentionDuration", "interval 2 days", "How long old checkpoints are kept."),
         _fixed("delta.columnMapping.hasDroppedOrRenamed", "A column was dropped or renamed.", _MAPPING),
@@ -100,7 +104,7 @@ PROPERTIES: Final[dict[str, TableProperty]] = {
             "Columns have names and ids of their own in the files, so they can be renamed and dropped.",
             "columnMapping",
             ("none", "name", "id"),
-            ("name", "id"),
+            on=("name", "id"),
         ),
         _flag(
             "delta.compatibility.symlinkFormatManifest.enabled",
@@ -149,6 +153,7 @@ PROPERTIES: Final[dict[str, TableProperty]] = {
         _flag("delta.enableRowTracking", "Every row has an id that stays when it moves.", feature="rowTracking"),
         _flag("delta.enableTypeWidening", "Columns may get wider types without rewriting.", feature="typeWidening"),
         _flag("delta.enableVariantShredding", "Parts of variants are kept in columns.", feature="variantShredding"),
+        _flag("delta.ignoreIcebergBucketPartition", "An Iceberg table with buckets is converted without them."),
         _flag("delta.ignoreProtocolDefaults", "A new table takes no features from the session's settings."),
         _fixed("delta.inCommitTimestampEnablementTimestamp", "Since when commits carry their time.", _CLOCK),
         _fixed("delta.inCommitTimestampEnablementVersion", "Since which version they do.", _CLOCK),
@@ -184,7 +189,11 @@ PROPERTIES: Final[dict[str, TableProperty]] = {
             "How long it is remembered how far applications have written.",
         ),
         TableProperty(
-            "delta.universalFormat.enabledFormats", "text", None, "For which other formats metadata is written too."
+            "delta.universalFormat.enabledFormats",
+            "choices",
+            None,
+            "For which other formats metadata is written too.",
+            allowed=("hudi", "iceberg"),
         ),
         _flag("delta.writePartitionColumnsToParquet", "Data files hold the partition columns too.", default=None),
     )

@@ -40,10 +40,10 @@ def indexed_fields(
         clustering: Logical paths that get them whatever the properties say (CLUSTER-002).
     """
     leaves = list(_leaves(fields, (), ()))
-    chosen = configuration.get(COLUMNS_KEY)
-    if chosen is not None:
-        wanted = [parse_column(name.strip()) for name in _split(chosen)]
-        kept = [leaf for leaf in leaves if any(leaf[0][: len(path)] == path for path in wanted)]
+    chosen = configuration.get(COLUMNS_KEY, "").strip()
+    if chosen:
+        wanted = [_folded(parse_column(name.strip())) for name in _split(chosen)]
+        kept = [leaf for leaf in leaves if any(_folded(leaf[0][: len(path)]) == path for path in wanted)]
     else:
         limit = int(configuration.get(NUM_INDEXED_KEY, _DEFAULT_INDEXED))
         kept = leaves if limit < 0 else leaves[:limit]
@@ -83,6 +83,11 @@ def loosened(stats: str | None, num_records: int) -> str:
     """
     known = {} if stats is None else msgspec.json.decode(stats)
     return _ENCODER.encode({**known, "numRecords": num_records, "tightBounds": False}).decode()
+
+
+def _folded(path: Path) -> Path:
+    """Names are told apart ignoring case (SCHEMA-008)."""
+    return tuple(part.lower() for part in path)
 
 
 def _leaves(fields: Sequence[StructField], path: Path, physical: Path) -> Iterator[tuple[Path, Path, StructField]]:

@@ -22,7 +22,9 @@ from explorer.core.schema import parse_column
 
 __all__ = [
     "FEATURE_PREFIX",
+    "FORMATS_KEY",
     "PropertyWishes",
+    "check_formats",
     "check_properties",
     "feature_name",
     "features_of",
@@ -33,6 +35,7 @@ __all__ = [
 ]
 
 FEATURE_PREFIX: Final = "delta.feature."
+FORMATS_KEY: Final = "delta.universalFormat.enabledFormats"
 _CONSTRAINT_PREFIX: Final = "delta.constraints."
 _RESERVED: Final = {
     "location": "the table lies where it lies",
@@ -41,6 +44,7 @@ _RESERVED: Final = {
     "external": "it belongs to the catalog",
     "is_managed_location": "it belongs to the catalog",
     "table_type": "it belongs to the catalog",
+    "clusteringcolumns": "the columns are named by ALTER TABLE ... CLUSTER BY in Spark",
 }
 _KNOWN_FEATURES: Final = {name.lower(): name for name in FEATURES}
 _LARGEST: Final = 2**31 - 1
@@ -140,7 +144,7 @@ def read_wishes(checked: Mapping[str, str]) -> PropertyWishes:
     """Sort out what properties, as `check_properties` returns them, ask for."""
     prefix = FEATURE_PREFIX
     features = tuple(_KNOWN_FEATURES[key[len(prefix) :]] for key in checked if key.startswith(prefix))
-    apart = ("comment", "delta.minReaderVersion", "delta.minWriterVersion")
+    apart = ("comment", "delta.minReaderVersion", "delta.minWriterVersion", "delta.ignoreProtocolDefaults")
     kept = {key: value for key, value in checked.items() if key not in apart and not key.startswith(prefix)}
     reader, writer = checked.get("delta.minReaderVersion"), checked.get("delta.minWriterVersion")
     return PropertyWishes(
@@ -169,11 +173,13 @@ def switch_of(feature: str) -> tuple[str, str] | None:
 
 
 def statistics_columns_of(value: str) -> tuple[tuple[str, ...], ...]:
-    """The columns in a value of ``delta.dataSkippingStatsColumns``.
+    """The columns in a value of ``delta.dataSkippingStatsColumns``; none in an empty one, which chooses nothing.
 
     Raises:
         InvalidIntent: It is no list of columns.
     """
+    if not value.strip():
+        return ()
     pieces, quoted = [""], False
     for letter in value:
         quoted ^= letter == "`"
@@ -185,6 +191,20 @@ def statistics_columns_of(value: str) -> tuple[tuple[str, ...], ...]:
         return tuple(parse_column(piece.strip()) for piece in pieces)
     except ValueError as error:
         raise _bad("delta.dataSkippingStatsColumns", value, ["a, b.c, `odd name`"]) from error
+
+
+def check_formats(configuration: Mapping[str, str]) -> None:
+    """Check that other formats can show what the table holds.
+
+    Raises:
+        InvalidIntent: Iceberg is asked for without a layout for it, or Hudi beside deletion vectors.
+    """
+    formats = [word.strip() for word in configuration.get(FORMATS_KEY, "").split(",")]
+    on = {key for key, value in configuration.items() if value.lower() == "true"}
+    if "iceberg" in formats and not any(key.startswith("delta.enableIcebergCompatV") for key in on):
+        raise InvalidIntent(f"{FORMATS_KEY} names iceberg, which needs delta.enableIcebergCompatV2.", field=FORMATS_KEY)
+    if "hudi" in formats and "delta.enableDeletionVectors" in on:
+        raise InvalidIntent(f"{FORMATS_KEY} names hudi, which knows no deletion vectors.", field=FORMATS_KEY)
 
 
 def _check(name: str, value: str) -> None:
@@ -213,10 +233,15 @@ def _check_feature(name: str, value: str) -> None:
 
 
 def _check_choice(item: TableProperty, value: str) -> None:
-    exact = item.kind == "choice" and item.feature != "columnMapping"
-    allowed: Iterable[str] = item.allowed
-    if value not in allowed and (exact or value.lower() not in allowed):
+    allowed: Iterable[str] = item.allowed if item.exact else [word.lower() for word in item.allowed]
+    if (value if item.exact else value.lower()) not in allowed:
         raise _bad(item.key, value, list(item.allowed))
+
+
+def _check_choices(item: TableProperty, value: str) -> None:
+    named = [word.strip() for word in value.split(",")] if value else []
+    if not set(named) <= set(item.allowed):
+        raise _bad(item.key, value, [f"a list, with commas between, of {' and '.join(item.allowed)}"])
 
 
 def _check_integer(item: TableProperty, value: str) -> None:
@@ -255,6 +280,7 @@ def _check_text(_item: TableProperty, _value: str) -> None:
 _CHECKS: Final = {
     "boolean": _check_choice,
     "choice": _check_choice,
+    "choices": _check_choices,
     "integer": _check_integer,
     "interval": _check_interval,
     "columns": _check_columns,

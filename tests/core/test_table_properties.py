@@ -1,11 +1,14 @@
 """Table properties: true keys, values in range, and what else they ask for."""
 
 import json
+from contextlib import nullcontext
 
 import pytest
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.table_properties import (
+    FORMATS_KEY,
+    check_formats,
     check_properties,
     features_of,
     read_wishes,
@@ -48,7 +51,9 @@ def test_an_unknown_delta_key_is_refused_with_the_nearest(key: str, nearest: str
         ("delta.checkpointInterval", "٣"),
         ("delta.dataSkippingNumIndexedCols", "-2"),
         ("delta.minReaderVersion", "4"),
-        ("delta.isolationLevel", "serializable"),
+        ("delta.isolationLevel", "SnapshotIsolation"),
+        ("delta.universalFormat.enabledFormats", "paimon"),
+        ("delta.universalFormat.enabledFormats", "hudi,"),
         ("delta.checkpointPolicy", "v3"),
         ("delta.columnMapping.mode", "nope"),
         ("delta.logRetentionDuration", "rubbish"),
@@ -68,6 +73,7 @@ def test_an_unknown_delta_key_is_refused_with_the_nearest(key: str, nearest: str
         ("delta.feature.clustering", "supported"),
         ("location", "/elsewhere"),
         ("Provider", "parquet"),
+        ("clusteringColumns", "id"),
         ("", "x"),
     ],
 )
@@ -75,6 +81,30 @@ def test_what_may_not_be_set_is_refused_by_its_key(key: str, value: str) -> None
     with pytest.raises(InvalidIntent) as caught:
         check_properties({key: value})
     assert caught.value.field is not None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("delta.isolationLevel", "serializable"),
+        ("delta.columnMapping.mode", "NAME"),
+        ("delta.dataSkippingStatsColumns", ""),
+        ("delta.universalFormat.enabledFormats", ""),
+        ("delta.universalFormat.enabledFormats", "hudi, iceberg"),
+        ("delta.castIcebergTimeType", "true"),
+    ],
+)
+def test_what_the_reference_takes_is_taken_as_it_is_given(key: str, value: str) -> None:
+    assert check_properties({key: value}) == {key: value}
+
+
+def test_other_formats_need_a_layout_that_they_can_show() -> None:
+    for extra, taken in (({}, False), ({"delta.enableIcebergCompatV2": "True"}, True)):
+        with nullcontext() if taken else pytest.raises(InvalidIntent, match="iceberg"):
+            check_formats({FORMATS_KEY: "iceberg", **extra})
+    check_formats({FORMATS_KEY: "hudi", "delta.enableDeletionVectors": "false"})
+    with pytest.raises(InvalidIntent, match="hudi"):
+        check_formats({FORMATS_KEY: "hudi", "delta.enableDeletionVectors": "true"})
 
 
 def test_one_property_in_two_cases_is_refused() -> None:
@@ -94,6 +124,7 @@ def test_wishes_are_told_from_properties() -> None:
         )
     )
     assert wishes.configuration == {"team": "x"}
+    assert read_wishes({"delta.ignoreProtocolDefaults": "true"}).configuration == {}
     assert wishes.features == ("deletionVectors",)
     assert (wishes.min_reader_version, wishes.min_writer_version) == (None, 4)
     assert (wishes.comments, wishes.description) == (True, "c")

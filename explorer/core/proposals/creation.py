@@ -27,7 +27,7 @@ from explorer.core.protocol_evolution import LEGAL_VERSIONS, with_features, with
 from explorer.core.row_tracking import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
 from explorer.core.schema import PrimitiveType, StructField, StructType, parse_column, walk
 from explorer.core.special_columns import SPECIAL_KEYS, check_special_columns, features_of_columns
-from explorer.core.table_properties import PropertyWishes, check_properties, features_of, read_wishes
+from explorer.core.table_properties import PropertyWishes, check_formats, check_properties, features_of, read_wishes
 
 __all__ = ["create_table", "generation_expressions"]
 
@@ -46,6 +46,7 @@ def create_table(intent: CreateTable, circumstances: Circumstances) -> Proposal:
     partition = _partition_columns(intent.partition_columns, schema)
     check_special_columns(schema, partition, wishes.features)
     check_statistics_columns(wishes.configuration, schema)
+    check_formats(wishes.configuration)
     protocol = _protocol(schema, wishes)
     schema, configuration = _assigned(schema, wishes.configuration, protocol, circumstances)
     description = wishes.description if intent.description is None else intent.description

@@ -30,7 +30,9 @@ from explorer.core.schema import StructType, format_column, walk
 from explorer.core.snapshot import Snapshot
 from explorer.core.table_properties import (
     FEATURE_PREFIX,
+    FORMATS_KEY,
     PropertyWishes,
+    check_formats,
     check_properties,
     features_of,
     read_wishes,
@@ -68,6 +70,8 @@ def set_properties(
     base = _mapped(wishes, snapshot)
     before = base.metadata or snapshot.metadata
     metadata = msgspec.structs.replace(before, configuration={**before.configuration, **wishes.configuration})
+    if FORMATS_KEY in wishes.configuration:
+        check_formats(metadata.configuration)
     if wishes.comments:
         metadata = msgspec.structs.replace(metadata, description=wishes.description)
     protocol, guards = _raised(base.protocol or snapshot.protocol, wishes)

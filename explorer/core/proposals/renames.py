@@ -132,7 +132,7 @@ def _changed(
     """The metadata with the schema, and with the properties that name columns following it."""
     configuration = dict(snapshot.metadata.configuration)
     named = configuration.get(_STATISTICS_KEY)
-    if named is not None:
+    if named is not None and named.strip():
         columns = [path for path in map(follow, statistics_columns_of(named)) if path is not None]
         configuration[_STATISTICS_KEY] = ",".join(format_column(path) for path in columns)
         if not columns:
