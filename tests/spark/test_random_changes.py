@@ -121,6 +121,6 @@ def _histories_are_those_of(model: Model, table: explorer.Table, key: int | None
         path
         for state in model.states[first:]
         for path, file in state.items()
-        if any(row[0] == key for row in file.rows)
+        if any(row[0] == key for row in file.visible())
     }
     assert len(holding) <= history.files_read <= history.files_total
