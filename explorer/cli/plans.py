@@ -131,8 +131,11 @@ def commit(
         _print_plan(found)
     if found.committable and not yes:
         _confirm(target.location.rstrip("/").rpartition("/")[2])
-    with patience("Committing"):
-        result = target.commit(found, reason=reason, user=who)
+    try:
+        with patience("Committing"):
+            result = target.commit(found, reason=reason, user=who)
+    except KeyboardInterrupt:
+        raise _interrupted(found) from None
     if json:
         emit(result.document())
     elif result.outcome == "committed":
@@ -174,6 +177,14 @@ def _confirm(name: str) -> None:
     if typed != name:
         got = f"{typed!r} is not its name" if typed else "no name was typed"
         raise Cancelled(f"Nothing was committed: type the table's name, {name!r}, or give --yes; {got}.")
+
+
+def _interrupted(found: CommitPlan) -> Cancelled:
+    if found.commit_version is None:
+        done = "Part of it may be done; that part holds. Make a new plan for the rest."
+    else:
+        done = f"It may have been made: look for the transaction {found.txn_id} in the newest commits."
+    return Cancelled(f"Interrupted while the change was being made. {done}", found=found.txn_id)
 
 
 def _error_of(result: CommitResult) -> CommitError:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -199,3 +201,36 @@ def test_files_to_be_deleted_are_listed_with_the_reason_and_deleted_once_confirm
     assert sorted(path.name for path in orders.iterdir()) == ["_delta_log", "a"]
     short = cli("plan", orders, '{"kind": "vacuum", "olderThan": "interval 1 hour"}', "--json")
     assert short.code == 5
+
+
+@pytest.mark.parametrize(("event", "committed"), [("os.link", False), ("os.remove", True)])
+def test_an_interrupt_while_committing_says_that_the_commit_may_be_there(
+    orders: Path, event: str, committed: bool
+) -> None:
+    """The interrupt comes at the moment at which the file gets its name, or right after it."""
+    before = explorer.open_table(orders).latest_version()
+    program = f"""
+import sys
+from explorer.cli import main
+
+linked = False
+
+def interrupt(event, arguments):
+    global linked
+    linked = linked or event == "os.link"
+    if linked and event == "{event}":
+        raise KeyboardInterrupt
+
+sys.addaudithook(interrupt)
+main()
+"""
+    arguments = ["commit", str(orders), '{"kind":"set-description","description":"new"}', "--reason", "x", "--yes"]
+    command = [sys.executable, "-c", program, *arguments, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    error = json.loads(done.stderr)
+    assert (done.returncode, error["error"]) == (130, "Cancelled")
+    table = explorer.open_table(orders)
+    assert table.latest_version() == before + committed
+    assert error["found"] in error["message"]
+    if committed:
+        assert error["found"].encode() in table.commit_actions(before + 1)[0]
