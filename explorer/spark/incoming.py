@@ -7,6 +7,7 @@ written unless all rows keep all rules.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -23,6 +24,7 @@ from explorer.core.features import active_features
 from explorer.core.proposal import GuardResult
 from explorer.core.row_rules import CURRENT_DEFAULT, GENERATION, RowRule, row_rules
 from explorer.core.schema import StructField, StructType
+from explorer.core.uris import decode_path
 from explorer.spark.failures import failure_of, first_sentence
 from explorer.spark.physical import quoted, spark_type
 from explorer.spark.predicate_text import check_text
@@ -99,6 +101,13 @@ def _frame(session: SparkSession, source: str | pa.Table | DataFrame) -> DataFra
         return session.createDataFrame(source)
     if not isinstance(source, str):
         return source
+    folder = decode_path(source) if source.startswith("file:/") else source
+    if os.path.isdir(f"{folder}/_delta_log"):
+        raise InvalidIntent(
+            f"The source {source!r} is a Delta table: its files hold rows that were deleted too. Append the rows of a "
+            "version instead: write them to a file (delta-explorer rows TABLE --output), or give them as rows.",
+            field="source",
+        )
     suffix = PurePosixPath(source.rstrip("/")).suffix.lower()
     reader = session.read.options(recursiveFileLookup="false")
     match suffix:

@@ -268,6 +268,15 @@ def test_a_csv_file_that_does_not_fit_is_refused_by_name(tmp_path: Path) -> None
         table.plan({"kind": "append", "source": str(source)})
 
 
+def test_the_files_of_another_table_are_no_rows_to_append(tmp_path: Path) -> None:
+    table = _table("constraints", 5, tmp_path)
+    other = Path(table.location.removeprefix("file://"))
+    for source in (str(other), f"{other}/", other.as_uri()):
+        with pytest.raises(InvalidIntent, match="is a Delta table") as caught:
+            table.plan({"kind": "append", "source": source})
+        assert caught.value.field == "source"
+
+
 @pytest.mark.conformance("CONSTR-003", "CONSTR-004", "CONSTR-005")
 @pytest.mark.parametrize("text", ['{"expression": {"expression": "x > 3"}}', "x > 3"])
 def test_invariants_hold_for_new_rows_where_the_protocol_has_them(text: str, tmp_path: Path) -> None:
