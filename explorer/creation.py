@@ -8,18 +8,19 @@ would delete them.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from explorer.core.errors import InvalidIntent, TableNotFound
+from explorer.core.errors import ExplorerError, InvalidIntent, NotAllowed, TableNotFound
 from explorer.core.intent_documents import intent_kind, parse_intent
 from explorer.core.intents import CreateTable, Intent
 from explorer.core.log_segment import list_log
 from explorer.core.proposal import GuardResult, Proposal
 from explorer.core.schema import parse_schema
+from explorer.core.uris import decode_path
 from explorer.storage import open_store
 from explorer.storage.roots import Roots
 from explorer.table import Table
@@ -136,7 +137,7 @@ class NewTable:
         proposal = create_table(wanted, made)
         if check_rows:
             proposal = _with_types(proposal)
-        guards = (*judge(Situation(None, proposal, user)), self._place_guard())
+        guards = (*judge(Situation(None, proposal, user)), self._place_guard(), self._outer_guard())
         txn_id = made.new_id()
         info = commit_info(proposal, read_version=-1, now=made.now, txn_id=txn_id, engine=engine_info(), user=user)
         return CommitPlan(
@@ -179,6 +180,37 @@ class NewTable:
         evidence = {"files": found, "detail": f"Files lie there already, such as {found[0]}."}
         remedy = "Choose an empty folder. To make the files there part of a table, append them to one elsewhere."
         return GuardResult("location-free", "fail", evidence, remedy)
+
+    def _outer_guard(self) -> GuardResult:
+        """Whether the place lies in the folder of another table, whose clean-up would delete what is put there."""
+        looked = []
+        for place in _outer_places(self.location):
+            try:
+                store, _ = self.store.elsewhere(f"{place}/")
+                found = next(iter(store.list_from("_delta_log")), None)
+            except NotAllowed:
+                break  # what lies further out is nothing to this program
+            except ExplorerError as error:
+                evidence: dict[str, Any] = {"location": place, "detail": f"It could not be looked into: {error}"}
+                remedy = "Make sure that this is no table, and accept this guard by name."
+                return GuardResult("outside-other-tables", "unknown", evidence, remedy)
+            if found is not None:
+                detail = f"{place} is a table: its VACUUM would take the new table's files for leftovers."
+                evidence = {"location": place, "detail": detail}
+                return GuardResult("outside-other-tables", "fail", evidence, "Choose a folder beside that table.")
+            looked.append(place)
+        detail = "The place lies in no other table."
+        return GuardResult("outside-other-tables", "pass", {"looked at": looked, "detail": detail})
+
+
+def _outer_places(location: str) -> Iterator[str]:
+    """The folders round a place, from the inside to the outside, decoded."""
+    place = decode_path(location).rstrip("/")
+    path = place.rpartition("://")[2]
+    for _ in range(path.count("/")):
+        place = place.rpartition("/")[0]
+        if place and not place.endswith((":/", "://")):
+            yield place
 
 
 def _with_types(proposal: Proposal) -> Proposal:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,7 +16,8 @@ from explorer.core.features import supported_features
 from explorer.core.intent_documents import parse_intent
 from explorer.core.proposal import Proposal
 from explorer.core.proposals.creation import create_table
-from explorer.creation import NewTable
+from explorer.creation import NewTable, new_table
+from explorer.storage import open_store
 from tests import logs
 from tests.core.columns import IDENTITY, NESTED, array, column, configuration, failed, field, guard, shape, struct
 from tests.core.proposals import circumstances
@@ -335,6 +337,31 @@ def test_nothing_is_made_where_other_files_lie() -> None:
     assert [item.name for item in plan.blocking] == ["location-free"]
     assert place.commit(plan).outcome == "rejected"
     assert place.latest_version() == -1
+
+
+def test_nothing_is_made_inside_another_table(tmp_path: Path) -> None:
+    outer = tmp_path / "a b" / "orders"
+    logs.write(open_store(outer), {0: (logs.PROTOCOL, logs.METADATA)})
+    for inside in ("new", "deep/er/new"):
+        place = new_table(outer / inside)
+        plan = place.plan(INTENT)
+        (blocking,) = plan.blocking
+        assert (blocking.name, blocking.evidence["location"]) == ("outside-other-tables", str(outer))
+        assert place.commit(plan).outcome == "rejected"
+    for beside in (outer.parent / "new", outer.parent / "orders new", tmp_path / "a b" / "ord"):
+        assert new_table(beside).plan(INTENT).blocking == ()
+    # What lies beyond the places that may be used is not looked at.
+    assert new_table(outer / "new", roots=[str(outer / "new")]).plan(INTENT).blocking == ()
+
+
+def test_a_folder_that_cannot_be_looked_into_leaves_the_guard_unknown(tmp_path: Path) -> None:
+    (tmp_path / "_delta_log").symlink_to("_delta_log")  # a link to itself can be neither listed nor read
+    place = new_table(tmp_path / "new")
+    assert [(guard.name, guard.status) for guard in place.plan(INTENT).blocking] == [
+        ("outside-other-tables", "unknown")
+    ]
+    accepted = place.plan(INTENT, accept=["outside-other-tables"])
+    assert place.commit(accepted).outcome == "committed"
 
 
 def test_a_place_for_reading_alone_refuses() -> None:
