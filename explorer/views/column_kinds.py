@@ -94,6 +94,10 @@ def _count(snapshot: Any) -> str:
     return fmt.plural(len(snapshot.schema.fields), "column")
 
 
+def _not_null(snapshot: Any) -> str:
+    return f"{_required(snapshot)} not null" if _required(snapshot) else ""
+
+
 def _nothing(_snapshot: Any) -> str:
     return ""
 
@@ -124,11 +128,11 @@ COLUMN_KINDS: Final[dict[str, ChangeKind]] = {
     ),
     "set-not-null": ChangeKind(
         "Refuse nulls", "Every row has a value in the column, now and from now on.",
-        _column, given_texts("column"), lambda s: f"{_required(s)} not null",
+        _column, given_texts("column"), _not_null,
     ),
     "drop-not-null": ChangeKind(
         "Allow nulls", "Rows without a value may be written again.",
-        _column, given_texts("column"), lambda s: f"{_required(s)} not null",
+        _column, given_texts("column"), _not_null,
         lambda s: "" if _required(s) else "No column refuses nulls.",
     ),
     "drop-feature": ChangeKind(

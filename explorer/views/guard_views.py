@@ -58,7 +58,8 @@ class GuardView:
 def guard_views(plan: CommitPlan) -> tuple[GuardView, ...]:
     """Describe the guards of a plan, those that block it first."""
     blocking = set(map(id, plan.blocking))
-    views = [_guard(guard, plan.accepted, blocks=id(guard) in blocking) for guard in plan.guards]
+    said = getattr(plan.intent, "expression", None)
+    views = [_guard(guard, plan.accepted, said, blocks=id(guard) in blocking) for guard in plan.guards]
     return tuple(sorted(views, key=lambda view: _ORDER[view.status]))
 
 
@@ -92,8 +93,9 @@ def verdict(plan: CommitPlan, guards: Sequence[GuardView]) -> tuple[str, str]:
     return f"This can be {made}.", "ok"
 
 
-def _guard(guard: GuardResult, accepted: Sequence[str], *, blocks: bool) -> GuardView:
-    others = {name: value for name, value in guard.evidence.items() if name != "detail"}
+def _guard(guard: GuardResult, accepted: Sequence[str], said: str | None, *, blocks: bool) -> GuardView:
+    """Describe a guard; ``said`` is the expression that stands above all of them anyway."""
+    others = {name: value for name, value in guard.evidence.items() if name != "detail" and value != said}
     tables = tuple(_table(name, value) for name, value in others.items() if _is_table(value))
     facts = tuple(
         (name, _fact(value)) for name, value in others.items() if not _is_table(value) and value not in (None, [], {})

@@ -126,6 +126,7 @@ def _planned_page(
         "plan": shown,
         "look": look,
         "look_again": desk.look_again,
+        "amount": _amount(snapshot),
         "estimate": _estimate(snapshot),
         "stale": plan.read_version < view.facts.last and not desk.committing,
         "command": _command(view, plan),
@@ -215,8 +216,8 @@ def _context(kind: str, snapshot: Any) -> dict[str, Any]:
     listed = kind in {"add-constraint", *COLUMN_KINDS, "rename-column"} - {"drop-feature"}
     fields = fields_of(snapshot.schema, snapshot.partition_columns) if listed else ()
     top = [field for field in fields if field.depth == 0]
-    rules = constraints(snapshot.metadata.configuration) if kind in {"add-constraint", "drop-constraint"} else {}
-    properties = snapshot.metadata.configuration if kind in {"set-properties", "unset-properties"} else {}
+    rules = constraints(snapshot.metadata.configuration) if kind == "add-constraint" else {}
+    properties = snapshot.metadata.configuration if kind == "set-properties" else {}
     return {
         "columns": top[:_COLUMNS],
         "more_columns": max(0, len(top) - _COLUMNS),
@@ -226,8 +227,13 @@ def _context(kind: str, snapshot: Any) -> dict[str, Any]:
 
 
 def _estimate(snapshot: Any) -> str:
-    rows = fmt.quantity(live_rows(snapshot), "row").capitalize()
-    return f"{rows} in {fmt.plural(snapshot.num_files, 'file')} are read.{start_notice()}"
+    if not snapshot.num_files:
+        return f"There are no rows; Spark checks the rule alone.{start_notice()}"
+    return f"{_amount(snapshot)} are read.{start_notice()}"
+
+
+def _amount(snapshot: Any) -> str:
+    return f"{fmt.quantity(live_rows(snapshot), 'row').capitalize()} in {fmt.plural(snapshot.num_files, 'file')}"
 
 
 def _command(view: TableView, plan: Any) -> str:

@@ -30,6 +30,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     logs.hostile_table(found / "hostile")
     created = [logs.commit_info("CREATE TABLE"), logs.protocol(), logs.metadata({"id": "long"})]
     removed = {"remove": {"path": "old.parquet", "deletionTimestamp": 1_772_460_311_000, "dataChange": True}}
+    logs.write_table(found / "moving", [created])
     logs.write_table(found / "unused", [created, [logs.add("old.parquet", 2)], [removed]])
     (found / "unused" / "old.parquet").write_bytes(b"x" * 700)
     os.utime(found / "unused" / "old.parquet", (1_772_460_311, 1_772_460_311))
@@ -78,6 +79,8 @@ def test_a_rule_is_held_against_the_rows_and_what_breaks_it_is_shown(opened: Any
     assert "id: long" in page.locator("#act-note-expression").inner_text()
     page.get_by_role("button", name="Show the plan").click()
     page.get_by_role("button", name="Check the data").click()
+    page.locator("#look").get_by_role("button", name="Cancel").wait_for()
+    assert page.evaluate("document.activeElement.textContent") == "Cancel"
     page.locator("#look .bar-line").wait_for(timeout=90_000)
     found = page.locator(".guards > li").first.inner_text()
     if "could not be looked at" in found:
@@ -167,6 +170,7 @@ def test_unused_files_are_deleted_with_the_keyboard_alone(act: Callable[[str], A
     page.keyboard.press("Enter")
     page.locator("#files").wait_for()
     assert page.evaluate("document.activeElement.className") == "asked"
+    assert "This can be done." in page.locator("#spoken").inner_text()
     assert "not needed since version 2" in page.locator("#files").inner_text()
     heading, bar = page.locator(".steps").bounding_box(), page.locator("#bar").bounding_box()
     assert heading["y"] >= bar["y"] + bar["height"]
@@ -176,19 +180,20 @@ def test_unused_files_are_deleted_with_the_keyboard_alone(act: Callable[[str], A
     page.keyboard.press("Enter")
     page.locator("[data-outcome=committed]").wait_for()
     assert "1 file deleted. The table is at v2, as before." in page.evaluate("document.activeElement.textContent")
+    assert "1 file deleted" in page.locator("#spoken").inner_text()
     assert not (root / "unused" / "old.parquet").exists()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Show the table"
 
 
 def test_a_plan_that_was_overtaken_is_made_anew_and_committed(act: Callable[[str], Any], root: Path) -> None:
-    page = act("?t=act/unused&tab=act&act=set-description&f.description=x&step=plan")
+    page = act("?t=act/moving&tab=act&act=set-description&f.description=x&step=plan")
     page.locator("#confirm-reason").fill("because")
     other = {"txn": {"appId": "other", "version": 1}}
-    log = root / "unused" / "_delta_log"
-    (log / f"{3:020}.json").write_text("\n".join(map(json.dumps, [logs.commit_info("WRITE"), other])))
-    page.locator("#confirm-name").fill("unused")
-    page.get_by_role("button", name="Commit v3").click()
+    log = root / "moving" / "_delta_log"
+    (log / f"{1:020}.json").write_text("\n".join(map(json.dumps, [logs.commit_info("WRITE"), other])))
+    page.locator("#confirm-name").fill("moving")
+    page.get_by_role("button", name="Commit v1").click()
     page.locator("[data-outcome=committed]").wait_for()
-    assert "Committed v4." in page.locator(".outcome").inner_text()
-    assert "Others committed after v2" in page.locator("#lead").inner_text()
+    assert "Committed v2." in page.locator(".outcome").inner_text()
+    assert "Others committed after v0" in page.locator("#lead").inner_text()

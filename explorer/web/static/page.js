@@ -56,7 +56,10 @@ class Page {
   }
 
   patch({ regions, hidden, title, number, query }) {
+    const held = document.activeElement?.id;
     for (const [id, html] of Object.entries(regions)) this.place(id, html);
+    // A button that begins something and the one that stops it share an id, wherever they stand.
+    if (held && document.activeElement?.id !== held) document.getElementById(held)?.focus();
     for (const [id, off] of Object.entries(hidden)) {
       const element = document.getElementById(id);
       if (element) element.classList.toggle("off", off);
@@ -65,6 +68,7 @@ class Page {
       this.upwards = false;
       document.getElementById("main").scrollIntoView({ block: "nearest" });
     }
+    this.speak();
     if (title) document.title = title;
     if (query && query !== location.search) history.replaceState({}, "", query);
     this.answered = Math.max(this.answered, number || 0);
@@ -73,6 +77,13 @@ class Page {
       this.root.classList.remove("busy");
     }
     this.root.dataset.answered = String(this.answered);
+  }
+
+  // What came of a plan or a commit is read out once, by whoever has the page read: parts drawn anew are not heard.
+  speak() {
+    const text = document.querySelector("[data-spoken]")?.textContent.replace(/\s+/g, " ").trim() || "";
+    if (text !== (this.spoken || "")) document.getElementById("spoken").textContent = text;
+    this.spoken = text;
   }
 
   place(id, html) {
@@ -100,7 +111,8 @@ class Page {
   // Who pressed a button that is gone goes on reading where its answer begins.
   land(element, before) {
     if (before === document.body || before.isConnected || document.activeElement !== document.body) return;
-    const heading = element.querySelector("h2.asked, .outcome, h2");
+    const heading = element.querySelector("h2.asked, .outcome") || document.querySelector("[data-spoken]")
+      || element.querySelector("h2");
     if (!heading) return;
     heading.tabIndex = -1;
     heading.focus({ preventScroll: true });
