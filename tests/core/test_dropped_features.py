@@ -111,6 +111,14 @@ def test_the_protection_goes_with_the_history_that_it_protects() -> None:
     assert made.parameters["truncateHistory"] is True
 
 
+@pytest.mark.conformance("CKPTPROT-001")
+def test_protection_without_a_version_goes_when_no_history_is_left() -> None:
+    rules = protocol(1, 7, w="checkpointProtection")
+    before = logs.table({0: (rules, logs.METADATA), 1: (logs.add("a"),)}).snapshot()
+    assert _drop(before, "checkpointProtection", LogMarks(0))[1] == ["protected-history"]
+    assert _drop(before, "checkpointProtection", LogMarks(1))[1] == []
+
+
 @pytest.mark.conformance("ROWTRACK-003")
 def test_row_ids_go_with_row_tracking() -> None:
     mark = DomainMetadata(domain="delta.rowTracking", configuration='{"rowIdHighWaterMark":2}')

@@ -15,6 +15,12 @@ from tests.interop.reference_writer import ReferenceWriter
 
 pytestmark = pytest.mark.interop
 
+ODD: Final = {
+    "delta.isolationLevel": "serializable",
+    "delta.castIcebergTimeType": "true",
+    "delta.dataSkippingStatsColumns": "",
+    "delta.ignoreProtocolDefaults": "true",
+}
 CASES: Final[dict[str, tuple[list[str], str, dict[str, Any]]]] = {
     "restore-before-row-tracking": (
         [
@@ -40,6 +46,11 @@ CASES: Final[dict[str, tuple[list[str], str, dict[str, Any]]]] = {
         ["CREATE TABLE {t} (id INT) USING delta TBLPROPERTIES ('delta.feature.rowTracking'='supported')"],
         "ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableRowTracking'='true', 'a'='b')",
         {"kind": "set-properties", "properties": {"delta.enableRowTracking": "true", "a": "b"}},
+    ),
+    "odd-values-of-properties": (
+        ["CREATE TABLE {t} (id INT) USING delta"],
+        "ALTER TABLE {t} SET TBLPROPERTIES (" + ", ".join(f"'{key}'='{value}'" for key, value in ODD.items()) + ")",
+        {"kind": "set-properties", "properties": ODD},
     ),
 }
 

@@ -179,7 +179,8 @@ def _barrier(name: str, snapshot: Snapshot, log: LogMarks) -> GuardResult:
 
 
 def _history_gone(snapshot: Snapshot, log: LogMarks) -> GuardResult:
-    text = snapshot.metadata.configuration.get(PROTECTION, "0")
+    """Protected versions must be gone; all earlier ones where none is named, as a restore loses the name."""
+    text = snapshot.metadata.configuration.get(PROTECTION, "")
     before = int(text) if text.isascii() and text.isdigit() else snapshot.version
     evidence: dict[str, Any] = {PROTECTION: text, "firstCommit": log.first_commit}
     faults = []
