@@ -26,6 +26,7 @@ _UNITS: Final = {
 }
 _PREFIX: Final = "delta.constraints."
 _LONGEST_INTERVAL: Final = 200
+_PART: Final = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([a-z]+?)s?(?=\s|\Z)", re.ASCII | re.IGNORECASE)
 
 
 def flag(configuration: dict[str, str], key: str, *, default: bool = False) -> bool:
@@ -71,8 +72,7 @@ def interval(configuration: dict[str, str], key: str, default: timedelta) -> tim
     if len(text) > _LONGEST_INTERVAL:
         raise _unreadable(key, f"{text[:_LONGEST_INTERVAL]}…", expected)
     body = re.sub(r"\A\s*interval\b", "", text.strip(), flags=re.IGNORECASE)
-    parts = re.findall(r"([+-]?\d+(?:\.\d+)?)\s*([a-zA-Z]+?)s?(?=\s|\Z)", body)
-    rest = re.sub(r"([+-]?\d+(?:\.\d+)?)\s*([a-zA-Z]+?)s?(?=\s|\Z)", "", body)
+    parts, rest = _PART.findall(body), _PART.sub("", body)
     if not parts or rest.strip() or any(unit.lower() not in _UNITS for _, unit in parts):
         raise _unreadable(key, text, expected)
     try:

@@ -25,6 +25,7 @@ class TableProperty(msgspec.Struct, frozen=True):
         effect: What it does, in words.
         feature: The table feature that it needs and brings along when it is on; None if there is none.
         allowed: Values of a ``choice`` or words of ``choices``, in the case in which they are written.
+        form: Regular expression of a ``text``; None where any will do, else ``allowed`` shows one.
         exact: True if a ``choice`` is taken in that case alone.
         on: Values, in lower case, that switch the feature on.
         minimum, maximum: Bounds of an ``integer``.
@@ -37,6 +38,7 @@ class TableProperty(msgspec.Struct, frozen=True):
     effect: str
     feature: str | None = None
     allowed: tuple[str, ...] = ()
+    form: str | None = None
     exact: bool = False
     on: tuple[str, ...] = ("true",)
     minimum: int | None = None
@@ -116,6 +118,7 @@ PROPERTIES: Final[dict[str, TableProperty]] = {
         _whole(
             "delta.dataSkippingNumIndexedCols", "32", "Statistics are kept for so many columns; -1 means for all.", -1
         ),
+        _whole("delta.dataSkippingStringPrefixLength", "32", "Statistics keep so many characters of a text.", 0),
         TableProperty(
             "delta.dataSkippingStatsColumns", "columns", None, "Statistics are kept for these columns and no others."
         ),
@@ -150,6 +153,11 @@ PROPERTIES: Final[dict[str, TableProperty]] = {
             "Commits carry their own time, which copying files does not change.",
             feature="inCommitTimestamp",
         ),
+        _flag(
+            "delta.enableMaterializePartitionColumnsFeature",
+            "Data files hold the partition columns too, by a rule of the protocol.",
+            feature="materializePartitionColumns",
+        ),
         _flag("delta.enableRowTracking", "Every row has an id that stays when it moves.", feature="rowTracking"),
         _flag("delta.enableTypeWidening", "Columns may get wider types without rewriting.", feature="typeWidening"),
         _flag("delta.enableVariantShredding", "Parts of variants are kept in columns.", feature="variantShredding"),
@@ -169,7 +177,14 @@ PROPERTIES: Final[dict[str, TableProperty]] = {
         _whole("delta.minReaderVersion", "1", "Raises the protocol's reader version; not kept as a property.", 1, 3),
         _whole("delta.minWriterVersion", "2", "Raises the protocol's writer version; not kept as a property.", 1, 7),
         TableProperty("delta.parquet.compression.codec", "text", None, "How new data files are compressed."),
-        TableProperty("delta.parquet.format.version", "text", None, "Which version of Parquet new data files have."),
+        TableProperty(
+            "delta.parquet.format.version",
+            "text",
+            None,
+            "Which version of Parquet new data files have.",
+            allowed=("2.12.0",),
+            form=r"[0-9]+\.[0-9]+\.[0-9]+",
+        ),
         _whole("delta.randomPrefixLength", "2", "Length of random folder names.", 1),
         _flag("delta.randomizeFilePrefixes", "Data files lie in folders of random names."),
         _fixed(
@@ -195,6 +210,7 @@ PROPERTIES: Final[dict[str, TableProperty]] = {
             "For which other formats metadata is written too.",
             allowed=("hudi", "iceberg"),
         ),
+        _flag("delta.universalFormat.iceberg.atomicConversion.supported", "Iceberg's metadata is written in one step."),
         _flag("delta.writePartitionColumnsToParquet", "Data files hold the partition columns too.", default=None),
     )
 }

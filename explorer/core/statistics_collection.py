@@ -40,8 +40,8 @@ def indexed_fields(
         clustering: Logical paths that get them whatever the properties say (CLUSTER-002).
     """
     leaves = list(_leaves(fields, (), ()))
-    chosen = configuration.get(COLUMNS_KEY, "").strip()
-    if chosen:
+    chosen = configuration.get(COLUMNS_KEY)
+    if chosen is not None:
         wanted = [_folded(parse_column(name.strip())) for name in _split(chosen)]
         kept = [leaf for leaf in leaves if any(_folded(leaf[0][: len(path)]) == path for path in wanted)]
     else:

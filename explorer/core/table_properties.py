@@ -7,6 +7,7 @@ one, a key without that prefix is free; values are kept as they were given; ``co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from difflib import get_close_matches
@@ -37,6 +38,7 @@ __all__ = [
 FEATURE_PREFIX: Final = "delta.feature."
 FORMATS_KEY: Final = "delta.universalFormat.enabledFormats"
 _CONSTRAINT_PREFIX: Final = "delta.constraints."
+_FREE_PREFIX: Final = "delta.universalformat.config."
 _RESERVED: Final = {
     "location": "the table lies where it lies",
     "provider": "a Delta table stays one",
@@ -44,7 +46,6 @@ _RESERVED: Final = {
     "external": "it belongs to the catalog",
     "is_managed_location": "it belongs to the catalog",
     "table_type": "it belongs to the catalog",
-    "clusteringcolumns": "the columns are named by ALTER TABLE ... CLUSTER BY in Spark",
 }
 _KNOWN_FEATURES: Final = {name.lower(): name for name in FEATURES}
 _LARGEST: Final = 2**31 - 1
@@ -98,8 +99,12 @@ def true_key(key: str) -> str:
         raise InvalidIntent("A property needs a name.", field=key)
     if lowered in _RESERVED:
         raise InvalidIntent(f"The property {key!r} cannot be set on the table: {_RESERVED[lowered]}.", field=key)
+    if key == "clusteringColumns":
+        raise InvalidIntent(f"{key} is set by naming the columns (ALTER TABLE ... CLUSTER BY in Spark).", field=key)
     if not lowered.startswith("delta."):
         return key
+    if lowered.startswith(_FREE_PREFIX):
+        return lowered[: len(_FREE_PREFIX)] + key[len(_FREE_PREFIX) :]
     if lowered.startswith(_CONSTRAINT_PREFIX):
         raise InvalidIntent(
             f"{key} is a CHECK constraint: rows are held to it, so it comes and goes by add-constraint and "
@@ -173,7 +178,7 @@ def switch_of(feature: str) -> tuple[str, str] | None:
 
 
 def statistics_columns_of(value: str) -> tuple[tuple[str, ...], ...]:
-    """The columns in a value of ``delta.dataSkippingStatsColumns``; none in an empty one, which chooses nothing.
+    """The columns in a value of ``delta.dataSkippingStatsColumns``; none in an empty one.
 
     Raises:
         InvalidIntent: It is no list of columns.
@@ -199,7 +204,7 @@ def check_formats(configuration: Mapping[str, str]) -> None:
     Raises:
         InvalidIntent: Iceberg is asked for without a layout for it, or Hudi beside deletion vectors.
     """
-    formats = [word.strip() for word in configuration.get(FORMATS_KEY, "").split(",")]
+    formats = configuration.get(FORMATS_KEY, "").split(",")
     on = {key for key, value in configuration.items() if value.lower() == "true"}
     if "iceberg" in formats and not any(key.startswith("delta.enableIcebergCompatV") for key in on):
         raise InvalidIntent(f"{FORMATS_KEY} names iceberg, which needs delta.enableIcebergCompatV2.", field=FORMATS_KEY)
@@ -239,7 +244,7 @@ def _check_choice(item: TableProperty, value: str) -> None:
 
 
 def _check_choices(item: TableProperty, value: str) -> None:
-    named = [word.strip() for word in value.split(",")] if value else []
+    named = value.split(",") if value else []
     if not set(named) <= set(item.allowed):
         raise _bad(item.key, value, [f"a list, with commas between, of {' and '.join(item.allowed)}"])
 
@@ -248,7 +253,7 @@ def _check_integer(item: TableProperty, value: str) -> None:
     low = 0 if item.minimum is None else item.minimum
     high = _LARGEST if item.maximum is None else item.maximum
     bounds = f"an integer from {low}" + (f" to {high}" if item.maximum is not None else "")
-    digits = value.removeprefix("-")
+    digits = value[value.startswith(("-", "+")) :]
     if not (digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS) or not low <= int(value) <= high:
         raise _bad(item.key, value, [bounds])
 
@@ -273,8 +278,9 @@ def _check_columns(_item: TableProperty, value: str) -> None:
         )
 
 
-def _check_text(_item: TableProperty, _value: str) -> None:
-    """Any text will do."""
+def _check_text(item: TableProperty, value: str) -> None:
+    if item.form is not None and re.fullmatch(item.form, value) is None:
+        raise _bad(item.key, value, list(item.allowed))
 
 
 _CHECKS: Final = {
