@@ -115,7 +115,9 @@ def _planned_page(
     if desk.outcome is not None:
         ruled = plan.proposal is not None and bool(plan.proposal.row_checks)
         done = desk.outcome.outcome == "committed"
-        values = {"receipt": desk.outcome, "headline": headline(plan.intent), "guards": guard_views(plan)}
+        guards = guard_views(plan)
+        values = {"receipt": desk.outcome, "headline": headline(plan.intent), "guards": guards}
+        values["counts"] = guard_counts(guards)
         return "act-receipt", shared | values | {"steps": _steps(address, 4, rows=ruled, done=done)}
     rests_on = view.facts.snapshot(plan.read_version) if plan.read_version <= view.facts.last else None
     snapshot = rests_on or desk.snapshot(planned)

@@ -92,6 +92,8 @@ def test_every_change_is_offered_with_how_the_table_stands(catalog: Catalog) -> 
     assert "The table has no constraint." in lead
     assert "set the column mapping to name first" in lead
     assert "This server plans and never writes." in lead
+    plan = page(catalog, "plain", "&act=set-description&f.description=x&step=plan").regions["lead"]
+    assert "Not from here: this server never writes." in plan
 
 
 @pytest.mark.parametrize(

@@ -111,11 +111,12 @@ class Page {
   // Who pressed a button that is gone goes on reading where its answer begins.
   land(element, before) {
     if (before === document.body || before.isConnected || document.activeElement !== document.body) return;
-    const heading = element.querySelector("h2.asked, .outcome") || document.querySelector("[data-spoken]")
+    const outcome = element.querySelector("[data-landing]");
+    const heading = outcome || element.querySelector("h2.asked") || document.querySelector("[data-spoken]")
       || element.querySelector("h2");
     if (!heading) return;
     heading.tabIndex = -1;
-    heading.focus({ preventScroll: true });
+    heading.focus({ preventScroll: heading !== outcome });
   }
 
   // How the button or link that has the focus is found again when the part around it is drawn anew.
