@@ -176,7 +176,13 @@ PROPERTIES: Final[dict[str, TableProperty]] = {
         _time("delta.logRetentionDuration", "interval 30 days", "How long the history of the table is kept."),
         _whole("delta.minReaderVersion", "1", "Raises the protocol's reader version; not kept as a property.", 1, 3),
         _whole("delta.minWriterVersion", "2", "Raises the protocol's writer version; not kept as a property.", 1, 7),
-        TableProperty("delta.parquet.compression.codec", "text", None, "How new data files are compressed."),
+        TableProperty(
+            "delta.parquet.compression.codec",
+            "choice",
+            None,
+            "How new data files are compressed.",
+            allowed=("uncompressed", "none", "snappy", "gzip", "lzo", "brotli", "lz4", "lz4_raw", "zstd"),
+        ),
         TableProperty(
             "delta.parquet.format.version",
             "text",

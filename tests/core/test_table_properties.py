@@ -56,6 +56,7 @@ def test_an_unknown_delta_key_is_refused_with_the_nearest(key: str, nearest: str
         ("delta.universalFormat.enabledFormats", "hudi,"),
         ("delta.universalFormat.enabledFormats", " hudi"),
         ("delta.parquet.format.version", "2"),
+        ("delta.parquet.compression.codec", "rubbish"),
         ("delta.dataSkippingStringPrefixLength", "-1"),
         ("delta.checkpointPolicy", "v3"),
         ("delta.columnMapping.mode", "nope"),
