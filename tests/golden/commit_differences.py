@@ -105,9 +105,6 @@ DIFFERENCES: Final[dict[str, Difference]] = {
         ("refused",), "A random value in a CHECK: the reference takes it, and every later write fails."
     ),
     # Columns and new tables.
-    "identity#8": Difference(
-        ("commitInfo.tags",), "A note of the reference to itself, by which it tells such commits when they conflict."
-    ),
     "identity#10": Difference(
         ("guard changes-something", "guard identity-mark"),
         "No value lies beyond the mark, as ever with GENERATED ALWAYS; the reference commits and nothing changes.",

@@ -126,6 +126,8 @@ def sync_identity(intent: SyncIdentity, snapshot: Snapshot, extreme: int | None)
         operation="CHANGE COLUMN",
         parameters=change_parameters(column, field),
         metadata=with_schema(snapshot, replace_field(snapshot.schema, column.path, lambda _: after)),
+        # By it the reference tells such a commit when it conflicts with one of its own.
+        tags={"delta.identity.schemaUpdate": "true"},
         is_blind_append=False,
         reads_files=True,
         guards=(_guard(column, rule, extreme, target if moved else None),),
