@@ -22,7 +22,7 @@ from explorer.core.proposal import StagedFile
 from explorer.core.schema import PrimitiveType, StructType
 from explorer.core.statistics_collection import collect_statistics, indexed_fields
 
-__all__ = ["FileLayout", "NewFile"]
+__all__ = ["ROWS_PER_FILE", "FileLayout", "NewFile"]
 
 IN_FILES: Final = "delta.writePartitionColumnsToParquet"
 """The property that asks for partition columns in data files beside the log's values, for readers of plain Parquet."""

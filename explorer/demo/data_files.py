@@ -1,36 +1,44 @@
-"""Files of the demo: written with the time of their story, and read back under the names of a later schema."""
+"""Rows of the demo's files under the names of a later schema."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from collections.abc import Mapping
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from explorer.core.data_file import physical_schema
-from explorer.core.schema import StructType, to_arrow
+from explorer.core.partition_values import parse_partition_value
+from explorer.core.schema import StructField, StructType, to_arrow
 
-__all__ = ["logical_rows", "write_file"]
-
-
-def write_file(path: Path, data: bytes, modified: int) -> None:
-    """Write a file and set its modification time, ms since the epoch."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    os.utime(path, (modified / 1000, modified / 1000))
+__all__ = ["logical_rows", "stored_rows"]
 
 
-def logical_rows(rows: pa.Table, schema: StructType) -> pa.Table:
-    """Show physical rows under the logical names of a schema; a column that the file lacks is null."""
-    present = set(rows.column_names)
-    columns = []
-    for field in schema.fields:
-        kind, name = to_arrow(field.type), field.physical_name
-        if name in present:
-            columns.append(_renamed(rows.column(name).combine_chunks(), physical_schema([field]).field(0).type, kind))
-        else:
-            columns.append(pa.nulls(rows.num_rows, kind))
+def stored_rows(data: bytes) -> pa.Table:
+    """The rows of a data file, physical names."""
+    return pq.ParquetFile(pa.BufferReader(data)).read()
+
+
+def logical_rows(rows: pa.Table, values: Mapping[str, str | None], schema: StructType) -> pa.Table:
+    """Show physical rows under the logical names of a schema; a column that the file lacks is null.
+
+    Args:
+        rows: As the file holds them.
+        values: Partition values of the file, as the log has them.
+        schema: The schema.
+    """
+    columns = [_column(rows, values, field) for field in schema.fields]
     return pa.Table.from_arrays(columns, schema=schema.to_arrow())
+
+
+def _column(rows: pa.Table, values: Mapping[str, str | None], field: StructField) -> pa.Array:
+    kind, name = to_arrow(field.type), field.physical_name
+    if name in values:
+        value = parse_partition_value(values[name], field.type, field.name)
+        return pa.array([value] * rows.num_rows, kind)
+    if name not in rows.column_names:
+        return pa.nulls(rows.num_rows, kind)
+    return _renamed(rows.column(name).combine_chunks(), physical_schema([field]).field(0).type, kind)
 
 
 def _renamed(column: pa.Array, source: pa.DataType, target: pa.DataType) -> pa.Array:

@@ -1,4 +1,4 @@
-"""A logical file as the writer of the demo keeps it: its action, its rows, and which of them are hidden."""
+"""A live file of a demo table with its rows, and which of them are hidden."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.core.actions import Add, Remove
+from explorer.core.actions import Add
 
 __all__ = ["LiveFile", "Mask"]
 
@@ -17,26 +17,20 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class LiveFile:
-    """A logical file as the writer keeps it.
+    """A file of the newest version.
 
     Attributes:
+        path: Its decoded path.
         add: Its action.
-        rows: Its rows in file order, physical names, partition columns included.
+        rows: Its rows in file order, logical names, partition columns included.
         masked: True for a row that its deletion vector hides.
     """
 
+    path: str
     add: Add
     rows: pa.Table
     masked: Mask
 
-    def remove(self, time: int, *, data_change: bool = True) -> Remove:
-        """The tombstone of this logical file."""
-        return Remove(
-            path=self.add.path,
-            deletion_timestamp=time,
-            data_change=data_change,
-            extended_file_metadata=True,
-            partition_values=self.add.partition_values,
-            size=self.add.size,
-            deletion_vector=self.add.deletion_vector,
-        )
+    def kept(self, gone: Mask | None = None) -> pa.Table:
+        """The rows that are not hidden, and not ``gone``."""
+        return self.rows.filter(pa.array(~(self.masked if gone is None else self.masked | gone)))

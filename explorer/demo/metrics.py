@@ -1,120 +1,62 @@
-"""``operationMetrics`` of the demo's commits, under the names that the reference writer uses."""
+"""``operationMetrics`` of what the demo does beyond the intents, under the names that the reference writer uses."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from explorer.demo.live_file import LiveFile, Mask
+from explorer.core.actions import Add
 
-__all__ = ["deleted", "merged", "removed", "restored", "rewritten", "updated", "written"]
+__all__ = ["merged", "rewritten", "updated"]
 
-Metrics = dict[str, int]
-Touched = Sequence[tuple[LiveFile, Mask]]
-
-
-def written(added: Sequence[LiveFile]) -> Metrics:
-    """WRITE and STREAMING UPDATE."""
-    return {"numFiles": len(added), "numOutputRows": _rows(added), "numOutputBytes": _bytes(added)}
+Metrics = Mapping[str, str]
 
 
-def removed(gone: Sequence[LiveFile]) -> Metrics:
-    """What an overwrite adds to those of a write."""
-    return {"numRemovedFiles": len(gone), "numRemovedBytes": _bytes(gone)}
-
-
-def deleted(kept: Sequence[LiveFile], touched: Touched) -> Metrics:
-    """DELETE."""
-    rewritten_files = [file for file in kept if file.add.deletion_vector is None]
+def updated(deleted: Metrics, written: Metrics) -> dict[str, str]:
+    """UPDATE, of the metrics of its deletion and of its new rows."""
+    found = {name: value for name, value in deleted.items() if name != "numDeletedRows"}
     return {
-        "numAddedFiles": len(rewritten_files),
-        "numAddedBytes": _bytes(rewritten_files),
-        "numRemovedFiles": len(touched) - len(_masked(kept)),
-        "numDeletedRows": _matched(touched),
-        "numCopiedRows": _rows(rewritten_files),
-        **_vectors(kept, touched),
+        **found,
+        "numUpdatedRows": deleted["numDeletedRows"],
+        "numAddedFiles": _sum(deleted["numAddedFiles"], written["numFiles"]),
+        "numAddedBytes": _sum(deleted["numAddedBytes"], written["numOutputBytes"]),
     }
 
 
-def updated(kept: Sequence[LiveFile], touched: Touched, added: Sequence[LiveFile]) -> Metrics:
-    """UPDATE."""
-    rewritten_files = [file for file in kept if file.add.deletion_vector is None]
-    return {
-        "numAddedFiles": len(added) + len(rewritten_files),
-        "numAddedBytes": _bytes(added) + _bytes(rewritten_files),
-        "numRemovedFiles": len(touched) - len(_masked(kept)),
-        "numUpdatedRows": _matched(touched),
-        "numCopiedRows": _rows(rewritten_files),
-        **_vectors(kept, touched),
+def merged(deleted: Metrics, written: Metrics, source_rows: int) -> dict[str, str]:
+    """MERGE that updates and inserts, of the metrics of its deletion and of its new rows."""
+    matched = deleted["numDeletedRows"]
+    vectors = {
+        name.replace("num", "numTarget", 1): value for name, value in deleted.items() if "DeletionVectors" in name
     }
-
-
-def merged(kept: Sequence[LiveFile], touched: Touched, added: Sequence[LiveFile], source_rows: int) -> Metrics:
-    """MERGE."""
-    vectors = {name.replace("num", "numTarget"): value for name, value in _vectors(kept, touched).items()}
-    matched = _matched(touched)
     return {
-        "numSourceRows": source_rows,
-        "numOutputRows": _rows(added),
-        "numTargetRowsInserted": source_rows - matched,
+        "numSourceRows": str(source_rows),
+        "numOutputRows": written["numOutputRows"],
+        "numTargetRowsInserted": str(source_rows - int(matched)),
         "numTargetRowsUpdated": matched,
         "numTargetRowsMatchedUpdated": matched,
-        "numTargetRowsDeleted": 0,
-        "numTargetRowsCopied": 0,
-        "numTargetFilesAdded": len(added),
-        "numTargetBytesAdded": _bytes(added),
-        "numTargetFilesRemoved": len(touched) - len(_masked(kept)),
+        "numTargetRowsDeleted": "0",
+        "numTargetRowsCopied": deleted["numCopiedRows"],
+        "numTargetFilesAdded": _sum(deleted["numAddedFiles"], written["numFiles"]),
+        "numTargetBytesAdded": _sum(deleted["numAddedBytes"], written["numOutputBytes"]),
+        "numTargetFilesRemoved": deleted["numRemovedFiles"],
         **vectors,
     }
 
 
-def rewritten(added: Sequence[LiveFile], gone: Sequence[LiveFile]) -> Metrics:
+def rewritten(added: Sequence[Add], gone: Sequence[Add]) -> dict[str, str]:
     """OPTIMIZE and REORG."""
-    sizes = [file.add.size for file in added]
-    return {
+    sizes = [add.size for add in added]
+    numbers = {
         "numAddedFiles": len(added),
-        "numAddedBytes": _bytes(added),
+        "numAddedBytes": sum(sizes),
         "numRemovedFiles": len(gone),
-        "numRemovedBytes": _bytes(gone),
-        "numDeletionVectorsRemoved": len(_masked(gone)),
+        "numRemovedBytes": sum(add.size for add in gone),
+        "numDeletionVectorsRemoved": sum(add.deletion_vector is not None for add in gone),
         "minFileSize": min(sizes),
         "maxFileSize": max(sizes),
     }
+    return {name: str(number) for name, number in numbers.items()}
 
 
-def restored(back: Sequence[LiveFile], gone: Sequence[LiveFile], after: Sequence[LiveFile]) -> Metrics:
-    """RESTORE."""
-    return {
-        "numRestoredFiles": len(back),
-        "restoredFilesSize": _bytes(back),
-        "numRemovedFiles": len(gone),
-        "removedFilesSize": _bytes(gone),
-        "numOfFilesAfterRestore": len(after),
-        "tableSizeAfterRestore": _bytes(after),
-    }
-
-
-def _vectors(kept: Sequence[LiveFile], touched: Touched) -> Metrics:
-    """How many deletion vectors came and went; one that changed counts as both, and as updated."""
-    before = {file.add.path for file, _ in touched if file.add.deletion_vector is not None}
-    after = {file.add.path for file in _masked(kept)}
-    return {
-        "numDeletionVectorsAdded": len(after),
-        "numDeletionVectorsRemoved": len(before),
-        "numDeletionVectorsUpdated": len(before & after),
-    }
-
-
-def _masked(files: Sequence[LiveFile]) -> list[LiveFile]:
-    return [file for file in files if file.add.deletion_vector is not None]
-
-
-def _matched(touched: Touched) -> int:
-    return int(sum(mask.sum() for _, mask in touched))
-
-
-def _rows(files: Sequence[LiveFile]) -> int:
-    return sum(file.rows.num_rows for file in files)
-
-
-def _bytes(files: Sequence[LiveFile]) -> int:
-    return sum(file.add.size for file in files)
+def _sum(one: str, other: str) -> str:
+    return str(int(one) + int(other))

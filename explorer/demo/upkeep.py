@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
-from explorer.core.uris import decode_path
+from explorer.core.proposal import Proposal
 from explorer.demo.provenance import Provenance, milliseconds
 from explorer.demo.writer import TableWriter
 
@@ -16,18 +16,22 @@ _WEEK: Final = 7 * 24 * 3600 * 1000
 
 def vacuum(table: TableWriter, by: Provenance) -> None:
     """Delete the data files that left the table more than a week ago; commit VACUUM START and VACUUM END."""
+    live = {file.path for file in table.live()}
     expired = [
-        table.folder / decode_path(remove.path)
-        for remove in table.log.tombstones()
-        if (remove.deletion_timestamp or 0) < milliseconds(by.at) - _WEEK and remove.path not in table.live
+        table.folder / path
+        for path, time in table.removed.items()
+        if time < milliseconds(by.at) - _WEEK and path not in live
     ]
     size = sum(path.stat().st_size for path in expired)
     start = {"retentionCheckEnabled": True, "defaultRetentionMillis": _WEEK}
-    found = {"numFilesToDelete": len(expired), "sizeOfDataToDelete": size}
-    table.commit(by, "VACUUM START", start, metrics=found, blind=True, isolation="SnapshotIsolation")
+    table.commit(by, _step("VACUUM START", start, numFilesToDelete=len(expired), sizeOfDataToDelete=size))
     for path in expired:
         path.unlink()
     after = Provenance(by.at + timedelta(seconds=4), by.user, by.engine)
-    deleted = {"numDeletedFiles": len(expired), "numVacuumedDirectories": 1}
     status = {"status": "COMPLETED"}
-    table.commit(after, "VACUUM END", status, metrics=deleted, blind=True, isolation="SnapshotIsolation")
+    table.commit(after, _step("VACUUM END", status, numDeletedFiles=len(expired), numVacuumedDirectories=1))
+
+
+def _step(operation: str, parameters: dict[str, Any], **metrics: int) -> Proposal:
+    counts = {name: str(count) for name, count in metrics.items()}
+    return Proposal(operation=operation, parameters=parameters, metrics=counts, isolation="SnapshotIsolation")

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.errors import InvalidIntent
-from explorer.core.new_files import FileLayout, NewFile
+from explorer.core.new_files import ROWS_PER_FILE, FileLayout, NewFile
 from explorer.core.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.proposals.row_ids import number_rows
 from explorer.core.schema import StructField, StructType, parse_column
@@ -50,6 +50,8 @@ def addition(
     given: Sequence[str],
     guards: Sequence[GuardResult],
     circumstances: Circumstances,
+    *,
+    rows_per_file: int = ROWS_PER_FILE,
 ) -> Addition:
     """Make rows into files.
 
@@ -59,6 +61,7 @@ def addition(
         given: Names of the columns that the rows brought.
         guards: The table's rules, judged over the rows.
         circumstances: The present and fresh identifiers.
+        rows_per_file: Most rows of a file.
 
     Raises:
         InvalidIntent: An identity column has no values left.
@@ -68,7 +71,7 @@ def addition(
         return Addition((), snapshot.schema, rows.num_rows, tuple(guards))
     schema, numbered = _number(snapshot.schema, rows, frozenset(given))
     layout = msgspec.structs.replace(layout_of(snapshot, circumstances), schema=schema)
-    return Addition(tuple(layout.files(numbered)), schema, rows.num_rows, tuple(guards))
+    return Addition(tuple(layout.files(numbered, rows_per_file=rows_per_file)), schema, rows.num_rows, tuple(guards))
 
 
 def layout_of(snapshot: Snapshot, circumstances: Circumstances) -> FileLayout:

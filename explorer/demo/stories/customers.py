@@ -12,9 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.actions import Protocol
 from explorer.core.schema import PrimitiveType, StructField, StructType
-from explorer.demo.alterations import MAX_ID, add_column, mapped, rename_column
+from explorer.demo.alterations import add_column, rename_column
 from explorer.demo.provenance import Calendar, Provenance
 from explorer.demo.writer import TableWriter
 
@@ -39,7 +38,6 @@ _CITIES: Final = (("Köln", "50667"), ("Lyon", "69001"), ("Abidjan", None), ("İ
 def tell(table: TableWriter, calendar: Calendar) -> None:
     """Write the table."""
     numbers = np.random.default_rng(99)
-    schema, last = mapped(SCHEMA, table.log)
 
     def eva(week: int, weekday: int, clock: str, reason: str | None = None) -> Provenance:
         return Provenance(calendar.at(week, weekday, clock), "eva@shop.example", reason=reason)
@@ -50,12 +48,9 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
 
     table.create(
         eva(0, 1, "10:00:00"),
-        schema,
-        Protocol(
-            min_reader_version=2, min_writer_version=7, writer_features=("columnMapping", "invariants", "appendOnly")
-        ),
+        SCHEMA,
         description="Customers of the web shop. Made-up people.",
-        properties={"delta.columnMapping.mode": "name", MAX_ID: str(last)},
+        properties={"delta.columnMapping.mode": "name"},
     )
     load(0, 2)
     load(1, 2)

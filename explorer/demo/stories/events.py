@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.actions import Protocol, SetTransaction
+from explorer.core.actions import SetTransaction
 from explorer.core.schema import PrimitiveType, StructField, StructType
-from explorer.demo.alterations import set_properties
 from explorer.demo.provenance import DELTA_RS, Calendar, Provenance, milliseconds
 from explorer.demo.writer import TableWriter
 
@@ -48,7 +47,6 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
     table.create(
         Provenance(calendar.at(0, 0, "08:00:00"), "platform@shop.example"),
         SCHEMA,
-        Protocol(min_reader_version=1, min_writer_version=2),
         description="Page views of the web shop, as the stream brings them. Made-up data.",
         partition_by=("event_date", "country"),
         properties={"delta.dataSkippingNumIndexedCols": "4"},
@@ -80,7 +78,8 @@ def _clean_up(table: TableWriter, calendar: Calendar) -> None:
     first = calendar.day(0, 3)
     table.delete(by, f"(event_date < '{first}')", lambda rows: pc.less(rows.column("event_date"), pa.scalar(first)))
     by = Provenance(calendar.at(3, 3, "08:22:10"), "dora@shop.example")
-    set_properties(table, by, {"delta.deletedFileRetentionDuration": "interval 21 days"})
+    retention = {"delta.deletedFileRetentionDuration": "interval 21 days"}
+    table.alter(by, {"kind": "set-properties", "properties": retention})
 
 
 def _events(numbers: np.random.Generator, day: date, first_id: int, count: int) -> pa.Table:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.actions import DomainMetadata, Protocol, SetTransaction
+from explorer.core.actions import SetTransaction
 from explorer.core.schema import PrimitiveType, StructField, StructType
 from explorer.demo.provenance import Calendar, Provenance, milliseconds
 from explorer.demo.upkeep import vacuum
@@ -39,22 +39,16 @@ _IMPORT: Final = "ledger-import"
 def tell(table: TableWriter, calendar: Calendar) -> None:
     """Write the table."""
     numbers = np.random.default_rng(1_494)
-    clustering = '{"clusteringColumns":[["account"]],"domainName":"delta.clustering"}'
     table.create(
         Provenance(calendar.at(0, 0, "07:30:00"), "finance@shop.example"),
         SCHEMA,
-        Protocol(
-            min_reader_version=1,
-            min_writer_version=7,
-            writer_features=("inCommitTimestamp", "domainMetadata", "clustering", "invariants", "appendOnly"),
-        ),
         description="General ledger. Made-up data.",
         properties={
             "delta.enableInCommitTimestamps": "true",
             "delta.logRetentionDuration": "interval 14 days",
             "delta.appendOnly": "false",
         },
-        domains=[DomainMetadata(domain="delta.clustering", configuration=clustering, removed=False)],
+        cluster_by=("account",),
     )
     days = [(week, weekday) for week in range(6) for weekday in (0, 2, 4)]
     for batch, (week, weekday) in enumerate(days, 1):

@@ -16,17 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.actions import Protocol
 from explorer.core.schema import PrimitiveType, StructField, StructType
-from explorer.demo.alterations import (
-    add_column,
-    add_constraint,
-    drop_column,
-    enable_column_mapping,
-    rename_column,
-    set_comment,
-    set_properties,
-)
+from explorer.demo.alterations import add_column, drop_column, rename_column
 from explorer.demo.provenance import Calendar, Provenance
 from explorer.demo.writer import TableWriter
 
@@ -76,32 +67,20 @@ def _first_weeks(table: TableWriter, load: Load, ana: Person, ben: Person, shop:
     table.create(
         ana(0, 0, "09:12:40"),
         SCHEMA,
-        Protocol(min_reader_version=1, min_writer_version=2),
         description="Orders of the web shop. Made-up data.",
         properties={"delta.logRetentionDuration": "interval 60 days"},
     )
     for weekday in (1, 2, 3):
         load(0, weekday)
-    add_constraint(
-        table,
+    table.alter(
         ana(0, 3, "10:30:02", "amounts of 0 came in on Tuesday from the test shop"),
-        "positive_amount",
-        "amount > 0",
-        Protocol(min_reader_version=1, min_writer_version=3),
+        {"kind": "add-constraint", "name": "positive_amount", "expression": "amount > 0"},
     )
     load(0, 4)
     load(1, 0)
-    features = ("deletionVectors", "checkConstraints", "invariants", "appendOnly")
-    set_properties(
-        table,
+    table.alter(
         ben(1, 0, "15:47:19", "so that deletes stop rewriting whole files"),
-        {"delta.enableDeletionVectors": "true"},
-        Protocol(
-            min_reader_version=3,
-            min_writer_version=7,
-            reader_features=("deletionVectors",),
-            writer_features=features,
-        ),
+        {"kind": "set-properties", "properties": {"delta.enableDeletionVectors": "true"}},
     )
     load(1, 1)
     table.delete(ana(1, 2, "11:05:53"), "(cust = 'TEST')", lambda rows: pc.equal(rows.column("cust"), "TEST"))
@@ -115,14 +94,8 @@ def _first_weeks(table: TableWriter, load: Load, ana: Person, ben: Person, shop:
 
 def _mapped_weeks(table: TableWriter, load: Load, ana: Person, ben: Person) -> None:
     load(2, 1)
-    features = ("deletionVectors", "columnMapping")
-    mapping = Protocol(
-        min_reader_version=3,
-        min_writer_version=7,
-        reader_features=features,
-        writer_features=(*features, "checkConstraints", "invariants", "appendOnly"),
-    )
-    enable_column_mapping(table, ben(2, 2, "14:02:11", "before the renames asked for by reporting"), mapping)
+    before_renames = ben(2, 2, "14:02:11", "before the renames asked for by reporting")
+    table.alter(before_renames, {"kind": "set-column-mapping", "mode": "name"})
     rename_column(table, ben(2, 2, "14:05:33"), "cust", "customer_id")
     load(2, 3)
     add_column(table, ben(2, 4, "09:41:07"), "discount", PrimitiveType("decimal", 9, 2), "EUR, null: none")
@@ -150,7 +123,8 @@ def _last_weeks(table: TableWriter, load: Load, ana: Person, ben: Person, shop: 
     table.purge(ben(4, 2, "20:00:37", "erasure request 1042: the masked rows leave the files"))
     drop_column(table, ben(4, 3, "13:37:00", "personal data in free text"), "note")
     load(4, 4)
-    set_comment(table, ana(5, 0, "09:00:21"), "Orders of the web shop, amounts in EUR. Made-up data.")
+    description = "Orders of the web shop, amounts in EUR. Made-up data."
+    table.alter(ana(5, 0, "09:00:21"), {"kind": "set-description", "description": description})
     load(5, 1)
     table.log.checkpoint(ana(5, 1, "02:10:24"))
     before = table.log.version

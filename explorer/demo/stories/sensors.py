@@ -12,7 +12,6 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.actions import Protocol
 from explorer.core.paths import commit_name
 from explorer.core.schema import PrimitiveType, StructField, StructType
 from explorer.demo.provenance import Calendar, Provenance
@@ -35,7 +34,6 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
     table.create(
         Provenance(calendar.at(0, 0, "06:00:00"), "hall@shop.example"),
         SCHEMA,
-        Protocol(min_reader_version=1, min_writer_version=2),
         description="Temperatures in the hall. The last commit is damaged on purpose. Made-up data.",
     )
     for weekday in range(4):
