@@ -235,7 +235,8 @@ def _estimate(snapshot: Any) -> str:
 
 
 def _amount(snapshot: Any) -> str:
-    return f"{fmt.quantity(live_rows(snapshot), 'row').capitalize()} in {fmt.plural(snapshot.num_files, 'file')}"
+    rows, files = live_rows(snapshot), fmt.plural(snapshot.num_files, "file")
+    return f"All rows of {files}" if rows is None else f"{fmt.plural(rows, 'row')} in {files}"
 
 
 def _command(view: TableView, plan: Any) -> str:
