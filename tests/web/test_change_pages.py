@@ -1,5 +1,6 @@
 """The Act tab as HTML: every change can be chosen, hostile answers stay text, a wrong answer is told at its place."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -116,7 +117,9 @@ def test_a_wrong_answer_is_told_at_its_place(catalog: Catalog, change: str, plac
     desk = ChangeDesk(catalog, "", signed_in=False, changed=list)
     regions = checked_answers(catalog.facts("w/plain"), address, desk, 2)
     assert told in regions[f"act-note-{place}"]
-    assert told in page(catalog, "plain", f"{change}&step=plan").regions["lead"]
+    lead = page(catalog, "plain", f"{change}&step=plan").regions["lead"]
+    assert told in lead
+    assert f'act-note-{place}"' in "".join(re.findall(r'aria-describedby="[^"]*"', lead)), "who hears the form hears it"
 
 
 def test_what_is_wrong_with_no_answer_alone_is_told_below_the_form(catalog: Catalog) -> None:
