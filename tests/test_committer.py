@@ -15,6 +15,7 @@ import explorer
 from explorer.core.actions import CommitInfo, Metadata, Protocol
 from explorer.core.commit_plan import CommitPlan
 from explorer.core.errors import NotAllowed, RequestError, StorageError
+from explorer.core.history import ENABLE_ICT
 from explorer.core.paths import checksum_name, commit_name
 from explorer.core.ports import LogStore
 from explorer.core.proposal import Proposal, StagedFile
@@ -268,6 +269,23 @@ def test_files_are_written_first_and_taken_away_again_where_the_commit_does_not_
     assert other.commit(kept).outcome == "committed"
     assert table.commit(lost).outcome == "conflicted"  # it still held version 2 to be free, and wrote its file first
     assert [key for key in store.list_tree() if key.endswith(".parquet")] == ["new.parquet"]
+
+
+@pytest.mark.conformance("ICT-003")
+def test_a_restore_does_not_say_that_timestamps_were_there_while_they_were_off() -> None:
+    store = new_table(PROTOCOL)
+    on, off = ({"kind": "set-properties", "properties": {ENABLE_ICT: value}} for value in ("true", "false"))
+    for intent in (on, off, batch("one"), on, DESCRIBE, {"kind": "restore", "version": 2}):
+        commit(store, intent)
+    table = explorer.Table(store)
+    since = table.snapshot().properties["delta.inCommitTimestampEnablementVersion"]
+    assert (since, table.latest_version()) == ("5", 7)
+    timed = [version for version in range(8) if "inCommitTimestamp" in actions(store, version)[0].get("commitInfo", {})]
+    assert timed == [2, 5, 6, 7]
+    # From a version without them they begin anew.
+    for intent in (off, {"kind": "restore", "version": 2}):
+        commit(store, intent)
+    assert explorer.Table(store).snapshot().properties["delta.inCommitTimestampEnablementVersion"] == "9"
 
 
 @pytest.mark.parametrize("odd", ["\ud800", "a\udfffb", b"bytes", 5])

@@ -2,7 +2,8 @@
 
 Protocol sections: Add File and Remove File, Protocol Evolution. Invariants: the protocol is never lowered (PROTO-006);
 files that come back keep their row ids (ROWTRACK-003); a table with row tracking keeps names for the columns that hold
-them (ROWTRACK-001); the highest column id only grows (CM-009); the files of the restored version must exist.
+them (ROWTRACK-001); the highest column id only grows (CM-009); the files of the restored version must exist; since
+when commits have in-commit timestamps is never told to be earlier than it was (ICT-003).
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from explorer.core.column_mapping import MAX_ID_KEY
 from explorer.core.deletion_vectors import location
 from explorer.core.features import supported_features
 from explorer.core.file_actions import adds, removes
+from explorer.core.history import ENABLE_ICT, ICT_TIMESTAMP, ICT_VERSION
 from explorer.core.intents import Restore
+from explorer.core.properties import flag
 from explorer.core.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.proposals.row_ids import number_rows
 from explorer.core.protocol_evolution import with_features
@@ -32,6 +35,7 @@ __all__ = ["restore"]
 
 _KEY: Final = "\x00"
 _MARK: Final = "delta.identity.highWaterMark"
+_SINCE: Final = (ICT_VERSION, ICT_TIMESTAMP)
 _ROW_COLUMNS: Final = (ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN)
 
 
@@ -84,6 +88,10 @@ def _metadata(snapshot: Snapshot, target: Snapshot, protocol: Protocol) -> Metad
     if "rowTracking" in supported_features(protocol):
         named = {key: now.configuration[key] for key in _ROW_COLUMNS if key in now.configuration}
         configuration = named | configuration
+    if flag(configuration, ENABLE_ICT) and flag(now.configuration, ENABLE_ICT):
+        # They may have been off in between: since when commits have them is what the newest version says.
+        configuration = {key: text for key, text in configuration.items() if key not in _SINCE}
+        configuration |= {key: text for key, text in now.configuration.items() if key in _SINCE}
     if MAX_ID_KEY in configuration:
         highest = max(int(item.configuration.get(MAX_ID_KEY, 0)) for item in (now, then))
         configuration[MAX_ID_KEY] = str(highest)
