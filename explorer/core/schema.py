@@ -77,9 +77,22 @@ class StructField(msgspec.Struct, frozen=True):
 
     @property
     def field_id(self) -> int | None:
-        """Column-mapping id, or None."""
+        """Column-mapping id, or None.
+
+        Raises:
+            CorruptTable: It is no integer.
+        """
         value = self.metadata.get(FIELD_ID_KEY)
-        return None if value is None else int(value)
+        if value is None:
+            return None
+        try:
+            return int(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise CorruptTable(
+                f"The {FIELD_ID_KEY} of the column {self.name!r} is no integer. A broken client wrote it; its metadata "
+                "has to be written anew.",
+                column=self.name,
+            ) from error
 
 
 class StructType(msgspec.Struct, frozen=True):

@@ -16,13 +16,13 @@ import pyarrow as pa
 from explorer.core.errors import InvalidIntent
 from explorer.core.new_files import ROWS_PER_FILE, FileLayout, NewFile
 from explorer.core.proposal import Circumstances, GuardResult, Proposal
+from explorer.core.proposals.identity import identity_rule
 from explorer.core.proposals.row_ids import number_rows
 from explorer.core.schema import StructField, StructType, parse_column
 from explorer.core.snapshot import Snapshot
 
 __all__ = ["Addition", "addition", "append_rows", "layout_of"]
 
-_START: Final = "delta.identity.start"
 _STEP: Final = "delta.identity.step"
 _MARK: Final = "delta.identity.highWaterMark"
 _LONG: Final = np.iinfo(np.int64)
@@ -131,12 +131,12 @@ def _number(schema: StructType, rows: pa.Table, given: frozenset[str]) -> tuple[
 
 def _values(field: StructField, count: int) -> tuple[list[int], int]:
     """The next values of an identity column, and the last of them."""
-    start, step = int(field.metadata[_START]), int(field.metadata[_STEP])
-    mark = field.metadata.get(_MARK)
+    rule = identity_rule(field.name, field, "source")
+    start, step, mark = rule.start, rule.step, rule.mark
     first = start
-    if mark is not None and (int(mark) - start) * step >= 0:
+    if mark is not None and (mark - start) * step >= 0:
         # A mark that is not on the lattice is a fault of its writer: go on at the next value that is (IDENT-008).
-        taken = (int(mark) - start) // step
+        taken = (mark - start) // step
         first = start + (taken + 1) * step
     last = first + (count - 1) * step
     if not _LONG.min <= last <= _LONG.max:

@@ -32,6 +32,7 @@ from explorer.core.type_widening import CHANGES_KEY
 
 __all__ = ["PROTECTION", "LogMarks", "drop_feature"]
 
+_MOST_DIGITS: Final = 20
 PROTECTION: Final = "delta.requireCheckpointProtectionBeforeVersion"
 _RESIDUE: Final = {
     "inCommitTimestamp": ("delta.inCommitTimestampEnablementVersion", "delta.inCommitTimestampEnablementTimestamp"),
@@ -181,7 +182,7 @@ def _barrier(name: str, snapshot: Snapshot, log: LogMarks) -> GuardResult:
 def _history_gone(snapshot: Snapshot, log: LogMarks) -> GuardResult:
     """Protected versions must be gone; all earlier ones where none is named, as a restore loses the name."""
     text = snapshot.metadata.configuration.get(PROTECTION, "")
-    before = int(text) if text.isascii() and text.isdigit() else snapshot.version
+    before = int(text) if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else snapshot.version
     evidence: dict[str, Any] = {PROTECTION: text, "firstCommit": log.first_commit}
     faults = []
     if log.first_commit < before:

@@ -47,22 +47,22 @@ class IdentityRule(msgspec.Struct, frozen=True):
         return value > self.mark if self.step > 0 else value < self.mark
 
 
-def identity_rule(column: str, field: StructField) -> IdentityRule:
-    """How a column counts.
+def identity_rule(column: str, field: StructField, place: str = "column") -> IdentityRule:
+    """How a column counts; ``place`` is the intent's field that is told of where it is no such column.
 
     Raises:
         InvalidIntent: It is no identity column, or its metadata contradicts itself.
     """
     start, step, explicit = (field.metadata.get(key) for key in IDENTITY_KEYS)
     if start is None and step is None:
-        raise InvalidIntent(f"{column} is no identity column.", field="column")
+        raise InvalidIntent(f"{column} is no identity column.", field=place)
     mark = field.metadata.get(_MARK)
     whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (start, step))
     if not whole or step == 0 or not (mark is None or isinstance(mark, int)):
         raise InvalidIntent(
             f"The identity metadata of {column} cannot be used: start {start!r}, step {step!r}, mark {mark!r} "
             "(IDENT-001).",
-            field="column",
+            field=place,
         )
     assert isinstance(start, int)
     assert isinstance(step, int)

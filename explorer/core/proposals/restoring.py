@@ -23,7 +23,7 @@ from explorer.core.features import supported_features
 from explorer.core.file_actions import adds, removes
 from explorer.core.history import ENABLE_ICT, ICT_TIMESTAMP, ICT_VERSION
 from explorer.core.intents import Restore
-from explorer.core.properties import flag
+from explorer.core.properties import flag, number
 from explorer.core.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.proposals.row_ids import number_rows
 from explorer.core.protocol_evolution import with_features
@@ -93,7 +93,7 @@ def _metadata(snapshot: Snapshot, target: Snapshot, protocol: Protocol) -> Metad
         configuration = {key: text for key, text in configuration.items() if key not in _SINCE}
         configuration |= {key: text for key, text in now.configuration.items() if key in _SINCE}
     if MAX_ID_KEY in configuration:
-        highest = max(int(item.configuration.get(MAX_ID_KEY, 0)) for item in (now, then))
+        highest = max(number(item.configuration, MAX_ID_KEY, 0) for item in (now, then))
         configuration[MAX_ID_KEY] = str(highest)
     schema = StructType(tuple(_furthest(field, snapshot.schema) for field in target.schema.fields))
     text = then.schema_string if schema == target.schema else schema.to_json()
@@ -104,9 +104,10 @@ def _furthest(field: StructField, current: StructType) -> StructField:
     """An identity column with the mark that is furthest in the direction of its step (IDENT-004)."""
     step = field.metadata.get("delta.identity.step")
     twin = next((other for other in current.fields if other.physical_name == field.physical_name), None)
-    if step is None or twin is None:
+    if not isinstance(step, int) or twin is None:
         return field
-    marks = [item.metadata[_MARK] for item in (field, twin) if item.metadata.get(_MARK) is not None]
+    found = (item.metadata.get(_MARK) for item in (field, twin))
+    marks = [mark for mark in found if isinstance(mark, int)]
     if not marks:
         return field
     metadata = {**field.metadata, _MARK: max(marks) if step > 0 else min(marks)}
