@@ -88,8 +88,9 @@ def _deletion(table: Table, intent: intents.Delete, circumstances: Circumstances
         partial = [file for file in touched if not file.is_emptied]
         rewrites = {}
         if partial and not hides_rows(snapshot):
-            layout = layout_of(snapshot, circumstances)
-            rewrites = rewritten(table, snapshot, partial, intent.where, layout, recorded=records_changes(snapshot))
+            layout, recorded = layout_of(snapshot, circumstances), records_changes(snapshot)
+            chosen = touched if recorded else partial
+            rewrites = rewritten(table, snapshot, chosen, intent.where, layout, recorded=recorded)
         return delete_rows(intent, snapshot, touched, rewrites, circumstances)
 
     return find

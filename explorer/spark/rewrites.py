@@ -30,7 +30,7 @@ def rewritten(
     Args:
         table: The table.
         snapshot: The version.
-        touched: The files, each of which keeps some rows.
+        touched: The files; of one that keeps no row the deleted rows alone are written.
         where: What is deleted.
         layout: How the table wants its files.
         recorded: Record the deleted rows as change data.
@@ -44,6 +44,13 @@ def rewritten(
     made = {}
     for file in touched:
         files = _only(snapshot.logical_files, file.add.path)
+        changes = []
+        if recorded:
+            gone = scan(table, snapshot, files, where).to_arrow()
+            changes = list(layout.change_files(gone, "delete"))
+        if file.is_emptied:
+            made[file.add.path] = Rewrite((), tuple(changes), 0)
+            continue
         kept = scan(table, snapshot, files, stay, row_identity=tracking.enabled).to_arrow()
         names = []
         if extra[0] is not None and extra[1] is not None:
@@ -51,10 +58,6 @@ def rewritten(
                 [{"_row_id": extra[0], "_row_commit_version": extra[1]}.get(n, n) for n in kept.column_names]
             )
             names = [extra[0], extra[1]]
-        changes = []
-        if recorded:
-            gone = scan(table, snapshot, files, where).to_arrow()
-            changes = list(layout.change_files(gone, "delete"))
         new = tuple(layout.files(kept, extra=names, rows_per_file=max(1, kept.num_rows)))
         made[file.add.path] = Rewrite(new, tuple(changes), kept.num_rows)
     return made

@@ -71,3 +71,21 @@ def test_both_commits_say_the_same(name: str, reference_writer: ReferenceWriter,
     log = theirs / "_delta_log" / f"{result.version:020d}.json"
     wanted = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     assert differences(wanted, map(json.loads, table.commit_actions(result.version))) == {}
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark_engine")
+@pytest.mark.conformance("CDF-001", "CDF-005")
+def test_the_reference_finds_every_deleted_row_in_the_change_feed(
+    reference_writer: ReferenceWriter, tmp_path: Path
+) -> None:
+    path = tmp_path / "fed"
+    reference_writer.sql(
+        f"CREATE TABLE delta.`{path}` (id INT, p INT) USING delta PARTITIONED BY (p) "
+        "TBLPROPERTIES ('delta.enableChangeDataFeed'='true', 'delta.enableDeletionVectors'='false')"
+    )
+    reference_writer.sql(f"INSERT INTO delta.`{path}` VALUES (1, 1), (2, 1), (3, 2), (4, 2)")
+    table = explorer.open_table(path)
+    assert table.commit(table.plan({"kind": "delete", "where": "id < 4"})).outcome == "committed"
+    found = reference_writer.changes(path, 2, 2).to_pylist()
+    assert sorted((row["id"], row["_change_type"]) for row in found) == [(1, "delete"), (2, "delete"), (3, "delete")]

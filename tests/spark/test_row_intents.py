@@ -105,6 +105,21 @@ def test_a_deletion_of_the_reference_leaves_the_same_rows(step: Step, tmp_path: 
     assert [metrics[0].get(name) for name in named] == [metrics[1].get(name) for name in named]
 
 
+@pytest.mark.conformance("CDF-001", "CDF-005")
+def test_rows_of_whole_files_are_recorded_where_other_rows_are(tmp_path: Path) -> None:
+    table = _table("change-feed-partitioned", 2, tmp_path)
+    ids: dict[int, list[int]] = {}
+    for row in table.rows().toArrow().to_pylist():
+        ids.setdefault(row["p"], []).append(row["id"])
+    whole, part = [sorted(ids[p]) for p in sorted(ids)][:2]
+    assert len(part) > 1
+    gone = [*whole, part[0]]
+    result = table.commit(table.plan({"kind": "delete", "where": f"id IN ({', '.join(map(str, gone))})"}))
+    assert result.outcome == "committed"
+    found = table.changes(3, 3).toArrow().to_pylist()
+    assert sorted((row["id"], row["_change_type"]) for row in found) == [(number, "delete") for number in sorted(gone)]
+
+
 def _is_legal(actions: Sequence[dict[str, Any]]) -> None:
     """One action of a kind for each thing, and no vector changed without the old one removed."""
     found = [(kind, action) for line in actions for kind, action in line.items()]

@@ -117,12 +117,14 @@ def delete_rows(
         snapshot: The newest version.
         touched: The files with rows to delete.
         rewrites: What replaces a file that keeps some rows, by log path; a file that is not in here gets a vector.
+            Where one records what was deleted all do, also for files that keep no row: the feed of a commit is read
+            from its change files alone (CDF-005).
         circumstances: The present and fresh identifiers.
     """
     emptied = [file for file in touched if file.is_emptied]
     partial = [file for file in touched if not file.is_emptied]
     masked = [file for file in partial if file.add.path not in rewrites]
-    written = [rewrites[file.add.path] for file in partial if file.add.path in rewrites]
+    written = [rewrites[file.add.path] for file in touched if file.add.path in rewrites]
     hidden, staged = _hide(masked, circumstances)
     fresh, mark, faults = number_rows(
         (file.add for rewrite in written for file in rewrite.files), snapshot.row_tracking, snapshot.version + 1
