@@ -95,7 +95,9 @@ def _report(
     if watch is not None:
         watch(job)
     try:
-        return job.result()
+        report = job.result()
+        job.check_cancelled()
+        return report
     except KeyboardInterrupt:
         job.cancel()
         raise

@@ -80,11 +80,12 @@ class Job(Generic[Result]):
         return self._error
 
     def cancel(self) -> None:
-        """Ask it to stop; it is ``cancelled`` within a second. Does nothing once it has ended."""
+        """Ask it to stop; it is ``cancelled`` within a second. One that has ended keeps its result."""
         with self._changed:
-            if self._state == "running" and self._cancel_asked is None:
+            if self._cancel_asked is None:
                 self._cancel_asked = time.monotonic()
-                self._phase = "Cancelling"
+                if self._state == "running":
+                    self._phase = "Cancelling"
         self._tell()
 
     def result(self, timeout: float | None = None) -> Result:
@@ -129,10 +130,10 @@ class Job(Generic[Result]):
         self._tell()
 
     def check_cancelled(self) -> None:
-        """For the work itself, between its steps.
+        """For the work itself, between its steps, and for what goes on with its result.
 
         Raises:
-            Cancelled: Someone asked it to stop.
+            Cancelled: Someone asked it to stop, even if it had ended by then.
         """
         if self._cancel_asked is not None:
             raise self._cancellation()

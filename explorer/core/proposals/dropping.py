@@ -180,9 +180,10 @@ def _barrier(name: str, snapshot: Snapshot, log: LogMarks) -> GuardResult:
 
 
 def _history_gone(snapshot: Snapshot, log: LogMarks) -> GuardResult:
-    """Protected versions must be gone; all earlier ones where none is named, as a restore loses the name."""
+    """Protected versions must be gone; where none is named, as after a restore, all before the newest checkpoint."""
     text = snapshot.metadata.configuration.get(PROTECTION, "")
-    before = int(text) if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else snapshot.version
+    whole = snapshot.version if log.checkpoint is None else log.checkpoint
+    before = int(text) if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else whole
     evidence: dict[str, Any] = {PROTECTION: text, "firstCommit": log.first_commit}
     faults = []
     if log.first_commit < before:
