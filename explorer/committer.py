@@ -130,12 +130,13 @@ class _Attempt:
     def run(self, plan: CommitPlan) -> CommitResult:
         """Try until the plan is committed, or something stands against it."""
         for attempt in range(_ATTEMPTS):
+            approved = plan
             if attempt or not self._is_fresh(plan):
                 standing = self._catch_up(plan)
                 if isinstance(standing, CommitResult):
                     return standing
                 plan = standing
-            if not attempt:
+            if not attempt and plan is approved:
                 plan = self._looked_again(plan)
             if not plan.committable:
                 return CommitResult(outcome="rejected", plan=plan)
