@@ -3,7 +3,6 @@
 Start with ``open_table("warehouse/orders")``, then ``snapshot()``, ``history()``, ``diff()`` and ``rows()``.
 """
 
-from explorer.core.diff import SnapshotDiff
 from explorer.core.errors import (
     CommitError,
     EngineUnavailable,
@@ -13,8 +12,9 @@ from explorer.core.errors import (
     TableError,
     UnsupportedFeature,
 )
-from explorer.core.history import History
-from explorer.core.snapshot import Snapshot
+from explorer.core.versions.diff import SnapshotDiff
+from explorer.core.versions.history import History
+from explorer.core.versions.snapshot import Snapshot
 from explorer.table import Table, open_table
 from explorer.version import VERSION
 

@@ -9,36 +9,35 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
-from explorer.core.catalog import CatalogCommits, CatalogStore
-from explorer.core.change_feed import ChangeSources, change_sources, check_sources, without_vacuumed
-from explorer.core.column_mapping import Lineage
-from explorer.core.commits import Commit
-from explorer.core.diff import SnapshotDiff, diff_versions
 from explorer.core.errors import ExplorerError, RequestError, VersionNotFound
-from explorer.core.history import History
-from explorer.core.integrity import IntegrityReport, verify
-from explorer.core.missing_files import data_locations
-from explorer.core.ports import LogStore
-from explorer.core.presence import absent
-from explorer.core.replay import read_commits
-from explorer.core.retention import version_retention
-from explorer.core.snapshot import Snapshot
-from explorer.core.times import aware_moment, zone_named
+from explorer.core.log.catalog_commits import CatalogCommits, CatalogStore
+from explorer.core.log.commit import Commit
+from explorer.core.log.replay import read_commits
+from explorer.core.log.verify.verify import IntegrityReport, verify
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.schema.column_mapping import Lineage
+from explorer.core.protocol.times import aware_moment, zone_named
+from explorer.core.versions.change_feed.feed import ChangeSources, change_sources, check_sources, without_vacuumed
+from explorer.core.versions.delta_log import TableLog
+from explorer.core.versions.diff import SnapshotDiff, diff_versions
+from explorer.core.versions.history import History
+from explorer.core.versions.retention.missing_files import absent, data_locations
+from explorer.core.versions.retention.retention import version_retention
+from explorer.core.versions.snapshot import Snapshot
 from explorer.storage import open_store
 from explorer.storage.roots import Roots
-from explorer.table_log import TableLog
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from explorer.core.commit_plan import CommitPlan, CommitResult
-    from explorer.core.compatibility import ClientVerdict
-    from explorer.core.intents import Intent
+    from explorer.core.compatibility.access import ClientVerdict
+    from explorer.core.transaction.commit_plan import CommitPlan, CommitResult
+    from explorer.core.transaction.intents.records import Intent
     from explorer.jupyter.widget import TableExplorer
-    from explorer.spark.checks import CheckReport
-    from explorer.spark.profiles import Profile
-    from explorer.spark.row_diff import RowDiff
-    from explorer.spark.row_history import RowHistory
+    from explorer.spark.changes.row_diff import RowDiff
+    from explorer.spark.checks.column_profile import Profile
+    from explorer.spark.checks.constraint_check import CheckReport
+    from explorer.spark.rows.key_history import RowHistory
 
 __all__ = ["Table", "open_table"]
 
@@ -195,7 +194,7 @@ class Table:
             from_version, to_version: The range.
             inferred: Tell versions without a recorded change feed by the files that came and went; rows that a commit
                 copied from one file to another then appear as deleted and inserted.
-            schema_version: Version whose schema the rows are shown with; see `explorer.core.change_feed`.
+            schema_version: Version whose schema the rows are shown with; see `explorer.core.versions.change_feed.feed`.
             skip: Leave out versions that cannot be told, and name them, instead of refusing the range.
 
         Raises:
@@ -228,32 +227,32 @@ class Table:
         """Return what changed in a range of versions, both ends included, as a Spark DataFrame.
 
         The table's columns, then ``_change_type``, ``_commit_version`` and ``_commit_timestamp``; arguments, errors
-        and what was inferred or skipped: `explorer.spark.changes.changes`.
+        and what was inferred or skipped: `explorer.spark.changes.changes.changes`.
         """
-        from explorer.spark.session import require_pyspark
+        from explorer.spark.engine.session import require_pyspark
 
         require_pyspark()
-        from explorer.spark.changes import changes
+        from explorer.spark.changes.changes import changes
 
         return changes(self, from_version, to_version, inferred=inferred, skip=skip).frame
 
     def row_diff(self, from_version: int, to_version: int, keys: Sequence[str] | None = None) -> RowDiff:
-        """Compare the rows of two versions, matched by key columns if given; see `explorer.spark.row_diff`."""
-        from explorer.spark.session import require_pyspark
+        """Compare the rows of two versions, matched by key columns if given; see `explorer.spark.changes.row_diff`."""
+        from explorer.spark.engine.session import require_pyspark
 
         require_pyspark()
-        from explorer.spark.row_diff import row_diff
+        from explorer.spark.changes.row_diff import row_diff
 
         return row_diff(self, from_version, to_version, keys)
 
     def row_history(
         self, key: Mapping[str, Any], from_version: int | None = None, to_version: int | None = None
     ) -> RowHistory:
-        """Which versions had the rows of a key, with what values; see `explorer.spark.row_history`."""
-        from explorer.spark.session import require_pyspark
+        """Which versions had the rows of a key, with what values; see `explorer.spark.rows.key_history`."""
+        from explorer.spark.engine.session import require_pyspark
 
         require_pyspark()
-        from explorer.spark.row_history import row_history
+        from explorer.spark.rows.key_history import row_history
 
         return row_history(self, key, from_version, to_version)
 
@@ -266,7 +265,7 @@ class Table:
         Returns:
             One row a version, ascending: version, status (readable, at risk, log gone, data gone), at_risk_from (ms,
             UTC), by (the property that sets the time), reason, missing_files (some of those that are gone),
-            num_missing_files; see `explorer.core.retention`.
+            num_missing_files; see `explorer.core.versions.retention.retention`.
         """
 
         def judge() -> pa.Table:
@@ -285,8 +284,9 @@ class Table:
         return self._located(lambda: verify(self.store))
 
     def leftovers(self) -> pa.Table:
-        """List temporary files of writers that were stopped: path, size, modified; see `explorer.core.leftovers`."""
-        from explorer.core.leftovers import leftovers
+        """List temporary files of writers that were stopped: path, size, modified; see
+        `explorer.core.maintenance.temporary_files`."""
+        from explorer.core.maintenance.temporary_files import leftovers
 
         return self._located(lambda: leftovers(self.store))
 
@@ -296,8 +296,8 @@ class Table:
 
     def compatibility(self, version: int | None = None) -> tuple[ClientVerdict, ...]:
         """Which other clients read and write a version, also one that this program cannot read."""
-        from explorer.core.client_facts import client_facts
-        from explorer.core.compatibility import compatibility, stored_requirements
+        from explorer.core.compatibility.access import compatibility, stored_requirements
+        from explorer.core.compatibility.client_facts import client_facts
 
         wanted = self.log.latest if version is None else version
         found = self._located(
@@ -334,13 +334,13 @@ class Table:
             version, timestamp: As in `snapshot`.
             where: A boolean SQL expression over logical column names.
             row_identity: Add the columns ``_file``, ``_row_index``, ``_row_id`` and ``_row_commit_version``; see
-                `explorer.spark.scan.rows`.
+                `explorer.spark.scan.scan.rows`.
 
         Raises:
             EngineUnavailable: Spark or Java is missing.
             RequestError: The table has a column of a name that ``row_identity`` adds.
         """
-        from explorer.spark.scan import rows
+        from explorer.spark.scan.scan import rows
 
         return rows(self, self.snapshot(version, timestamp), where, row_identity)
 
@@ -357,18 +357,18 @@ class Table:
         """Plan a change: the exact actions, every guard with its evidence, what follows. Nothing is written.
 
         Args:
-            intent: A record of `explorer.core.intents`, or its JSON.
+            intent: A record of `explorer.core.transaction.intents.records`, or its JSON.
             accept: Names of guards that may stay unknown.
             check_rows: Let Spark look at the rows where a guard needs it; else such a guard is unknown.
             user: Who would commit.
             rows: An Arrow table or a Spark DataFrame that an append takes instead of its source.
-            watch: Called with the `explorer.spark.job.Job` that looks at the rows, once it has begun.
+            watch: Called with the `explorer.spark.engine.job.Job` that looks at the rows, once it has begun.
 
         Raises:
             InvalidIntent: The intent makes no sense, in itself or on this table.
             Cancelled: The look at the rows was cancelled.
         """
-        from explorer.planner import make_plan
+        from explorer.core.transaction.planner import make_plan
 
         asked = {"accept": accept, "check_rows": check_rows, "user": user, "rows": rows, "watch": watch}
         return self._located(lambda: make_plan(self, intent, **asked))
@@ -387,22 +387,24 @@ class Table:
             plan: The plan. If commits came since, it is made anew on top of them where they do not stand against it.
             reason: Why; kept in the history.
             user: Who commits.
-            watch: Called with the `explorer.spark.job.Job` that looks at the rows again for that, once it has begun.
+            watch: Called with the `explorer.spark.engine.job.Job` that looks at the rows again for that, once it has
+                begun.
 
         Raises:
             NotAllowed: The table was opened for reading only.
         """
-        from explorer.committer import commit_plan
+        from explorer.core.transaction.commit.committer import commit_plan
 
         return self._located(lambda: commit_plan(self, plan, reason=reason, user=user, watch=watch))
 
     def check(self, predicates: Mapping[str, str], version: int | None = None) -> CheckReport:
-        """Hold SQL predicates, by name, against all live rows of a version; NULL breaks them (`explorer.spark.checks`).
+        """Hold SQL predicates, by name, against all live rows of a version; NULL breaks them
+        (`explorer.spark.checks.constraint_check`).
 
         Raises:
             EngineUnavailable: Spark or Java is missing.
         """
-        from explorer.spark.checks import check
+        from explorer.spark.checks.constraint_check import check
 
         return check(self, self.snapshot(version), predicates).result()
 
@@ -412,7 +414,7 @@ class Table:
         Raises:
             EngineUnavailable: Spark or Java is missing.
         """
-        from explorer.spark.profiles import profile
+        from explorer.spark.checks.column_profile import profile
 
         return profile(self, self.snapshot(version), columns).result()
 

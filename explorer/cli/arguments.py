@@ -58,7 +58,7 @@ def use_spark(master: str | None) -> None:
     """Let rows be read where the option says; nothing is started yet."""
     if master is None:
         return
-    from explorer.spark.session import configure, require_pyspark
+    from explorer.spark.engine.session import configure, require_pyspark
 
     require_pyspark()
     configure(master)

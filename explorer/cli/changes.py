@@ -15,7 +15,7 @@ from explorer.cli.progress import followed, waiting
 from explorer.cli.row_output import limited, list_rows, print_rows
 
 if TYPE_CHECKING:
-    from explorer.core.change_feed import ChangeSources, FeedHole
+    from explorer.core.versions.change_feed.feed import ChangeSources, FeedHole
 
 __all__ = ["register"]
 
@@ -80,7 +80,7 @@ def changes(
 
 def _write(table: explorer.Table, sources: ChangeSources, limit: int | None, output: Path, *, as_json: bool) -> None:
     from explorer.cli.row_files import write_rows
-    from explorer.spark.row_batches import change_stream, row_batches
+    from explorer.spark.rows.batches import change_stream, row_batches
 
     stream = change_stream(table, sources)
     with closing(row_batches(stream, followed)) as batches:
@@ -96,7 +96,7 @@ def _write(table: explorer.Table, sources: ChangeSources, limit: int | None, out
 
 def _print_json(table: explorer.Table, sources: ChangeSources, limit: int | None) -> None:
     from explorer.cli.json_values import encode
-    from explorer.spark.row_batches import change_stream, row_batches
+    from explorer.spark.rows.batches import change_stream, row_batches
 
     with closing(row_batches(change_stream(table, sources), followed)) as batches:
         print_rows(limited(batches, limit))
@@ -106,7 +106,7 @@ def _print_json(table: explorer.Table, sources: ChangeSources, limit: int | None
 
 
 def _print(table: explorer.Table, versions: tuple[int, int], limit: int, *, inferred: bool, skip: bool) -> None:
-    from explorer.spark.change_jobs import change_preview
+    from explorer.spark.changes.change_preview import change_preview
 
     seen = waiting(change_preview(table, *versions, limit, inferred=inferred, skip=skip))
     list_rows(seen.table)

@@ -11,11 +11,11 @@ import explorer
 from explorer.cli.arguments import JsonFlag, TableArgument, VersionOption
 from explorer.cli.output import emit, listing, patience
 from explorer.cli.plans import read_intent
-from explorer.core.client_facts import client_facts
-from explorer.core.compatibility import AccessLoss, ClientVerdict, losses
-from explorer.core.compatibility import compatibility as judge
+from explorer.core.compatibility.access import AccessLoss, ClientVerdict, losses
+from explorer.core.compatibility.access import compatibility as judge
+from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.errors import RequestError
-from explorer.planner import access_change
+from explorer.core.transaction.planner import access_change
 
 __all__ = ["register"]
 

@@ -10,7 +10,7 @@ import typer
 import explorer
 from explorer.cli.arguments import JsonFlag, TableArgument, VersionOption
 from explorer.cli.output import UNKNOWN, count, emit, listing, patience, shown, size
-from explorer.core.schema import type_name
+from explorer.core.protocol.schema.data_types import type_name
 
 __all__ = ["register"]
 

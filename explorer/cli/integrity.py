@@ -8,7 +8,7 @@ import typer
 
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import UNKNOWN, emit, listing, note, patience
-from explorer.core.integrity import verify
+from explorer.core.log.verify.verify import verify
 from explorer.storage import open_store
 
 __all__ = ["register"]

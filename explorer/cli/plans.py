@@ -15,14 +15,14 @@ from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.errors import exit_code
 from explorer.cli.json_values import encode
 from explorer.cli.output import complain, count, emit, facts, listing, note, patience, size
-from explorer.core.commit_plan import CommitPlan, CommitResult, Consequences, MaintenanceFile
 from explorer.core.errors import Cancelled, CommitConflict, CommitError, CommitUnknown, GuardFailed, RequestError
-from explorer.core.intent_documents import intent_kind, parse_intent
-from explorer.core.intents import CreateTable, Intent
-from explorer.core.proposal import GuardResult
+from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Consequences, MaintenanceFile
+from explorer.core.transaction.intents.documents import intent_kind, parse_intent
+from explorer.core.transaction.intents.records import CreateTable, Intent
+from explorer.core.transaction.proposal import GuardResult
 
 if TYPE_CHECKING:
-    from explorer.creation import NewTable
+    from explorer.new_table import NewTable
 
 __all__ = ["read_intent", "register"]
 
@@ -147,7 +147,7 @@ def _target(location: str, intent: Intent) -> explorer.Table | NewTable:
     """The table to change, or the place of one to make."""
     if not isinstance(intent, CreateTable):
         return explorer.open_table(location)
-    from explorer.creation import new_table
+    from explorer.new_table import new_table
 
     return new_table(location)
 

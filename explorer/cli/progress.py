@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from explorer.cli.output import later
 
 if TYPE_CHECKING:
-    from explorer.spark.jobs import Job
+    from explorer.spark.rows.preview import Job
 
 __all__ = ["followed", "waiting"]
 

@@ -79,7 +79,7 @@ def _write(
     as_json: bool,
 ) -> None:
     from explorer.cli.row_files import write_rows
-    from explorer.spark.row_batches import row_batches, version_stream
+    from explorer.spark.rows.batches import row_batches, version_stream
 
     stream = version_stream(table, found, where)
     with closing(row_batches(stream, followed)) as batches:
@@ -91,14 +91,14 @@ def _write(
 
 
 def _print_json(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int | None) -> None:
-    from explorer.spark.row_batches import row_batches, version_stream
+    from explorer.spark.rows.batches import row_batches, version_stream
 
     with closing(row_batches(version_stream(table, found, where), followed)) as batches:
         print_rows(limited(batches, limit))
 
 
 def _print(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int) -> None:
-    from explorer.spark.jobs import preview
+    from explorer.spark.rows.preview import preview
 
     seen = waiting(preview(table, found, limit, where))
     list_rows(seen.table)

@@ -145,7 +145,7 @@ class CorruptDeletionVector(TableError):
 
 
 class LimitExceeded(TableError):
-    """The log asks for more than this program is set to read; see `explorer.core.limits`."""
+    """The log asks for more than this program is set to read; see `explorer.core.protocol.limits`."""
 
 
 class CorruptTable(TableError):

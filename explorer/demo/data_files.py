@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from explorer.core.data_file import physical_schema
-from explorer.core.partition_values import parse_partition_value
-from explorer.core.schema import StructField, StructType, to_arrow
+from explorer.core.protocol.partition_values import parse_partition_value
+from explorer.core.protocol.schema.data_types import StructField, StructType, to_arrow
+from explorer.core.transaction.new_files.parquet import physical_schema
 
 __all__ = ["logical_rows", "stored_rows"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.core.actions import Add
+from explorer.core.protocol.actions import Add
 
 __all__ = ["LiveFile", "Mask"]
 

@@ -13,21 +13,21 @@ from pathlib import Path
 
 import numpy as np
 
-from explorer.core.checkpoint_writer import write_checkpoint
-from explorer.core.guards import Situation, judge
-from explorer.core.paths import LAST_CHECKPOINT, checkpoint_name, commit_name
-from explorer.core.proposal import Circumstances, Proposal
-from explorer.core.snapshot import Snapshot
-from explorer.core.transaction import (
+from explorer.core.log.log_path import LAST_CHECKPOINT, checkpoint_name, commit_name
+from explorer.core.log.writing.checkpoint import write_checkpoint
+from explorer.core.transaction.commit_info import (
     commit_bytes,
     commit_info,
     has_timestamp,
     in_commit_timestamp,
     with_timestamp,
 )
+from explorer.core.transaction.guards.judge import Situation, judge
+from explorer.core.transaction.proposal import Circumstances, Proposal
+from explorer.core.versions.delta_log import TableLog
+from explorer.core.versions.snapshot import Snapshot
 from explorer.demo.provenance import Provenance, milliseconds
 from explorer.storage import open_store
-from explorer.table_log import TableLog
 
 __all__ = ["LogWriter"]
 

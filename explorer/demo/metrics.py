@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from explorer.core.actions import Add
+from explorer.core.protocol.actions import Add
 
 __all__ = ["merged", "rewritten", "updated"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Final
 
-from explorer.core.proposal import Proposal
+from explorer.core.transaction.proposal import Proposal
 from explorer.demo.provenance import Provenance, milliseconds
 from explorer.demo.writer import TableWriter
 

@@ -19,22 +19,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.actions import Add, DomainMetadata, Remove, SetTransaction
-from explorer.core.clustering import DOMAIN as CLUSTERING
-from explorer.core.deletion_vectors import read_rows
-from explorer.core.file_actions import adds, remove_of
-from explorer.core.intent_documents import parse_intent
-from explorer.core.intents import CreateTable, Delete, Restore
-from explorer.core.new_files import ROWS_PER_FILE
-from explorer.core.proposal import Proposal
-from explorer.core.proposals import propose
-from explorer.core.proposals.appending import addition, append_rows, layout_of
-from explorer.core.proposals.creation import create_table
-from explorer.core.proposals.deleting import Rewrite, delete_rows, hides_rows, touched_files
-from explorer.core.proposals.restoring import restore
-from explorer.core.protocol_evolution import with_features
-from explorer.core.schema import StructType
-from explorer.core.uris import decode_path
+from explorer.core.protocol.actions import Add, DomainMetadata, Remove, SetTransaction
+from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
+from explorer.core.protocol.deletion_vectors import read_rows
+from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.protocol_evolution import with_features
+from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.transaction.intents.documents import parse_intent
+from explorer.core.transaction.intents.records import CreateTable, Delete, Restore
+from explorer.core.transaction.new_files.file_actions import adds, remove_of
+from explorer.core.transaction.new_files.layout import ROWS_PER_FILE
+from explorer.core.transaction.proposal import Proposal
+from explorer.core.transaction.proposals import propose
+from explorer.core.transaction.proposals.append_rows import addition, append_rows, layout_of
+from explorer.core.transaction.proposals.create_table import create_table
+from explorer.core.transaction.proposals.delete_rows import Rewrite, delete_rows, hides_rows, touched_files
+from explorer.core.transaction.proposals.restore import restore
 from explorer.demo import metrics
 from explorer.demo.data_files import logical_rows, stored_rows
 from explorer.demo.live_file import LiveFile, Mask

@@ -7,14 +7,14 @@ from typing import Any
 
 import ipywidgets
 
+from explorer import formatting as fmt
 from explorer.jupyter.list_box import ListBox
 from explorer.jupyter.markup import Html, joined, tag
 from explorer.jupyter.row_panel import RowPanel
 from explorer.views import TableView
-from explorer.views import formatting as fmt
-from explorer.views.row_changes import ChangeSpan, VersionCounts, change_counts
-from explorer.views.row_work import RangeChanges, change_origins, change_range
-from explorer.views.spark_work import WorkState
+from explorer.views.rows.change_spans import ChangeSpan, VersionCounts, change_counts
+from explorer.views.rows.row_work import RangeChanges, change_origins, change_range
+from explorer.views.rows.spark_work import WorkState
 
 __all__ = ["ChangesPanel"]
 

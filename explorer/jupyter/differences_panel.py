@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ipywidgets
 
+from explorer import formatting as fmt
 from explorer.jupyter.markup import Html, joined, tag
 from explorer.jupyter.row_panel import RowPanel
 from explorer.views import TableView
-from explorer.views import formatting as fmt
-from explorer.views.row_differences import DifferenceCell, DifferenceRow, RowDifferences
-from explorer.views.row_work import ComparedRows, comparison_estimate
+from explorer.views.rows.differences import DifferenceCell, DifferenceRow, RowDifferences
+from explorer.views.rows.row_work import ComparedRows, comparison_estimate
 
 __all__ = ["DifferencesPanel", "differences_table"]
 

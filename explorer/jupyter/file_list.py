@@ -7,10 +7,10 @@ from dataclasses import replace
 import ipywidgets
 import pyarrow.compute as pc
 
+from explorer import formatting as fmt
 from explorer.jupyter.list_box import ListBox, offer
-from explorer.views import formatting as fmt
-from explorer.views.comparison import CHANGES, SIGNS, Comparison
 from explorer.views.listing import Listing
+from explorer.views.table.comparison import CHANGES, SIGNS, Comparison
 
 __all__ = ["FileList"]
 

@@ -9,9 +9,9 @@ from typing import Any
 import ipywidgets
 import pyarrow as pa
 
+from explorer import formatting as fmt
 from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.tables import listing_table
-from explorer.views import formatting as fmt
 from explorer.views.listing import Listing, ListingColumn
 
 __all__ = ["ListBox", "offer"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from explorer.views import formatting as fmt
+from explorer import formatting as fmt
 
 __all__ = ["Html", "joined", "tag"]
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from explorer import formatting as fmt
 from explorer.jupyter.markup import Html, joined, tag
 from explorer.views import TableView
-from explorer.views import formatting as fmt
-from explorer.views.commits import CommitRecord, commit_sentence
-from explorer.views.comparison import Comparison, FormChange
 from explorer.views.problems import Problem, problem_of
+from explorer.views.table.commits import CommitRecord, commit_sentence
+from explorer.views.table.comparison import Comparison, FormChange
 
 __all__ = ["comparison_panel", "problem_lines", "problem_panel", "signs", "version_line"]
 

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 import ipywidgets
 
+from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError
 from explorer.jupyter.markup import Html, tag
 from explorer.jupyter.panels import problem_lines, problem_panel
 from explorer.views import TableView
-from explorer.views import formatting as fmt
-from explorer.views.spark_work import WorkState
+from explorer.views.rows.spark_work import WorkState
 
 __all__ = ["RowPanel"]
 

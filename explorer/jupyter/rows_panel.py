@@ -6,12 +6,12 @@ from typing import Any
 
 import ipywidgets
 
+from explorer import formatting as fmt
 from explorer.jupyter.list_box import ListBox
 from explorer.jupyter.markup import tag
 from explorer.jupyter.row_panel import RowPanel
 from explorer.views import TableView
-from explorer.views import formatting as fmt
-from explorer.views.row_work import PAGE_ROWS, PagedRows, RowsAsked, live_rows, rows_estimate
+from explorer.views.rows.row_work import PAGE_ROWS, PagedRows, RowsAsked, live_rows, rows_estimate
 
 __all__ = ["RowsPanel"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explorer.views.theme import DARK, LIGHT, MONO_FAMILY, css_variables
+from explorer.views.figures.theme import DARK, LIGHT, MONO_FAMILY, css_variables
 
 __all__ = ["ROOT", "style_sheet"]
 

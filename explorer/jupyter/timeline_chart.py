@@ -9,8 +9,8 @@ import numpy as np
 from plotly.graph_objects import FigureWidget
 
 from explorer.views import TableView
-from explorer.views.figures import Figure
-from explorer.views.timeline import Timeline
+from explorer.views.figures.plotly import Figure
+from explorer.views.figures.timeline import Timeline
 
 __all__ = ["TimelineChart"]
 

@@ -18,8 +18,8 @@ from typing import Final
 import pyarrow as pa
 
 from explorer.core.errors import NotAllowed, StorageError
-from explorer.core.limits import check_file
-from explorer.core.ports import LogStore, ObjectMeta
+from explorer.core.protocol.limits import check_file
+from explorer.core.protocol.log_store import LogStore, ObjectMeta
 from explorer.storage.local_tree import local_files
 from explorer.storage.roots import Opener, Roots
 

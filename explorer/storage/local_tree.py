@@ -7,13 +7,13 @@ import os
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.columns import int64s, mask, strings
+from explorer.core.protocol.arrow.arrays import int64s, mask, strings
 
 __all__ = ["file_table", "local_files"]
 
 
 def local_files(root: str) -> pa.Table:
-    """List the files of a folder; see `explorer.core.ports.LogStore.list_files`.
+    """List the files of a folder; see `explorer.core.protocol.log_store.LogStore.list_files`.
 
     Args:
         root: The folder, resolved.

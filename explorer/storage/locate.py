@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from explorer.core.credentials import concealed, secrets_of
 from explorer.core.errors import NotAllowed, RequestError
-from explorer.core.ports import LogStore
-from explorer.core.uris import decode_path
+from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.log_store import LogStore
+from explorer.storage.credentials import concealed, secrets_of
 from explorer.storage.local import LocalLogStore
 from explorer.storage.objects import ObjectLogStore
 from explorer.storage.roots import Opener, Roots

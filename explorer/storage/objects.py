@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from explorer.core.credentials import concealed
 from explorer.core.errors import LimitExceeded, StorageError
-from explorer.core.limits import check_file
-from explorer.core.ports import LogStore, ObjectMeta
+from explorer.core.protocol.limits import check_file
+from explorer.core.protocol.log_store import LogStore, ObjectMeta
+from explorer.storage.credentials import concealed
 from explorer.storage.local_tree import file_table
 from explorer.storage.roots import Opener
 

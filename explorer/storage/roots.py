@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from explorer.core.errors import NotAllowed
-from explorer.core.ports import LogStore
-from explorer.core.uris import decode_path
+from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.log_store import LogStore
 
 __all__ = ["Opener", "Roots"]
 

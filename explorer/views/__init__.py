@@ -4,8 +4,8 @@ Nothing here knows Panel or ipywidgets, and nothing here writes HTML: views give
 draws them escapes them.
 """
 
-from explorer.views.facts import TableFacts
-from explorer.views.figures import as_plotly
+from explorer.views.figures.plotly import as_plotly
+from explorer.views.table.facts import TableFacts
 from explorer.views.table_view import TableView
 
 __all__ = ["TableFacts", "TableView", "as_plotly"]

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.views import formatting as fmt
+from explorer import formatting as fmt
 
 __all__ = ["Listing", "ListingColumn", "partition_texts"]
 

@@ -10,17 +10,17 @@ from typing import Any
 
 import param
 
-from explorer.views.charts import masked_shares, ranges_figure, total_over_versions
-from explorer.views.columns import lines_of
-from explorer.views.commits import CommitRecord
-from explorer.views.comparison import Comparison, comparison_of
-from explorer.views.facts import TableFacts
-from explorer.views.figures import Figure
-from explorer.views.files import masked_listing
-from explorer.views.overview import Overview, overview_of
-from explorer.views.river import river_figure
-from explorer.views.theme import Theme, theme_named
-from explorer.views.timeline import Lane, timeline_figure, timeline_shapes
+from explorer.views.figures.charts import masked_shares, ranges_figure, total_over_versions
+from explorer.views.figures.plotly import Figure
+from explorer.views.figures.river import river_figure
+from explorer.views.figures.theme import Theme, theme_named
+from explorer.views.figures.timeline import Lane, timeline_figure, timeline_shapes
+from explorer.views.table.columns import lines_of
+from explorer.views.table.commits import CommitRecord
+from explorer.views.table.comparison import Comparison, comparison_of
+from explorer.views.table.facts import TableFacts
+from explorer.views.table.files import masked_listing
+from explorer.views.table.overview import Overview, overview_of
 
 __all__ = ["METRICS", "TABS", "TableView"]
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields, replace
 from urllib.parse import parse_qs, urlencode
 
 from explorer.core.errors import RequestError
-from explorer.views.change_forms import change_kinds
-from explorer.views.comparison import CHANGES
+from explorer.views.act.forms import change_kinds
+from explorer.views.table.comparison import CHANGES
 from explorer.views.table_view import METRICS, TABS
 
 __all__ = ["Address"]

@@ -20,9 +20,9 @@ from tornado.web import decode_signed_value
 
 from explorer.core.errors import RequestError
 from explorer.views import as_plotly
-from explorer.web.catalog import Catalog
 from explorer.web.page import head_styles
 from explorer.web.render import environment, render
+from explorer.web.served_tables import Catalog
 from explorer.web.session import Session, show_failure
 
 __all__ = ["create_app", "serve"]

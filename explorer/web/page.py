@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from panel.custom import JSComponent
 from panel.io.resources import component_resource_path
 
-from explorer.views.theme import DARK, LIGHT, css_variables
+from explorer.views.figures.theme import DARK, LIGHT, css_variables
 
 __all__ = ["FONT_FILES", "Page", "head_styles"]
 

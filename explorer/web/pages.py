@@ -14,17 +14,17 @@ import numpy as np
 
 from explorer.core.errors import ExplorerError
 from explorer.views import TableFacts, TableView
-from explorer.views.commits import CommitRecord
-from explorer.views.figures import Figure
-from explorer.views.overview import findings_of
+from explorer.views.figures.plotly import Figure
+from explorer.views.figures.timeline import MARKS, Timeline
 from explorer.views.problems import Problem, problem_of
-from explorer.views.timeline import MARKS, Timeline
+from explorer.views.table.commits import CommitRecord
+from explorer.views.table.overview import findings_of
+from explorer.web.act_page import change_page
 from explorer.web.address import Address
-from explorer.web.catalog import Catalog, TableSummary
-from explorer.web.changes import change_page
 from explorer.web.render import render, render_blocks
+from explorer.web.served_tables import Catalog, TableSummary
 from explorer.web.tabs import TITLES, Tab, tab_of
-from explorer.web.works import Works
+from explorer.web.window_work import Works
 
 __all__ = ["TABLE_REGIONS", "Rendered", "home_page", "problem_page", "table_page", "waiting_page"]
 

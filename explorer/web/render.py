@@ -12,8 +12,8 @@ from typing import Any
 
 import jinja2
 
-from explorer.views import formatting as fmt
-from explorer.views.commits import commit_sentence
+from explorer import formatting as fmt
+from explorer.views.table.commits import commit_sentence
 
 __all__ = ["render", "render_blocks"]
 

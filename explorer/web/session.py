@@ -20,17 +20,17 @@ from bokeh.document import Document
 
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.views import TableFacts, TableView, as_plotly
-from explorer.views.figures import Figure
+from explorer.views.figures.plotly import Figure
 from explorer.views.listing import Listing
 from explorer.views.problems import problem_of
+from explorer.web.act_messages import ChangeMessages
 from explorer.web.address import Address
-from explorer.web.catalog import Catalog, TableSummary
-from explorer.web.change_messages import ChangeMessages
+from explorer.web.data_messages import RowMessages
 from explorer.web.page import Page
 from explorer.web.pages import Rendered, home_page, notice, problem_page, table_page, waiting_page
-from explorer.web.row_messages import RowMessages
+from explorer.web.served_tables import Catalog, TableSummary
 from explorer.web.tabs import arranged, listing_of
-from explorer.web.works import Works
+from explorer.web.window_work import Works
 
 __all__ = ["Session", "show_failure"]
 

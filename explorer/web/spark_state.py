@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from explorer.core.errors import ExpressionRefused, InvalidIntent
-from explorer.views.spark_work import engine_state
+from explorer.views.rows.spark_work import engine_state
 
 __all__ = ["refused_rule"]
 
@@ -15,7 +15,7 @@ def refused_rule(snapshot: Any, expressions: Iterable[str]) -> InvalidIntent | N
     """Return why Spark would refuse to hold an expression against rows; None if it does not, or is not running."""
     if engine_state()["state"] != "ready":
         return None
-    from explorer.spark.predicate import vet
+    from explorer.spark.scan.predicate import vet
 
     for expression in expressions:
         try:

@@ -16,12 +16,12 @@ from typing import Any
 import msgspec
 
 import explorer
-from explorer.core.paths import commit_name
+from explorer.core.log.log_path import commit_name
 from explorer.storage import open_store
 from tests.benchmarks.runs import run
 from tests.benchmarks.sets import FOLDER, WARM, prepared
 from tests.interop.reference_writer import ReferenceUnavailable, ReferenceWriter
-from tests.logs import METADATA, PROTOCOL, write
+from tests.support.memory_logs import METADATA, PROTOCOL, write
 
 ROUNDS = 40
 COMMITS = 100

@@ -21,14 +21,14 @@ import numpy as np
 import pyarrow as pa
 
 import explorer
-from explorer.spark.checks import check
-from explorer.spark.jobs import preview
-from explorer.spark.scan import scan
-from explorer.spark.session import configure, engine
+from explorer.spark.checks.constraint_check import check
+from explorer.spark.engine.session import configure, engine
+from explorer.spark.rows.preview import preview
+from explorer.spark.scan.scan import scan
 from tests.benchmarks.runs import environment, run
 from tests.benchmarks.sets import FOLDER, REPOSITORY
 from tests.interop.writer_process import coordinates
-from tests.spark.tables import DataFile, column, write_table
+from tests.support.spark_tables import DataFile, column, write_table
 
 ROWS: Final = int(os.environ.get("DELTA_BENCH_ROWS", "5000000"))
 FILES: Final = 20
@@ -47,7 +47,7 @@ def measure() -> Iterator[dict[str, Any]]:
     _prepare()
     measured: Any = run("rows")
     yield from measured
-    cold = "import explorer; from explorer.spark.jobs import preview; t = explorer.open_table({!r}); "
+    cold = "import explorer; from explorer.spark.rows.preview import preview; t = explorer.open_table({!r}); "
     cold += "preview(t, t.snapshot()).result()"
     start = time.perf_counter()
     program = cold.format(str(FOLDER / f"masked-{ROWS}"))

@@ -9,8 +9,8 @@ import pytest
 
 from tests.cli.conftest import Call
 from tests.conftest import reference_root
-from tests.golden.expectations import expected
-from tests.spark.content import content_hash
+from tests.support.golden_expectations import expected
+from tests.support.row_content import content_hash
 
 pytestmark = pytest.mark.reference
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from explorer.core.paths import commit_name
+from explorer.core.log.log_path import commit_name
 from tests.cli.conftest import Call
 from tests.conftest import reference_root
-from tests.logs import METADATA, PROTOCOL, lines
+from tests.support.memory_logs import METADATA, PROTOCOL, lines
 
 FIELDS = ["client", "versionFrom", "read", "write", "because", "source", "asOf"]
 

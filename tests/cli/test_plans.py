@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import explorer
-from explorer.core.actions import Metadata, Protocol
+from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.storage import open_store
 from tests.cli.conftest import Call
-from tests.logs import SCHEMA, add, write
+from tests.support.memory_logs import SCHEMA, add, write
 
 PROTOCOL = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("domainMetadata",))
 DESCRIBE = '{"kind": "set-description", "description": "Orders of the shop"}'

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from explorer.core.uris import canonical_key
+from explorer.core.protocol.file_paths import canonical_key
 from tests.cli.conftest import Call
 from tests.conftest import golden_root, reference_root
-from tests.golden.expectations import expected
+from tests.support.golden_expectations import expected
 
 GOLDEN = golden_root()
 EXPECTED = expected(GOLDEN)

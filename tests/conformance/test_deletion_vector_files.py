@@ -11,11 +11,11 @@ import pytest
 from pyroaring import BitMap
 
 import explorer
-from explorer.core.actions import DeletionVectorDescriptor
-from explorer.core.deletion_vectors import decode_bitmap, encode_bitmap, z85_encode
 from explorer.core.errors import CorruptDeletionVector, ExplorerError
+from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.deletion_vectors import decode_bitmap, encode_bitmap, z85_encode
 from tests.conftest import golden_root
-from tests.logs import MASKED, METADATA, table
+from tests.support.memory_logs import MASKED, METADATA, table
 
 SAMPLES = {
     "relative": {

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from explorer.core.actions import CommitInfo, Format, Metadata, Protocol
 from explorer.core.errors import CorruptTable, MalformedAction, UnsupportedFeature
-from explorer.core.features import FEATURES, check_readable, supported_features
-from explorer.core.properties import flag
-from tests.checkpoints import write_checkpoint
-from tests.logs import METADATA, PROTOCOL, SCHEMA, add, new_store, paths, table
+from explorer.core.protocol.actions import CommitInfo, Format, Metadata, Protocol
+from explorer.core.protocol.table_features import FEATURES, check_readable, supported_features
+from explorer.core.protocol.table_properties.values import flag
+from tests.support.checkpoint_shapes import write_checkpoint
+from tests.support.memory_logs import METADATA, PROTOCOL, SCHEMA, add, new_store, paths, table
 
 FILE = add("a")
 

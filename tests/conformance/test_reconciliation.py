@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.core.actions import (
+from explorer.core.log.log_path import commit_name
+from explorer.core.protocol.actions import (
     Action,
     Add,
     AddCDCFile,
@@ -21,10 +22,9 @@ from explorer.core.actions import (
     SetTransaction,
     Sidecar,
 )
-from explorer.core.lifetimes import NEVER
-from explorer.core.paths import commit_name
-from tests.checkpoints import SHAPES, Shape, write_checkpoint
-from tests.logs import MASKED, METADATA, PROTOCOL, SCHEMA, add, new_store, paths, remove, table, vector
+from explorer.core.versions.lifetimes.lifetimes import NEVER
+from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
+from tests.support.memory_logs import MASKED, METADATA, PROTOCOL, SCHEMA, add, new_store, paths, remove, table, vector
 
 START = (MASKED, METADATA)
 ONE, TWO = vector("one"), vector("two")

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from explorer.core.actions import Metadata, Protocol
-from explorer.core.column_mapping import check_mapping, physical_paths
 from explorer.core.errors import CorruptTable, RequestError, UnsupportedFeature
-from explorer.core.schema import (
+from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.schema.column_mapping import check_mapping, physical_paths
+from explorer.core.protocol.schema.data_types import (
     ArrayType,
     MapType,
     PrimitiveType,
@@ -22,8 +22,8 @@ from explorer.core.schema import (
     to_arrow,
     walk,
 )
-from explorer.core.type_widening import widens
-from tests.logs import METADATA, PROTOCOL, add, table
+from explorer.core.protocol.schema.type_widening import widens
+from tests.support.memory_logs import METADATA, PROTOCOL, add, table
 
 INTEGER, LONG = PrimitiveType("integer"), PrimitiveType("long")
 APPENDIX = {

@@ -8,7 +8,7 @@ from deltalake import DeltaTable
 
 import explorer
 from explorer.demo.warehouse import TABLES
-from tests.other_readers import deltalake_rows, duckdb_rows
+from tests.support.other_readers import deltalake_rows, duckdb_rows
 
 pytestmark = pytest.mark.interop
 

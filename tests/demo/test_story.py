@@ -12,7 +12,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import MalformedAction, VersionNotFound
-from explorer.core.last_checkpoint import parse_last_checkpoint
+from explorer.core.log.last_checkpoint import parse_last_checkpoint
 from explorer.demo.stories.ledger import FIRST_KEPT
 from explorer.demo.warehouse import TABLES
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 
 from tests.conftest import reference_root
-from tests.spark.tables import DataFile, column, write_table
-from tests.web import logs
+from tests.support import hostile_tables
+from tests.support.spark_tables import DataFile, column, write_table
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next((path for name in BROWSERS if (path := shutil.which(name))), None)
@@ -43,14 +43,14 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("e2e") / "shop"
     for name in TABLES:
         shutil.copytree(reference_root() / "tables" / name, root / "reference" / name)
-    logs.hostile_table(root / "odd" / "hostile")
-    logs.broken_table(root / "odd" / "broken")
-    logs.future_table(root / "odd" / "future")
-    logs.empty_table(root / "odd" / "empty")
+    hostile_tables.hostile_table(root / "odd" / "hostile")
+    hostile_tables.broken_table(root / "odd" / "broken")
+    hostile_tables.future_table(root / "odd" / "future")
+    hostile_tables.empty_table(root / "odd" / "empty")
     write_table(
         root / "odd" / "long", [column("text", "string")], [DataFile("a.parquet", pa.table({"text": ["e" * 500]}))]
     )
-    logs.empty_table(root.parent / "outside")
+    hostile_tables.empty_table(root.parent / "outside")
     (root / "escape").symlink_to(root.parent / "outside")
     return root
 

@@ -14,7 +14,7 @@ import pytest
 import explorer
 from tests.conftest import REPOSITORY, reference_root
 from tests.e2e.conftest import settle
-from tests.web import logs
+from tests.support import hostile_tables
 
 pytestmark = pytest.mark.e2e
 SERVE = (
@@ -27,11 +27,15 @@ SERVE = (
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("writable") / "act"
     shutil.copytree(reference_root() / "tables" / "optimize", found / "optimize")
-    logs.hostile_table(found / "hostile")
-    created = [logs.commit_info("CREATE TABLE"), logs.protocol(), logs.metadata({"id": "long"})]
+    hostile_tables.hostile_table(found / "hostile")
+    created = [
+        hostile_tables.commit_info("CREATE TABLE"),
+        hostile_tables.protocol(),
+        hostile_tables.metadata({"id": "long"}),
+    ]
     removed = {"remove": {"path": "old.parquet", "deletionTimestamp": 1_772_460_311_000, "dataChange": True}}
-    logs.write_table(found / "moving", [created])
-    logs.write_table(found / "unused", [created, [logs.add("old.parquet", 2)], [removed]])
+    hostile_tables.write_table(found / "moving", [created])
+    hostile_tables.write_table(found / "unused", [created, [hostile_tables.add("old.parquet", 2)], [removed]])
     (found / "unused" / "old.parquet").write_bytes(b"x" * 700)
     os.utime(found / "unused" / "old.parquet", (1_772_460_311, 1_772_460_311))
     return found
@@ -133,9 +137,9 @@ def test_a_server_without_commits_plans_and_is_refused_by_the_table(opened: Any,
 
 def test_hostile_text_is_planned_committed_and_shown_as_text(act: Callable[[str], Any], root: Path) -> None:
     page = act("?t=act/hostile&tab=act&act=set-description")
-    page.locator("#f-description").fill("Now " + logs.HOSTILE)
+    page.locator("#f-description").fill("Now " + hostile_tables.HOSTILE)
     page.get_by_role("button", name="Show the plan").click()
-    page.locator("#confirm-reason").fill(logs.HOSTILE)
+    page.locator("#confirm-reason").fill(hostile_tables.HOSTILE)
     page.locator("#confirm-name").fill("hostile")
     page.locator("#actions summary").last.click()
     assert page.evaluate("window.hacked") is None
@@ -144,7 +148,7 @@ def test_hostile_text_is_planned_committed_and_shown_as_text(act: Callable[[str]
     page.locator("[data-outcome]").wait_for()
     assert page.evaluate("window.hacked") is None
     assert page.locator("main img, main iframe").count() == 0
-    assert newest(root / "hostile")["reason"] == logs.HOSTILE
+    assert newest(root / "hostile")["reason"] == hostile_tables.HOSTILE
 
 
 def _tab_to(page: Any, id_: str) -> None:
@@ -191,7 +195,7 @@ def test_a_plan_that_was_overtaken_is_made_anew_and_committed(act: Callable[[str
     page.locator("#confirm-reason").fill("because")
     other = {"txn": {"appId": "other", "version": 1}}
     log = root / "moving" / "_delta_log"
-    (log / f"{1:020}.json").write_text("\n".join(map(json.dumps, [logs.commit_info("WRITE"), other])))
+    (log / f"{1:020}.json").write_text("\n".join(map(json.dumps, [hostile_tables.commit_info("WRITE"), other])))
     page.locator("#confirm-name").fill("moving")
     page.get_by_role("button", name="Commit v1").click()
     page.locator("[data-outcome=committed]").wait_for()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import plotted, settle
-from tests.web.logs import HOSTILE, add, commit_info
+from tests.support.hostile_tables import HOSTILE, add, commit_info
 
 pytestmark = pytest.mark.e2e
 

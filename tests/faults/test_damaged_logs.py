@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from explorer.core.actions import Action, DeletionVectorDescriptor, DomainMetadata, SetTransaction
-from explorer.core.paths import commit_name
-from tests.checkpoints import SHAPES, Shape, write_checkpoint
+from explorer.core.log.log_path import commit_name
+from explorer.core.protocol.actions import Action, DeletionVectorDescriptor, DomainMetadata, SetTransaction
 from tests.conftest import golden_root
-from tests.faults.damage import Answer, Damage, Files, answers, plain_answer
-from tests.logs import MASKED, METADATA, add, lines, new_store, remove
+from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
+from tests.support.damage import Answer, Damage, Files, answers, plain_answer
+from tests.support.memory_logs import MASKED, METADATA, add, lines, new_store, remove
 
 # The small dose is the same on every run; `make prove` looks for new damage.
 SAME = os.environ.get("HYPOTHESIS_PROFILE", "default") == "default"

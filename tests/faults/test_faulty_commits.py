@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 import explorer
-from explorer.core.commit_plan import CommitPlan, CommitResult
 from explorer.core.errors import StorageError
-from explorer.core.ports import LogStore
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.transaction.commit_plan import CommitPlan, CommitResult
 from explorer.storage import open_store
-from tests.faults.faulty_store import Fault, FaultyStore
-from tests.logs import METADATA, PROTOCOL, add, new_store, write
+from tests.support.faulty_store import Fault, FaultyStore
+from tests.support.memory_logs import METADATA, PROTOCOL, add, new_store, write
 
 FAULTS: tuple[Fault, ...] = ("fails", "answer lost", "done late")
 INTENT = {"kind": "set-transaction", "appId": "loader", "version": 7}
@@ -23,7 +23,7 @@ INTENT = {"kind": "set-transaction", "appId": "loader", "version": 7}
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("explorer.committer._PAUSE", 0)
+    monkeypatch.setattr("explorer.core.transaction.commit.committer._PAUSE", 0)
 
 
 def new_table() -> LogStore:

@@ -15,10 +15,10 @@ import msgspec
 import pytest
 
 import explorer
-from explorer.core.actions import SetTransaction
+from explorer.core.protocol.actions import SetTransaction
 from explorer.storage import open_store
 from tests.conftest import REPOSITORY
-from tests.logs import METADATA, PROTOCOL, add, write
+from tests.support.memory_logs import METADATA, PROTOCOL, add, write
 
 NOBODY = 65_534
 TEXT = "x" * 2000

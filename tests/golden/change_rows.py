@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import explorer
-from explorer.core.actions import DeletionVectorDescriptor
-from explorer.core.change_feed import ChangeSources
-from explorer.core.change_files import masked_difference
-from explorer.core.deletion_vectors import read_rows
-from explorer.core.partition_values import parse_partition_value
+from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.deletion_vectors import read_rows
+from explorer.core.protocol.partition_values import parse_partition_value
+from explorer.core.versions.change_feed.feed import ChangeSources
+from explorer.core.versions.change_feed.sources import masked_difference
 
 Row = tuple[Any, ...]
 

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from explorer.core.checkpoint_layout import CheckpointLayout
-from explorer.core.checkpoint_writer import write_checkpoint
-from explorer.core.log_segment import list_log
+from explorer.core.log.log_segment import list_log
+from explorer.core.log.writing.checkpoint import write_checkpoint
+from explorer.core.log.writing.checkpoint_layout import CheckpointLayout
 from explorer.storage import open_store
 from tests.conftest import reference_root
-from tests.other_readers import deltalake_rows, duckdb_rows
+from tests.support.other_readers import deltalake_rows, duckdb_rows
 
 pytestmark = [pytest.mark.reference, pytest.mark.interop]
 

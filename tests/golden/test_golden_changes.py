@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 import explorer
-from explorer.core.change_feed import change_feed_coverage
 from explorer.core.errors import CorruptDeletionVector
+from explorer.core.versions.change_feed.feed import change_feed_coverage
 from tests.conftest import golden_root
 from tests.golden.change_rows import change_rows, table_rows
-from tests.golden.expectations import expected
+from tests.support.golden_expectations import expected
 
 pytestmark = pytest.mark.golden
 

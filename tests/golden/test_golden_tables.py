@@ -9,10 +9,10 @@ import pytest
 
 import explorer
 from explorer.core.errors import CorruptTable, UnsupportedFeature, VersionGap, VersionNotFound
-from explorer.core.log_segment import list_log
-from explorer.core.replay import read_commits, replay_files, replay_state
+from explorer.core.log.log_segment import list_log
+from explorer.core.log.replay import read_commits, replay_files, replay_state
 from tests.conftest import golden_root
-from tests.golden.expectations import expected, expected_files, found_files
+from tests.support.golden_expectations import expected, expected_files, found_files
 
 pytestmark = pytest.mark.golden
 

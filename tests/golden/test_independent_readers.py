@@ -22,7 +22,7 @@ from deltalake import DeltaTable, QueryBuilder
 import explorer
 from explorer.core.errors import ExplorerError
 from tests.conftest import golden_root, reference_root
-from tests.other_readers import duckdb_connection
+from tests.support.other_readers import duckdb_connection
 
 pytestmark = [pytest.mark.interop, pytest.mark.golden, pytest.mark.reference]
 

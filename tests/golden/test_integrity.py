@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.core.integrity import verify
+from explorer.core.log.verify.verify import verify
 from explorer.storage import open_store
 from tests.conftest import golden_root, reference_root
 

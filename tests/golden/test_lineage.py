@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import explorer
-from explorer.core.schema import format_column, walk
+from explorer.core.protocol.schema.data_types import format_column, walk
 from tests.conftest import reference_root
 
 pytestmark = pytest.mark.reference

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import explorer
-from explorer.core.change_feed import FeedSpan, change_feed_coverage
 from explorer.core.errors import ChangeFeedGap, RequestError, VersionNotFound
+from explorer.core.versions.change_feed.feed import FeedSpan, change_feed_coverage
 from tests.conftest import reference_root
 from tests.golden.change_rows import change_rows, content_hash, table_rows
-from tests.golden.expectations import expected, spark_type
+from tests.support.golden_expectations import expected, spark_type
 
 pytestmark = pytest.mark.reference
 

@@ -15,13 +15,13 @@ import msgspec
 import pytest
 
 import explorer
-from explorer.core.commit_plan import CommitPlan
 from explorer.core.errors import InvalidIntent, TableNotFound, VersionNotFound
-from explorer.creation import NewTable, new_table
+from explorer.core.transaction.commit_plan import CommitPlan
+from explorer.new_table import NewTable, new_table
 from tests.conftest import reference_root
 from tests.golden.commit_comparison import differences
 from tests.golden.commit_differences import DIFFERENCES, GONE
-from tests.golden.reference_steps import Step, copy_before, reference_commit, steps
+from tests.support.reference_steps import Step, copy_before, reference_commit, steps
 
 pytestmark = pytest.mark.reference
 

@@ -10,7 +10,7 @@ import pytest
 
 import explorer
 from tests.conftest import reference_root
-from tests.golden.expectations import expected
+from tests.support.golden_expectations import expected
 
 pytestmark = pytest.mark.reference
 

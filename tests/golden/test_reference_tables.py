@@ -10,7 +10,7 @@ import pytest
 import explorer
 from explorer.core.errors import VersionNotFound
 from tests.conftest import reference_root
-from tests.golden.expectations import expected, found_files, spark_type
+from tests.support.golden_expectations import expected, found_files, spark_type
 
 pytestmark = pytest.mark.reference
 

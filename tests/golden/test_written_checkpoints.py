@@ -11,20 +11,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from explorer.core.carried_actions import CarriedActions, LineChunk, carry_actions
-from explorer.core.checkpoint_layout import CheckpointLayout
-from explorer.core.checkpoint_writer import write_checkpoint
 from explorer.core.errors import ExplorerError
-from explorer.core.log_segment import LogListing, list_log
-from explorer.core.ports import LogStore
-from explorer.core.properties import flag
-from explorer.core.replay import replay_files, replay_state
-from explorer.core.snapshot import Snapshot
-from explorer.core.uris import canonical_key
+from explorer.core.log.log_segment import LogListing, list_log
+from explorer.core.log.replay import replay_files, replay_state
+from explorer.core.log.writing.checkpoint import write_checkpoint
+from explorer.core.log.writing.checkpoint_layout import CheckpointLayout
+from explorer.core.log.writing.writer_state import CarriedActions, LineChunk, carry_actions
+from explorer.core.protocol.file_paths import canonical_key
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.table_properties.values import flag
+from explorer.core.versions.snapshot import Snapshot
 from tests.conftest import golden_root, reference_root
-from tests.golden.expectations import expected
 from tests.golden.test_golden_tables import REFUSED, agrees
-from tests.logs import new_store
+from tests.support.golden_expectations import expected
+from tests.support.memory_logs import new_store
 
 pytestmark = [pytest.mark.golden, pytest.mark.reference]
 

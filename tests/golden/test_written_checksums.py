@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from explorer.core.checksum_writer import next_checksum, version_checksum
-from explorer.core.log_segment import list_log
-from explorer.core.replay import read_commits, replay_files, replay_state
+from explorer.core.log.log_segment import list_log
+from explorer.core.log.replay import read_commits, replay_files, replay_state
+from explorer.core.log.writing.checksum import next_checksum, version_checksum
 from explorer.storage import open_store
 from tests.conftest import reference_root
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from explorer.spark.session import Engine, engine
+from explorer.spark.engine.session import Engine, engine
 from tests.interop.reference_writer import ReferenceUnavailable, ReferenceWriter
 
 

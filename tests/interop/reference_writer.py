@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyarrow import feather
 
 from explorer.core.errors import EngineUnavailable
-from explorer.spark.java import find_java
+from explorer.spark.engine.java import find_java
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from explorer.creation import new_table
-from explorer.spark.session import Engine
-from tests.core.columns import field, struct
-from tests.other_readers import assert_others_read, read_by_deltalake
+from explorer.new_table import new_table
+from explorer.spark.engine.session import Engine
+from tests.support.other_readers import assert_others_read, read_by_deltalake
+from tests.support.small_schemas import field, struct
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark]
 

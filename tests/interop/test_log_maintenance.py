@@ -13,18 +13,18 @@ import msgspec
 import pytest
 
 import explorer
-from explorer.core.actions import CommitInfo
-from explorer.core.checkpoint_layout import CheckpointLayout
-from explorer.core.checkpoint_writer import write_checkpoint
-from explorer.core.checksum_writer import version_checksum, write_checksum
-from explorer.core.log_cleanup import clean_log, plan_cleanup
-from explorer.core.log_compaction import write_compaction
-from explorer.core.log_segment import list_log
-from explorer.core.replay import read_commits, replay_files, replay_state
+from explorer.core.log.log_segment import list_log
+from explorer.core.log.replay import read_commits, replay_files, replay_state
+from explorer.core.log.writing.checkpoint import write_checkpoint
+from explorer.core.log.writing.checkpoint_layout import CheckpointLayout
+from explorer.core.log.writing.checksum import version_checksum, write_checksum
+from explorer.core.log.writing.compaction import write_compaction
+from explorer.core.maintenance.log_cleanup import clean_log, plan_cleanup
+from explorer.core.protocol.actions import CommitInfo
 from explorer.storage import open_store
 from tests.interop.reference_writer import ReferenceWriter
-from tests.logs import write
-from tests.spark.content import row_lines
+from tests.support.memory_logs import write
+from tests.support.row_content import row_lines
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark]
 

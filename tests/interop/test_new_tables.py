@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import explorer
-from explorer.creation import new_table
-from explorer.spark.scan import scan
-from tests.core.columns import field, struct
+from explorer.new_table import new_table
+from explorer.spark.scan.scan import scan
 from tests.interop.reference_writer import ReferenceRefused, ReferenceWriter
-from tests.spark.content import content_hash
+from tests.support.row_content import content_hash
+from tests.support.small_schemas import field, struct
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

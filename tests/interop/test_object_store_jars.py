@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import REPOSITORY, reference_root
-from tests.golden.expectations import expected
+from tests.support.golden_expectations import expected
 
 pytestmark = [pytest.mark.interop, pytest.mark.reference, pytest.mark.spark]
 

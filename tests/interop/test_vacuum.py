@@ -13,7 +13,7 @@ import pytest
 
 import explorer
 from tests.interop.reference_writer import ReferenceWriter
-from tests.spark.content import row_lines
+from tests.support.row_content import row_lines
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark]
 

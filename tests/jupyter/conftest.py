@@ -10,7 +10,7 @@ import pytest
 
 import explorer
 from explorer.table import Table
-from tests.jupyter.logs import add, commit_info, metadata, protocol, remove, write_log
+from tests.support.json_logs import add, commit_info, metadata, protocol, remove, write_log
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import explorer
 from explorer.core.errors import EngineUnavailable, VersionGap
 from explorer.table import Table
 from tests.jupyter.conftest import shown
-from tests.jupyter.logs import Elements, add, metadata, protocol, write_log
+from tests.support.json_logs import Elements, add, metadata, protocol, write_log
 
 
 def said(table: Table) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 import explorer
 from explorer.jupyter.file_list import PAGE_SIZE, FileList
-from tests.jupyter.logs import Elements, add, metadata, protocol, remove, write_log
+from tests.support.json_logs import Elements, add, metadata, protocol, remove, write_log
 
 FILES = 20_000
 

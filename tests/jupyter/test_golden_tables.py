@@ -10,7 +10,7 @@ import explorer
 from explorer.core.errors import ExplorerError
 from tests.conftest import golden_root
 from tests.jupyter.conftest import shown
-from tests.jupyter.logs import Elements
+from tests.support.json_logs import Elements
 
 ROOT = golden_root()
 TABLES = sorted((ROOT / "tables").iterdir())

@@ -12,10 +12,10 @@ import explorer
 from explorer.jupyter.differences_panel import differences_table
 from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.tables import listing_table
-from explorer.views.row_differences import DifferenceCell, DifferenceRow, RowDifferences
-from explorer.views.row_listings import changes_listing, rows_listing
+from explorer.views.rows.differences import DifferenceCell, DifferenceRow, RowDifferences
+from explorer.views.rows.listings import changes_listing, rows_listing
 from tests.jupyter.conftest import figure_of, shown
-from tests.jupyter.logs import Elements, add, commit_info, metadata, protocol, write_log
+from tests.support.json_logs import Elements, add, commit_info, metadata, protocol, write_log
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&lt;</td></style><script>alert(2)</script>\u202e%{x}$y$"
 OURS = {

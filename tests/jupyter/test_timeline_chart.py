@@ -6,7 +6,7 @@ from pathlib import Path
 
 import explorer
 from tests.jupyter.conftest import figure_of
-from tests.jupyter.logs import add, metadata, protocol, write_log
+from tests.support.json_logs import add, metadata, protocol, write_log
 
 
 def test_every_version_can_be_pointed_at_though_it_drew_no_bar(orders: explorer.Table) -> None:

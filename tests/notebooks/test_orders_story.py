@@ -14,7 +14,7 @@ import pytest
 from nbclient import NotebookClient
 
 from explorer.core.errors import EngineUnavailable
-from explorer.spark.java import find_java
+from explorer.spark.engine.java import find_java
 from tests.conftest import REPOSITORY
 
 STORY = REPOSITORY / "notebooks" / "orders_story.ipynb"

@@ -11,9 +11,9 @@ import pytest
 from nbclient import NotebookClient
 
 from explorer.core.errors import EngineUnavailable
-from explorer.spark.java import find_java
+from explorer.spark.engine.java import find_java
 from tests.conftest import reference_root
-from tests.jupyter.logs import Elements
+from tests.support.json_logs import Elements
 
 WAIT = """
 import time

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import explorer
-from explorer.core.actions import Metadata, Protocol
 from explorer.core.errors import InvalidIntent
-from explorer.core.field_reading import read_field
-from explorer.core.schema import StructField, StructType, format_column, type_name, walk
-from tests import logs
+from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.schema.data_types import StructField, StructType, format_column, type_name, walk
+from explorer.core.transaction.intents.fields import read_field
+from tests.support import memory_logs
 
 NAMES = ["a", "B", "b", "c d", "x.y"]
 KINDS = ["integer", "short", "string", "struct", "timestamp_ntz"]
@@ -233,8 +233,10 @@ def _check_lineage(model: Model, table: explorer.Table) -> None:
 def test_columns_stay_themselves_through_every_change(draw: st.DataObject) -> None:
     model, identities = Model(), Identities()
     schema = StructType(tuple(read_field(column.document(), "schema") for column in model.columns)).to_json()
-    metadata = Metadata(id=logs.METADATA.id, schema_string=schema, configuration={"delta.enableTypeWidening": "true"})
-    table = logs.table({0: [FULL, metadata]})
+    metadata = Metadata(
+        id=memory_logs.METADATA.id, schema_string=schema, configuration={"delta.enableTypeWidening": "true"}
+    )
+    table = memory_logs.table({0: [FULL, metadata]})
     model.record()
     if draw.draw(st.booleans(), label="mapped at once"):
         assert _attempt(table, {"kind": "set-column-mapping", "mode": "name"})

@@ -12,7 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import explorer
-from explorer.core.actions import (
+from explorer.core.log.log_path import commit_name
+from explorer.core.log.log_segment import LogListing, list_log
+from explorer.core.log.replay import read_commits, replay_files, replay_state
+from explorer.core.log.writing.checkpoint import write_checkpoint as write_own
+from explorer.core.log.writing.checkpoint_layout import CheckpointLayout
+from explorer.core.log.writing.checksum import next_checksum, version_checksum
+from explorer.core.log.writing.compaction import write_compaction
+from explorer.core.log.writing.writer_state import carry_actions
+from explorer.core.protocol.actions import (
     Action,
     Add,
     DeletionVectorDescriptor,
@@ -20,17 +28,9 @@ from explorer.core.actions import (
     Protocol,
     SetTransaction,
 )
-from explorer.core.carried_actions import carry_actions
-from explorer.core.checkpoint_layout import CheckpointLayout
-from explorer.core.checkpoint_writer import write_checkpoint as write_own
-from explorer.core.checksum_writer import next_checksum, version_checksum
-from explorer.core.log_compaction import write_compaction
-from explorer.core.log_segment import LogListing, list_log
-from explorer.core.paths import commit_name
-from explorer.core.ports import LogStore
-from explorer.core.replay import read_commits, replay_files, replay_state
-from tests.checkpoints import SHAPES, Shape, write_checkpoint
-from tests.logs import MASKED, METADATA, add, lines, new_store, paths, remove, vector
+from explorer.core.protocol.log_store import LogStore
+from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
+from tests.support.memory_logs import MASKED, METADATA, add, lines, new_store, paths, remove, vector
 
 PATHS = ["a", "b/c", "d e", "ä", "p=1/x+y", "100%"]
 ENCODED = {"d e": "d%20e", "100%": "100%25"}

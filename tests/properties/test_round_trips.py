@@ -13,7 +13,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from explorer.core.actions import (
+from explorer.core.errors import CorruptDeletionVector, MalformedAction
+from explorer.core.log.commit import Commit, decode_commit, parse_commit_info
+from explorer.core.log.last_checkpoint import canonical_form, digests, parse_last_checkpoint
+from explorer.core.protocol.actions import (
     Action,
     Add,
     AddCDCFile,
@@ -29,11 +32,9 @@ from explorer.core.actions import (
     Sidecar,
     encode_line,
 )
-from explorer.core.commits import Commit, decode_commit, parse_commit_info
-from explorer.core.deletion_vectors import decode_bitmap, encode_bitmap, unframe, z85_decode, z85_encode
-from explorer.core.errors import CorruptDeletionVector, MalformedAction
-from explorer.core.last_checkpoint import canonical_form, digests, parse_last_checkpoint
-from explorer.core.schema import (
+from explorer.core.protocol.deletion_vectors import decode_bitmap, encode_bitmap, unframe, z85_decode, z85_encode
+from explorer.core.protocol.file_paths import canonical_key, decode_path, encode_path
+from explorer.core.protocol.schema.data_types import (
     ArrayType,
     DataType,
     MapType,
@@ -44,8 +45,7 @@ from explorer.core.schema import (
     parse_column,
     parse_schema,
 )
-from explorer.core.uris import canonical_key, decode_path, encode_path
-from tests.logs import METADATA, PROTOCOL, table
+from tests.support.memory_logs import METADATA, PROTOCOL, table
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 LONG = st.integers(-(2**63), 2**63 - 1)

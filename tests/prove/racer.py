@@ -16,13 +16,13 @@ import msgspec
 import pyarrow as pa
 
 import explorer
-from explorer.core.commit_plan import CommitPlan, CommitResult, Consequences
-from explorer.core.file_actions import removes
-from explorer.core.intents import Append, Delete, Intent
-from explorer.core.proposal import Circumstances, Proposal
-from explorer.core.proposals.appending import addition, append_rows
-from explorer.core.snapshot import Snapshot
-from explorer.planner import circumstances, remake_plan
+from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Consequences
+from explorer.core.transaction.intents.records import Append, Delete, Intent
+from explorer.core.transaction.new_files.file_actions import removes
+from explorer.core.transaction.planner import circumstances, remake_plan
+from explorer.core.transaction.proposal import Circumstances, Proposal
+from explorer.core.transaction.proposals.append_rows import addition, append_rows
+from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["SHARED", "append_plan", "remove_plan", "settled"]
 

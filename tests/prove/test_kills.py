@@ -15,12 +15,12 @@ import msgspec
 import pytest
 
 import explorer
-from explorer.core.missing_files import data_locations
+from explorer.core.versions.retention.missing_files import data_locations
 from explorer.storage import open_store
 from tests.conftest import REPOSITORY
-from tests.logs import METADATA, PROTOCOL, write
 from tests.prove.conftest import Dose
 from tests.prove.racer import append_plan
+from tests.support.memory_logs import METADATA, PROTOCOL, write
 
 # What a writer that is killed may leave: files that it was writing, and a version without its checksum or hint.
 _LEFT = {"orphan-file", "stale-hint"}

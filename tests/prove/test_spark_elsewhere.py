@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.spark.connect_server import REPOSITORY, connect_server, standalone_cluster
-from tests.spark.test_connect import FEW, run_tests
+from tests.spark.engine.test_connect import FEW, run_tests
+from tests.support.connect_server import REPOSITORY, connect_server, standalone_cluster
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("HYPOTHESIS_PROFILE") != "prove",

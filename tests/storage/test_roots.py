@@ -9,10 +9,10 @@ import pytest
 
 import explorer
 from explorer.core.errors import NotAllowed
-from explorer.creation import new_table
+from explorer.new_table import new_table
 from explorer.storage import open_store
 from explorer.storage.roots import Roots
-from tests.logs import METADATA, PROTOCOL, add, write
+from tests.support.memory_logs import METADATA, PROTOCOL, add, write
 
 
 @pytest.fixture

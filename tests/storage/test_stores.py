@@ -12,11 +12,11 @@ import pytest
 
 import explorer
 from explorer.core.errors import NotAllowed, RequestError, StorageError
-from explorer.core.ports import LogStore
+from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
-from tests.checkpoints import write_checkpoint
 from tests.conftest import golden_root
-from tests.logs import METADATA, PROTOCOL, add, new_store, paths, remove, write
+from tests.support.checkpoint_shapes import write_checkpoint
+from tests.support.memory_logs import METADATA, PROTOCOL, add, new_store, paths, remove, write
 
 
 @pytest.fixture(scope="module")

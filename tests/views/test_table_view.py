@@ -10,12 +10,12 @@ import pytest
 import explorer
 from explorer.core.errors import TimestampOutOfRange, VersionNotFound
 from explorer.views import TableFacts, TableView, as_plotly
-from explorer.views.charts import total_over_versions
-from explorer.views.columns import column_story, columns_listing
-from explorer.views.comparison import comparison_of
-from explorer.views.files import file_facts, files_listing, masked_listing, row_strip
-from explorer.views.theme import DARK, LIGHT
-from explorer.views.timeline import MARKS, timeline_figure, timeline_of
+from explorer.views.figures.charts import total_over_versions
+from explorer.views.figures.theme import DARK, LIGHT
+from explorer.views.figures.timeline import MARKS, timeline_figure, timeline_of
+from explorer.views.table.columns import column_story, columns_listing
+from explorer.views.table.comparison import comparison_of
+from explorer.views.table.files import file_facts, files_listing, masked_listing, row_strip
 from tests.conftest import reference_root
 
 pytestmark = pytest.mark.reference
@@ -112,7 +112,7 @@ class _Longer:
     def __init__(self, history: object) -> None:
         import pyarrow as pa
 
-        from explorer.views.commits import Commits
+        from explorer.views.table.commits import Commits
 
         rows = history.num_rows  # type: ignore[attr-defined]
         copies = 5_000 // rows

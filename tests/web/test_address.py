@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.core.errors import RequestError
-from explorer.views.change_forms import change_kinds
+from explorer.views.act.forms import change_kinds
 from explorer.views.table_view import TABS
 from explorer.web.address import Address
 

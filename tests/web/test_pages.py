@@ -7,21 +7,21 @@ import pytest
 
 from explorer.views.table_view import TABS
 from explorer.web.address import Address
-from explorer.web.catalog import Catalog
 from explorer.web.pages import Rendered, home_page, table_page
-from tests.web import logs
-from tests.web.elements import assert_harmless
-from tests.web.works import idle_works
+from explorer.web.served_tables import Catalog
+from tests.support import hostile_tables
+from tests.support.idle_windows import idle_works
+from tests.support.page_elements import assert_harmless
 
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
     root = tmp_path_factory.mktemp("served") / "w"
-    logs.hostile_table(root / "hostile")
-    logs.broken_table(root / "broken")
-    logs.gap_table(root / "gap")
-    logs.future_table(root / "future")
-    logs.empty_table(root / "empty")
+    hostile_tables.hostile_table(root / "hostile")
+    hostile_tables.broken_table(root / "broken")
+    hostile_tables.gap_table(root / "gap")
+    hostile_tables.future_table(root / "future")
+    hostile_tables.empty_table(root / "empty")
     (root / "plain").mkdir()
     return Catalog([str(root)])
 
@@ -41,7 +41,14 @@ def _html(page: Rendered) -> str:
 @pytest.mark.parametrize("tab", TABS)
 @pytest.mark.parametrize("view", ["chart", "table"])
 def test_hostile_strings_become_no_element_and_no_handler(catalog: Catalog, tab: str, view: str) -> None:
-    hostile = Address(table="w/hostile", tab=tab, view=view, find=logs.HOSTILE, file=logs.HOSTILE, column=logs.HOSTILE)
+    hostile = Address(
+        table="w/hostile",
+        tab=tab,
+        view=view,
+        find=hostile_tables.HOSTILE,
+        file=hostile_tables.HOSTILE,
+        column=hostile_tables.HOSTILE,
+    )
     for address in (Address(table="w/hostile", tab=tab, view=view), hostile):
         page = _shown(catalog, address)
         assert page.view is not None
@@ -124,13 +131,13 @@ def test_unknown_sort_of_the_list_is_by_name(catalog: Catalog) -> None:
 
 
 def test_the_catalog_notices_a_new_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("explorer.web.catalog._FRESH", 0.0)
-    table = logs.empty_table(tmp_path / "w" / "t")
+    monkeypatch.setattr("explorer.web.served_tables._FRESH", 0.0)
+    table = hostile_tables.empty_table(tmp_path / "w" / "t")
     catalog = Catalog([str(tmp_path / "w")])
     before = catalog.facts("w/t")
     assert catalog.facts("w/t") is before
     import json
 
-    actions = [logs.commit_info("WRITE"), logs.add("a.parquet", 2)]
+    actions = [hostile_tables.commit_info("WRITE"), hostile_tables.add("a.parquet", 2)]
     (table / "_delta_log" / f"{1:020}.json").write_text("\n".join(map(json.dumps, actions)))
     assert (before.last, catalog.facts("w/t").last) == (0, 1)

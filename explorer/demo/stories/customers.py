@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.schema import PrimitiveType, StructField, StructType
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
 from explorer.demo.alterations import add_column, rename_column
 from explorer.demo.provenance import Calendar, Provenance
 from explorer.demo.writer import TableWriter

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.actions import SetTransaction
-from explorer.core.schema import PrimitiveType, StructField, StructType
+from explorer.core.protocol.actions import SetTransaction
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
 from explorer.demo.provenance import Calendar, Provenance, milliseconds
 from explorer.demo.upkeep import vacuum
 from explorer.demo.writer import TableWriter

@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.paths import commit_name
-from explorer.core.schema import PrimitiveType, StructField, StructType
+from explorer.core.log.log_path import commit_name
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
 from explorer.demo.provenance import Calendar, Provenance
 from explorer.demo.writer import TableWriter
 

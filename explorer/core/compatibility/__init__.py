@@ -1,0 +1,1 @@
+"""Which clients read and write a table."""

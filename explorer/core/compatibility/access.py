@@ -1,0 +1,280 @@
+"""Which other clients read and write a table, and which answer wrongly: now, or after a change.
+
+Protocol sections: Protocol Evolution, Table Features. Invariants: a client reads a table only if it knows the reader
+version and every reader feature, those that a version without feature lists implies included; it writes only if it
+knows the writer version and every feature; a feature for writers alone keeps nobody from reading unless a source says
+so. What nobody states is unknown and is never counted as access; a feature more never gives access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final, Literal
+
+import msgspec
+
+from explorer.core.compatibility.client_facts import PROTOCOL, ClientFacts, Operation, Statement
+from explorer.core.log.log_segment import LogSegment
+from explorer.core.log.replay import read_commits, replay_files, replay_state
+from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.schema.column_mapping import mapping_mode
+from explorer.core.protocol.table_features import FEATURES, supported_features
+from explorer.core.protocol.table_properties.values import constraints
+
+__all__ = [
+    "Access",
+    "AccessLoss",
+    "ClientVerdict",
+    "Requirements",
+    "compatibility",
+    "losses",
+    "requirements",
+    "stored_requirements",
+]
+
+Access = Literal["yes", "no", "wrong", "unknown"]
+
+# A client that refuses a table does no harm to anyone, so a refusal goes before a wrong answer.
+_LEAST_FIRST: Final[tuple[Access, ...]] = ("no", "wrong", "unknown", "yes")
+_OPERATIONS: Final[tuple[Operation, ...]] = ("read", "write")
+_IN_SCHEMA: Final = {
+    "generatedColumns": "delta.generationExpression",
+    "identityColumns": "delta.identity.",
+    "invariants": "delta.invariants",
+}
+
+
+class Requirements(msgspec.Struct, frozen=True):
+    """What a table asks of its clients.
+
+    Attributes:
+        protocol: Versions and features in force.
+        unused: Features among them that nothing in the table uses now.
+        by_id: Columns are mapped in mode id.
+    """
+
+    protocol: Protocol
+    unused: frozenset[str] = frozenset()
+    by_id: bool = False
+
+    @property
+    def reader_features(self) -> frozenset[str]:
+        """The features that readers must know."""
+        if self.protocol.min_reader_version >= 3:
+            return frozenset(self.protocol.reader_features or ())
+        return frozenset(
+            name
+            for name, feature in FEATURES.items()
+            if 0 < feature.min_reader_version <= self.protocol.min_reader_version
+        )
+
+
+class ClientVerdict(msgspec.Struct, frozen=True, rename="camel"):
+    """One client, from one version on until the next verdict of the same client.
+
+    Attributes:
+        client, version_from: The client, and the first version or date known to stand so.
+        read, write: ``yes``; ``no``: it refuses; ``wrong``: it answers, and wrongly; ``unknown``.
+        because: The features and protocol versions that keep it from yes.
+        source, as_of: Where that is stated, and the date of the oldest statement.
+    """
+
+    client: str
+    version_from: str
+    read: Access
+    write: Access
+    because: tuple[str, ...]
+    source: str
+    as_of: str
+
+
+class AccessLoss(msgspec.Struct, frozen=True, rename="camel"):
+    """A client that reads or writes less well after a change, or turns silently wrong."""
+
+    client: str
+    version_from: str
+    operation: Operation
+    before: Access
+    after: Access
+    because: tuple[str, ...]
+    source: str
+    as_of: str
+
+    @property
+    def certain(self) -> bool:
+        """True if the client is known to have had access and known to lose it, or is known to turn wrong."""
+        return self.after == "wrong" or (self.before == "yes" and self.after == "no")
+
+    def document(self) -> dict[str, Any]:
+        """The loss as a JSON object, without the operation."""
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        del found["operation"]
+        return found
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    """How one need of the table is met.
+
+    Attributes:
+        access: What it grants.
+        name: What the need is called in ``because``; empty where the client does as much whatever the table asks.
+        source, as_of: Who states it; if nobody does, where it was looked for.
+        stated: False if nobody does.
+    """
+
+    access: Access
+    name: str
+    source: str
+    as_of: str
+    stated: bool = True
+
+
+def requirements(protocol: Protocol, metadata: Metadata, *, has_vectors: bool | None = None) -> Requirements:
+    """Say what a table asks of its clients.
+
+    Args:
+        protocol, metadata: Those in force.
+        has_vectors: Whether a live file has a deletion vector; None if not known, or if the next commit may add one.
+
+    Raises:
+        CorruptTable: The column-mapping mode is none that the protocol knows.
+    """
+    mode = mapping_mode(metadata.configuration, protocol)
+    schema = metadata.schema_string or ""
+    unused = {name for name, mark in _IN_SCHEMA.items() if mark not in schema}
+    if has_vectors is False:
+        unused.add("deletionVectors")
+    if mode == "none":
+        unused.add("columnMapping")
+    if not constraints(metadata.configuration):
+        unused.add("checkConstraints")
+    return Requirements(protocol, frozenset(unused), by_id=mode == "id")
+
+
+def stored_requirements(store: LogStore, segment: LogSegment) -> Requirements:
+    """Say the same of a version as it is stored, also of one that this program cannot read."""
+    commits = list(read_commits(store, segment.commits))
+    state = replay_state(store, segment, commits)
+    if "deletionVectors" not in supported_features(state.protocol):
+        return requirements(state.protocol, state.metadata, has_vectors=False)
+    column = replay_files(store, segment, commits).column("dv_unique_id")
+    return requirements(state.protocol, state.metadata, has_vectors=column.null_count < len(column))
+
+
+def compatibility(table: Requirements, facts: ClientFacts) -> tuple[ClientVerdict, ...]:
+    """Judge every client, one verdict for versions in a row that stand alike."""
+    verdicts: list[ClientVerdict] = []
+    for client, versions in facts.versions.items():
+        found = (_verdict(table, facts, client, version) for version in versions)
+        verdicts += (next(alike) for _, alike in groupby(found, lambda each: (each.read, each.write, each.because)))
+    return tuple(verdicts)
+
+
+def losses(before: Requirements, after: Requirements, facts: ClientFacts) -> tuple[AccessLoss, ...]:
+    """Find the clients that a change leaves with less access, or makes silently wrong."""
+    if before == after:
+        return ()
+    found: list[AccessLoss] = []
+    for client, versions in facts.versions.items():
+        for operation in _OPERATIONS:
+            lost = (_loss(before, after, facts, (client, version), operation) for version in versions)
+            ranges = groupby(lost, lambda each: each and (each.before, each.after, each.because))
+            firsts = (next(alike) for _, alike in ranges)
+            found += (first for first in firsts if first is not None)
+    return tuple(found)
+
+
+def _verdict(table: Requirements, facts: ClientFacts, client: str, version: str) -> ClientVerdict:
+    read = _deciding(table, facts, client, version, "read")
+    write = _deciding(table, facts, client, version, "write")
+    return ClientVerdict(
+        client,
+        version,
+        read[0].access,
+        write[0].access,
+        _because([*read, *write]),
+        *_evidence([*read, *write]),
+    )
+
+
+def _loss(
+    before: Requirements, after: Requirements, facts: ClientFacts, release: tuple[str, str], operation: Operation
+) -> AccessLoss | None:
+    was = _deciding(before, facts, *release, operation)[0].access
+    deciding = _deciding(after, facts, *release, operation)
+    now = deciding[0].access
+    turned_wrong = now == "wrong" and was != "wrong"
+    if not turned_wrong and _LEAST_FIRST.index(now) >= _LEAST_FIRST.index(was):
+        return None
+    return AccessLoss(*release, operation, was, now, _because(deciding), *_evidence(deciding))
+
+
+def _deciding(
+    table: Requirements, facts: ClientFacts, client: str, version: str, operation: Operation
+) -> list[_Answer]:
+    """The answers that grant least: they make the verdict. Never empty, as the protocol's version is always asked."""
+    answers = list(_answers(table, facts, client, version, operation))
+    least = min(answers, key=lambda answer: _LEAST_FIRST.index(answer.access)).access
+    return [answer for answer in answers if answer.access == least]
+
+
+def _answers(
+    table: Requirements, facts: ClientFacts, client: str, version: str, operation: Operation
+) -> Iterator[_Answer]:
+    """How a client meets each need of the table: the version of the protocol first, then every feature."""
+    origin = facts.origin(client, version)
+    said = facts.statement(client, version, PROTOCOL, operation, listed=False)
+    yield _version_answer(table.protocol, operation, said or Statement("", origin.source, origin.as_of))
+    reader_features = table.reader_features
+    for name in sorted({*supported_features(table.protocol), *reader_features}):
+        binding = operation == "write" or name in reader_features
+        unused = name in table.unused
+        when = "not in use" if unused else "mode id" if name == "columnMapping" and table.by_id else ""
+        found = facts.statement(client, version, name, operation, when=when, listed=binding)
+        if found is not None:
+            yield _Answer(_access(found.state, unused=unused), name, found.source, found.as_of)
+        elif binding:
+            yield _Answer("unknown", name, origin.source, origin.as_of, stated=False)
+
+
+def _version_answer(protocol: Protocol, operation: Operation, said: Statement) -> _Answer:
+    wanted = protocol.min_reader_version if operation == "read" else protocol.min_writer_version
+    name = f"min{'Reader' if operation == 'read' else 'Writer'}Version {wanted}"
+    known = said.state.removesuffix("+")
+    if not said.state:
+        return _Answer("unknown", name, said.source, said.as_of, stated=False)
+    if not known.isdecimal():
+        return _Answer("unknown", "", said.source, said.as_of)
+    if wanted <= int(known):
+        return _Answer("yes", "", said.source, said.as_of)
+    if known != said.state:
+        return _Answer("unknown", name, said.source, said.as_of, stated=False)
+    return _Answer("no", "" if known == "0" else name, said.source, said.as_of)
+
+
+def _access(state: str, *, unused: bool) -> Access:
+    match state:
+        case "yes" | "no":
+            return state
+        case "wrong":
+            # Right as long as nothing uses the feature, wrong from the first commit that does.
+            return "unknown" if unused else "wrong"
+        case _:
+            return "unknown"
+
+
+def _because(answers: Iterable[_Answer]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(answer.name for answer in answers if answer.access != "yes" and answer.name))
+
+
+def _evidence(answers: Sequence[_Answer]) -> tuple[str, str]:
+    """The sources, each once, and the date of the oldest."""
+    silent: dict[str, dict[str, None]] = {}
+    for answer in answers:
+        if not answer.stated:
+            silent.setdefault(answer.source, {})[answer.name] = None
+    sources = dict.fromkeys(answer.source for answer in answers if answer.stated)
+    nothing = (f"nothing on {', '.join(names)} in {source}" for source, names in silent.items())
+    return "; ".join((*sources, *nothing)), min(answer.as_of for answer in answers)

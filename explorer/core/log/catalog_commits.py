@@ -1,0 +1,140 @@
+"""What a catalog ratified of a table whose commits it manages.
+
+Protocol section: Catalog-managed tables. Invariants: such a table is read only with what its catalog says
+(CATALOG-001); for a version that the catalog returns its commit counts, published or not, and nothing above the
+catalog's latest version exists (CATALOG-002); other staged commits are never looked at (CATALOG-003).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from explorer.core.errors import RequestError
+from explorer.core.log.log_path import STAGED_FOLDER, LogFileKind, LogPath, parse_log_name
+from explorer.core.log.log_segment import LogListing
+from explorer.core.protocol.log_store import LogStore, ObjectMeta
+
+__all__ = ["CatalogCommits", "CatalogStore", "ratified"]
+
+_NO_UUID: Final = "00000000-0000-0000-0000-000000000000"
+
+
+class CatalogCommits(msgspec.Struct, frozen=True):
+    """The catalog's answer.
+
+    Attributes:
+        latest: The newest version that it ratified.
+        commits: For each version it returned, the name of the file in ``_staged_commits``, or the commit's content.
+    """
+
+    latest: int
+    commits: dict[int, str | bytes] = {}
+
+
+def ratified(listing: LogListing, catalog: CatalogCommits) -> LogListing:
+    """The listing with the catalog's commits in place of published ones, and nothing beyond its latest version.
+
+    Raises:
+        RequestError: A name is not that of a staged commit of its version, or a version lies above the latest.
+    """
+    commits = {version: path for version, path in listing.commits.items() if version <= catalog.latest}
+    commits |= {version: _staged(version, given, catalog.latest) for version, given in catalog.commits.items()}
+    return msgspec.structs.replace(
+        listing,
+        commits=dict(sorted(commits.items())),
+        checkpoints=tuple(found for found in listing.checkpoints if found.version <= catalog.latest),
+        compactions=tuple(path for path in listing.compactions if path.last_version <= catalog.latest),
+        checksums={version: path for version, path in listing.checksums.items() if version <= catalog.latest},
+        by_catalog=True,
+    )
+
+
+class CatalogStore:
+    """A table's store that also holds the commits whose content the catalog gave."""
+
+    def __init__(self, store: LogStore, catalog: CatalogCommits) -> None:
+        self._store = store
+        self._contents = {
+            _inline(version): given for version, given in catalog.commits.items() if isinstance(given, bytes)
+        }
+
+    @property
+    def root(self) -> str:
+        """The root as a URL."""
+        return self._store.root
+
+    def list_from(self, folder: str, start: str = "") -> Iterable[ObjectMeta]:
+        """List what is stored; the catalog's contents are in no folder."""
+        return self._store.list_from(folder, start)
+
+    def list_tree(self) -> Iterable[str]:
+        """List the keys of everything stored."""
+        return self._store.list_tree()
+
+    def list_files(self) -> pa.Table:
+        """List what is stored."""
+        return self._store.list_files()
+
+    def read(self, path: str) -> bytes:
+        """Return an object's bytes, or the content that the catalog gave."""
+        given = self._contents.get(path)
+        return self._store.read(path) if given is None else given
+
+    def read_range(self, path: str, offset: int, length: int) -> bytes:
+        """Return a part of a stored object."""
+        return self._store.read_range(path, offset, length)
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """Open a stored object for reading at random."""
+        return self._store.open_input(path)
+
+    def read_many(self, paths: Sequence[str]) -> list[bytes]:
+        """Return several objects' bytes, the catalog's among them."""
+        stored = [path for path in paths if path not in self._contents]
+        found = dict(zip(stored, self._store.read_many(stored), strict=True)) | self._contents
+        return [found[path] for path in paths]
+
+    def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        """Create a stored object."""
+        self._store.put_if_absent(path, data, durable=durable)
+
+    def put(self, path: str, data: bytes) -> None:
+        """Write a stored object, in place of one of that name."""
+        self._store.put(path, data)
+
+    def head(self, path: str) -> ObjectMeta:
+        """Return a stored object's size and time."""
+        return self._store.head(path)
+
+    def delete(self, path: str) -> None:
+        """Delete a stored object."""
+        self._store.delete(path)
+
+    def delete_many(self, paths: Sequence[str]) -> None:
+        """Delete stored objects."""
+        self._store.delete_many(paths)
+
+    def elsewhere(self, location: str) -> tuple[LogStore, str]:
+        """Return the store and key of an absolute location."""
+        return self._store.elsewhere(location)
+
+
+def _staged(version: int, given: str | bytes, latest: int) -> LogPath:
+    name = _inline(version).rpartition("/")[2] if isinstance(given, bytes) else given
+    path = parse_log_name(name)
+    if path is None or path.kind is not LogFileKind.STAGED_COMMIT or path.version != version or version > latest:
+        raise RequestError(
+            f"The catalog's commit of version {version} is {name!r}; it must be the name of a staged commit of that "
+            f"version, and no version above the latest ({latest}) exists.",
+            version=version,
+        )
+    return path
+
+
+def _inline(version: int) -> str:
+    """The key under which the content of a version is found; no writer makes a commit of this name."""
+    return f"{STAGED_FOLDER}/{version:020d}.{_NO_UUID}.json"

@@ -1,0 +1,300 @@
+"""One Parquet file of a checkpoint, read by column.
+
+Protocol sections: Checkpoints, V1 Spec, Sidecar Files. Invariants: every row group is read, whatever its statistics
+say, since one wrong count there would lose files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from typing import Any, Final, Literal, TypeVar
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from explorer.core.errors import IncompleteCheckpoint
+from explorer.core.log.checkpoint.file_columns import (
+    column_of,
+    decoded_paths,
+    members_of,
+    plain,
+    stated_struct,
+    unique_ids,
+)
+from explorer.core.protocol.arrow.arrays import int64s, mask, one_array, strings, validity
+from explorer.core.protocol.arrow.row_groups import RowGroups, in_parallel
+from explorer.core.protocol.logical_files import RawStatistics, rows_among
+
+__all__ = ["CheckpointPart", "read_rows"]
+
+_TEXTS: Final = ("stats",)
+_BY_COLUMN: Final = ("minValues", "maxValues", "nullCount", "nullCounts")
+
+_T = TypeVar("_T")
+
+
+class _Group(msgspec.Struct, frozen=True):
+    """A row group and which of its rows are files: all where ``keep`` is None; the rest is of the files."""
+
+    index: int
+    raw_paths: pa.StringArray
+    paths: pa.StringArray
+    sizes: pa.Array | None
+    keep: npt.NDArray[np.bool_] | None
+
+    def kept(self, column: pa.Array) -> pa.Array:
+        """Of a column of the row group the rows of the files."""
+        return column if self.keep is None else column.filter(mask(self.keep))
+
+    def without(self, places: npt.NDArray[np.int64]) -> _Group:
+        """The same files but some."""
+        left = np.ones(len(self.paths), bool)
+        left[places] = False
+        if self.keep is None:
+            keep = left
+        else:
+            keep = self.keep.copy()
+            keep[np.flatnonzero(keep)[places]] = False
+        raw_paths = self.raw_paths.filter(mask(left))
+        paths = raw_paths if self.paths is self.raw_paths else self.paths.filter(mask(left))
+        sizes = None if self.sizes is None else self.sizes.filter(mask(left))
+        return _Group(self.index, raw_paths, paths, sizes, keep)
+
+    def known(self) -> dict[str, pa.Array]:
+        """The columns of files that are read already."""
+        sizes = {} if self.sizes is None else {"size": self.sizes}
+        return {"path": self.paths, "raw_path": self.raw_paths, **sizes}
+
+
+class CheckpointPart:
+    """The ``add`` rows, or else the ``remove`` rows, of one Parquet file.
+
+    Args:
+        file: The open file; the part keeps it.
+        broken: Makes the error for a file that cannot be read.
+        action: Which rows; columns of `explorer.core.protocol.logical_files.SCHEMA` are those of ``add``.
+
+    Raises:
+        IncompleteCheckpoint: The file is no Parquet.
+    """
+
+    def __init__(
+        self,
+        file: pa.NativeFile,
+        broken: Callable[[str], IncompleteCheckpoint],
+        action: Literal["add", "remove"] = "add",
+    ) -> None:
+        self._broken = broken
+        self._action = action
+        with self._reading():
+            self._rows = RowGroups(file)
+            self._members = _members(self._rows.schema, action)
+            # These tell which rows are files, so they are read at once and kept.
+            heads = ["path", "size"] if action == "add" and "size" in self._members else ["path"]
+            if self._members and "path" not in self._members:
+                raise ValueError(f"its {action} has no path")
+            groups = self._each(range(self._rows.count), heads, self._group) if self._members else []
+        self._groups = tuple(group for group in groups if group is not None)
+
+    @property
+    def num_rows(self) -> int:
+        """How many files."""
+        return sum(len(group.paths) for group in self._groups)
+
+    def holds(self, name: str) -> bool:
+        """True if the file has a column of actions of this kind, be it empty."""
+        return int(self._rows.schema.get_field_index(name)) >= 0
+
+    def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
+        """The files whose path is one of the keys: place, path, deletion-vector id."""
+        wanted = strings(list(keys))
+        rows = in_parallel(lambda group: int64s(rows_among(group.paths, wanted).tolist()), self._groups)
+        hit = [place for place, found in enumerate(rows) if len(found)]
+
+        def ids(place: int, values: dict[str, Any]) -> list[str | None]:
+            chosen = rows[hit[place]]
+            if "deletionVector" not in values or values["deletionVector"].take(chosen).null_count == len(chosen):
+                return [None] * len(chosen)
+            vectors = self._values(self._groups[hit[place]], ["deletionVector"])["deletionVector"]
+            identities: list[str | None] = unique_ids(vectors.take(chosen)).to_pylist()
+            return identities
+
+        starts = np.cumsum([0, *(len(group.paths) for group in self._groups)]).tolist()
+        found: list[tuple[int, str, str | None]] = []
+        vectors_of = self._make([self._groups[place] for place in hit], ["deletionVector.storageType"], ids)
+        for place, vectors in zip(hit, vectors_of, strict=True):
+            paths = self._groups[place].paths.take(rows[place]).to_pylist()
+            here = (starts[place] + row for row in rows[place].to_pylist())
+            found += zip(here, paths, vectors, strict=True)
+        return found
+
+    def without(self, places: Sequence[int]) -> CheckpointPart:
+        """The same files but those at some places that `find` gave."""
+        gone = np.sort(np.array(places, np.int64))
+        starts = np.cumsum([0, *(len(group.paths) for group in self._groups)])
+        bounds = np.searchsorted(gone, starts)
+
+        def rest(place: int) -> _Group:
+            here = gone[bounds[place] : bounds[place + 1]]
+            return self._groups[place].without(here - starts[place]) if len(here) else self._groups[place]
+
+        part = copy(self)
+        left = in_parallel(rest, range(len(self._groups)))
+        part._groups = tuple(group for group in left if len(group.paths))
+        return part
+
+    def batches(self, length: int) -> Iterator[pa.StructArray]:
+        """Read the rows as they are, whole, up to so many at a time.
+
+        Raises:
+            IncompleteCheckpoint: A page is broken.
+        """
+        with self._reading():
+            for group in self._groups:
+                start = 0
+                for batch in self._rows.batches(group.index, length, [self._action]):
+                    keep = None if group.keep is None else group.keep[start : start + batch.num_rows]
+                    start += batch.num_rows
+                    if keep is None or keep.any():
+                        yield batch.column(0) if keep is None else batch.column(0).filter(mask(keep))
+
+    def stated_members(self) -> dict[str, pa.DataType]:
+        """Members that are not null throughout, by what the file's own counts say, with their types."""
+        place = self._rows.schema.get_field_index(self._action)
+        fields = [] if place < 0 else list(self._rows.schema.field(place).type)
+        stated = _not_null_throughout(self._rows.metadata)
+        heads = {field.name: f"{self._action}.{field.name}" for field in fields}
+        return {
+            field.name: field.type
+            for field in fields
+            if any(path == heads[field.name] or path.startswith(heads[field.name] + ".") for path in stated)
+        }
+
+    def chunks(self, names: Sequence[str]) -> list[list[pa.Array]]:
+        """Read columns of `explorer.core.protocol.logical_files.SCHEMA`, an array for each row group.
+
+        Raises:
+            IncompleteCheckpoint: A page is broken, or a column has a type that no action has.
+        """
+
+        def make(place: int, values: dict[str, Any]) -> list[pa.Array]:
+            group = self._groups[place]
+            known, length = group.known(), len(group.paths)
+            return [
+                known[name] if name in known else column_of(name, length, values, lambda: self._values(group, _TEXTS))
+                for name in names
+            ]
+
+        known = {name for group in self._groups[:1] for name in group.known()}
+        made = self._make(self._groups, members_of([name for name in names if name not in known], self._members), make)
+        return [[group[place] for group in made] for place in range(len(names))]
+
+    def statistics(self, paths: Sequence[tuple[str, ...]]) -> Iterator[RawStatistics]:
+        """Read the statistics, a row group at a time: of ``stats_parsed`` the columns at these physical paths, and
+        ``stats`` where it is all there is or where the struct is null.
+
+        Raises:
+            IncompleteCheckpoint: A page is broken.
+        """
+        struct = "stats_parsed.numRecords" in self._members
+        names = [f"{member}.{'.'.join(path)}" for path in paths for member in _BY_COLUMN]
+        wanted = [f"stats_parsed.{name}" for name in ("numRecords", "tightBounds", *names)]
+        for group in self._groups:
+            parsed = stated_struct(self._values(group, wanted)["stats_parsed"]) if struct else None
+            values = self._values(group, _TEXTS) if parsed is None or parsed.null_count else {}
+            yield RawStatistics(parsed, plain("stats", pa.string(), len(group.paths), values))
+
+    def _group(self, index: int, values: dict[str, Any]) -> _Group | None:
+        if "path" not in values:
+            raise ValueError("its paths cannot be read")
+        raw_paths, sizes = values["path"], values.get("size")
+        keep = validity(raw_paths) if raw_paths.null_count else None
+        if keep is not None and sizes is not None and (validity(sizes) & ~keep).any():
+            # Every file has a size: pages of paths that are damaged must not pass for rows of other actions.
+            raise ValueError("files of it lack their paths")
+        if raw_paths.null_count == len(raw_paths):
+            return None
+        raw_paths = (raw_paths if keep is None else raw_paths.filter(mask(keep))).cast(pa.string())
+        if sizes is not None:
+            sizes = (sizes if keep is None else sizes.filter(mask(keep))).cast(pa.int64())
+        return _Group(index, raw_paths, decoded_paths(raw_paths), sizes, keep)
+
+    def _values(self, group: _Group, members: Sequence[str]) -> dict[str, Any]:
+        (found,) = self._make([group], members, lambda _, values: values)
+        return found
+
+    def _make(
+        self,
+        groups: Sequence[_Group],
+        members: Sequence[str],
+        make: Callable[[int, dict[str, Any]], _T],
+    ) -> list[_T]:
+        """Read members of the action, of the rows that are files, and make something of them, group by group.
+
+        Members that the file does not have are left out.
+        """
+        present = [member for member in members if member.partition(".")[0] in self._members]
+        if not present:
+            return [make(place, {}) for place in range(len(groups))]
+
+        def kept(place: int, values: dict[str, Any]) -> _T:
+            return make(place, {name: groups[place].kept(value) for name, value in values.items()})
+
+        with self._reading():
+            return self._each([group.index for group in groups], present, kept)
+
+    def _each(
+        self, indexes: Sequence[int], members: Sequence[str], make: Callable[[int, dict[str, Any]], _T]
+    ) -> list[_T]:
+        """Read members of the action as arrays with the action's nulls applied."""
+
+        def split(place: int, table: pa.Table) -> _T:
+            if self._action not in table.column_names:
+                return make(place, {})
+            action = one_array(table.column(self._action).chunks, table.schema.field(self._action).type)
+            # Arrow takes texts for UTF-8 without a look; whoever makes strings of them later must not find out.
+            action.validate(full=True)
+            return make(place, dict(zip([field.name for field in action.type], action.flatten(), strict=True)))
+
+        return self._rows.read(indexes, [f"{self._action}.{member}" for member in members], split)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise self._broken(str(error)) from error
+
+
+def read_rows(file: pa.NativeFile, names: Sequence[str]) -> dict[str, list[Any]]:
+    """Read small actions as objects.
+
+    Raises:
+        pa.ArrowException, OSError, ValueError: The file cannot be read.
+    """
+    return RowGroups(file).present(names)
+
+
+def _members(schema: pa.Schema, action: str) -> frozenset[str]:
+    """Members of the action, and with a dot the members of ``stats_parsed``."""
+    place = schema.get_field_index(action)
+    if place < 0:
+        return frozenset()
+    kind = schema.field(place).type
+    nested = kind.field("stats_parsed").type if kind.get_field_index("stats_parsed") >= 0 else ()
+    return frozenset([*(field.name for field in kind), *(f"stats_parsed.{field.name}" for field in nested)])
+
+
+def _not_null_throughout(metadata: Any) -> set[str]:
+    """Dotted paths of the columns in which a value may be; one without counts may have some."""
+    found = set()
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            counts = column.statistics
+            if counts is None or not counts.has_null_count or counts.null_count < column.num_values:
+                found.add(column.path_in_schema)
+    return found

@@ -1,0 +1,260 @@
+"""Commit files in bulk: bytes -> typed lines, decoding no more than replay needs.
+
+Protocol sections: Delta Log Entries, Actions. Invariants: a commit is taken whole or not at all (LOG-010); blank
+lines, CRLF, a missing final newline and an empty file are no fault (LOG-009); unknown actions and fields are passed
+over (PROTO-003). Partition values, statistics and tags stay undecoded until asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+import numpy as np
+
+from explorer.core.errors import MalformedAction
+from explorer.core.protocol.actions import (
+    AddCDCFile,
+    CommitInfo,
+    DeletionVectorDescriptor,
+    DomainMetadata,
+    Int64,
+    Metadata,
+    Protocol,
+    SetTransaction,
+)
+from explorer.core.protocol.limits import check_lines
+
+__all__ = ["AddLine", "Commit", "CommitLine", "RemoveLine", "decode_commit", "parse_commit_info"]
+
+_ABSENT = msgspec.Raw()
+_LARGE = 1 << 16
+_OPENING, _CLOSING, _NEWLINE = b"{}\n"
+_SmallT = TypeVar("_SmallT", Protocol, Metadata, SetTransaction, DomainMetadata, AddCDCFile)
+
+
+class AddLine(msgspec.Struct, gc=False, rename="camel"):
+    """An ``add`` as it stands in a commit; raw members are JSON still to be decoded, empty when absent."""
+
+    path: str
+    partition_values: msgspec.Raw = _ABSENT
+    size: Int64 | None = None
+    modification_time: Int64 | None = None
+    data_change: bool | None = None
+    stats: msgspec.Raw = _ABSENT
+    tags: msgspec.Raw = _ABSENT
+    deletion_vector: DeletionVectorDescriptor | None = None
+    base_row_id: Int64 | None = None
+    default_row_commit_version: Int64 | None = None
+    clustering_provider: str | None = None
+
+    @property
+    def vector_id(self) -> str | None:
+        """Identity of the deletion vector, None without one."""
+        return None if self.deletion_vector is None else self.deletion_vector.unique_id
+
+
+class RemoveLine(msgspec.Struct, gc=False, rename="camel"):
+    """A ``remove`` as it stands in a commit."""
+
+    path: str
+    data_change: bool | None = None
+    deletion_timestamp: int | None = None
+    extended_file_metadata: bool | None = None
+    partition_values: msgspec.Raw = _ABSENT
+    size: Int64 | None = None
+    stats: msgspec.Raw = _ABSENT
+    tags: msgspec.Raw = _ABSENT
+    deletion_vector: DeletionVectorDescriptor | None = None
+    base_row_id: Int64 | None = None
+    default_row_commit_version: Int64 | None = None
+
+    @property
+    def vector_id(self) -> str | None:
+        """Identity of the deletion vector, None without one."""
+        return None if self.deletion_vector is None else self.deletion_vector.unique_id
+
+
+class CommitLine(msgspec.Struct, gc=False):
+    """One line of a commit: at most one member is present; the small actions stay raw."""
+
+    add: AddLine | None = None
+    remove: RemoveLine | None = None
+    cdc: msgspec.Raw = _ABSENT
+    metaData: msgspec.Raw = _ABSENT
+    protocol: msgspec.Raw = _ABSENT
+    txn: msgspec.Raw = _ABSENT
+    domainMetadata: msgspec.Raw = _ABSENT
+    commitInfo: msgspec.Raw = _ABSENT
+
+
+_LINES = msgspec.json.Decoder(CommitLine)
+_COMMIT_INFO = msgspec.json.Decoder(CommitInfo)
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """The actions of one version, in line order.
+
+    Attributes:
+        version: The version.
+        path: Key of the file.
+        lines: One record a line that is not blank.
+        numbers: Numbers of these lines in the file, from 1; None where they run on without a gap.
+    """
+
+    version: int
+    path: str
+    lines: list[CommitLine]
+    numbers: list[int] | None = None
+
+    def protocol(self) -> Protocol | None:
+        """The commit's protocol action, the last one if it wrongly holds several (D-15)."""
+        raws = [line.protocol for line in self.lines if line.protocol and _present(line.protocol)]
+        return self._decode(Protocol, raws[-1]) if raws else None
+
+    def metadata(self) -> Metadata | None:
+        """The commit's metadata action, the last one if it wrongly holds several (D-15)."""
+        raws = [line.metaData for line in self.lines if line.metaData and _present(line.metaData)]
+        return self._decode(Metadata, raws[-1]) if raws else None
+
+    def transactions(self) -> list[SetTransaction]:
+        """The commit's transaction identifiers in line order."""
+        return [self._decode(SetTransaction, line.txn) for line in self.lines if line.txn and _present(line.txn)]
+
+    def domains(self) -> list[DomainMetadata]:
+        """The commit's domain metadata in line order, removals included."""
+        raws = [line.domainMetadata for line in self.lines if line.domainMetadata and _present(line.domainMetadata)]
+        return [self._decode(DomainMetadata, raw) for raw in raws]
+
+    def commit_info(self) -> CommitInfo | None:
+        """The known fields of the commit's provenance; one of an unexpected type goes to ``unknown`` (LOG-024)."""
+        raw = next((line.commitInfo for line in self.lines if line.commitInfo and _present(line.commitInfo)), None)
+        if raw is None:
+            return None
+        try:
+            return parse_commit_info(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            # Lines are decoded without a look inside their raw members, so what is no JSON there shows only now.
+            raise _malformed(self.version, self.path, self._line_of(raw), f"commitInfo: {error}") from error
+
+    def has_change_files(self) -> bool:
+        """True if the commit records change data."""
+        return any(line.cdc and _present(line.cdc) for line in self.lines)
+
+    def change_files(self) -> list[AddCDCFile]:
+        """The files of recorded changes, in line order."""
+        return [self._decode(AddCDCFile, line.cdc) for line in self.lines if line.cdc and _present(line.cdc)]
+
+    def _decode(self, record: type[_SmallT], raw: msgspec.Raw) -> _SmallT:
+        try:
+            return record.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise _malformed(self.version, self.path, self._line_of(raw), f"{record.wire_name}: {error}") from error
+
+    def _line_of(self, raw: msgspec.Raw) -> int:
+        members = ("protocol", "metaData", "txn", "domainMetadata", "cdc", "commitInfo")
+        place = next(i for i, line in enumerate(self.lines) if any(getattr(line, name) is raw for name in members))
+        return self.line_number(place)
+
+    def line_number(self, place: int) -> int:
+        """Number in the file of a line of `lines`, from 1."""
+        return place + 1 if self.numbers is None else self.numbers[place]
+
+    def two_actions(self, place: int) -> MalformedAction:
+        """The error for a line that both adds and removes a file (LOG-008)."""
+        return _malformed(self.version, self.path, self.line_number(place), "it holds both an add and a remove")
+
+
+def decode_commit(data: bytes, version: int, path: str) -> Commit:
+    """Decode a commit file.
+
+    Args:
+        data: The file's bytes.
+        version: The version it commits.
+        path: The file's key, for errors.
+
+    Raises:
+        MalformedAction: A line is not JSON, not an object, or a known action has a field of a wrong type.
+        LimitExceeded: A line is too long.
+    """
+    check_lines(data, version, path)
+    try:
+        if not data.isascii():
+            # The decoder does not look at the bytes of what it passes over, names of unknown fields among them.
+            str(data, "utf-8")
+        lines = _LINES.decode_lines(data)
+        # The decoder also takes documents that span lines or share one (LOG-007).
+        return Commit(version, path, lines, None if _one_each(data, len(lines)) else _checked_lines(data))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        line, reason = _first_bad_line(data)
+        raise _malformed(version, path, line, reason or str(error)) from error
+
+
+def parse_commit_info(raw: msgspec.Raw | bytes) -> CommitInfo:
+    """Decode the known fields of provenance; one of an unexpected type goes to ``unknown`` and fails nothing."""
+    try:
+        return _COMMIT_INFO.decode(raw)
+    except msgspec.ValidationError:
+        value = msgspec.json.decode(raw)
+    if not isinstance(value, dict):
+        return CommitInfo(unknown={"commitInfo": value})
+    odd = {name for name in value if not _fits(name, value[name])}
+    kept = CommitInfo.from_wire({name: item for name, item in value.items() if name not in odd})
+    return msgspec.structs.replace(kept, unknown={**kept.unknown, **{name: value[name] for name in odd}})
+
+
+def _fits(name: str, item: object) -> bool:
+    try:
+        CommitInfo.from_wire({name: item})
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _one_each(data: bytes, documents: int) -> bool:
+    """True if it is plain that every line is one of the documents that were found; others may be so all the same.
+
+    A line break between two braces and without a comma ends a document. Where all line breaks are such, each line has
+    at least one, and as many documents as lines are one each.
+    """
+    if len(data) < _LARGE:
+        breaks = data.count(b'}}\n{"')
+        return documents == breaks + 1 and data.count(b"\n") == breaks + data.endswith(b"\n")
+    text = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(text == _NEWLINE)
+    inner = ends[: len(ends) - data.endswith(b"\n")]
+    parted = (text[inner - 1] == _CLOSING) & (text[inner + 1] == _OPENING)
+    return data.startswith(b"{") and documents == len(inner) + 1 and bool(parted.all())
+
+
+def _present(raw: msgspec.Raw) -> bool:
+    """True if a member that is there is not null; the callers look first whether it is there, which most are not."""
+    return bytes(raw) != b"null"
+
+
+def _checked_lines(data: bytes) -> list[int]:
+    """Decode line by line, which finds the line that is not one document, and return the numbers of those not blank."""
+    filled = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
+    for _, line in filled:
+        str(line, "utf-8")
+        _LINES.decode(line)
+    return [number for number, _ in filled]
+
+
+def _first_bad_line(data: bytes) -> tuple[int, str]:
+    for number, line in enumerate(data.split(b"\n"), 1):
+        try:
+            _checked_lines(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            return number, str(error)
+    return data.count(b"\n") + 1, ""
+
+
+def _malformed(version: int, path: str, line: int, reason: str) -> MalformedAction:
+    return MalformedAction(
+        f"Line {line} of {path} (version {version}) is not a valid action: {reason}. "
+        f"Versions before {version} can still be read; restore the file from a backup to read on.",
+        version=version,
+        path=path,
+        line=line,
+    )

@@ -1,0 +1,204 @@
+"""Action reconciliation: a log segment -> the state of the table.
+
+Protocol section: Action Reconciliation. Invariants: the newest file action for a key (path, deletion-vector id) wins
+(REPLAY-003) and a path is live with at most one vector, the newest added (D-03); the newest protocol, metadata,
+transaction per application and domain win (REPLAY-001, TXN-001, REPLAY-008); change files and provenance never
+matter (REPLAY-009, REPLAY-011).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from explorer.core.errors import CorruptTable, VersionGap
+from explorer.core.log.checkpoint.reader import CheckpointState, open_checkpoint_files, read_checkpoint_state
+from explorer.core.log.commit import AddLine, Commit, RemoveLine, decode_commit
+from explorer.core.log.log_path import LogPath
+from explorer.core.log.log_segment import LogSegment
+from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from explorer.core.protocol.file_paths import canonical_key
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.logical_files import FileSource, LineSource, LogicalFiles
+
+__all__ = [
+    "Reconciliation",
+    "TableState",
+    "advance_state",
+    "read_commit_files",
+    "read_commits",
+    "replay_files",
+    "replay_state",
+]
+
+_BATCH = 1024
+_BATCH_BYTES = 1 << 23
+
+
+class TableState(msgspec.Struct, frozen=True):
+    """The small actions in force at a version."""
+
+    protocol: Protocol
+    metadata: Metadata
+    transactions: dict[str, SetTransaction]
+    domains: dict[str, DomainMetadata]
+
+
+def read_commits(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Commit]:
+    """Read and decode commits in the order given, some at a time.
+
+    Raises:
+        VersionGap: A commit vanished since it was listed.
+        MalformedAction: A line is broken.
+    """
+    for path, data in read_commit_files(store, paths):
+        yield decode_commit(data, path.version, path.path)
+
+
+def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tuple[LogPath, bytes]]:
+    """Read the bytes of commits in the order given, some at a time.
+
+    Raises:
+        VersionGap: A commit vanished since it was listed.
+    """
+    for batch in _batches(paths):
+        try:
+            contents = store.read_many([path.path for path in batch])
+        except FileNotFoundError as error:
+            raise VersionGap(
+                f"A commit between versions {batch[0].version} and {batch[-1].version} vanished while the log was "
+                f"read ({error}). The log is being cleaned up: open the table again.",
+                vanished=True,
+                earliest=batch[0].version,
+                latest=batch[-1].version,
+            ) from error
+        yield from zip(batch, contents, strict=True)
+
+
+def _batches(paths: Iterable[LogPath]) -> Iterator[list[LogPath]]:
+    """Commits that are read together: many, for stores that are far away, but no more bytes than are soon decoded."""
+    batch: list[LogPath] = []
+    size = 0
+    for path in paths:
+        if batch and (len(batch) == _BATCH or size + path.size > _BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(path)
+        size += path.size
+    if batch:
+        yield batch
+
+
+def replay_state(store: LogStore, segment: LogSegment, commits: Iterable[Commit]) -> TableState:
+    """Reconcile the small actions.
+
+    Args:
+        store: The table's store, for the checkpoint.
+        segment: The files of the version.
+        commits: The segment's commits, ascending.
+
+    Raises:
+        CorruptTable: There is no protocol or no metadata by the end (LOG-021, D-30).
+    """
+    base = read_checkpoint_state(store, segment.checkpoint) if segment.checkpoint else None
+    return advance_state(base, commits, segment.version)
+
+
+def advance_state(base: TableState | CheckpointState | None, commits: Iterable[Commit], version: int) -> TableState:
+    """Reconcile the small actions of commits with the state that they follow.
+
+    Args:
+        base: That state; None before the first commit.
+        commits: The commits since, ascending.
+        version: The version they lead to.
+
+    Raises:
+        CorruptTable: There is no protocol or no metadata by the end (LOG-021, D-30).
+    """
+    protocol: Protocol | None = base.protocol if base else None
+    metadata: Metadata | None = base.metadata if base else None
+    transactions = dict(base.transactions) if base else {}
+    domains = dict(base.domains) if base else {}
+    for commit in commits:
+        protocol = commit.protocol() or protocol
+        metadata = commit.metadata() or metadata
+        transactions.update((txn.app_id, txn) for txn in commit.transactions())
+        for domain in commit.domains():
+            if domain.removed:
+                domains.pop(domain.domain, None)
+            else:
+                domains[domain.domain] = domain
+    if protocol is None or metadata is None:
+        lacking = "protocol" if protocol is None else "metaData"
+        raise CorruptTable(
+            f"No {lacking} action is in the log up to version {version}; without it the table has no meaning. "
+            "The log was written by a broken client or its first commit was changed.",
+            version=version,
+        )
+    return TableState(protocol, metadata, transactions, domains)
+
+
+def replay_files(store: LogStore, segment: LogSegment, commits: Iterable[Commit]) -> LogicalFiles:
+    """Reconcile the file actions to the live files.
+
+    Files of the checkpoint come first in its order, then those added since in the order of their commits.
+    """
+    newest = Reconciliation()
+    for commit in commits:
+        newest.apply(commit)
+    return newest.files(store, segment)
+
+
+class Reconciliation:
+    """The file actions of some commits, of which the newest for each key stays.
+
+    Attributes:
+        live: Files that the commits added and that are live after them, by path.
+        removed: Removals in force after them, by path and deletion-vector id.
+    """
+
+    def __init__(self) -> None:
+        self.live: dict[str, AddLine] = {}
+        self.removed: dict[tuple[str, str | None], RemoveLine] = {}
+        self._added: set[str] = set()
+
+    def apply(self, commit: Commit) -> None:
+        """Apply the next commit.
+
+        Raises:
+            MalformedAction: A line holds two file actions, or a path is none.
+        """
+        live, added, removed = self.live, self._added, self.removed
+        for place, line in enumerate(commit.lines):
+            if (add := line.add) is not None:
+                if line.remove is not None:
+                    raise commit.two_actions(place)
+                key = canonical_key(add.path)
+                live.pop(key, None)
+                live[key] = add
+                added.add(key)
+                if removed:
+                    removed.pop((key, add.vector_id), None)
+            elif (remove := line.remove) is not None:
+                key, vector_id = canonical_key(remove.path), remove.vector_id
+                current = live.get(key)
+                if current is not None and current.vector_id == vector_id:
+                    del live[key]
+                removed[key, vector_id] = remove
+
+    def files(self, store: LogStore, segment: LogSegment) -> LogicalFiles:
+        """The live files: those of the segment's checkpoint that are left, then those added since."""
+        sources: list[FileSource] = []
+        if segment.checkpoint is not None:
+            sources += [self._survivors(source) for source in open_checkpoint_files(store, segment.checkpoint)]
+        return LogicalFiles([*sources, LineSource(list(self.live.values()))])
+
+    def _survivors(self, source: FileSource) -> FileSource:
+        """The files of a checkpoint that no later action replaced or removed."""
+        touched = self._added | {key for key, _ in self.removed}
+        if not touched:
+            return source
+        found = source.find(touched)
+        gone = [row for row, key, vector in found if key in self._added or (key, vector) in self.removed]
+        return source.without(gone)

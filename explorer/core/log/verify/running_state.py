@@ -1,0 +1,157 @@
+"""The state of a table carried from commit to commit, to check commits, checksums and checkpoints against.
+
+Protocol sections: Actions, Action Reconciliation. Invariants: actions that a commit must not hold together are reported
+and applied in line order (D-15); a path is live with one deletion vector, the newest added (D-03).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from explorer.core.log.commit import AddLine, Commit, RemoveLine
+from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from explorer.core.protocol.file_paths import canonical_key
+from explorer.core.protocol.logical_files import LogicalFiles
+
+__all__ = ["LiveFile", "RunningState", "same_metadata", "same_protocol"]
+
+
+class LiveFile(msgspec.Struct, frozen=True, gc=False):
+    """What checksums and checkpoints say of a file: its vector, its size in bytes, and how many rows are masked."""
+
+    vector_id: str | None
+    size: int | None
+    masked: int
+
+
+class RunningState:
+    """Files, protocol, metadata, transactions and domains after some version."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, LiveFile] = {}
+        self.protocol: Protocol | None = None
+        self.metadata: Metadata | None = None
+        self.transactions: dict[str, SetTransaction] = {}
+        self.domains: dict[str, DomainMetadata] = {}
+        self.num_bytes = 0
+        self.num_unsized = 0
+        self.masks: Counter[int] = Counter()
+
+    def take(self, files: LogicalFiles) -> None:
+        """Put in the files of a checkpoint."""
+        for key, file in live_files(files):
+            self._put(key, file)
+
+    def apply(self, commit: Commit) -> Iterator[tuple[str, str]]:
+        """Apply a commit; yield kind and detail of what it must not hold."""
+        yield from self._apply_small(commit)
+        removes = Counter(
+            (canonical_key(line.remove.path), line.remove.vector_id) for line in commit.lines if line.remove
+        )
+        adds = Counter((canonical_key(line.add.path), line.add.vector_id) for line in commit.lines if line.add)
+        for what, seen in (("add", adds), ("remove", removes)):
+            for (path, vector_id), count in seen.items():
+                if count > 1:
+                    yield "duplicate-action", f"{count} {what} actions of {_named(path, vector_id)}"
+        for path, vector_id in adds.keys() & removes.keys():
+            yield "contradictory-action", f"{_named(path, vector_id)} is added and removed"
+        for line in commit.lines:
+            if (add := line.add) is not None:
+                yield from self._add(add, removes)
+            elif (remove := line.remove) is not None:
+                key = canonical_key(remove.path)
+                if (live := self.files.get(key)) is not None and live.vector_id == remove.vector_id:
+                    self._drop(key)
+
+    def _add(self, add: AddLine, removes: Mapping[tuple[str, str | None], int]) -> Iterator[tuple[str, str]]:
+        key = canonical_key(add.path)
+        live = self.files.get(key)
+        if live is not None and live.vector_id != add.vector_id and (key, live.vector_id) not in removes:
+            yield (
+                "unremoved-vector",
+                f"{_named(key, add.vector_id)} is added while {_named(key, live.vector_id)} is live and is not removed",
+            )
+        vector = add.deletion_vector
+        self._put(key, LiveFile(add.vector_id, add.size, 0 if vector is None else vector.cardinality))
+
+    def _apply_small(self, commit: Commit) -> Iterator[tuple[str, str]]:
+        for name in ("protocol", "metaData"):
+            raws = (bytes(getattr(line, name)) for line in commit.lines)
+            count = sum(raw not in {b"", b"null"} for raw in raws)
+            if count > 1:
+                yield "duplicate-action", f"{count} {name} actions"
+        self.protocol = commit.protocol() or self.protocol
+        self.metadata = commit.metadata() or self.metadata
+        transactions, domains = commit.transactions(), commit.domains()
+        for app, count in Counter(txn.app_id for txn in transactions).items():
+            if count > 1:
+                yield "duplicate-action", f"{count} txn actions of application {app!r}"
+        for name, count in Counter(domain.domain for domain in domains).items():
+            if count > 1:
+                yield "duplicate-action", f"{count} domainMetadata actions of domain {name!r}"
+        self.transactions.update((txn.app_id, txn) for txn in transactions)
+        for domain in domains:
+            if domain.removed:
+                self.domains.pop(domain.domain, None)
+            else:
+                self.domains[domain.domain] = domain
+
+    def _put(self, key: str, file: LiveFile) -> None:
+        if key in self.files:
+            self._drop(key)
+        self.files[key] = file
+        self.num_bytes += file.size or 0
+        self.num_unsized += file.size is None
+        if file.vector_id is not None:
+            self.masks[file.masked] += 1
+
+    def _drop(self, key: str) -> None:
+        file = self.files.pop(key)
+        self.num_bytes -= file.size or 0
+        self.num_unsized -= file.size is None
+        if file.vector_id is not None:
+            self.masks[file.masked] -= 1
+
+
+def live_files(files: LogicalFiles) -> Iterator[tuple[str, LiveFile]]:
+    """Path and facts of every file of a checkpoint."""
+    chosen = files.select(["path", "dv_unique_id", "size", "dv_cardinality"])
+    for key, vector_id, size, masked in zip(*(column.to_pylist() for column in chosen.columns), strict=True):
+        yield key, LiveFile(vector_id, size, masked or 0)
+
+
+def same_protocol(one: Protocol, other: Protocol) -> bool:
+    """Whether two protocols ask the same; the order of features does not matter."""
+    return _protocol_key(one) == _protocol_key(other)
+
+
+def same_metadata(one: Metadata, other: Metadata) -> bool:
+    """Whether two metadata actions say the same; schemas are compared as JSON, unless they are one text."""
+    return one == other or _metadata_key(one) == _metadata_key(other)
+
+
+def _protocol_key(protocol: Protocol) -> tuple[Any, ...]:
+    features = (frozenset(protocol.reader_features or ()), frozenset(protocol.writer_features or ()))
+    return protocol.min_reader_version, protocol.min_writer_version, *features
+
+
+def _metadata_key(metadata: Metadata) -> tuple[Any, ...]:
+    try:
+        schema = json.loads(metadata.schema_string or "null")
+    except (ValueError, RecursionError):
+        schema = metadata.schema_string
+    plain = (metadata.id, metadata.name, metadata.description, metadata.partition_columns, metadata.created_time)
+    return *plain, metadata.format.provider, metadata.configuration, schema
+
+
+def _keys(actions: Iterable[AddLine | RemoveLine | None]) -> Counter[tuple[str, str | None]]:
+    return Counter((canonical_key(action.path), action.vector_id) for action in actions if action is not None)
+
+
+def _named(path: str, vector_id: str | None) -> str:
+    return path if vector_id is None else f"{path} with deletion vector {vector_id}"

@@ -1,0 +1,349 @@
+"""Whether a log keeps to the protocol and to itself.
+
+Protocol sections: Delta Log Entries, Actions, Checkpoints, Last Checkpoint File, Version Checksum File, In-Commit
+Timestamps. Every commit is read once, oldest first, and the state carried along is held against each checksum and each
+checkpoint, in both directions. Invariants: nothing raises for what a log holds, each fault is a `Problem`; a table
+whose features this program does not read is verified all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Final
+
+import msgspec
+
+from explorer.core.errors import ExplorerError, TableNotFound
+from explorer.core.log.checkpoint.reader import open_checkpoint_files, read_checkpoint_state
+from explorer.core.log.commit import Commit, decode_commit
+from explorer.core.log.last_checkpoint import parse_last_checkpoint
+from explorer.core.log.log_path import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath, commit_name
+from explorer.core.log.log_segment import Checkpoint, LogListing, arrange_log, list_names
+from explorer.core.log.verify.hash_chain import START, link
+from explorer.core.log.verify.running_state import RunningState, same_metadata, same_protocol
+from explorer.core.log.version_checksum import compare_checksum
+from explorer.core.protocol.actions import CommitInfo
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.logical_files import LogicalFiles
+from explorer.core.protocol.table_properties.values import flag
+from explorer.core.versions.history import ENABLE_ICT
+
+__all__ = ["BREAKING", "IntegrityReport", "Problem", "verify"]
+
+BREAKING: Final = frozenset(
+    {"gap", "truncated-log", "two-names", "unreadable-commit", "unreadable-checkpoint", "no-metadata", "no-protocol"}
+)
+"""Kinds of problems that keep versions from being read."""
+_FORMER: Final = {"delta.enablechangedatacapture": "delta.enableChangeDataFeed"}
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """One fault.
+
+    Attributes:
+        kind: ``gap``, ``truncated-log``, ``two-names``, ``unreadable-commit``, ``unreadable-checkpoint``,
+            ``no-metadata``, ``no-protocol`` (versions cannot be read); ``duplicate-action``, ``contradictory-action``,
+            ``unremoved-vector``, ``misplaced-action``, ``clock-went-back``, ``no-in-commit-timestamp``,
+            ``incomplete-checkpoint``, ``checkpoint-differs``, ``checksum-differs``, ``unreadable-checksum``,
+            ``unusable-hint``, ``stale-hint``, ``stray-compaction``, ``orphan-file``,
+            ``former-property`` (a property of an older name, which switches nothing).
+        version: The version it is about, None for the log as a whole.
+        file: Key of the file below the table's root.
+        detail: What was found and what was expected.
+    """
+
+    kind: str
+    version: int | None
+    file: str
+    detail: str
+
+    @property
+    def breaking(self) -> bool:
+        """Whether versions cannot be read because of it."""
+        return self.kind in BREAKING
+
+
+class IntegrityReport(msgspec.Struct, frozen=True):
+    """What verifying a log found.
+
+    Attributes:
+        problems: Faults in the order of versions.
+        first_version: Oldest version that can be rebuilt, None if none can.
+        last_version: Newest version of which anything is there.
+        chain_head: Head of the hash chain over the commits (see `explorer.core.log.verify.hash_chain`), None without
+            commits.
+    """
+
+    problems: tuple[Problem, ...]
+    first_version: int | None
+    last_version: int
+    chain_head: str | None
+
+
+def verify(store: LogStore) -> IntegrityReport:
+    """Verify a whole log.
+
+    Raises:
+        TableNotFound: There is no log.
+        StorageError: The store failed.
+    """
+    listed = list_names(store)
+    names, paths = [name for name, _ in listed], [path for _, path in listed if path is not None]
+    unique, problems = _without_doubles(paths)
+    listing = arrange_log(unique)
+    if listing.latest < 0:
+        raise TableNotFound(f"There is no Delta log at {store.root}.", location=store.root)
+    problems += _orphans(names)
+    problems += _incomplete(paths)
+    problems += _hint(store, listing)
+    problems += _stray(listing)
+    walk = _Walk(store, listing)
+    problems += walk.problems()
+    ordered = sorted(problems, key=lambda problem: (problem.version is None, problem.version or 0))
+    return IntegrityReport(tuple(ordered), _earliest(listing), listing.latest, walk.chain_head)
+
+
+class _Walk:
+    """One pass over the versions; the state is None where it is not known."""
+
+    def __init__(self, store: LogStore, listing: LogListing) -> None:
+        self._store = store
+        self._listing = listing
+        self._state: RunningState | None = None
+        self._clock: int | None = None
+        self._link: bytes | None = None
+        self._info: CommitInfo | None = None
+        self._checkpoints = {
+            version: list(found) for version, found in groupby(listing.checkpoints, lambda each: each.version)
+        }
+
+    @property
+    def chain_head(self) -> str | None:
+        """Head of the chain, once the walk is done."""
+        return None if self._link is None else self._link.hex()
+
+    def problems(self) -> Iterator[Problem]:
+        """Walk from the oldest version of which anything is there to the newest."""
+        commits, checksums = self._listing.commits, self._listing.checksums
+        known = sorted({*commits, *self._checkpoints})
+        if known[0] == 0 and 0 in commits:
+            self._state = RunningState()
+        elif not self._checkpoints:
+            detail = "the log starts here and no checkpoint covers what was before"
+            yield Problem("truncated-log", known[0], commit_name(known[0]), detail)
+        before = known[0] - 1
+        # Only versions of which something is there are walked: a stray name must not make this endless.
+        for version in known:
+            if version > before + 1 or (version not in commits and version > min(commits, default=version)):
+                yield from self._gap(before + 1, version if version not in commits else version - 1)
+            before = version
+            if version in commits:
+                yield from self._commit(commits[version])
+            for checkpoint in self._checkpoints.get(version, ()):
+                yield from self._checkpoint(checkpoint)
+            if version in checksums:
+                yield from self._checksum(checksums[version])
+        yield from self._former_properties(before)
+
+    def _former_properties(self, version: int) -> Iterator[Problem]:
+        """Properties of the newest version that had their effect under an older name (CDF-017)."""
+        metadata = None if self._state is None else self._state.metadata
+        for key, value in (metadata.configuration if metadata else {}).items():
+            if key.lower() in _FORMER:
+                detail = f"{key} = {value} is the older name of {_FORMER[key.lower()]}, which alone is the switch"
+                yield Problem("former-property", version, commit_name(version), detail)
+
+    def _gap(self, first: int, last: int) -> Iterator[Problem]:
+        self._state = self._link = self._clock = None
+        count = last - first + 1
+        detail = "the commit is missing" if count == 1 else f"the {count} commits up to version {last} are missing"
+        yield Problem("gap", first, commit_name(first), detail)
+
+    def _commit(self, path: LogPath) -> Iterator[Problem]:
+        self._info = None
+        try:
+            data = self._store.read(path.path)
+            self._link = link(self._link or START, path.version, data.split(b"\n"))
+            commit = decode_commit(data, path.version, path.path)
+            state = RunningState() if self._state is None else self._state
+            found = list(state.apply(commit))
+            self._info = commit.commit_info()
+        except FileNotFoundError:
+            yield from self._gap(path.version, path.version)
+            return
+        except ExplorerError as error:
+            self._state = None
+            yield Problem("unreadable-commit", path.version, path.path, error.message)
+            return
+        # Without the state before, only what the commit says of itself counts.
+        for kind, detail in found:
+            if self._state is not None or kind != "unremoved-vector":
+                yield Problem(kind, path.version, path.path, detail)
+        yield from self._misplaced(path, data)
+        yield from self._time(commit)
+        if self._state is not None and path.version == 0:
+            yield from self._foundations(path)
+
+    def _foundations(self, path: LogPath) -> Iterator[Problem]:
+        assert self._state is not None
+        if self._state.protocol is None:
+            yield Problem("no-protocol", 0, path.path, "the first commit has no protocol action")
+        if self._state.metadata is None:
+            yield Problem("no-metadata", 0, path.path, "the first commit has no metaData action")
+        elif self._state.metadata.schema_string is None:
+            yield Problem("no-metadata", 0, path.path, "the metaData action has no schemaString")
+
+    def _misplaced(self, path: LogPath, data: bytes) -> Iterator[Problem]:
+        for name in (b"checkpointMetadata", b"sidecar"):
+            # The search is a cheap sieve; only a line that passes it is decoded.
+            lines = [line for line in data.split(b"\n") if b'"%s"' % name in line]
+            if any(name.decode() in msgspec.json.decode(line) for line in lines):
+                yield Problem("misplaced-action", path.version, path.path, f"{name.decode()} belongs into checkpoints")
+
+    def _time(self, commit: Commit) -> Iterator[Problem]:
+        metadata = None if self._state is None else self._state.metadata
+        if metadata is None or not flag(metadata.configuration, ENABLE_ICT):
+            self._clock = None
+            return
+        time = None if self._info is None else self._info.in_commit_timestamp
+        if time is None:
+            yield Problem("no-in-commit-timestamp", commit.version, commit.path, "commitInfo has no inCommitTimestamp")
+        elif self._clock is not None and time <= self._clock:
+            detail = f"inCommitTimestamp {time} is not after {self._clock}, that of the version before"
+            yield Problem("clock-went-back", commit.version, commit.path, detail)
+        self._clock = time if self._clock is None or time is None else max(time, self._clock)
+
+    def _checkpoint(self, checkpoint: Checkpoint) -> Iterator[Problem]:
+        version, file = checkpoint.version, checkpoint.parts[0].path
+        other = RunningState()
+        try:
+            small = read_checkpoint_state(self._store, checkpoint)
+            other.take(LogicalFiles(open_checkpoint_files(self._store, checkpoint)))
+        except ExplorerError as error:
+            yield Problem("unreadable-checkpoint", version, file, error.message)
+            return
+        other.protocol, other.metadata = small.protocol, small.metadata
+        other.transactions, other.domains = dict(small.transactions), dict(small.domains)
+        if self._state is None:
+            self._state = other
+            return
+        for detail in _differences(other, self._state):
+            yield Problem("checkpoint-differs", version, file, detail)
+
+    def _checksum(self, path: LogPath) -> Iterator[Problem]:
+        if self._state is None:
+            return
+        try:
+            for detail in compare_checksum(self._store.read(path.path), self._state, self._info_of(path.version)):
+                yield Problem("checksum-differs", path.version, path.path, detail)
+        except (ValueError, ExplorerError) as error:
+            yield Problem("unreadable-checksum", path.version, path.path, str(error))
+        except FileNotFoundError:
+            return
+
+    def _info_of(self, version: int) -> CommitInfo | None:
+        return self._info if version in self._listing.commits else None
+
+
+def _differences(checkpoint: RunningState, replayed: RunningState) -> Iterator[str]:
+    """What a checkpoint holds that replay does not, and the other way round."""
+    extra = checkpoint.files.keys() - replayed.files.keys()
+    lacking = replayed.files.keys() - checkpoint.files.keys()
+    if extra:
+        yield f"it holds {len(extra)} files that are not live, such as {min(extra)}"
+    if lacking:
+        yield f"it lacks {len(lacking)} live files, such as {min(lacking)}"
+    changed = [
+        key for key in checkpoint.files.keys() & replayed.files.keys() if checkpoint.files[key] != replayed.files[key]
+    ]
+    if changed:
+        key = min(changed)
+        yield f"{len(changed)} files differ, such as {key}: {checkpoint.files[key]}, replay gives {replayed.files[key]}"
+    if checkpoint.protocol is not None and (
+        replayed.protocol is None or not same_protocol(checkpoint.protocol, replayed.protocol)
+    ):
+        yield "its protocol is not the one in force"
+    if checkpoint.metadata is not None and (
+        replayed.metadata is None or not same_metadata(checkpoint.metadata, replayed.metadata)
+    ):
+        yield "its metaData is not the one in force"
+    for what, one, other in (
+        ("transactions", _versions(checkpoint), _versions(replayed)),
+        ("domains", _configurations(checkpoint), _configurations(replayed)),
+    ):
+        if one != other:
+            yield f"its {what} are {sorted(one.items())[:5]}, replay gives {sorted(other.items())[:5]}"
+
+
+def _versions(state: RunningState) -> dict[str, int]:
+    return {app: txn.version for app, txn in state.transactions.items()}
+
+
+def _configurations(state: RunningState) -> dict[str, str]:
+    return {name: domain.configuration for name, domain in state.domains.items()}
+
+
+def _without_doubles(paths: Iterable[LogPath]) -> tuple[list[LogPath], list[Problem]]:
+    """The paths without commits of which a version has more than one."""
+    kept, problems = [], []
+    commits: dict[int, list[LogPath]] = {}
+    for path in paths:
+        if path.kind is LogFileKind.COMMIT:
+            commits.setdefault(path.version, []).append(path)
+        else:
+            kept.append(path)
+    for version, same in commits.items():
+        if len(same) == 1:
+            kept += same
+        else:
+            names = " and ".join(path.name for path in same)
+            problems.append(Problem("two-names", version, same[0].path, f"{names} are both commits of the version"))
+    return kept, problems
+
+
+def _orphans(names: Iterable[str]) -> Iterator[Problem]:
+    for name in names:
+        if ".tmp" in name and not name.endswith(".crc"):
+            yield Problem("orphan-file", None, f"{LOG_FOLDER}/{name}", "a temporary file that its writer left behind")
+
+
+def _incomplete(paths: Iterable[LogPath]) -> Iterator[Problem]:
+    parts: dict[tuple[int, int], list[LogPath]] = {}
+    for path in paths:
+        if path.kind is LogFileKind.MULTI_PART_CHECKPOINT:
+            parts.setdefault((path.version, path.parts), []).append(path)
+    for (version, count), found in parts.items():
+        if len({path.part for path in found}) < count:
+            yield Problem("incomplete-checkpoint", version, found[0].path, f"{len(found)} of {count} parts are there")
+
+
+def _hint(store: LogStore, listing: LogListing) -> Iterator[Problem]:
+    try:
+        hint = parse_last_checkpoint(store.read(LAST_CHECKPOINT))
+    except FileNotFoundError:
+        return
+    if hint is None:
+        yield Problem("unusable-hint", None, LAST_CHECKPOINT, "it is no hint, or its checksum does not match")
+        return
+    versions = [checkpoint.version for checkpoint in listing.checkpoints]
+    if hint.version not in versions:
+        yield Problem("unusable-hint", hint.version, LAST_CHECKPOINT, "the checkpoint that it names is not there")
+    elif hint.version < max(versions):
+        detail = f"it names version {hint.version}; the newest checkpoint is of version {max(versions)}"
+        yield Problem("stale-hint", hint.version, LAST_CHECKPOINT, detail)
+
+
+def _stray(listing: LogListing) -> Iterator[Problem]:
+    """Compactions of commits that never were, or that vanished: the versions they end with do not count."""
+    for path in listing.compactions:
+        if path.last_version > listing.latest:
+            detail = f"it reaches to version {path.last_version}; the newest commit or checkpoint is {listing.latest}"
+            yield Problem("stray-compaction", path.version, path.path, detail)
+
+
+def _earliest(listing: LogListing) -> int | None:
+    try:
+        return listing.earliest()
+    except ExplorerError:
+        return None

@@ -1,0 +1,1 @@
+"""Writing checkpoints, version checksums and compacted logs."""

@@ -1,0 +1,284 @@
+"""Writing a checkpoint: which files, what stands in each, and in which order they are put.
+
+Protocol sections: Checkpoints, V1 Spec, V2 Spec, Sidecar Files, Last Checkpoint File. Invariants: a checkpoint is made
+of the whole state of a version whose commit stands (CKPT-006, CKPT-027); file actions are all inside or all in sidecars
+(V2CKPT-004); what names a file is put after it: sidecars, the checkpoint, the hint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+import pyarrow as pa
+
+from explorer.core.log.last_checkpoint import LastCheckpoint, encode_last_checkpoint, parse_last_checkpoint
+from explorer.core.log.log_path import LAST_CHECKPOINT, SIDECAR_FOLDER, checkpoint_name
+from explorer.core.log.log_segment import LogListing
+from explorer.core.log.writing.checkpoint_layout import CheckpointLayout, check_protocol, checkpoint_layout
+from explorer.core.log.writing.file_action_columns import FileColumns
+from explorer.core.log.writing.small_action_columns import SmallAction, small_columns
+from explorer.core.log.writing.writer_state import CarriedActions, carry_actions
+from explorer.core.protocol.actions import (
+    CheckpointMetadata,
+    DomainMetadata,
+    Metadata,
+    Protocol,
+    SetTransaction,
+    Sidecar,
+    encode_line,
+)
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.table_properties.values import interval
+from explorer.core.versions.retention.expiry import FILE_RETENTION
+
+__all__ = ["WrittenCheckpoint", "write_checkpoint"]
+
+TXN_RETENTION: Final = "delta.setTransactionRetentionDuration"
+
+_ROWS: Final = 1 << 16
+"""Rows of one row group."""
+_CHUNK: Final = 1 << 14
+"""How many file actions are made into columns at a time: a column holds 2 GiB of text."""
+_MOST_IN_HINT: Final = 30
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MS: Final = timedelta(milliseconds=1)
+
+
+class WrittenCheckpoint(msgspec.Struct, frozen=True):
+    """What was written.
+
+    Attributes:
+        version: The version.
+        path: Key of the checkpoint's own file.
+        sidecars: Keys of its sidecars.
+        hint: What `_last_checkpoint` says of it; None if the version had a checkpoint, and nothing was written.
+    """
+
+    version: int
+    path: str
+    sidecars: tuple[str, ...] = ()
+    hint: LastCheckpoint | None = None
+
+
+def write_checkpoint(
+    store: LogStore,
+    listing: LogListing,
+    version: int | None = None,
+    *,
+    now: datetime,
+    new_uuid: Callable[[], UUID],
+    layout: CheckpointLayout | None = None,
+) -> WrittenCheckpoint:
+    """Write the checkpoint of a version, and the hint unless it names a newer one.
+
+    A version that has a checkpoint, by the listing or because another writer was faster, is left as it is: what the
+    other wrote means the same (CKPT-027).
+
+    Args:
+        store: The table's store.
+        listing: The log; checkpoints that are known to be broken should be taken out of it.
+        version: The version, None for the latest.
+        now: The present, with a zone; tombstones expire by it.
+        new_uuid: Makes names.
+        layout: How, None for what the table's policy asks for.
+
+    Raises:
+        UnsupportedFeature: The table has a feature that this program does not know, or a catalog manages it, or the
+            layout is V2 and the table lacks the feature for it.
+        TableError: The log is broken.
+        StorageError: The store failed.
+    """
+    segment = listing.segment(version)
+    if segment.checkpoint is not None and segment.checkpoint.version == segment.version:
+        return WrittenCheckpoint(segment.version, segment.checkpoint.parts[0].path)
+    carried = carry_actions(store, segment)
+    chosen = checkpoint_layout(carried.state, segment.version) if layout is None else layout
+    check_protocol(carried.state.protocol, segment.version, chosen)
+    return _Writer(store, carried, chosen, (now - _EPOCH) // _MS, new_uuid).write()
+
+
+class _Writer:
+    """One checkpoint on its way; ``now`` is ms since the epoch."""
+
+    def __init__(
+        self, store: LogStore, carried: CarriedActions, layout: CheckpointLayout, now: int, new_uuid: Callable[[], UUID]
+    ) -> None:
+        self._store, self._carried, self._layout = store, carried, layout
+        self._now, self._new_uuid = now, new_uuid
+        self._columns = FileColumns(carried)
+        self._schema = pa.schema([("add", self._columns.add_type), ("remove", self._columns.remove_type)])
+        self._num_adds = self._num_removes = 0
+
+    def write(self) -> WrittenCheckpoint:
+        layout, version = self._layout, self._carried.version
+        small = self._small_actions()
+        sidecars: list[Sidecar] = []
+        if layout.spec == "v2":
+            if layout.top_level == "json" or self._num_carried() > layout.most_inline:
+                sidecars = list(self._put_sidecars())
+            small = [self._checkpoint_metadata(sidecars), *sidecars, *small]
+        inline = layout.spec == "v1" or (layout.top_level == "parquet" and not sidecars)
+        if layout.spec == "v2" and layout.top_level == "json":
+            data = b"".join(encode_line(action) + b"\n" for action in small)
+        else:
+            data = self._top_level(small, inline=inline)
+        path = self._name()
+        keys = tuple(f"{SIDECAR_FOLDER}/{sidecar.path}" for sidecar in sidecars)
+        try:
+            self._store.put_if_absent(path, data)
+        except FileExistsError:
+            return WrittenCheckpoint(version, path)
+        hint = LastCheckpoint(
+            version,
+            size=len(small) + self._num_adds + self._num_removes,
+            size_in_bytes=len(data) + sum(sidecar.size_in_bytes for sidecar in sidecars),
+            num_of_add_files=self._num_adds,
+        )
+        _put_hint(self._store, hint, None if layout.spec == "v1" else self._described(path, len(data), small))
+        return WrittenCheckpoint(version, path, keys, hint)
+
+    def _name(self) -> str:
+        if self._layout.spec == "v1" or (self._layout.classic_name and self._layout.top_level == "parquet"):
+            return checkpoint_name(self._carried.version)
+        return checkpoint_name(self._carried.version, self._new_uuid(), self._layout.top_level)
+
+    def _small_actions(self) -> list[SmallAction]:
+        """Protocol, metadata, unexpired transactions and domains."""
+        state = self._carried.state
+        transactions = list(state.transactions.values())
+        configuration = state.metadata.configuration
+        if TXN_RETENTION in configuration:
+            after = self._now - interval(configuration, TXN_RETENTION, timedelta()) // _MS
+            transactions = [txn for txn in transactions if txn.last_updated is not None and txn.last_updated > after]
+        return [_listed(state.protocol), state.metadata, *transactions, *state.domains.values()]
+
+    def _num_carried(self) -> int:
+        """File actions before tombstones expire."""
+        counts = (len(part) if isinstance(part, list) else part.num_rows for part in self._carried.tombstones)
+        return self._carried.files.num_rows + sum(counts)
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        """The file actions, live ones first."""
+        after = self._now - interval(self._carried.state.metadata.configuration, FILE_RETENTION, _WEEK) // _MS
+        for chunk in self._carried.adds(_CHUNK):
+            rows = self._columns.adds(chunk)
+            self._num_adds += len(rows)
+            yield self._batch(rows, pa.nulls(len(rows), self._columns.remove_type))
+        for chunk in self._carried.removes(_CHUNK):
+            rows = self._columns.removes(chunk, after)
+            self._num_removes += len(rows)
+            yield self._batch(pa.nulls(len(rows), self._columns.add_type), rows)
+
+    def _batch(self, adds: pa.StructArray, removes: pa.StructArray) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays([adds, removes], schema=self._schema)
+
+    def _put_sidecars(self) -> Iterator[Sidecar]:
+        file, rows = _ParquetFile(self._schema), 0
+        for batch in self._batches():
+            start = 0
+            while start < batch.num_rows:
+                part = batch.slice(start, self._layout.sidecar_rows - rows)
+                file.write(part)
+                start, rows = start + part.num_rows, rows + part.num_rows
+                if rows == self._layout.sidecar_rows:
+                    yield self._put_sidecar(file.close())
+                    file, rows = _ParquetFile(self._schema), 0
+        data = file.close()
+        if rows:
+            yield self._put_sidecar(data)
+
+    def _put_sidecar(self, data: bytes) -> Sidecar:
+        name = f"{self._new_uuid()}.parquet"
+        self._store.put_if_absent(f"{SIDECAR_FOLDER}/{name}", data)
+        return Sidecar(path=name, size_in_bytes=len(data), modification_time=self._now)
+
+    def _checkpoint_metadata(self, sidecars: Sequence[Sidecar]) -> CheckpointMetadata:
+        tags: dict[str, str | None] | None = None
+        if sidecars:
+            size = sum(sidecar.size_in_bytes for sidecar in sidecars)
+            actions = self._num_adds + self._num_removes
+            numbers = {"sidecarNumActions": actions, "sidecarSizeInBytes": size, "numOfAddFiles": self._num_adds}
+            tags = {name: str(value) for name, value in numbers.items()}
+        return CheckpointMetadata(version=self._carried.version, tags=tags)
+
+    def _top_level(self, small: Sequence[SmallAction], *, inline: bool) -> bytes:
+        kinds: list[type[SmallAction]] = [SetTransaction, Metadata, Protocol, DomainMetadata]
+        if self._layout.spec == "v2":
+            kinds += [CheckpointMetadata, Sidecar]
+        columns = small_columns(small, kinds)
+        schema = pa.schema([*self._schema, *((name, column.type) for name, column in columns.items())])
+        file = _ParquetFile(schema)
+        nothing = [pa.nulls(len(small), field.type) for field in self._schema]
+        file.write(pa.RecordBatch.from_arrays([*nothing, *columns.values()], schema=schema))
+        for batch in self._batches() if inline else ():
+            rest = [pa.nulls(batch.num_rows, column.type) for column in columns.values()]
+            file.write(pa.RecordBatch.from_arrays([*batch.columns, *rest], schema=schema))
+        return file.close()
+
+    def _described(self, path: str, size: int, small: Sequence[SmallAction]) -> dict[str, Any]:
+        """What the hint says of a V2 checkpoint (V2CKPT-012); long lists are left to the checkpoint itself."""
+        sidecars = [action.to_wire() for action in small if isinstance(action, Sidecar)]
+        others = [{action.wire_name: action.to_wire()} for action in small if not isinstance(action, Sidecar)]
+        found = {
+            "path": path.rpartition("/")[2],
+            "sizeInBytes": size,
+            "modificationTime": self._now,
+        }
+        lists = {"nonFileActions": others, "sidecarFiles": sidecars}
+        return found | {name: items for name, items in lists.items() if len(items) <= _MOST_IN_HINT}
+
+
+_WEEK: Final = timedelta(weeks=1)
+
+
+class _ParquetFile:
+    """A Parquet file in memory, whose row groups are full but for the last."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        import pyarrow.parquet as pq
+
+        self._sink = pa.BufferOutputStream()
+        self._writer = pq.ParquetWriter(self._sink, schema, compression="snappy", store_schema=False)
+        self._schema = schema
+        self._waiting: list[pa.RecordBatch] = []
+        self._rows = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._waiting.append(batch)
+        self._rows += batch.num_rows
+        if self._rows >= _ROWS:
+            self._flush()
+
+    def close(self) -> bytes:
+        if self._rows:
+            self._flush()
+        self._writer.close()
+        data: bytes = self._sink.getvalue().to_pybytes()
+        return data
+
+    def _flush(self) -> None:
+        table = pa.Table.from_batches(self._waiting, self._schema)
+        self._writer.write_table(table, row_group_size=2 * _ROWS)
+        self._waiting, self._rows = [], 0
+
+
+def _put_hint(store: LogStore, hint: LastCheckpoint, described: dict[str, Any] | None) -> None:
+    try:
+        there = parse_last_checkpoint(store.read(LAST_CHECKPOINT))
+    except FileNotFoundError:
+        there = None
+    if there is None or there.version <= hint.version:
+        store.put(LAST_CHECKPOINT, encode_last_checkpoint(hint, described))
+
+
+def _listed(protocol: Protocol) -> Protocol:
+    """The protocol with feature lists exactly where its versions have them (CKPT-024)."""
+    return msgspec.structs.replace(
+        protocol,
+        reader_features=protocol.reader_features if protocol.min_reader_version >= 3 else None,
+        writer_features=protocol.writer_features if protocol.min_writer_version >= 7 else None,
+    )

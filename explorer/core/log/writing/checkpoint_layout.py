@@ -1,0 +1,112 @@
+"""How a table's checkpoints are laid out, how often they are written, and of which tables not.
+
+Protocol sections: Checkpoints, V1 Spec, V2 Spec. Invariants: V2 needs its feature in both lists, V1 in one file is
+always right (V2CKPT-001); there are no multi-part checkpoints (CKPT-015, D-24). A protocol with a feature that this
+program has never heard of may give a table state unknown here, so it is refused (CKPTPROT-002).
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from explorer.core.errors import CorruptTable, UnsupportedFeature
+from explorer.core.log.replay import TableState
+from explorer.core.protocol.actions import Protocol
+from explorer.core.protocol.table_features import CATALOG_FEATURES, FEATURES, supported_features
+from explorer.core.protocol.table_properties.values import number
+
+__all__ = ["CheckpointLayout", "check_protocol", "checkpoint_due", "checkpoint_layout"]
+
+POLICY: Final = "delta.checkpointPolicy"
+INTERVAL: Final = "delta.checkpointInterval"
+
+_CLASSIC_EVERY: Final = 10
+
+
+class CheckpointLayout(msgspec.Struct, frozen=True):
+    """How a checkpoint is laid out.
+
+    Attributes:
+        spec: ``v1``, or ``v2`` where the table has the feature.
+        top_level: Format of a V2 checkpoint's own file.
+        classic_name: Whether a V2 checkpoint in Parquet bears the classic name, by which old clients find the protocol
+            that tells them to stop (V2CKPT-010).
+        most_inline: With more file actions than these they go to sidecars; those of a JSON file always do.
+        sidecar_rows: File actions of one sidecar.
+    """
+
+    spec: Literal["v1", "v2"]
+    top_level: Literal["parquet", "json"] = "parquet"
+    classic_name: bool = False
+    most_inline: int = 10_000
+    sidecar_rows: int = 100_000
+
+
+def checkpoint_due(configuration: dict[str, str], version: int) -> bool:
+    """Whether a checkpoint follows the commit of a version: every ten commits, or as the table says (CKPT-012).
+
+    Raises:
+        CorruptTable: ``delta.checkpointInterval`` is no positive integer.
+    """
+    return version > 0 and version % _interval(configuration) == 0
+
+
+def checkpoint_layout(state: TableState, version: int) -> CheckpointLayout:
+    """The layout that a table's policy asks for; every tenth V2 checkpoint that is due bears the classic name.
+
+    Raises:
+        CorruptTable: ``delta.checkpointPolicy`` is none that the protocol knows, or the interval is none.
+    """
+    configuration = state.metadata.configuration
+    policy = configuration.get(POLICY, "classic").lower()
+    if policy not in {"classic", "v2"}:
+        raise CorruptTable(f"The table property {POLICY} is {policy!r}; it must be classic or v2.", found=policy)
+    if policy == "classic" or not _has_v2(state.protocol):
+        return CheckpointLayout("v1")
+    every = _CLASSIC_EVERY * _interval(configuration)
+    return CheckpointLayout("v2", classic_name=version > 0 and version % every == 0)
+
+
+def _interval(configuration: dict[str, str]) -> int:
+    every = number(configuration, INTERVAL, 10)
+    if every < 1:
+        raise CorruptTable(f"The table property {INTERVAL} is {every}; it must be at least 1.", found=str(every))
+    return every
+
+
+def check_protocol(protocol: Protocol, version: int, layout: CheckpointLayout) -> None:
+    """Refuse to write a checkpoint that could lack something.
+
+    Raises:
+        UnsupportedFeature: The table has a feature that this program does not know, or a catalog manages it, or the
+            layout is V2 and the table lacks the feature for it.
+        CorruptTable: The protocol lacks a feature list that its versions demand.
+    """
+    names = supported_features(protocol)
+    refused = [name for name in names if name not in FEATURES or name in CATALOG_FEATURES]
+    if protocol.min_reader_version > 3 or protocol.min_writer_version > 7:
+        refused.append(f"protocol ({protocol.min_reader_version}, {protocol.min_writer_version})")
+    if layout.spec == "v2" and not _has_v2(protocol):
+        refused.append("v2Checkpoint")
+    if refused:
+        raise UnsupportedFeature(
+            f"A checkpoint of version {version} cannot be written in this way: {', '.join(refused)}. What a table has "
+            "that this program does not implement, it could leave out; what it lacks it must be given first.",
+            features=refused,
+            operation="write a checkpoint",
+            version=version,
+        )
+    if (protocol.min_reader_version == 3 and protocol.reader_features is None) or (
+        protocol.min_writer_version == 7 and protocol.writer_features is None
+    ):
+        raise CorruptTable(
+            f"The protocol of version {version} lacks a feature list that its versions demand; no checkpoint can be "
+            "written from it. Its owner has to correct the protocol.",
+            version=version,
+        )
+
+
+def _has_v2(protocol: Protocol) -> bool:
+    return all("v2Checkpoint" in (names or ()) for names in (protocol.reader_features, protocol.writer_features))

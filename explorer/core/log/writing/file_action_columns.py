@@ -1,0 +1,275 @@
+"""File actions as columns of a checkpoint, one struct for ``add`` and one for ``remove``.
+
+Protocol sections: Checkpoints, Sidecar Files, Checkpoint Schema. Invariants: removes carry neither statistics nor tags
+(CKPT-023); ``dataChange`` is false, for a checkpoint changes nothing; ``stats`` and ``stats_parsed`` are there as the
+table's properties say (CKPT-016 to 018). Fields that this program does not know stay where a column can hold them:
+plain values and maps of texts, of one type throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.log.checkpoint.file_columns import texts_of
+from explorer.core.log.commit import RemoveLine
+from explorer.core.log.writing.parsed_columns import TypedColumns, typed_columns
+from explorer.core.log.writing.writer_state import CarriedActions, LineChunk
+from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.arrow.arrays import bools, int32s, int64s, mask, numbers, string_maps, strings
+from explorer.core.protocol.arrow.typed_arrays import typed_column
+from explorer.core.protocol.logical_files import MAP, LineSource, decode_map
+from explorer.core.protocol.schema.data_types import PrimitiveType
+from explorer.core.protocol.table_properties.values import flag
+
+__all__ = ["FileColumns"]
+
+AS_JSON: Final = "delta.checkpoint.writeStatsAsJson"
+AS_STRUCT: Final = "delta.checkpoint.writeStatsAsStruct"
+
+_VECTOR: Final = pa.struct(
+    [
+        ("storageType", pa.string()),
+        ("pathOrInlineDv", pa.string()),
+        ("offset", pa.int32()),
+        ("sizeInBytes", pa.int32()),
+        ("cardinality", pa.int64()),
+        ("maxRowIndex", pa.int64()),
+    ]
+)
+_ROW_IDS: Final = {"baseRowId": pa.int64(), "defaultRowCommitVersion": pa.int64()}
+_ADD: Final = {
+    "path": pa.string(),
+    "partitionValues": MAP,
+    "size": pa.int64(),
+    "modificationTime": pa.int64(),
+    "dataChange": pa.bool_(),
+    "tags": MAP,
+    "deletionVector": _VECTOR,
+    **_ROW_IDS,
+    "clusteringProvider": pa.string(),
+}
+_REMOVE: Final = {
+    "path": pa.string(),
+    "deletionTimestamp": pa.int64(),
+    "dataChange": pa.bool_(),
+    "extendedFileMetadata": pa.bool_(),
+    "partitionValues": MAP,
+    "size": pa.int64(),
+    "deletionVector": _VECTOR,
+    **_ROW_IDS,
+}
+_LEFT_OUT: Final = {
+    "add": {*_ADD, "stats", "stats_parsed", "partitionValues_parsed"},
+    "remove": {*_REMOVE, "stats", "stats_parsed", "partitionValues_parsed", "tags"},
+}
+"""Members that are known: none of them is carried along as unknown."""
+
+
+class FileColumns:
+    """Makes the file columns of one checkpoint.
+
+    Args:
+        carried: What the checkpoint is made of.
+
+    Raises:
+        CorruptTable: A property that it goes by has no readable value, or the schema has none.
+        UnsupportedFeature: Typed statistics are due and the schema has a type this program does not read.
+    """
+
+    def __init__(self, carried: CarriedActions) -> None:
+        properties = carried.state.metadata.configuration
+        self._as_json = flag(properties, AS_JSON, default=True)
+        self._typed: TypedColumns | None = typed_columns(carried.state) if flag(properties, AS_STRUCT) else None
+        members = dict(_ADD)
+        if self._as_json:
+            members["stats"] = pa.string()
+        if self._typed is not None:
+            if self._typed.partitions:
+                members["partitionValues_parsed"] = self._typed.partition_type()
+            members["stats_parsed"] = self._typed.statistics_type()
+        extra = {name: _unknown_types(carried, name) for name in ("add", "remove")}
+        self.add_type = pa.struct([*members.items(), *extra["add"].items()])
+        self.remove_type = pa.struct([*_REMOVE.items(), *extra["remove"].items()])
+
+    def adds(self, chunk: pa.StructArray | LineChunk) -> pa.StructArray:
+        """Rows of ``add``.
+
+        Raises:
+            CorruptTable: A partition value is not of its column's type.
+        """
+        members = _of_adds(chunk) if isinstance(chunk, LineChunk) else _of_struct(chunk)
+        texts, parsed = members.pop("stats", None), members.pop("stats_parsed", None)
+        texts = pa.nulls(len(members["path"]), pa.string()) if texts is None else _cast(texts, pa.string())
+        if self._as_json:
+            members["stats"] = texts_of(texts, parsed)
+        if self._typed is not None:
+            members["stats_parsed"] = self._typed.statistics(texts, parsed)
+            if self._typed.partitions:
+                values = _cast(members["partitionValues"], MAP)
+                members["partitionValues_parsed"] = self._typed.partition_values(values)
+        return _struct(members, self.add_type)
+
+    def removes(self, chunk: pa.StructArray | LineChunk, after: int) -> pa.StructArray:
+        """Rows of ``remove``, but for the tombstones whose time (ms since the epoch) is not after a moment."""
+        members = _of_removes(chunk) if isinstance(chunk, LineChunk) else _of_struct(chunk)
+        rows = _struct(members, self.remove_type)
+        times, _ = numbers(rows.field("deletionTimestamp"))
+        return rows if (times > after).all() else rows.filter(mask(times > after))
+
+
+def _struct(members: Mapping[str, pa.Array], kind: pa.DataType) -> pa.StructArray:
+    length = len(members["path"])
+    arrays = []
+    for field in kind:
+        member = members.get(field.name)
+        if field.name == "dataChange":
+            arrays.append(mask(np.zeros(length, bool)))
+        elif member is None:
+            arrays.append(pa.nulls(length, field.type))
+        else:
+            arrays.append(_vectors(member) if field.name == "deletionVector" else _cast(member, field.type))
+    return pa.StructArray.from_arrays(arrays, fields=list(kind))
+
+
+def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    return array if array.type.equals(kind) else array.cast(kind)
+
+
+def _of_struct(chunk: pa.StructArray) -> dict[str, pa.Array]:
+    return dict(zip([field.name for field in chunk.type], chunk.flatten(), strict=True))
+
+
+def _vectors(column: pa.StructArray) -> pa.StructArray:
+    """Descriptors with all members; a struct of nulls, which some writers put for none, is null."""
+    members = _of_struct(column)
+    known = {
+        field.name: _cast(members[field.name], field.type)
+        if field.name in members
+        else pa.nulls(len(column), field.type)
+        for field in _VECTOR
+    }
+    return pa.StructArray.from_arrays(list(known.values()), fields=list(_VECTOR), mask=known["storageType"].is_null())
+
+
+# --- of lines ---------------------------------------------------------------------------------------------------------
+
+_OF_LINES: Final = {
+    "path": "raw_path",
+    "partitionValues": "partition_values",
+    "size": "size",
+    "modificationTime": "modification_time",
+    "tags": "tags",
+    "baseRowId": "base_row_id",
+    "defaultRowCommitVersion": "default_row_commit_version",
+    "stats": "stats",
+}
+
+
+def _of_adds(chunk: LineChunk) -> dict[str, pa.Array]:
+    lines: Any = chunk.lines
+    plain = dict(zip(_OF_LINES, LineSource(lines).columns(list(_OF_LINES.values())), strict=True))
+    return {
+        **plain,
+        "deletionVector": _descriptors([line.deletion_vector for line in lines]),
+        "clusteringProvider": strings([line.clustering_provider for line in lines]),
+        **_unknown_columns(chunk),
+    }
+
+
+def _of_removes(chunk: LineChunk) -> dict[str, pa.Array]:
+    lines: Sequence[RemoveLine] = chunk.lines  # type: ignore[assignment]  # tombstones are removes
+    return {
+        "path": strings([line.path for line in lines]),
+        "deletionTimestamp": int64s([_storable(line.deletion_timestamp) for line in lines]),
+        "extendedFileMetadata": bools([line.extended_file_metadata for line in lines]),
+        "partitionValues": string_maps([decode_map(line.partition_values, line, "partitionValues") for line in lines]),
+        "size": int64s([line.size for line in lines]),
+        "deletionVector": _descriptors([line.deletion_vector for line in lines]),
+        "baseRowId": int64s([line.base_row_id for line in lines]),
+        "defaultRowCommitVersion": int64s([line.default_row_commit_version for line in lines]),
+        **_unknown_columns(chunk),
+    }
+
+
+def _storable(time: int | None) -> int | None:
+    """A time that no 64 bits hold says nothing, as one that is not there (FILE-003)."""
+    return time if time is None or -(1 << 63) <= time < 1 << 63 else None
+
+
+def _descriptors(vectors: Sequence[DeletionVectorDescriptor | None]) -> pa.StructArray:
+    def members(name: str) -> list[Any]:
+        return [None if vector is None else getattr(vector, name) for vector in vectors]
+
+    arrays = [
+        strings(members("storage_type")),
+        strings(members("path_or_inline_dv")),
+        int32s(members("offset")),
+        int32s(members("size_in_bytes")),
+        int64s(members("cardinality")),
+        int64s(members("max_row_index")),
+    ]
+    return pa.StructArray.from_arrays(arrays, fields=list(_VECTOR), mask=arrays[0].is_null())
+
+
+# --- unknown fields ---------------------------------------------------------------------------------------------------
+
+
+def _unknown_types(carried: CarriedActions, action: str) -> dict[str, pa.DataType]:
+    """Names and types of the unknown fields of an action; one that would need two types is left out."""
+    found: dict[str, set[pa.DataType | None]] = {}
+    for name, part in carried.parts():
+        if name == action:
+            for member, kind in part.stated_members().items():
+                found.setdefault(member, set()).add(kind)
+    for fields in carried.unknown[action].values():
+        for member, value in fields.items():
+            found.setdefault(member, set()).add(_type_of(value))
+    single = {member: kinds.pop() for member, kinds in found.items() if len(kinds) == 1}
+    return {member: kind for member, kind in single.items() if kind is not None and member not in _LEFT_OUT[action]}
+
+
+def _type_of(value: Any) -> pa.DataType | None:
+    match value:
+        case bool():
+            return pa.bool_()
+        case int():
+            return pa.int64() if -(1 << 63) <= value < 1 << 63 else None
+        case float():
+            return pa.float64()
+        case str():
+            return pa.string()
+        case dict() if all(item is None or isinstance(item, str) for item in value.values()):
+            return MAP
+    return None
+
+
+def _unknown_columns(chunk: LineChunk) -> dict[str, pa.Array]:
+    names = dict.fromkeys(name for fields in chunk.unknown.values() for name in fields)
+    return {name: _unknown_column(chunk, name) for name in names}
+
+
+def _unknown_column(chunk: LineChunk, name: str) -> pa.Array:
+    """A column of the values of one type among those of a field; `_unknown_types` tells whether it is used."""
+    values = [chunk.unknown.get(place, {}).get(name) for place in range(len(chunk.lines))]
+    kind = next(_type_of(value) for value in values if value is not None)
+    fitting: Iterable[Any] = (value if value is not None and _type_of(value) == kind else None for value in values)
+    return _column(list(fitting), kind)
+
+
+def _column(values: list[Any], kind: pa.DataType | None) -> pa.Array:
+    match kind:
+        case pa.DataType() if pa.types.is_boolean(kind):
+            return bools(values)
+        case pa.DataType() if pa.types.is_int64(kind):
+            return int64s(values)
+        case pa.DataType() if pa.types.is_float64(kind):
+            return typed_column(values, PrimitiveType("double"))
+        case pa.DataType() if pa.types.is_string(kind):
+            return strings(values)
+        case pa.DataType() if pa.types.is_map(kind):
+            return string_maps(values)
+    return pa.nulls(len(values))

@@ -1,0 +1,135 @@
+"""Statistics and partition values of a checkpoint's files in their own types.
+
+Protocol section: Checkpoints (``stats_parsed``, ``partitionValues_parsed``). Invariants: fields bear physical names
+(CKPT-021); the null counter is ``nullCount`` (CKPT-020); partition columns have no statistics, booleans, binaries,
+lists and maps no bounds (STATS-017); a file without usable statistics has a null struct.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from explorer.core.errors import CorruptTable
+from explorer.core.log.checkpoint.file_columns import stated_struct
+from explorer.core.log.replay import TableState
+from explorer.core.protocol.partition_values import partition_column
+from explorer.core.protocol.schema.column_mapping import mapping_mode
+from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, StructType, parse_schema, to_arrow
+from explorer.core.protocol.statistics.file_statistics import parse_either
+from explorer.core.protocol.statistics.json_statistics import Bounds, ParsedTexts, StatisticsLeaf, parse_texts
+
+__all__ = ["TypedColumns", "typed_columns"]
+
+_COUNTED: Final = PrimitiveType("binary")
+"""Stands for types whose nulls are counted but which have no bounds."""
+
+
+class TypedColumns(msgspec.Struct, frozen=True):
+    """What of a table's columns checkpoints show in their own types.
+
+    Attributes:
+        leaves: Columns with statistics, in schema order.
+        partitions: Physical name, type and logical name of each partition column.
+    """
+
+    leaves: tuple[StatisticsLeaf, ...]
+    partitions: tuple[tuple[str, PrimitiveType, str], ...]
+
+    def partition_values(self, maps: pa.MapArray) -> pa.StructArray:
+        """The values of ``partitionValues`` in the types of the partition columns.
+
+        Raises:
+            CorruptTable: A value is not of its column's type.
+        """
+        arrays = [partition_column(maps, physical, kind, name) for physical, kind, name in self.partitions]
+        return pa.StructArray.from_arrays(arrays, names=[physical for physical, _, _ in self.partitions])
+
+    def partition_type(self) -> pa.DataType:
+        """Type of ``partitionValues_parsed``."""
+        return pa.struct([(physical, to_arrow(kind)) for physical, kind, _ in self.partitions])
+
+    def statistics(self, texts: pa.StringArray, parsed: pa.StructArray | None) -> pa.StructArray:
+        """``stats_parsed`` of some files: what they had as a struct, and where there is none of their texts."""
+        import pyarrow.compute as pc
+
+        if parsed is None or parsed.null_count == len(parsed):
+            found = parse_texts(texts, self.leaves)
+        else:
+            found = parse_either(stated_struct(parsed), texts, self.leaves)
+        members = self._members(found)
+        known = pc.or_(found.tight.is_valid(), found.num_records.is_valid())
+        return pa.StructArray.from_arrays(list(members.values()), names=list(members), mask=pc.invert(known))
+
+    def statistics_type(self) -> pa.DataType:
+        """Type of ``stats_parsed``."""
+        nothing = {leaf: Bounds(*(pa.nulls(0, kind) for kind in _types(leaf))) for leaf in self.leaves}
+        members = self._members(ParsedTexts(pa.nulls(0, pa.bool_()), pa.nulls(0, pa.int64()), nothing, ()))
+        return pa.struct([(name, array.type) for name, array in members.items()])
+
+    def _members(self, found: ParsedTexts) -> dict[str, pa.Array]:
+        bounded = [leaf for leaf in self.leaves if leaf.has_bounds and leaf.type.name != "boolean"]
+        members = {
+            "minValues": _nested({leaf.path: found.bounds[leaf].low for leaf in bounded}),
+            "maxValues": _nested({leaf.path: found.bounds[leaf].high for leaf in bounded}),
+            "nullCount": _nested({leaf.path: found.bounds[leaf].nulls for leaf in self.leaves}),
+        }
+        # Parquet has no struct without fields.
+        filled = {name: array for name, array in members.items() if array is not None}
+        return {"numRecords": found.num_records, **filled, "tightBounds": found.tight}
+
+
+def typed_columns(state: TableState) -> TypedColumns:
+    """Find the columns of a table that have statistics or partition it.
+
+    Raises:
+        CorruptTable: There is no usable schema, or a partition column is not in it.
+        UnsupportedFeature: The schema uses a type this program does not read.
+    """
+    metadata = state.metadata
+    schema = parse_schema(metadata.schema_string or "")
+    mapped = mapping_mode(metadata.configuration, state.protocol) != "none"
+    partitions = []
+    for name in metadata.partition_columns:
+        field = schema.field(name)
+        if field is None or not isinstance(field.type, PrimitiveType):
+            raise CorruptTable(f"The partition column {name!r} is no plain column of the schema.", column=name)
+        partitions.append((field.physical_name if mapped else field.name, field.type, name))
+    data = tuple(field for field in schema.fields if field.name not in metadata.partition_columns)
+    return TypedColumns(tuple(_leaves(StructType(data), mapped, ())), tuple(partitions))
+
+
+def _leaves(struct: StructType, mapped: bool, above: tuple[str, ...]) -> Iterator[StatisticsLeaf]:
+    for field in struct.fields:
+        path = (*above, field.physical_name if mapped else field.name)
+        if isinstance(field.type, StructType):
+            yield from _leaves(field.type, mapped, path)
+        else:
+            yield StatisticsLeaf(path, _plain(field.type))
+
+
+def _plain(kind: DataType) -> PrimitiveType:
+    return kind if isinstance(kind, PrimitiveType) and kind.name not in {"void", "variant"} else _COUNTED
+
+
+def _types(leaf: StatisticsLeaf) -> Sequence[pa.DataType]:
+    return to_arrow(leaf.type), to_arrow(leaf.type), pa.int64()
+
+
+def _nested(arrays: Mapping[tuple[str, ...], pa.Array]) -> pa.StructArray | None:
+    """A struct with the arrays at their paths; None without any."""
+    tree: dict[str, Any] = {}
+    for path, array in arrays.items():
+        place = tree
+        for part in path[:-1]:
+            place = place.setdefault(part, {})
+        place[path[-1]] = array
+    return _struct(tree) if tree else None
+
+
+def _struct(tree: dict[str, Any]) -> pa.StructArray:
+    arrays = [_struct(item) if isinstance(item, dict) else item for item in tree.values()]
+    return pa.StructArray.from_arrays(arrays, names=list(tree))

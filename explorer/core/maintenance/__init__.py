@@ -1,0 +1,1 @@
+"""Changes that make no version: checkpoint, compaction, log clean-up, vacuum."""

@@ -1,0 +1,213 @@
+"""Changes that make no version: a checkpoint, a log compaction, a clean-up of the log, and one of the data files.
+
+Protocol sections: Checkpoints, Log Compaction Files, Metadata Cleanup, VACUUM. Invariants: nothing that is there is
+overwritten but the hint; what is deleted was listed in the plan and may go still when it goes; since no commit tells of
+a clean-up, it keeps to the retention that the table itself states.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from explorer.core.errors import CorruptTable, InvalidIntent, UnsupportedFeature
+from explorer.core.log.log_path import checkpoint_name, compaction_name
+from explorer.core.log.log_segment import LogListing, list_log
+from explorer.core.log.replay import TableState
+from explorer.core.log.writing.checkpoint_layout import check_protocol, checkpoint_layout
+from explorer.core.log.writing.compaction import write_compaction
+from explorer.core.maintenance.log_cleanup import CleanupPlan, clean_log, plan_cleanup
+from explorer.core.maintenance.vacuum import delete_unused, plan_vacuum
+from explorer.core.protocol.times import moment_text, older_than
+from explorer.core.transaction.commit.post_commit import new_checkpoint
+from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Consequences, MaintenanceFile
+from explorer.core.transaction.guards.judge import protocol_guard
+from explorer.core.transaction.intents.records import Checkpoint, CleanLog, CompactLog, Vacuum
+from explorer.core.transaction.proposal import GuardResult
+from explorer.core.versions.retention.expiry import LOG_RETENTION
+
+if TYPE_CHECKING:
+    from explorer.table import Table
+
+__all__ = ["do_maintenance", "plan_maintenance"]
+
+_SAME_FEED: Final = "Nothing changes for readers of the change data feed."
+_UUID_NAME: Final = "UUID"
+
+
+def plan_maintenance(table: Table, plan: CommitPlan) -> CommitPlan:
+    """Fill in a plan whose intent writes no commit: the files, the guards, what follows.
+
+    Raises:
+        InvalidIntent: The intent makes no sense on this table.
+        VersionNotFound: A commit to be compacted is not in the log.
+    """
+    snapshot = table.snapshot()
+    state, listing = snapshot.state, list_log(table.store)
+    match plan.intent:
+        case Checkpoint():
+            filled = _checkpoint(plan, snapshot.version, state, listing)
+        case CompactLog() as compaction:
+            filled = _compaction(plan, compaction, state, listing)
+        case CleanLog() as cleaning:
+            filled = _cleaning(
+                plan, plan_cleanup(table.store, state, datetime.now(UTC), older_than(cleaning.older_than)), state
+            )
+        case Vacuum() as vacuum:
+            filled = plan_vacuum(table, plan, older_than(vacuum.older_than))
+        case _:
+            raise AssertionError(f"{plan.intent} writes a commit")
+    return msgspec.structs.replace(filled, read_version=snapshot.version)
+
+
+def do_maintenance(table: Table, plan: CommitPlan) -> CommitResult:
+    """Do what a plan says, as far as it may still be done.
+
+    Raises:
+        TableError: The log is broken.
+        StorageError: The store failed. What was written holds; what was deleted leaves a log that reads as planned.
+    """
+    table.refresh()
+    current = plan_maintenance(table, plan)
+    if not current.committable:
+        return CommitResult(outcome="rejected", plan=current)
+    files: tuple[MaintenanceFile, ...] = ()
+    match plan.intent:
+        case Checkpoint():
+            files = _write_checkpoint(table, plan)
+        case CompactLog(from_=first, to=last):
+            found = write_compaction(table.store, list_log(table.store), first, last)
+            files = () if found is None else (MaintenanceFile(found, "write", table.store.head(found).size),)
+        case CleanLog() as cleaning:
+            files = _clean(table, plan, older_than(cleaning.older_than))
+        case Vacuum():
+            files = delete_unused(table, plan, current)
+        case _:
+            raise AssertionError(f"{plan.intent} writes a commit")
+    table.outdate()
+    return CommitResult(outcome="committed", plan=msgspec.structs.replace(current, files=files))
+
+
+def _checkpoint(plan: CommitPlan, version: int, state: TableState, listing: LogListing) -> CommitPlan:
+    there = next((found for found in listing.checkpoints if found.version == version), None)
+    guards = [_writable(state, version)]
+    files: tuple[MaintenanceFile, ...] = ()
+    if there is not None:
+        detail = f"Version {version} has a checkpoint already; nothing will be written."
+        guards.append(GuardResult("something-to-do", "warn", {"file": there.parts[0].path, "detail": detail}))
+    elif guards[0].status == "pass":
+        files = (MaintenanceFile(_checkpoint_path(version, state), "write"),)
+    said = "It holds nothing that the log does not say; it can be left."
+    return msgspec.structs.replace(plan, guards=tuple(guards), files=files, consequences=Consequences(undo=said))
+
+
+def _checkpoint_path(version: int, state: TableState) -> str:
+    layout = checkpoint_layout(state, version)
+    classic = checkpoint_name(version)
+    if layout.spec == "v1" or (layout.classic_name and layout.top_level == "parquet"):
+        return classic
+    return classic.replace(".checkpoint.parquet", f".checkpoint.{_UUID_NAME}.{layout.top_level}")
+
+
+def _writable(state: TableState, version: int) -> GuardResult:
+    try:
+        check_protocol(state.protocol, version, checkpoint_layout(state, version))
+    except UnsupportedFeature as error:
+        return GuardResult(
+            "protocol-allows-writer",
+            "fail",
+            {"missing": list(error.features), "detail": str(error)},
+            "Do it with an engine that implements these features.",
+        )
+    except CorruptTable as error:
+        return GuardResult("protocol-allows-writer", "fail", {"detail": str(error)}, "Mend the table first.")
+    return GuardResult("protocol-allows-writer", "pass", {"detail": "This program knows all that the table holds."})
+
+
+def _compaction(plan: CommitPlan, intent: CompactLog, state: TableState, listing: LogListing) -> CommitPlan:
+    first, last = intent.from_, intent.to
+    if not 0 <= first < last:
+        raise InvalidIntent(f"A compaction goes from a version to a later one; {first} to {last} does not.", field="to")
+    missing = [version for version in range(first, min(last, listing.latest + 1) + 1) if version not in listing.commits]
+    if missing or last > listing.latest:
+        lowest = listing.first_recorded()
+        raise InvalidIntent(
+            f"The commit of version {missing[0] if missing else last} is not in the log, so versions {first} to {last} "
+            f"cannot be compacted. The log has commits {lowest} to {listing.latest}.",
+            field="from" if missing and missing[0] < lowest else "to",
+            earliest=lowest,
+            latest=listing.latest,
+        )
+    guards = [_writable(state, listing.latest)]
+    path = compaction_name(first, last)
+    files: tuple[MaintenanceFile, ...] = (MaintenanceFile(path, "write"),)
+    if any(found.version == first and found.last_version == last for found in listing.compactions):
+        detail = f"Versions {first} to {last} are compacted already; nothing will be written."
+        guards.append(GuardResult("something-to-do", "warn", {"file": path, "detail": detail}))
+        files = ()
+    said = "It holds nothing that the commits do not say; it can be left."
+    return msgspec.structs.replace(plan, guards=tuple(guards), files=files, consequences=Consequences(undo=said))
+
+
+def _cleaning(plan: CommitPlan, cleanup: CleanupPlan, state: TableState) -> CommitPlan:
+    # A feature that is not known may forbid a clean-up, as checkpointProtection does.
+    guards = [protocol_guard([state.protocol]), _retention(cleanup, state), _time_travel(cleanup)]
+    if not cleanup.files:
+        evidence = {"detail": cleanup.reason or "Nothing in the log is old enough to go."}
+        guards.append(GuardResult("something-to-do", "warn", evidence))
+    lost = cleanup.lost
+    consequences = Consequences(
+        time_travel="No version is lost." if lost is None else f"{_versions(*lost)} can no longer be read.",
+        change_feed=_SAME_FEED
+        if lost is None
+        else f"Ranges of the change data feed that begin before version {cleanup.first_version} are refused.",
+        undo="Deleted log files come back from a backup only." if cleanup.files else "Nothing is done.",
+    )
+    files = tuple(MaintenanceFile(file.path, "delete", file.size) for file in cleanup.files)
+    return msgspec.structs.replace(plan, guards=tuple(guards), files=files, consequences=consequences)
+
+
+def _retention(cleanup: CleanupPlan, state: TableState) -> GuardResult:
+    stated = state.metadata.configuration.get(LOG_RETENTION, "interval 30 days")
+    evidence: dict[str, Any] = {LOG_RETENTION: stated, "cutoff": moment_text(cleanup.cutoff)}
+    if cleanup.within_retention:
+        return GuardResult("retention", "pass", evidence | {"detail": "Only what the table lets expire goes."})
+    if cleanup.own_cutoff is None:
+        detail = "The table keeps its expired log (delta.enableExpiredLogCleanup is false)."
+        remedy = "Set delta.enableExpiredLogCleanup to true first, so that the history tells who decided it."
+    else:
+        evidence["ownCutoff"] = moment_text(cleanup.own_cutoff)
+        detail = f"The table keeps its log longer: {stated}."
+        remedy = f"Set {LOG_RETENTION} to a shorter interval first, so that the history tells who decided it."
+    return GuardResult("retention", "fail", evidence | {"detail": detail}, remedy)
+
+
+def _time_travel(cleanup: CleanupPlan) -> GuardResult:
+    if cleanup.lost is None:
+        return GuardResult("time-travel", "pass", {"detail": "Every version that can be read now can be read after."})
+    first, last = cleanup.lost
+    evidence = {"firstVersion": first, "lastVersion": last, "detail": f"{_versions(first, last)} will be lost."}
+    return GuardResult("time-travel", "warn", evidence, "Ask who still reads these versions, or keep a copy.")
+
+
+def _versions(first: int, last: int) -> str:
+    return f"Version {first}" if first == last else f"Versions {first} to {last}"
+
+
+def _write_checkpoint(table: Table, plan: CommitPlan) -> tuple[MaintenanceFile, ...]:
+    written = new_checkpoint(table.store, plan.read_version)
+    if written.hint is None:
+        return ()
+    paths = (*written.sidecars, written.path)
+    return tuple(MaintenanceFile(path, "write", table.store.head(path).size) for path in paths)
+
+
+def _clean(table: Table, plan: CommitPlan, age: datetime | timedelta | None) -> tuple[MaintenanceFile, ...]:
+    """Delete what the plan lists, as far as it may go now."""
+    planned = {file.path for file in plan.files}
+    now = plan_cleanup(table.store, table.snapshot().state, datetime.now(UTC), age)
+    files = tuple(file for file in now.files if file.path in planned)
+    clean_log(table.store, msgspec.structs.replace(now, files=files))
+    return tuple(MaintenanceFile(file.path, "delete", file.size) for file in files)

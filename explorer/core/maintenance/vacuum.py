@@ -1,0 +1,205 @@
+"""Deleting data files that nothing needs: which, why, what is lost by it, and then these and no others.
+
+Protocol section: VACUUM. Invariants: the table's protocol must allow this writer, whatever it says of clean-ups
+(VACUUM-004); no commit tells of it, so it keeps to the retention that the table itself states; what is deleted was
+listed in the plan, may go still by a new look, and was not named by a commit that came meanwhile. Folders stay: object
+stores have none, and an empty one may be where a writer is about to put a file. (The reference writes two commits round
+a VACUUM, which hold provenance and nothing else; no rule asks for them.)
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from explorer.core.log.replay import read_commits
+from explorer.core.log.writing.writer_state import carry_actions
+from explorer.core.maintenance.unused_files import NeededFiles, UnusedFiles, needed_files, one_column, unused_files
+from explorer.core.maintenance.vacuum_effects import VacuumEffects, vacuum_effects, versions_in_words
+from explorer.core.protocol.arrow.arrays import strings
+from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.times import moment_text
+from explorer.core.transaction.commit_plan import CommitPlan, Consequences, MaintenanceFile
+from explorer.core.transaction.guards.judge import catalog_guard, protocol_guard
+from explorer.core.transaction.proposal import GuardResult
+from explorer.core.versions.retention.expiry import FILE_RETENTION, retention_terms
+from explorer.core.versions.retention.missing_files import absent
+
+if TYPE_CHECKING:
+    from explorer.core.versions.history import History
+    from explorer.core.versions.snapshot import Snapshot
+    from explorer.table import Table
+
+__all__ = ["delete_unused", "plan_vacuum"]
+
+_BATCH: Final = 1_000
+_ICEBERG: Final = "delta.universalFormat.enabledFormats"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MS: Final = timedelta(milliseconds=1)
+_MOST_NAMED: Final = 10
+_NOTHING: Final = VacuumEffects((), (), ())
+
+
+def plan_vacuum(table: Table, plan: CommitPlan, age: datetime | timedelta | None) -> CommitPlan:
+    """Fill in the plan of a clean-up of data files.
+
+    Args:
+        table: The table.
+        plan: What is known already.
+        age: How long files must have been unused, or since when; None for the table's own retention.
+
+    Raises:
+        TableError: The log is broken, or a property has no readable value.
+        UnsupportedFeature: A deletion vector is stored in a way that is not known.
+    """
+    snapshot = table.snapshot()
+    allowed = (protocol_guard([snapshot.protocol]), catalog_guard([snapshot.protocol]))
+    guards = [guard for guard in allowed if guard is not None]
+    if any(guard.status == "fail" for guard in guards):
+        return msgspec.structs.replace(plan, guards=tuple(guards), consequences=Consequences(undo="Nothing is done."))
+    history = table.history_record()
+    terms = retention_terms(history)
+    now = (datetime.now(UTC) - _EPOCH) // _MS
+    cutoff, own = _cutoff(age, now, terms.files), now - terms.files
+    listing = table.store.list_files()
+    needed = _needed(table, history, cutoff)
+    iceberg = _ICEBERG in snapshot.metadata.configuration
+    found = unused_files(listing, needed, cutoff, terms.partition_columns, iceberg=iceberg)
+    effects = _effects(table, history, listing, found) if found.files.num_rows else _NOTHING
+    guards += [_retention(snapshot, cutoff, own), _live_files(table, needed, listing), *_others(found)]
+    guards += [_time_travel(effects)] if found.files.num_rows else [_nothing_to_do(cutoff)]
+    return msgspec.structs.replace(
+        plan, guards=tuple(guards), files=_files(found, effects), consequences=_consequences(effects)
+    )
+
+
+def delete_unused(table: Table, plan: CommitPlan, current: CommitPlan) -> tuple[MaintenanceFile, ...]:
+    """Delete what a plan lists and a plan made just now lists still.
+
+    Raises:
+        StorageError: The store failed. What was deleted until then was listed, and nothing needs it.
+    """
+    planned = {file.path for file in plan.files}
+    left = [file for file in current.files if file.path in planned]
+    seen = current.read_version
+    deleted: list[MaintenanceFile] = []
+    while left:
+        table.refresh()
+        left = _not_named(table, left, seen)
+        seen = table.latest_version()
+        batch, left = left[:_BATCH], left[_BATCH:]
+        table.store.delete_many([file.path for file in batch])
+        deleted += batch
+    return tuple(deleted)
+
+
+def _not_named(table: Table, files: list[MaintenanceFile], seen: int) -> list[MaintenanceFile]:
+    """Those files that no commit after a version names."""
+    newer = table.latest_version()
+    if newer == seen:
+        return files
+    needed = NeededFiles()
+    for commit in table.commits(seen + 1, newer):
+        needed.add_lines(line.add for line in commit.lines if line.add is not None)
+    named = needed.holds(strings([file.path for file in files])).tolist()
+    return [file for file, is_named in zip(files, named, strict=True) if not is_named]
+
+
+def _cutoff(age: datetime | timedelta | None, now: int, own: int) -> int:
+    if isinstance(age, datetime):
+        return (age - _EPOCH) // _MS
+    return now - (own if age is None else age // _MS)
+
+
+def _needed(table: Table, history: History, cutoff: int) -> NeededFiles:
+    carried = table.log.on_segment(history.latest, lambda segment: carry_actions(table.store, segment))
+    commits = table.log.listing.commits
+    recent = [path for version in _with_changes(history) if (path := commits.get(version)) and path.modified >= cutoff]
+    return needed_files(carried, history.lifetimes, read_commits(table.store, recent), cutoff)
+
+
+def _with_changes(history: History) -> list[int]:
+    return [record.version for record in history.commits if record.change_files]
+
+
+def _effects(table: Table, history: History, listing: pa.Table, found: UnusedFiles) -> VacuumEffects:
+    commits = table.log.listing.commits
+    paths = [commits[version] for version in _with_changes(history) if version in commits]
+    listed, gone = (one_column(files, "path").to_pylist() for files in (listing, found.files))
+    return vacuum_effects(decode_path(table.location), history, read_commits(table.store, paths), listed, gone)
+
+
+def _files(found: UnusedFiles, effects: VacuumEffects) -> tuple[MaintenanceFile, ...]:
+    columns = (one_column(found.files, name).to_pylist() for name in ("path", "size"))
+    rows = zip(*columns, effects.reasons, strict=True)
+    return tuple(MaintenanceFile(path, "delete", size, reason) for path, size, reason in rows)
+
+
+def _consequences(effects: VacuumEffects) -> Consequences:
+    lost, untold = effects.lost, effects.untold
+    return Consequences(
+        time_travel=f"{versions_in_words(lost)} can no longer be read." if lost else "No version is lost.",
+        change_feed=f"{versions_in_words(untold)} can no longer be told in the change data feed."
+        if untold
+        else "Nothing changes for readers of the change data feed.",
+        undo="Deleted files come back from a backup only." if effects.reasons else "Nothing is done.",
+    )
+
+
+def _retention(snapshot: Snapshot, cutoff: int, own: int) -> GuardResult:
+    stated = snapshot.metadata.configuration.get(FILE_RETENTION, "interval 1 week")
+    evidence: dict[str, Any] = {FILE_RETENTION: stated, "cutoff": moment_text(cutoff)}
+    if cutoff > own:
+        evidence |= {"ownCutoff": moment_text(own), "detail": f"The table keeps removed files longer: {stated}."}
+        remedy = (
+            f"Set {FILE_RETENTION} to a shorter interval first, so that the history tells who decided it, and so that "
+            "writers and readers know how long they may take."
+        )
+        return GuardResult("retention", "fail", evidence, remedy)
+    detail = "Files stay that anything needed since the cut-off, and those that are younger."
+    return GuardResult("retention", "pass", evidence | {"detail": detail})
+
+
+def _live_files(table: Table, needed: NeededFiles, listing: pa.Table) -> GuardResult:
+    """Whether the log tells of this folder: files under other names than it says would all look unused."""
+    live, unlisted = needed.unlisted(one_column(listing, "path"))
+    gone = sorted(absent(table.store, unlisted))
+    evidence: dict[str, Any] = {"files": live, "missing": gone[:_MOST_NAMED], "numMissing": len(gone)}
+    if not gone:
+        return GuardResult("live-files", "pass", evidence | {"detail": f"All {live:,} live files are there."})
+    evidence["detail"] = f"{len(gone):,} of {live:,} live files are gone, such as {gone[0]}."
+    remedy = "Find out first whether they are there under other names, or come back from a backup: what looks unused "
+    if len(gone) == live:
+        return GuardResult("live-files", "fail", evidence, f"{remedy}here is most likely the table itself.")
+    return GuardResult("live-files", "unknown", evidence, f"{remedy}may be them. Accept this guard by name if not.")
+
+
+def _others(found: UnusedFiles) -> list[GuardResult]:
+    if not found.other_tables:
+        return []
+    evidence = {
+        "folders": list(found.other_tables[:_MOST_NAMED]),
+        "numFolders": len(found.other_tables),
+        "detail": f"{len(found.other_tables):,} folders inside are tables of their own; their files are left.",
+    }
+    return [GuardResult("other-tables", "warn", evidence, "Clean these tables up by themselves.")]
+
+
+def _time_travel(effects: VacuumEffects) -> GuardResult:
+    if not effects.lost:
+        return GuardResult("time-travel", "pass", {"detail": "Every version that can be read now can be read after."})
+    evidence = {
+        "firstVersion": effects.lost[0],
+        "lastVersion": effects.lost[-1],
+        "numVersions": len(effects.lost),
+        "detail": f"{versions_in_words(effects.lost)} will be lost.",
+    }
+    return GuardResult("time-travel", "warn", evidence, "Ask who still reads these versions, or keep a copy.")
+
+
+def _nothing_to_do(cutoff: int) -> GuardResult:
+    detail = f"No file has been unused since {moment_text(cutoff)}."
+    return GuardResult("something-to-do", "warn", {"detail": detail})

@@ -1,0 +1,1 @@
+"""Arrow arrays and Parquet row groups, as the core uses them."""

@@ -1,0 +1,146 @@
+"""A Parquet file of the log, read by row group and column, several row groups at once.
+
+Protocol section: Checkpoints. Invariants: every row group is read, whatever its statistics say, since one wrong count
+there would lose files; of rows that are there for a few actions only, no more columns are decoded than must be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.protocol.arrow.arrays import validity
+
+__all__ = ["RowGroups", "in_parallel"]
+
+_T = TypeVar("_T")
+_S = TypeVar("_S")
+
+# Rows from a group's start on that are decoded in one piece instead of the group.
+_NEAR: Final = 1 << 12
+# Rows of a group from which on several threads for its columns are worth their start.
+_MANY: Final = 1 << 15
+
+
+class RowGroups:
+    """An open Parquet file.
+
+    It may be read on several threads at once, also while it is being read.
+
+    Args:
+        file: The file; it is kept open.
+
+    Attributes:
+        metadata: The footer.
+        schema: The columns as Arrow sees them.
+
+    Raises:
+        pa.ArrowException, OSError, ValueError: It is no Parquet; later, that a page is broken.
+    """
+
+    def __init__(self, file: pa.NativeFile) -> None:
+        self._file = file
+        first = self._reader(None)
+        self.metadata = first.metadata
+        self.schema: pa.Schema = first.schema_arrow
+        self._idle = [first]
+
+    @property
+    def count(self) -> int:
+        """How many row groups there are."""
+        return int(self.metadata.num_row_groups)
+
+    def read(self, groups: Sequence[int], columns: Sequence[str], make: Callable[[int, pa.Table], _T]) -> list[_T]:
+        """Read columns of row groups and make something of each.
+
+        Args:
+            groups: Which row groups.
+            columns: Dotted names; one that is not there is passed over.
+            make: Takes the place in ``groups`` and the columns.
+        """
+
+        def each(place: int) -> _T:
+            rows = self.metadata.row_group(groups[place]).num_rows
+            threads = len(groups) == 1 and rows > _MANY
+            with self._lent() as reader:
+                table = reader.read_row_group(groups[place], list(columns), use_threads=threads)
+            if table.num_columns and table.num_rows != rows:
+                # A damaged page can end a column early, which Arrow takes for its end.
+                raise ValueError(f"row group {groups[place]} should have {rows:,} rows and gives {table.num_rows:,}")
+            return make(place, table)
+
+        return in_parallel(each, range(len(groups)))
+
+    def present(self, names: Sequence[str]) -> dict[str, list[Any]]:
+        """The rows in which a struct column is not null, as objects, for each of the columns that are there."""
+        found: dict[str, list[Any]] = {name: [] for name in names if self.schema.get_field_index(name) >= 0}
+        leaves = [leaf for name in found for leaf in _first_leaf(name, self.schema.field(name).type)]
+
+        def ends(_: int, table: pa.Table) -> int:
+            rows = [np.flatnonzero(_valid(column)) for column in table.columns]
+            return max((int(some[-1]) + 1 for some in rows if len(some)), default=0)
+
+        for group, end in enumerate(self.read(range(self.count), leaves, ends) if leaves else ()):
+            if end:
+                table = self._head(group, end, list(found))
+                for name in found:
+                    found[name] += table.column(name).drop_null().to_pylist(maps_as_pydicts="strict")
+        return found
+
+    def batches(self, group: int, length: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Read columns of a row group, up to so many rows at a time."""
+        with self._lent() as reader:
+            yield from reader.iter_batches(length, row_groups=[group], columns=list(columns))
+
+    def _head(self, group: int, end: int, columns: list[str]) -> pa.Table:
+        """At least the first rows of a row group."""
+        with self._lent() as reader:
+            if end > _NEAR:
+                return reader.read_row_group(group, columns)
+            first = reader.iter_batches(end, row_groups=[group], columns=columns, use_threads=False)
+            return pa.Table.from_batches(list(islice(first, 1)))
+
+    @contextmanager
+    def _lent(self) -> Iterator[Any]:
+        """A reader for one thread alone, for Arrow's are not made for several; one costs less than a millisecond."""
+        try:
+            reader = self._idle.pop()
+        except IndexError:
+            reader = self._reader(self.metadata)
+        try:
+            yield reader
+        finally:
+            if not self._idle:
+                self._idle.append(reader)
+
+    def _reader(self, metadata: Any) -> Any:
+        import pyarrow.parquet as pq
+
+        return pq.ParquetFile(self._file, metadata=metadata, coerce_int96_timestamp_unit="us")
+
+
+def in_parallel(action: Callable[[_S], _T], items: Sequence[_S]) -> list[_T]:
+    """Results of an action that leaves Python for most of its time, on as many threads as there are processors."""
+    workers = min(len(items), pa.cpu_count())
+    if workers < 2:
+        return [action(item) for item in items]
+    # Imported late: it brings logging along, which opening a table does not need.
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(action, items))
+
+
+def _first_leaf(name: str, kind: pa.DataType) -> list[str]:
+    """A column that tells where the struct is null and costs little to read."""
+    plain = [field.name for field in kind if not pa.types.is_nested(field.type)] if pa.types.is_struct(kind) else []
+    return [f"{name}.{plain[0]}" if plain else name]
+
+
+def _valid(column: pa.ChunkedArray) -> Any:
+    return np.concatenate([validity(chunk) for chunk in column.chunks]) if column.num_chunks else np.zeros(0, bool)

@@ -1,0 +1,114 @@
+"""Arrow columns of a table's types from Python values, exact and without `pyarrow.array`.
+
+Invariants: what does not fit its type raises, nothing is rounded; years 1 to 9999 and times before 1970 are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from itertools import accumulate
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.protocol.arrow.arrays import bools, int64s, strings
+from explorer.core.protocol.schema.data_types import PrimitiveType, to_arrow
+
+__all__ = ["micros", "typed_column", "without_nan"]
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def typed_column(values: Sequence[Any], kind: PrimitiveType) -> pa.Array:
+    """A column of Python values of one type; None is null.
+
+    Raises:
+        OverflowError, ValueError, pa.ArrowInvalid: A value is out of the type's range.
+    """
+    match kind.name:
+        case "byte" | "short" | "integer" | "long":
+            return int64s(values).cast(to_arrow(kind))
+        case "float" | "double":
+            return _floats(values, to_arrow(kind))
+        case "decimal":
+            return _decimals(values, kind)
+        case "boolean":
+            return bools(values)
+        case "string":
+            return strings(values)
+        case "binary":
+            return _binaries(values)
+        case "date":
+            days = [None if value is None else value.toordinal() - _EPOCH_DAY for value in values]
+            return int64s(days).cast(pa.int32()).view(pa.date32())
+        case "timestamp" | "timestamp_ntz":
+            return int64s([None if value is None else micros(value) for value in values]).view(to_arrow(kind))
+    return pa.nulls(len(values), to_arrow(kind))
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since the epoch; a time without a zone counts on its own clock."""
+    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
+
+
+def without_nan(column: pa.Array) -> pa.Array:
+    """The column with null for every NaN."""
+    width = np.dtype(f"f{column.type.bit_width // 8}")
+    data = np.frombuffer(column.buffers()[1], width)[column.offset : column.offset + len(column)]
+    nan = np.isnan(data)
+    return _with_nulls(column, ~nan) if nan.any() else column
+
+
+def _with_nulls(column: pa.Array, keep: Any) -> pa.Array:
+    import pyarrow.compute as pc
+
+    bits = pa.Array.from_buffers(pa.bool_(), len(keep), [None, pa.py_buffer(np.packbits(keep, bitorder="little"))])
+    return pc.if_else(bits, column, pa.nulls(1, column.type)[0])
+
+
+def _floats(values: Sequence[float | None], kind: pa.DataType) -> pa.Array:
+    known = np.fromiter((value is not None for value in values), bool, len(values))
+    with np.errstate(over="ignore"):
+        data = np.fromiter((value or 0.0 for value in values), np.float64, len(values)).astype(
+            f"f{kind.bit_width // 8}"
+        )
+    # `value or 0.0` turns -0.0 into 0.0: they are equal in every comparison.
+    return pa.Array.from_buffers(kind, len(values), [_bitmap(known), pa.py_buffer(data)])
+
+
+def _decimals(values: Sequence[Decimal | None], kind: PrimitiveType) -> pa.Array:
+    known = np.fromiter((value is not None for value in values), bool, len(values))
+    data = b"".join(_unscaled(value, kind).to_bytes(16, "little", signed=True) for value in values)
+    return pa.Array.from_buffers(to_arrow(kind), len(values), [_bitmap(known), pa.py_buffer(data)])
+
+
+def _unscaled(value: Decimal | None, kind: PrimitiveType) -> int:
+    if value is None:
+        return 0
+    sign, digits, exponent = value.as_tuple()
+    shift = int(exponent) + kind.scale
+    # A shift beyond the precision can only come of zero or of what does not fit.
+    number = int("".join(map(str, digits)))
+    if number and not -len(digits) < shift <= kind.precision:
+        raise ValueError(f"{value} does not fit {kind.precision} digits")
+    whole, rest = (number * 10**shift, 0) if shift >= 0 else divmod(number, 10**-shift) if number else (0, 0)
+    if rest or whole >= 10**kind.precision:
+        raise ValueError(f"{value} does not fit {kind.precision} digits, {kind.scale} after the point")
+    return -whole if sign else whole
+
+
+def _binaries(values: Sequence[bytes | None]) -> pa.Array:
+    known = np.fromiter((value is not None for value in values), bool, len(values))
+    filled = [value or b"" for value in values]
+    offsets = np.fromiter(accumulate(map(len, filled), initial=0), np.int32, len(filled) + 1)
+    buffers = [_bitmap(known), pa.py_buffer(offsets), pa.py_buffer(b"".join(filled))]
+    return pa.Array.from_buffers(pa.binary(), len(values), buffers)
+
+
+def _bitmap(known: Any) -> pa.Buffer | None:
+    return None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))

@@ -1,0 +1,63 @@
+"""Clustering columns: by what the table's files are meant to be sorted.
+
+Protocol section: Clustered Table. Invariants: the domain names columns physically, as a text or as a list of the parts
+of a nested name (D-28); what is shown is logical (CLUSTER-001).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from explorer.core.errors import CorruptTable
+from explorer.core.protocol.schema.column_mapping import MappingMode, physical_paths
+from explorer.core.protocol.schema.data_types import StructType
+
+__all__ = ["clustering_columns"]
+
+DOMAIN: Final = "delta.clustering"
+
+
+class _Clustering(msgspec.Struct):
+    clustering_columns: tuple[str | tuple[str, ...], ...] = msgspec.field(name="clusteringColumns")
+
+
+def clustering_columns(
+    schema: StructType, mode: MappingMode, domains: Mapping[str, str]
+) -> tuple[tuple[str, ...], ...]:
+    """Return the logical paths of the clustering columns in their order; empty if the table is not clustered.
+
+    Args:
+        schema: The schema of the version.
+        mode: Its column mapping.
+        domains: Configuration of each live domain.
+
+    Raises:
+        CorruptTable: The domain cannot be read, or names a column that is not in the schema.
+    """
+    configuration = domains.get(DOMAIN)
+    if configuration is None:
+        return ()
+    try:
+        found = msgspec.json.decode(configuration, type=_Clustering).clustering_columns
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        raise CorruptTable(
+            f"The domain {DOMAIN} does not hold clusteringColumns ({error}). A broken client wrote it; clustering the "
+            "table anew writes it anew.",
+            found=configuration,
+        ) from error
+    logical = {physical: path for path, physical in physical_paths(schema, mode).items()}
+    return tuple(_logical((item,) if isinstance(item, str) else item, logical) for item in found)
+
+
+def _logical(physical: tuple[str, ...], logical: Mapping[tuple[str, ...], tuple[str, ...]]) -> tuple[str, ...]:
+    path = logical.get(physical)
+    if path is None:
+        name = ".".join(physical)
+        raise CorruptTable(
+            f"The domain {DOMAIN} names the column {name!r}, by its name in the files, which the schema does not have.",
+            column=name,
+        )
+    return path

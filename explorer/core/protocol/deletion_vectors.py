@@ -1,0 +1,246 @@
+"""Deletion vectors: descriptor -> location, bytes <-> row indexes.
+
+Protocol sections: Deletion Vectors, Deletion Vector Descriptor Schema, Deletion Vector Format. Invariants: version,
+size and CRC-32 of a stored vector are checked (DV-013, DV-014); the bitmap is 64-bit portable Roaring with keys below
+2^31 (DV-015, DV-016); the cardinality must equal the descriptor's (DV-020). Row indexes are 0-based positions in the
+Parquet file (DV-019).
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+import uuid
+import zlib
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from pyroaring import BitMap, BitMap64
+
+from explorer.core.errors import CorruptDeletionVector, UnsupportedFeature
+from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.file_paths import decode_path, is_absolute
+from explorer.core.protocol.log_store import LogStore
+
+__all__ = [
+    "decode_bitmap",
+    "encode_bitmap",
+    "encode_vectors",
+    "location",
+    "read_rows",
+    "unframe",
+    "vector_file_name",
+    "z85_decode",
+    "z85_encode",
+]
+
+RowIndexes = npt.NDArray[np.uint64]
+
+MAGIC: Final = 1681511377
+LEGACY_MAGIC: Final = 1681511376
+FILE_VERSION: Final = 1
+_Z85: Final = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+_B85: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+_FROM_Z85: Final = bytes.maketrans(_Z85, _B85)
+_TO_Z85: Final = bytes.maketrans(_B85, _Z85)
+
+
+def read_rows(
+    store: LogStore, descriptor: DeletionVectorDescriptor, file: str | None = None, version: int | None = None
+) -> RowIndexes:
+    """Read the masked row indexes of one deletion vector, ascending.
+
+    Args:
+        store: The table's store.
+        descriptor: The vector's descriptor as it stands in the log.
+        file: The data file whose rows it masks, for the error.
+        version: A version with the two, for the error.
+
+    Raises:
+        CorruptDeletionVector: The bytes do not match the descriptor, or the file is gone.
+        UnsupportedFeature: The storage type is not known (DV-005).
+    """
+    try:
+        return _read_rows(store, descriptor)
+    except CorruptDeletionVector as error:
+        if file is None:
+            raise
+        at = "" if version is None else f" of version {version}"
+        raise CorruptDeletionVector(
+            f"{error.message} The data file is {file}{at}.",
+            unique_id=descriptor.unique_id,
+            path=file,
+            version=version,
+        ) from error
+
+
+def _read_rows(store: LogStore, descriptor: DeletionVectorDescriptor) -> RowIndexes:
+    if descriptor.storage_type == "i":
+        data = z85_decode(descriptor.path_or_inline_dv, descriptor)[: descriptor.size_in_bytes]
+        if len(data) != descriptor.size_in_bytes:
+            raise _corrupt(
+                descriptor, f"the inline bytes are {len(data)}, the descriptor says {descriptor.size_in_bytes}"
+            )
+    else:
+        data = unframe(_read_frame(store, descriptor), descriptor)
+    rows = decode_bitmap(data, descriptor)
+    if len(rows) != descriptor.cardinality:
+        raise _corrupt(descriptor, f"it masks {len(rows)} rows, the descriptor says {descriptor.cardinality}")
+    return rows
+
+
+def location(descriptor: DeletionVectorDescriptor) -> str | None:
+    """Decoded location of the vector's file: relative to the table's root, or absolute; None when it is inline.
+
+    Raises:
+        CorruptDeletionVector: The encoded UUID is none.
+        UnsupportedFeature: The storage type is not known.
+    """
+    match descriptor.storage_type:
+        case "i":
+            return None
+        case "p":
+            return decode_path(descriptor.path_or_inline_dv)
+        case "u":
+            prefix, encoded = descriptor.path_or_inline_dv[:-20], descriptor.path_or_inline_dv[-20:]
+            raw = z85_decode(encoded, descriptor)
+            if len(raw) != 16:
+                raise _corrupt(descriptor, "its path is shorter than the 20 characters of an encoded UUID")
+            name = f"deletion_vector_{uuid.UUID(bytes=raw)}.bin"
+            return f"{prefix}/{name}" if prefix else name
+        case other:
+            raise UnsupportedFeature(
+                f"A deletion vector has the storage type {other!r}; the protocol knows u, p and i. "
+                "Its rows cannot be hidden, so the file is not read.",
+                features=[f"deletion vector storage type {other}"],
+                operation="read a deletion vector",
+            )
+
+
+def unframe(frame: bytes, descriptor: DeletionVectorDescriptor) -> bytes:
+    """Check the frame of a stored vector (size, bytes, CRC-32; big-endian) and return the bitmap's bytes."""
+    if len(frame) < 4:
+        raise _corrupt(descriptor, "the file ends before the vector begins")
+    (size,) = struct.unpack_from(">i", frame)
+    if size != descriptor.size_in_bytes:
+        raise _corrupt(descriptor, f"the file says {size} bytes, the descriptor {descriptor.size_in_bytes}")
+    if len(frame) < size + 8:
+        raise _corrupt(descriptor, "the file ends within the vector")
+    data = frame[4 : 4 + size]
+    (checksum,) = struct.unpack_from(">I", frame, 4 + size)
+    if zlib.crc32(data) != checksum:
+        raise _corrupt(descriptor, f"its CRC-32 is {zlib.crc32(data):08x}, the file says {checksum:08x}")
+    return data
+
+
+def decode_bitmap(data: bytes, descriptor: DeletionVectorDescriptor) -> RowIndexes:
+    """Decode a bitmap, portable or legacy little-endian (D-11), to ascending row indexes."""
+    if len(data) < 4:
+        raise _corrupt(descriptor, "it is shorter than its magic number")
+    (magic,) = struct.unpack_from("<i", data)
+    try:
+        if magic == MAGIC:
+            bitmap = BitMap64.deserialize(data[4:])
+            rows = np.frombuffer(bitmap.to_array(), dtype=np.uint64) if bitmap else np.empty(0, np.uint64)
+        elif magic == LEGACY_MAGIC:
+            rows = _decode_legacy(data[4:])
+        else:
+            raise _corrupt(descriptor, f"its magic number is {magic}, not {MAGIC}")
+    except (ValueError, struct.error, IndexError) as error:
+        raise _corrupt(descriptor, f"its bitmap cannot be decoded ({error})") from error
+    if len(rows) and int(rows[-1]) >= 1 << 63:
+        raise _corrupt(descriptor, "it masks rows beyond 2^63")
+    return rows
+
+
+def encode_bitmap(rows: RowIndexes) -> bytes:
+    """Encode row indexes as magic number and portable bitmap (DV-021)."""
+    return struct.pack("<i", MAGIC) + BitMap64(rows.tolist()).serialize()
+
+
+def z85_decode(text: str, descriptor: DeletionVectorDescriptor) -> bytes:
+    """Decode Z85 strictly: five characters for four bytes, no others (DV-025)."""
+    encoded = text.encode("utf-8")
+    if len(encoded) % 5 or set(encoded) - set(_Z85):
+        raise _corrupt(descriptor, "its text is not Z85")
+    try:
+        return base64.b85decode(encoded.translate(_FROM_Z85))
+    except ValueError as error:
+        raise _corrupt(descriptor, f"its text is not Z85 ({error})") from error
+
+
+def z85_encode(data: bytes) -> str:
+    """Encode bytes as Z85, padded with zero bytes to a multiple of four."""
+    return base64.b85encode(data, pad=True).translate(_TO_Z85).decode("ascii")
+
+
+def _read_frame(store: LogStore, descriptor: DeletionVectorDescriptor) -> bytes:
+    where = location(descriptor)
+    assert where is not None
+    offset = descriptor.offset or 0
+    holder, key = store.elsewhere(where) if is_absolute(where) else (store, where)
+    try:
+        if holder.read_range(key, 0, 1) != bytes([FILE_VERSION]):
+            raise _corrupt(descriptor, f"the file {where} is not of version {FILE_VERSION}")
+        return holder.read_range(key, offset, descriptor.size_in_bytes + 8)
+    except FileNotFoundError as error:
+        raise _corrupt(descriptor, f"its file {where} is gone") from error
+
+
+def _decode_legacy(data: bytes) -> RowIndexes:
+    """Count, then size and bytes of one 32-bit bitmap for each high word, all little-endian."""
+    (count,) = struct.unpack_from("<i", data)
+    position, parts = 4, []
+    for high in range(count):
+        (size,) = struct.unpack_from("<i", data, position)
+        if size < 0 or position + 4 + size > len(data):
+            raise ValueError("a part reaches beyond the end")
+        low = BitMap.deserialize(data[position + 4 : position + 4 + size])
+        parts.append(np.array(low.to_array(), dtype=np.uint64) + np.uint64(high << 32))
+        position += 4 + size
+    return np.concatenate(parts) if parts else np.empty(0, np.uint64)
+
+
+def _corrupt(descriptor: DeletionVectorDescriptor, reason: str) -> CorruptDeletionVector:
+    return CorruptDeletionVector(
+        f"The deletion vector {descriptor.unique_id} cannot be used: {reason}. The rows it hides are not known, so the "
+        "file is not read; restore the vector's file, or rewrite the data file without it.",
+        unique_id=descriptor.unique_id,
+        path=descriptor.path_or_inline_dv if descriptor.storage_type == "p" else None,
+    )
+
+
+def vector_file_name(identity: uuid.UUID) -> str:
+    """Name of the file in the table's root."""
+    return f"deletion_vector_{identity}.bin"
+
+
+def encode_vectors(
+    identity: uuid.UUID, masked: Sequence[npt.NDArray[np.uint64]]
+) -> tuple[bytes, list[DeletionVectorDescriptor]]:
+    """Encode a vector for each array of masked row indexes.
+
+    Args:
+        identity: Names the file.
+        masked: Row indexes, ascending, none of them empty.
+
+    Returns:
+        The file's bytes, and the descriptors in the order given.
+    """
+    content = bytearray([FILE_VERSION])
+    descriptors = []
+    for rows in masked:
+        data = encode_bitmap(rows)
+        descriptors.append(
+            DeletionVectorDescriptor(
+                storage_type="u",
+                path_or_inline_dv=z85_encode(identity.bytes),
+                size_in_bytes=len(data),
+                cardinality=len(rows),
+                offset=len(content),
+            )
+        )
+        content += struct.pack(">i", len(data)) + data + struct.pack(">I", zlib.crc32(data))
+    return bytes(content), descriptors

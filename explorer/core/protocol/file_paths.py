@@ -1,0 +1,106 @@
+"""Where the files of a partition lie, as other writers spell it.
+
+Protocol section: Add File and Remove File (``path``). Invariants: the folder is a convention, the log's partition
+values decide (PART-005); what Hive escapes in a folder's name is escaped once more in the log's path (PATH-002).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import quote, unquote_to_bytes
+
+from explorer.core.errors import MalformedAction
+
+__all__ = ["canonical_key", "decode_path", "encode_path", "is_absolute", "needs_decoding", "partition_location"]
+
+NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
+_ESCAPED: Final = frozenset("\"#%'*/:=?\\{[]^\x7f" + "".join(map(chr, range(32))))
+
+
+def partition_location(values: Mapping[str, str | None], name: str) -> tuple[str, str]:
+    """Return a file's location under the table's root, and the same as a path of the log.
+
+    Args:
+        values: Partition values as in the log, by the name that the folders show.
+        name: The file's own name.
+    """
+    folders = [f"{_escaped(key)}={NULL_FOLDER if value is None else _escaped(value)}" for key, value in values.items()]
+    location = "/".join([*folders, name])
+    return location, encode_path(location)
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"%{ord(character):02X}" if character in _ESCAPED else character for character in text)
+
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+# Letters, digits and the marks that RFC 2396 leaves alone in a path, less ':' which would read as a scheme.
+_SAFE: Final = "/-_.!~*'()&=+$,@;"
+
+
+def needs_decoding(path: str) -> bool:
+    """True if the decoded location may differ from the text (an escape, a scheme, or a leading slash)."""
+    return "%" in path or ":" in path or path.startswith("/")
+
+
+def is_absolute(path: str) -> bool:
+    """True for a path with a scheme or a leading slash."""
+    return path.startswith("/") or _SCHEME.match(path) is not None
+
+
+def decode_path(path: str) -> str:
+    """Percent-decode a path of the log once.
+
+    Returns:
+        The storage location: relative to the table's root, or absolute (``/a/b``, ``s3://bucket/key``). The local
+        scheme is folded: ``file:/a``, ``file:///a`` and ``file://localhost/a`` become ``/a``.
+
+    Raises:
+        MalformedAction: The path is an opaque URI, or its escapes are not UTF-8.
+    """
+    if not needs_decoding(path):
+        return path
+    scheme = _SCHEME.match(path)
+    if scheme is not None:
+        rest = path[scheme.end() :]
+        if not rest.startswith("/"):
+            raise MalformedAction(
+                f"The path {path!r} is an opaque URI (a scheme without a path), which names no file. "
+                "The log was written by a broken client; the path must be relative or a full URL.",
+                path=path,
+            )
+        if scheme[0].lower() == "file:":
+            return _unquote(_strip_authority(rest), path)
+        return scheme[0].lower() + _unquote(rest, path)
+    return _unquote(path, path)
+
+
+def canonical_key(path: str) -> str:
+    """The key under which two spellings of one file meet in reconciliation: the decoded location."""
+    return decode_path(path) if "%" in path or ":" in path or path.startswith("/") else path
+
+
+def encode_path(location: str) -> str:
+    """Percent-encode a location relative to the root as writers must (PATH-002, PATH-006)."""
+    return quote(location, safe=_SAFE)
+
+
+def _strip_authority(rest: str) -> str:
+    if not rest.startswith("//"):
+        return rest
+    slash = rest.find("/", 2)
+    return rest[slash:] if slash >= 0 else "/"
+
+
+def _unquote(text: str, whole: str) -> str:
+    if "%" not in text:
+        return text
+    try:
+        return unquote_to_bytes(text).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise MalformedAction(
+            f"The escapes in the path {whole!r} are not UTF-8 at byte {error.start}; no file can be found by it.",
+            path=whole,
+        ) from error

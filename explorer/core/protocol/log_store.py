@@ -1,0 +1,106 @@
+"""The one seam between the protocol and bytes: a store of objects under a table's root.
+
+Protocol: the log asks of its storage atomic visibility of files, mutual exclusion of creators (put-if-absent) and
+listing by name. Keys are paths relative to the table's root, ``/``-separated and not percent-encoded. Absolute
+locations that a log names (shallow clones, absolute deletion vectors) go through `LogStore.elsewhere`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import msgspec
+import pyarrow as pa
+
+__all__ = ["LogStore", "ObjectMeta"]
+
+
+class ObjectMeta(msgspec.Struct, frozen=True, gc=False):
+    """One stored object: its key under the root, its size in bytes, and its modification time in ms since the epoch."""
+
+    path: str
+    size: int
+    modified: int
+
+
+class LogStore(Protocol):
+    """Objects below one root.
+
+    What is read whole is held to `explorer.core.protocol.limits.check_file` first.
+    Every method raises `explorer.core.errors.StorageError` for failures of the store, except where stated.
+    """
+
+    @property
+    def root(self) -> str:
+        """The root as a URL without a trailing slash, for example ``file:///data/orders``."""
+        ...
+
+    def list_from(self, folder: str, start: str = "") -> Iterable[ObjectMeta]:
+        """List the objects directly inside ``folder`` whose name is at or after ``start``, in name order.
+
+        A folder that does not exist lists as empty.
+        """
+        ...
+
+    def list_tree(self) -> Iterable[str]:
+        """List the keys of all objects under the root at any depth, in no order."""
+        ...
+
+    def list_files(self) -> pa.Table:
+        """List what is stored under the root itself, at any depth, in no order.
+
+        Links are left out, and what a link inside the root leads to there, for that has two names; so is a file whose
+        name is no text.
+
+        Returns:
+            path, size (bytes), modified (ms since the epoch).
+        """
+        ...
+
+    def read(self, path: str) -> bytes:
+        """Return an object's bytes; raises FileNotFoundError if there is none."""
+        ...
+
+    def read_range(self, path: str, offset: int, length: int) -> bytes:
+        """Return up to ``length`` bytes from ``offset``; raises FileNotFoundError if there is no such object."""
+        ...
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """Open an object for reading at random; raises FileNotFoundError if there is none."""
+        ...
+
+    def read_many(self, paths: Sequence[str]) -> list[bytes]:
+        """Return several objects' bytes in the order asked; raises FileNotFoundError if one is missing."""
+        ...
+
+    def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        """Create an object atomically; raises FileExistsError if the name is taken.
+
+        It is durable once this returns, unless that is not asked for: then a crash of the machine may lose it, or its
+        bytes, which suits what can be told to be broken and done without.
+
+        A StorageError with the fact ``unwritten`` says that the object was not created by this call; without it, it
+        may have been.
+        """
+        ...
+
+    def put(self, path: str, data: bytes) -> None:
+        """Write an object atomically and durably, in place of one of that name if there is one."""
+        ...
+
+    def head(self, path: str) -> ObjectMeta:
+        """Return an object's size and time without its bytes; raises FileNotFoundError if there is none."""
+        ...
+
+    def delete(self, path: str) -> None:
+        """Delete an object; raises FileNotFoundError if there is none."""
+        ...
+
+    def delete_many(self, paths: Sequence[str]) -> None:
+        """Delete objects; those that are not there do not count. If it fails, some may be deleted."""
+        ...
+
+    def elsewhere(self, location: str) -> tuple[LogStore, str]:
+        """Return the store and key of an absolute, decoded location; raises NotAllowed outside the allowed roots."""
+        ...

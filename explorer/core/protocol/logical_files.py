@@ -1,0 +1,291 @@
+"""Logical files as Arrow columns, each read only when it is asked for.
+
+Protocol sections: Add File and Remove File, Checkpoints. Invariants: every source gives the same columns (`SCHEMA`);
+``path`` is decoded once and ``raw_path`` stands as in the log; an unknown number is null, never 0 (STATS-002).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, Final, Protocol
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from explorer.core.errors import MalformedAction
+from explorer.core.log.commit import AddLine, RemoveLine
+from explorer.core.protocol.arrow.arrays import bools, flags, int32s, int64s, one_array, string_maps, strings
+from explorer.core.protocol.file_paths import canonical_key, needs_decoding
+from explorer.core.protocol.record_counts import count_of_line
+
+__all__ = [
+    "PUBLIC_COLUMNS",
+    "SCHEMA",
+    "FileSource",
+    "LineSource",
+    "LogicalFiles",
+    "RawStatistics",
+    "decode_map",
+    "rows_among",
+]
+
+MAP: Final = pa.map_(pa.string(), pa.string())
+
+SCHEMA: Final = pa.schema(
+    [
+        ("path", pa.string()),
+        ("raw_path", pa.string()),
+        ("partition_values", MAP),
+        ("size", pa.int64()),
+        ("modification_time", pa.int64()),
+        ("data_change", pa.bool_()),
+        ("num_records", pa.int64()),
+        ("dv_unique_id", pa.string()),
+        ("dv_storage_type", pa.string()),
+        ("dv_cardinality", pa.int64()),
+        ("base_row_id", pa.int64()),
+        ("default_row_commit_version", pa.int64()),
+        ("tags", MAP),
+        ("dv_path_or_inline", pa.string()),
+        ("dv_offset", pa.int32()),
+        ("dv_size_in_bytes", pa.int32()),
+        ("stats", pa.string()),
+    ]
+)
+"""Columns of a list of logical files; sizes in bytes, times in ms since the epoch."""
+
+PUBLIC_COLUMNS: Final = tuple(SCHEMA.names[:13])
+"""The columns that `Snapshot.files` shows."""
+
+
+class RawStatistics(msgspec.Struct, frozen=True):
+    """Statistics of some files as they stand: ``stats_parsed`` where there is such a column, and ``stats``.
+
+    Where the struct is there and null for no file, the texts may be null throughout.
+    """
+
+    parsed: pa.StructArray | None
+    texts: pa.StringArray
+
+
+class FileSource(Protocol):
+    """Some files, whose columns can be read one by one."""
+
+    @property
+    def num_rows(self) -> int:
+        """How many files."""
+        ...
+
+    def chunks(self, names: Sequence[str]) -> list[list[pa.Array]]:
+        """Read columns of `SCHEMA`, in the order asked, each in one array or several."""
+        ...
+
+    def statistics(self, paths: Sequence[tuple[str, ...]]) -> Iterator[RawStatistics]:
+        """Read statistics, some files at a time, in struct form those of the columns at these physical paths."""
+        ...
+
+    def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
+        """The files whose path is one of the keys: place, path, deletion-vector id."""
+        ...
+
+    def without(self, places: Sequence[int]) -> FileSource:
+        """The same files but those at some places that `find` gave."""
+        ...
+
+
+class LogicalFiles:
+    """Files of several sources, one after the other; a column once read is kept."""
+
+    def __init__(self, sources: Iterable[FileSource]) -> None:
+        self._sources = tuple(sources)
+        self._known: dict[str, pa.ChunkedArray] = {}
+        self.num_rows = sum(source.num_rows for source in self._sources)
+
+    @property
+    def sources(self) -> tuple[FileSource, ...]:
+        """The sources, for what is read of each in its own form."""
+        return self._sources
+
+    def select(self, names: Sequence[str]) -> pa.Table:
+        """A table of these columns of `SCHEMA`, in as many chunks as they were read in."""
+        missing = [name for name in names if name not in self._known]
+        if missing:
+            parts = [source.chunks(missing) for source in self._sources]
+            for place, name in enumerate(missing):
+                chunks = [chunk for part in parts for chunk in part[place] if len(chunk)]
+                self._known[name] = pa.chunked_array(chunks, SCHEMA.field(name).type)
+        return pa.Table.from_arrays(
+            [self._known[name] for name in names], schema=pa.schema([SCHEMA.field(name) for name in names])
+        )
+
+    def rows_at(self, paths: pa.StringArray) -> npt.NDArray[np.int64]:
+        """Rows of the files whose path is one of these, ascending."""
+        chunks = self.select(["path"]).column(0).chunks
+        starts = np.cumsum([0, *(len(chunk) for chunk in chunks)])
+        found = [rows_among(chunk, paths) + start for chunk, start in zip(chunks, starts, strict=False)]
+        return np.concatenate([np.zeros(0, np.int64), *found])
+
+    def take(self, rows: npt.NDArray[Any], names: Sequence[str]) -> pa.Table:
+        """These columns of some files, in the order asked."""
+        order = np.argsort(rows, kind="stable")
+        ordered = rows[order]
+        columns = [_taken(column.chunks, ordered, column.type) for column in self.select(names).columns]
+        found = pa.Table.from_arrays(columns, schema=pa.schema([SCHEMA.field(name) for name in names]))
+        return found if (np.diff(order) == 1).all() else found.take(int64s(np.argsort(order)))
+
+    def column(self, name: str) -> pa.Array:
+        """One column as a single array, which stays the only form of it.
+
+        Raises:
+            LimitExceeded: Its texts are more than one array holds.
+        """
+        (column,) = self.select([name]).columns
+        if column.num_chunks != 1:
+            column = self._known[name] = pa.chunked_array([one_array(column.chunks, column.type)])
+        return column.chunk(0)
+
+
+class LineSource:
+    """Files as they stand in commits, in the order given."""
+
+    def __init__(self, lines: Sequence[AddLine]) -> None:
+        self._lines = lines
+
+    @property
+    def lines(self) -> Sequence[AddLine]:
+        """The files as lines."""
+        return self._lines
+
+    @property
+    def num_rows(self) -> int:
+        """How many files."""
+        return len(self._lines)
+
+    def chunks(self, names: Sequence[str]) -> list[list[pa.Array]]:
+        """The same as `columns`, each in a list of one."""
+        return [[column] for column in self.columns(names)]
+
+    def columns(self, names: Sequence[str]) -> list[pa.Array]:
+        """Build columns of `SCHEMA`.
+
+        Raises:
+            MalformedAction: Partition values, tags or statistics are not what the protocol says.
+        """
+        return [_BUILDERS[name](self._lines) for name in names]
+
+    def statistics(self, paths: Sequence[tuple[str, ...]]) -> Iterator[RawStatistics]:  # noqa: ARG002 - texts are whole
+        """The texts of all files."""
+        if self._lines:
+            yield RawStatistics(None, _stats(self._lines))
+
+    def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
+        """The files whose path is one of the keys: place, path, deletion-vector id."""
+        found = ((place, canonical_key(line.path), line) for place, line in enumerate(self._lines))
+        return [(place, key, line.vector_id) for place, key, line in found if key in keys]
+
+    def without(self, places: Sequence[int]) -> LineSource:
+        """The same files but those at some places."""
+        gone = set(places)
+        return LineSource([line for place, line in enumerate(self._lines) if place not in gone])
+
+
+def _taken(chunks: Sequence[pa.Array], rows: npt.NDArray[Any], kind: pa.DataType) -> pa.Array:
+    """Rows, ascending, of a column in chunks; Arrow itself would look at every chunk as a whole."""
+    starts = np.cumsum([0, *(len(chunk) for chunk in chunks)])
+    bounds = np.searchsorted(rows, starts).tolist()
+    parts = [
+        chunk.take(int64s(rows[begin:end] - start))
+        for chunk, start, begin, end in zip(chunks, starts, bounds, bounds[1:], strict=False)
+        if begin < end
+    ]
+    return one_array(parts, kind)
+
+
+def rows_among(paths: pa.StringArray, keys: pa.StringArray | Iterable[str]) -> Any:
+    """Rows of a column of paths that hold one of the keys, ascending, as a NumPy array."""
+    import pyarrow.compute as pc
+
+    found = pc.is_in(paths, value_set=keys if isinstance(keys, pa.Array) else strings(list(keys)))
+    return np.flatnonzero(flags(found))
+
+
+def decode_map(raw: msgspec.Raw, line: AddLine | RemoveLine, name: str) -> dict[str, str | None] | None:
+    """Decode a map member of a file action; an absent one is None.
+
+    Raises:
+        MalformedAction: It is not an object of strings.
+    """
+    value: dict[str, str | None] | None = _decode(_VALUES, raw, line, name)
+    return value
+
+
+_STATS_TEXT: Final = msgspec.json.Decoder(str | None)
+_VALUES: Final = msgspec.json.Decoder(dict[str, str | None] | None)
+
+
+def _paths(lines: Sequence[AddLine]) -> pa.Array:
+    return strings([canonical_key(line.path) if needs_decoding(line.path) else line.path for line in lines])
+
+
+def _partition_values(lines: Sequence[AddLine]) -> pa.Array:
+    return string_maps([value or {} for value in _maps(lines, "partition_values", "partitionValues")])
+
+
+def _stats(lines: Sequence[AddLine]) -> pa.Array:
+    return strings([_decode(_STATS_TEXT, line.stats, line, "stats") for line in lines])
+
+
+def _of_vector(member: str, column: Callable[[Any], pa.Array]) -> Callable[[Sequence[AddLine]], pa.Array]:
+    def build(lines: Sequence[AddLine]) -> pa.Array:
+        vectors = (line.deletion_vector for line in lines)
+        return column([None if vector is None else getattr(vector, member) for vector in vectors])
+
+    return build
+
+
+_BUILDERS: Final[dict[str, Callable[[Sequence[AddLine]], pa.Array]]] = {
+    "path": _paths,
+    "raw_path": lambda lines: strings([line.path for line in lines]),
+    "partition_values": _partition_values,
+    "size": lambda lines: int64s([line.size for line in lines]),
+    "modification_time": lambda lines: int64s([line.modification_time for line in lines]),
+    "data_change": lambda lines: bools([line.data_change is not False for line in lines]),
+    "num_records": lambda lines: int64s([count_of_line(line.stats) for line in lines]),
+    "dv_unique_id": _of_vector("unique_id", strings),
+    "dv_storage_type": _of_vector("storage_type", strings),
+    "dv_cardinality": _of_vector("cardinality", int64s),
+    "base_row_id": lambda lines: int64s([line.base_row_id for line in lines]),
+    "default_row_commit_version": lambda lines: int64s([line.default_row_commit_version for line in lines]),
+    "tags": lambda lines: string_maps(_maps(lines, "tags", "tags")),
+    "dv_path_or_inline": _of_vector("path_or_inline_dv", strings),
+    "dv_offset": _of_vector("offset", int32s),
+    "dv_size_in_bytes": _of_vector("size_in_bytes", int32s),
+    "stats": _stats,
+}
+
+
+def _maps(lines: Sequence[AddLine], member: str, name: str) -> list[dict[str, str | None] | None]:
+    """Decode map members, each distinct text once."""
+    known: dict[bytes, dict[str, str | None] | None] = {b"": None}
+    values = []
+    for line in lines:
+        raw = getattr(line, member)
+        text = bytes(raw)
+        if text not in known:
+            known[text] = decode_map(raw, line, name)
+        values.append(known[text])
+    return values
+
+
+def _decode(decoder: msgspec.json.Decoder[Any], raw: msgspec.Raw, line: AddLine | RemoveLine, name: str) -> Any:
+    if not raw:
+        return None
+    try:
+        return decoder.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise MalformedAction(
+            f"The {name} of the file {line.path} is not what the protocol says: {error}. The action is broken.",
+            path=line.path,
+        ) from error

@@ -1,0 +1,250 @@
+"""Partition values: strings of the log <-> typed values.
+
+Protocol section: Partition Value Serialization. Invariants: an empty string is null for every type (PART-003); a
+value that does not parse is an error that names column and text, never a silent null (PART-011).
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from decimal import Context, Decimal, InvalidOperation
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.errors import CorruptTable, RequestError
+from explorer.core.protocol.arrow.arrays import flags, strings
+from explorer.core.protocol.arrow.typed_arrays import typed_column
+from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, to_arrow, type_name
+
+__all__ = ["ZoneDoubt", "parse_partition_value", "partition_column", "zone_doubt"]
+
+_INTEGER_BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+_EXACT: Final = Context(prec=100)
+_TIMESTAMP: Final = re.compile(
+    r"(\d{4,})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?(Z|[+-]\d{2}:\d{2})?\Z", re.ASCII
+)
+
+
+class ZoneDoubt(msgspec.Struct, frozen=True):
+    """Partition values that are moments and say no zone: they are read in one that may not be the writer's (D-18).
+
+    Attributes:
+        column: Name of the partition column, a ``timestamp``.
+        zone: The zone in which its values are read.
+        files: How many files have such a value.
+        example: One of the values, as in the log.
+    """
+
+    column: str
+    zone: str
+    files: int
+    example: str
+
+
+def parse_partition_value(text: str | None, kind: DataType, column: str, zone: tzinfo = UTC) -> Any:
+    """Turn a partition value of the log into a Python value.
+
+    Args:
+        text: The string in ``partitionValues``, or None.
+        kind: Type of the partition column.
+        column: Name of the column, for errors.
+        zone: Where zone-less values of a ``timestamp`` column were written, which no log records (PART-008, D-18). A
+            time that its clocks show twice is the earlier one; one that they skip is as much later as they skip.
+
+    Returns:
+        None for null and for the empty string; timestamps as aware datetimes in UTC; ``timestamp_ntz`` as naive
+        datetimes; binary as bytes (PART-010).
+
+    Raises:
+        CorruptTable: The text does not parse as the type.
+    """
+    if text is None or text == "":
+        return None
+    if not isinstance(kind, PrimitiveType):
+        raise CorruptTable(f"Column {column!r} of type {type_name(kind)} cannot be a partition column.", column=column)
+    try:
+        return _parse(text, kind, zone)
+    except (ValueError, InvalidOperation, OverflowError) as error:
+        raise CorruptTable(
+            f"The partition value {text!r} of column {column!r} is no {type_name(kind)}. "
+            "The file's partitionValues were written wrongly.",
+            column=column,
+            found=text,
+            expected=type_name(kind),
+        ) from error
+
+
+def format_partition_value(value: Any, kind: PrimitiveType) -> str | None:
+    """Write a partition value as the log has it; the inverse of `parse_partition_value`.
+
+    Args:
+        value: A Python value of the type, or None; timestamps with a zone as aware datetimes.
+        kind: Type of the partition column.
+
+    Returns:
+        None for null and for the empty string (PART-004); instants in UTC with microseconds (PART-009).
+    """
+    if value is None or value in ("", b""):
+        return None
+    match kind.name:
+        case "boolean":
+            return "true" if value else "false"
+        case "decimal":
+            return format(value, "f")
+        case "date":
+            return str(value.isoformat())
+        case "timestamp":
+            moment = value.astimezone(UTC).replace(tzinfo=None)
+            return str(moment.isoformat(timespec="microseconds")) + "Z"
+        case "timestamp_ntz":
+            return str(value.isoformat(sep=" ", timespec="microseconds" if value.microsecond else "seconds"))
+        case "binary":
+            return _ascii(value)
+        case "float" | "double":
+            return (
+                repr(value) if np.isfinite(value) else {"inf": "Infinity", "-inf": "-Infinity"}.get(str(value), "NaN")
+            )
+        case _:
+            return str(value)
+
+
+def _ascii(value: bytes) -> str:
+    if not value.isascii():
+        raise RequestError(
+            f"The partition value {value!r} holds bytes above 127, which clients read differently; it is not written."
+        )
+    return value.decode("ascii")
+
+
+def partition_column(maps: pa.MapArray, name: str, kind: PrimitiveType, column: str, zone: tzinfo = UTC) -> pa.Array:
+    """The values of one partition column in every file, each distinct text parsed once.
+
+    Args:
+        maps: ``partitionValues`` of the files.
+        name: The column's physical name, the key of the maps.
+        kind: Type of the column.
+        column: Its logical name, for errors.
+        zone: As in `parse_partition_value`.
+
+    Returns:
+        A column of the type; null where the value is null, the empty string, or not stated.
+
+    Raises:
+        CorruptTable: A text does not parse as the type.
+    """
+    import pyarrow.compute as pc
+
+    if not len(maps):
+        return pa.nulls(0, to_arrow(kind))
+    texts = maps.items.take(_places(maps, name)).dictionary_encode()
+    distinct = texts.dictionary.to_pylist()
+    values = typed_column([parse_partition_value(text, kind, column, zone) for text in distinct], kind)
+    return pc.take(values, texts.indices)
+
+
+def zone_doubt(maps: pa.MapArray, name: str, column: str, zone: tzinfo) -> ZoneDoubt | None:
+    """Say which values of a ``timestamp`` partition column have no zone; None if all have one.
+
+    Args:
+        maps, name, column, zone: As in `partition_column`.
+    """
+    texts = maps.items.take(_places(maps, name)).drop_null().to_pylist() if len(maps) else []
+    bare = [text for text in texts if (found := _TIMESTAMP.match(text)) is not None and found[8] is None]
+    return ZoneDoubt(column, str(zone), len(bare), bare[0]) if bare else None
+
+
+def _places(maps: pa.MapArray, name: str) -> pa.Int64Array:
+    """For every map the place of a key among the entries of all maps, null where it is absent."""
+    import pyarrow.compute as pc
+
+    length = len(maps)
+    offsets = np.frombuffer(maps.buffers()[1], np.int32)[maps.offset : maps.offset + length + 1]
+    hits = np.flatnonzero(flags(pc.is_in(maps.keys, value_set=strings([name]))))
+    hits = hits[(hits >= offsets[0]) & (hits < offsets[-1])]
+    rows = np.searchsorted(offsets[1:], hits, side="right")
+    places = np.zeros(length, np.int64)
+    places[rows] = hits
+    known = np.zeros(length, bool)
+    known[rows] = True
+    buffers = [pa.py_buffer(np.packbits(known, bitorder="little")), pa.py_buffer(places)]
+    return pa.Array.from_buffers(pa.int64(), length, buffers)
+
+
+def _parse(text: str, kind: PrimitiveType, zone: tzinfo) -> Any:
+    match kind.name:
+        case "string":
+            return text
+        case "byte" | "short" | "integer" | "long":
+            return _integer(text, _INTEGER_BITS[kind.name])
+        case "float" | "double":
+            return float(text)
+        case "boolean":
+            return _boolean(text)
+        case "decimal":
+            return _decimal(text, kind)
+        case "date":
+            return date.fromisoformat(text[:10]) if len(text) == 10 else _timestamp(text).date()
+        case "timestamp":
+            moment = _timestamp(text)
+            return (moment.replace(tzinfo=zone) if moment.tzinfo is None else moment).astimezone(UTC)
+        case "timestamp_ntz":
+            return _timestamp(text).replace(tzinfo=None)
+        case "binary":
+            return _binary(text)
+    raise ValueError(f"{kind.name} cannot partition a table")
+
+
+def _integer(text: str, bits: int) -> int:
+    value = int(text)
+    if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+        raise ValueError("out of range")
+    return value
+
+
+def _boolean(text: str) -> bool:
+    match text.lower():
+        case "true":
+            return True
+        case "false":
+            return False
+    raise ValueError("neither true nor false")
+
+
+def _decimal(text: str, kind: PrimitiveType) -> Decimal:
+    value = Decimal(text)
+    if not value.is_finite():
+        raise ValueError("not a number")
+    if value and value.adjusted() >= kind.precision - kind.scale:
+        raise ValueError("too many digits")
+    exact = value.quantize(Decimal(1).scaleb(-kind.scale), context=_EXACT)
+    if exact != value:
+        raise ValueError("too many digits after the point")
+    return exact
+
+
+def _timestamp(text: str) -> datetime:
+    found = _TIMESTAMP.match(text)
+    if found is None:
+        raise ValueError("no timestamp")
+    year, month, day, hour, minute, second, fraction, zone = found.groups()
+    microsecond = int((fraction or "0")[:6].ljust(6, "0"))
+    moment = datetime(  # noqa: DTZ001 - the zone, or that there is none, is settled below
+        int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), microsecond
+    )
+    if zone is None:
+        return moment
+    if zone == "Z":
+        return moment.replace(tzinfo=UTC)
+    sign = -1 if zone[0] == "-" else 1
+    return (moment - sign * timedelta(hours=int(zone[1:3]), minutes=int(zone[4:6]))).replace(tzinfo=UTC)
+
+
+def _binary(text: str) -> bytes:
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        return text.encode("utf-8")

@@ -1,0 +1,85 @@
+"""Row tracking: whether rows have stable ids, and where these are kept.
+
+Protocol section: Row Tracking. Invariants: the feature must be supported for its properties to mean anything
+(ROWTRACK-001); a row's id is the materialised one where the file has it, else the file's base row id plus the row's
+position (ROWTRACK-006); the materialised columns are no columns of the table (ROWTRACK-007).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from explorer.core.errors import CorruptTable
+from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.table_features import active_features
+from explorer.core.protocol.table_properties.values import flag
+
+__all__ = ["RowTracking", "row_tracking"]
+
+DOMAIN: Final = "delta.rowTracking"
+ENABLE: Final = "delta.enableRowTracking"
+SUSPENDED: Final = "delta.rowTrackingSuspended"
+ROW_ID_COLUMN: Final = "delta.rowTracking.materializedRowIdColumnName"
+ROW_COMMIT_VERSION_COLUMN: Final = "delta.rowTracking.materializedRowCommitVersionColumnName"
+
+
+class RowTracking(msgspec.Struct, frozen=True):
+    """Row tracking at one version.
+
+    Attributes:
+        supported: The protocol lists the feature: writers give new files base row ids, unless suspended.
+        enabled: Readers may rely on every row having an id.
+        suspended: Writers were told to give no ids.
+        row_id_column, row_commit_version_column: Physical names of the columns in data files that hold the ids and
+            versions of rows which were moved; None if not set.
+        high_water_mark: The highest row id given so far; None before the first.
+    """
+
+    supported: bool
+    enabled: bool
+    suspended: bool
+    row_id_column: str | None
+    row_commit_version_column: str | None
+    high_water_mark: int | None
+
+
+class _Mark(msgspec.Struct):
+    row_id_high_water_mark: int = msgspec.field(name="rowIdHighWaterMark")
+
+
+def row_tracking(protocol: Protocol, metadata: Metadata, domains: Mapping[str, str]) -> RowTracking:
+    """Read row tracking from the state of a version.
+
+    Args:
+        protocol, metadata: In force at the version.
+        domains: Configuration of each live domain.
+
+    Raises:
+        CorruptTable: A property is neither true nor false, or the domain does not hold the mark.
+    """
+    supported = "rowTracking" in active_features(protocol)
+    configuration = metadata.configuration
+    return RowTracking(
+        supported,
+        supported and flag(configuration, ENABLE),
+        supported and flag(configuration, SUSPENDED),
+        configuration.get(ROW_ID_COLUMN),
+        configuration.get(ROW_COMMIT_VERSION_COLUMN),
+        _high_water_mark(domains.get(DOMAIN)),
+    )
+
+
+def _high_water_mark(configuration: str | None) -> int | None:
+    if configuration is None:
+        return None
+    try:
+        return msgspec.json.decode(configuration, type=_Mark).row_id_high_water_mark
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        raise CorruptTable(
+            f"The domain {DOMAIN} does not hold rowIdHighWaterMark ({error}), so which row ids are free is not known. "
+            "A broken client wrote it.",
+            found=configuration,
+        ) from error

@@ -1,0 +1,1 @@
+"""Schemas: data types, column mapping, identifiers, widening, edits."""

@@ -1,0 +1,90 @@
+"""Ids and physical names of columns: given once, never changed, taken away only with all the files.
+
+Protocol section: Column Mapping (Writer Requirements). Invariants: every struct field has both, nested ones included
+(CM-007); ids only rise (CM-009); a field comes before the fields inside it, as the reference numbers them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from explorer.core.protocol.schema.column_mapping import unmapped
+from explorer.core.protocol.schema.data_types import (
+    FIELD_ID_KEY,
+    PHYSICAL_NAME_KEY,
+    ArrayType,
+    DataType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    walk,
+)
+
+__all__ = ["DROPPED_OR_RENAMED_KEY", "HIGHEST_ID", "highest_id", "map_columns", "map_field", "unmap_columns"]
+
+DROPPED_OR_RENAMED_KEY: Final = "delta.columnMapping.hasDroppedOrRenamed"
+HIGHEST_ID: Final = 2**31 - 1
+_NESTED_IDS_KEY: Final = "delta.columnMapping.nested.ids"
+
+Naming = Callable[[StructField], str]
+"""Gives the physical name of a field that has none yet."""
+
+
+def highest_id(schema: StructType, configured: int = 0) -> int:
+    """The highest id ever given: of the fields there are, or of the table's properties if that is higher."""
+    return max([configured, *(field.field_id for _, field in walk(schema) if field.field_id is not None)])
+
+
+def map_columns(schema: StructType, last_id: int, naming: Naming) -> tuple[StructType, int]:
+    """Give every field of a schema an id and a physical name, whatever it had before.
+
+    Args:
+        schema: The schema.
+        last_id: The highest id ever given.
+        naming: Gives the physical names.
+
+    Returns:
+        The schema, and the highest id given.
+    """
+    fields = []
+    for field in schema.fields:
+        mapped, last_id = map_field(field, last_id, naming)
+        fields.append(mapped)
+    return StructType(tuple(fields)), last_id
+
+
+def map_field(field: StructField, last_id: int, naming: Naming) -> tuple[StructField, int]:
+    """The same for one field and what lies inside it."""
+    own = last_id + 1
+    kind, last_id = _map_type(field.type, own, naming)
+    metadata: dict[str, Any] = {**field.metadata, FIELD_ID_KEY: own, PHYSICAL_NAME_KEY: naming(field)}
+    return StructField(field.name, kind, field.nullable, metadata), last_id
+
+
+def unmap_columns(schema: StructType) -> StructType:
+    """Take ids and physical names away from every field."""
+    return StructType(tuple(_without_nested_ids(unmapped(field)) for field in schema.fields))
+
+
+def _map_type(kind: DataType, last_id: int, naming: Naming) -> tuple[DataType, int]:
+    match kind:
+        case StructType():
+            return map_columns(kind, last_id, naming)
+        case ArrayType():
+            element, last_id = _map_type(kind.element_type, last_id, naming)
+            return ArrayType(element, kind.contains_null), last_id
+        case MapType():
+            key, last_id = _map_type(kind.key_type, last_id, naming)
+            value, last_id = _map_type(kind.value_type, last_id, naming)
+            return MapType(key, value, kind.value_contains_null), last_id
+        case PrimitiveType():
+            return kind, last_id
+
+
+def _without_nested_ids(field: StructField) -> StructField:
+    if _NESTED_IDS_KEY not in field.metadata:
+        return field
+    kept = {key: value for key, value in field.metadata.items() if key != _NESTED_IDS_KEY}
+    return StructField(field.name, field.type, field.nullable, kept)

@@ -1,0 +1,248 @@
+"""Editing a schema: a column is found, replaced, inserted, moved or removed at any depth.
+
+Protocol sections: Schema Serialization Format, Column Mapping. Invariants: a schema is never changed in place; nested
+paths go through ``element``, ``key`` and ``value`` (CM-014); names are found ignoring case and written in the schema's
+own spelling (SCHEMA-010); whatever is not named by an edit stays as it is, unknown field metadata included (META-009).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import Final
+
+import msgspec
+
+from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.schema.data_types import (
+    ArrayType,
+    DataType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    format_column,
+    parse_column,
+    walk,
+)
+
+__all__ = [
+    "Column",
+    "children",
+    "column_path",
+    "edit_fields",
+    "find_column",
+    "position",
+    "position_text",
+    "replace_field",
+    "replace_type",
+]
+
+Path = tuple[str, ...]
+_AFTER: Final = re.compile(r"after\s+(.+)\Z", re.IGNORECASE | re.DOTALL)
+_POSITIONS: Final = ("first", "last", "after NAME", "a position from 0")
+
+
+class Column(msgspec.Struct, frozen=True):
+    """What a path leads to.
+
+    Attributes:
+        path: The path in the schema's spelling.
+        type: The type there.
+        nullable: Whether a null may stand there.
+        field: The struct field; None for the element of an array, and the key or value of a map.
+        owner: Path of the struct field that is, or holds, this type.
+    """
+
+    path: Path
+    type: DataType
+    nullable: bool
+    field: StructField | None
+    owner: Path
+
+    @property
+    def name(self) -> str:
+        """The dotted name."""
+        return format_column(self.path)
+
+
+def column_path(text: str, field: str = "column") -> Path:
+    """Split a dotted column of an intent into its parts.
+
+    Raises:
+        InvalidIntent: It is no column.
+    """
+    try:
+        return parse_column(text)
+    except ValueError as error:
+        raise InvalidIntent(
+            f"{text!r} is no column: write a dotted path, with parts in backticks where they hold dots.", field=field
+        ) from error
+
+
+def find_column(schema: StructType, column: str | Path, field: str = "column") -> Column:
+    """Find a column by its dotted name or its path.
+
+    Raises:
+        InvalidIntent: There is none; ``allowed`` lists those that are nearest.
+    """
+    wanted = column_path(column, field) if isinstance(column, str) else column
+    found = Column((), schema, False, None, ())
+    for part in wanted:
+        step = _step(found, part)
+        if step is None:
+            raise _unknown(schema, wanted, field)
+        found = step
+    return found
+
+
+def children(schema: StructType, parent: Path, field: str = "column") -> tuple[StructField, ...]:
+    """The fields of the struct at a path, of the schema itself at the empty one.
+
+    Raises:
+        InvalidIntent: There is no struct.
+    """
+    kind = find_column(schema, parent, field).type
+    if not isinstance(kind, StructType):
+        raise InvalidIntent(
+            f"{format_column(parent)} is no struct, so it has no columns inside. Inside an array, name the part "
+            "element; inside a map, key or value.",
+            field=field,
+        )
+    return kind.fields
+
+
+def edit_fields(
+    schema: StructType, parent: Path, change: Callable[[tuple[StructField, ...]], Sequence[StructField]]
+) -> StructType:
+    """Change the fields of the struct at a path, which is in the schema's spelling and does lead to a struct."""
+
+    def changed(kind: DataType) -> DataType:
+        assert isinstance(kind, StructType)
+        return StructType(tuple(change(kind.fields)))
+
+    return _struct(_edited(schema, parent, changed))
+
+
+def replace_field(schema: StructType, path: Path, change: Callable[[StructField], StructField]) -> StructType:
+    """Change the field at a path in the schema's spelling."""
+    name = path[-1]
+    return edit_fields(
+        schema, path[:-1], lambda fields: [change(field) if field.name == name else field for field in fields]
+    )
+
+
+def replace_type(schema: StructType, path: Path, kind: DataType) -> StructType:
+    """Put another type at a path in the schema's spelling: that of a field, an element, a key or a value."""
+    return _struct(_edited(schema, path, lambda _: kind))
+
+
+def position(at: str | int | None, names: Sequence[str]) -> int:
+    """The index that a position among siblings means.
+
+    Args:
+        at: ``first``, ``last``, ``after NAME`` or an index from 0; None is last.
+        names: The siblings in their order.
+
+    Raises:
+        InvalidIntent: It is none of these, or there is no such sibling.
+    """
+    if isinstance(at, bool):
+        raise _no_position(at, names)
+    if at is None or isinstance(at, int):
+        index = len(names) if at is None else at
+        if not 0 <= index <= len(names):
+            raise _no_position(at, names)
+        return index
+    text = at.strip()
+    if text.lower() in ("first", "last"):
+        return 0 if text.lower() == "first" else len(names)
+    after = _AFTER.match(text)
+    index = -1 if after is None else _index(after[1], names)
+    if index < 0:
+        raise _no_position(at, names)
+    return index + 1
+
+
+def position_text(index: int, names: Sequence[str]) -> str:
+    """A position as the reference writes it into ``operationParameters``."""
+    return f"AFTER {names[index - 1]}" if index else "FIRST"
+
+
+def _step(here: Column, part: str) -> Column | None:
+    match here.type:
+        case StructType():
+            field = here.type.field(part)
+            if field is None:
+                return None
+            path = (*here.path, field.name)
+            return Column(path, field.type, field.nullable, field, path)
+        case ArrayType() if part.lower() == "element":
+            return Column((*here.path, "element"), here.type.element_type, here.type.contains_null, None, here.owner)
+        case MapType() if part.lower() == "key":
+            return Column((*here.path, "key"), here.type.key_type, False, None, here.owner)
+        case MapType() if part.lower() == "value":
+            return Column((*here.path, "value"), here.type.value_type, here.type.value_contains_null, None, here.owner)
+        case _:
+            return None
+
+
+def _edited(kind: DataType, path: Path, change: Callable[[DataType], DataType]) -> DataType:
+    if not path:
+        return change(kind)
+    head, rest = path[0], path[1:]
+    match kind:
+        case StructType():
+            return StructType(
+                tuple(
+                    msgspec.structs.replace(field, type=_edited(field.type, rest, change))
+                    if field.name == head
+                    else field
+                    for field in kind.fields
+                )
+            )
+        case ArrayType():
+            return ArrayType(_edited(kind.element_type, rest, change), kind.contains_null)
+        case MapType() if head == "key":
+            return MapType(_edited(kind.key_type, rest, change), kind.value_type, kind.value_contains_null)
+        case MapType():
+            return MapType(kind.key_type, _edited(kind.value_type, rest, change), kind.value_contains_null)
+        case PrimitiveType():
+            raise AssertionError(f"{head} is looked for inside {kind.name}")
+
+
+def _struct(kind: DataType) -> StructType:
+    assert isinstance(kind, StructType)
+    return kind
+
+
+def _index(text: str, names: Sequence[str]) -> int:
+    """The place of a name, as it stands or in backticks, exactly first, else ignoring case; -1 if it is not there."""
+    quoted = re.fullmatch(r"`((?:[^`]|``)*)`", text)
+    wanted = text if text in names or quoted is None else quoted[1].replace("``", "`")
+    if wanted in names:
+        return list(names).index(wanted)
+    return next((place for place, name in enumerate(names) if name.lower() == wanted.lower()), -1)
+
+
+def _unknown(schema: StructType, wanted: Path, field: str) -> InvalidIntent:
+    known = [format_column(path) for path, _ in walk(schema)]
+    near = get_close_matches(format_column(wanted), known, 3)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    shown = ", ".join(format_column((field.name,)) for field in schema.fields)
+    return InvalidIntent(
+        f"There is no column {format_column(wanted)}.{hint} Columns: {shown}.",
+        field=field,
+        allowed=near or known,
+        nearest=near[0] if near else None,
+    )
+
+
+def _no_position(at: object, names: Sequence[str]) -> InvalidIntent:
+    return InvalidIntent(
+        f"{at!r} is no position. Write one of {', '.join(_POSITIONS)}; the columns there are: "
+        f"{', '.join(names) or 'none'}.",
+        field="at",
+        allowed=["first", "last", *(f"after {name}" for name in names)],
+    )

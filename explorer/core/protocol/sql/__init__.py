@@ -1,0 +1,1 @@
+"""SQL expressions as text: tokens, predicates, functions, and what may be evaluated."""

@@ -1,0 +1,319 @@
+"""What a WHERE clause asks of single columns: SQL text -> a small expression tree.
+
+Protocol: none; this is the part of SQL that per-file statistics can answer. Invariants: what this parser understands
+means what Spark means by it; what it does not understand becomes `Unsplittable`, which may be true, false or null of
+any row; only text that no SQL parser would take (an open quote, a lone parenthesis, a missing operand) is an error,
+with its position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal
+
+import msgspec
+
+from explorer.core.errors import RequestError
+from explorer.core.protocol.sql.tokens import Token, literal_of, tokens_of
+
+__all__ = [
+    "And",
+    "Comparison",
+    "Constant",
+    "Expression",
+    "IsNull",
+    "Like",
+    "LiteralValue",
+    "Not",
+    "Or",
+    "Unsplittable",
+    "parse_predicate",
+]
+
+Operator = Literal["=", "<", "<=", ">", ">=", "<=>"]
+_MOST_DEPTH: Final = 100
+
+
+class LiteralValue(msgspec.Struct, frozen=True):
+    """A constant: its kind and its text, which the column's type gives a value.
+
+    ``kind`` is integer, decimal, double, string, boolean, date, timestamp, timestamp_ntz or null.
+    """
+
+    kind: str
+    text: str
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """A column against a constant, the column on the left."""
+
+    column: tuple[str, ...]
+    operator: Operator
+    value: LiteralValue
+
+
+class Like(msgspec.Struct, frozen=True):
+    """A column that begins with a text; ``exact`` says that nothing more is asked."""
+
+    column: tuple[str, ...]
+    prefix: str
+    exact: bool
+
+
+class IsNull(msgspec.Struct, frozen=True):
+    """A column that is null."""
+
+    column: tuple[str, ...]
+
+
+class Constant(msgspec.Struct, frozen=True):
+    """TRUE, FALSE or NULL (None)."""
+
+    value: bool | None
+
+
+class Unsplittable(msgspec.Struct, frozen=True):
+    """A part that statistics cannot answer: its text, where it begins (from 1), and why."""
+
+    text: str
+    position: int
+    reason: str
+
+
+class Not(msgspec.Struct, frozen=True):
+    """Negation; of null it is null."""
+
+    part: Expression
+
+
+class And(msgspec.Struct, frozen=True):
+    """Conjunction."""
+
+    parts: tuple[Expression, ...]
+
+
+class Or(msgspec.Struct, frozen=True):
+    """Disjunction."""
+
+    parts: tuple[Expression, ...]
+
+
+Expression = Comparison | Like | IsNull | Constant | Unsplittable | Not | And | Or
+
+
+def parse_predicate(text: str) -> Expression:
+    """Parse a boolean SQL expression.
+
+    Raises:
+        RequestError: The text is no expression; the message says at which character.
+    """
+    parser = _Parser(text)
+    found = parser.disjunction(0)
+    if parser.token.kind != "end":
+        raise parser.error(f"{parser.token.text!r} does not belong here")
+    return found
+
+
+class _NotUnderstood(Exception):
+    """Inside the parser: this is no form that statistics can answer."""
+
+
+_FLIPPED: Final[dict[str, str]] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+class _Parser:
+    """Recursive descent: OR below AND below NOT below a single condition."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = tokens_of(text)
+        self._place = 0
+
+    @property
+    def token(self) -> Token:
+        return self._tokens[self._place]
+
+    def error(self, reason: str) -> RequestError:
+        return RequestError(f"The condition cannot be read at character {self.token.start + 1}: {reason}.")
+
+    def disjunction(self, depth: int) -> Expression:
+        return self._joined("OR", lambda: self._joined("AND", lambda: self._negation(depth), And), Or)
+
+    def _joined(
+        self, word: str, part: Callable[[], Expression], make: Callable[[tuple[Expression, ...]], Expression]
+    ) -> Expression:
+        parts = [part()]
+        while self.token.is_word(word):
+            self._place += 1
+            parts.append(part())
+        return parts[0] if len(parts) == 1 else make(tuple(parts))
+
+    def _negation(self, depth: int) -> Expression:
+        if depth > _MOST_DEPTH:
+            raise self.error(f"it is nested deeper than {_MOST_DEPTH}")
+        if self.token.is_word("NOT"):
+            self._place += 1
+            return Not(self._negation(depth + 1))
+        start = self._place
+        try:
+            found = self._condition(depth)
+            if not self._at_border():
+                raise _NotUnderstood("only a column against constants can be answered")
+        except _NotUnderstood as reason:
+            self._place = start
+            return self._unsplittable(str(reason))
+        return found
+
+    def _at_border(self) -> bool:
+        token = self.token
+        return token.kind == "end" or token.text == ")" or token.is_word("AND") or token.is_word("OR")
+
+    def _condition(self, depth: int) -> Expression:
+        if self.token.text == "(" and self.token.kind == "mark":
+            self._place += 1
+            found = self.disjunction(depth + 1)
+            if self.token.text != ")":
+                raise _NotUnderstood("it is a list or a subquery")
+            self._place += 1
+            return found
+        value = self._literal()
+        if value is not None:
+            return self._from_literal(value)
+        column = self._column()
+        if self.token.kind == "operator":
+            return self._comparison(column)
+        return self._after_column(column)
+
+    def _from_literal(self, value: LiteralValue) -> Expression:
+        if self.token.kind == "operator":
+            operator = self._take()
+            return _compare(self._column(), _FLIPPED.get(operator, operator), value)
+        if value.kind in {"boolean", "null"}:
+            return Constant(None if value.kind == "null" else value.text == "true")
+        raise _NotUnderstood("a constant alone is no condition")
+
+    def _comparison(self, column: tuple[str, ...]) -> Expression:
+        operator = self._take()
+        return _compare(column, operator, self._needed_literal())
+
+    def _after_column(self, column: tuple[str, ...]) -> Expression:
+        if self._word("IS"):
+            negated = self._word("NOT")
+            for word, kind in (("NULL", "null"), ("TRUE", "boolean"), ("FALSE", "boolean")):
+                if self._word(word):
+                    known = Comparison(column, "<=>", LiteralValue(kind, word.lower()))
+                    return _negated(IsNull(column) if word == "NULL" else known, negated)
+            raise _NotUnderstood("IS is understood with NULL, TRUE and FALSE")
+        negated = self._word("NOT")
+        if self._word("IN"):
+            return _negated(self._list(column), negated)
+        if self._word("BETWEEN"):
+            return _negated(self._between(column), negated)
+        if self._word("LIKE"):
+            return _negated(self._like(column), negated)
+        if negated or not self._at_border():
+            raise _NotUnderstood("only a column against constants can be answered")
+        return Comparison(column, "=", LiteralValue("boolean", "true"))
+
+    def _list(self, column: tuple[str, ...]) -> Expression:
+        self._mark("(")
+        values = [self._needed_literal()]
+        while self.token.text == ",":
+            self._place += 1
+            values.append(self._needed_literal())
+        self._mark(")")
+        parts = tuple(_compare(column, "=", value) for value in values)
+        return parts[0] if len(parts) == 1 else Or(parts)
+
+    def _between(self, column: tuple[str, ...]) -> Expression:
+        low = self._needed_literal()
+        if not self._word("AND"):
+            raise _NotUnderstood("BETWEEN is understood with two constants")
+        return And((_compare(column, ">=", low), _compare(column, "<=", self._needed_literal())))
+
+    def _like(self, column: tuple[str, ...]) -> Expression:
+        pattern = self._needed_literal()
+        if pattern.kind == "null":
+            return Constant(None)
+        if pattern.kind != "string" or "\\" in pattern.text:
+            raise _NotUnderstood("LIKE is understood with a plain text")
+        places = [place for place, letter in enumerate(pattern.text) if letter in "%_"]
+        if not places:
+            return Comparison(column, "=", pattern)
+        prefix = pattern.text[: places[0]]
+        return Like(column, prefix, pattern.text[places[0] :].strip("%") == "")
+
+    def _needed_literal(self) -> LiteralValue:
+        if self._at_border():
+            raise self.error("a value is missing")
+        value = self._literal()
+        if value is None:
+            raise _NotUnderstood("only a column against constants can be answered")
+        return value
+
+    def _literal(self) -> LiteralValue | None:
+        found = literal_of(self._tokens, self._place)
+        if found is None:
+            return None
+        kind, text, self._place = found
+        return LiteralValue(kind, text)
+
+    def _column(self) -> tuple[str, ...]:
+        parts = []
+        while True:
+            if self.token.kind not in {"name", "word"} or (self.token.kind == "word" and self.token.is_reserved):
+                raise _NotUnderstood("only a column against constants can be answered")
+            parts.append(self._take())
+            if self.token.text != "." or self.token.kind != "mark":
+                return tuple(parts)
+            self._place += 1
+
+    def _take(self) -> str:
+        self._place += 1
+        return self._tokens[self._place - 1].value
+
+    def _word(self, word: str) -> bool:
+        found = self.token.is_word(word)
+        self._place += found
+        return found
+
+    def _mark(self, mark: str) -> None:
+        if self.token.text != mark:
+            raise _NotUnderstood("only a column against constants can be answered")
+        self._place += 1
+
+    def _unsplittable(self, reason: str) -> Expression:
+        """Pass over everything up to the AND, OR or parenthesis that ends this condition."""
+        first = self.token
+        if self._at_border():
+            raise self.error(f"a condition is missing before {first.text or 'the end'!r}")
+        depth = betweens = cases = 0
+        while self.token.kind != "end":
+            token = self.token
+            if depth == 0 and token.text == ")":
+                break
+            if depth == 0 and cases == 0 and betweens == 0 and self._at_border():
+                break
+            depth += (token.kind == "mark") * ((token.text in "([") - (token.text in ")]"))
+            cases += token.is_word("CASE") - token.is_word("END")
+            betweens += token.is_word("BETWEEN") - (betweens > 0 and token.is_word("AND") and depth == 0)
+            self._place += 1
+        if depth != 0:
+            raise self.error("a parenthesis is not closed")
+        last = self._tokens[self._place - 1]
+        return Unsplittable(self._text[first.start : last.end], first.start + 1, reason)
+
+
+def _compare(column: tuple[str, ...], operator: str, value: LiteralValue) -> Expression:
+    match operator:
+        case "<>" | "!=":
+            return Not(Comparison(column, "=", value))
+        case "==":
+            return Comparison(column, "=", value)
+        case "=" | "<" | "<=" | ">" | ">=" | "<=>":
+            return Comparison(column, operator, value)
+    raise _NotUnderstood(f"the operator {operator} is not answered")
+
+
+def _negated(part: Expression, negated: bool) -> Expression:
+    return Not(part) if negated else part

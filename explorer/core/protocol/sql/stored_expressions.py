@@ -1,0 +1,240 @@
+"""SQL expressions that a table keeps: which columns they mention, what they may not hold, how they are written down.
+
+Protocol sections: CHECK Constraints, Generated Columns, Column Invariants. Invariants: nothing is evaluated; a column
+that the text may mention counts as mentioned; a text that cannot be split into words is refused, never half read.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Final
+
+from explorer.core.errors import InvalidIntent, RequestError
+from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, StructType
+from explorer.core.protocol.sql.functions import CLOCK_FUNCTIONS, why_refused
+from explorer.core.protocol.sql.tokens import Token, tokens_of
+
+__all__ = ["check_stored_expression", "expression_columns", "expression_text", "mentions", "unknown_columns"]
+
+
+def _split(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_NUMBER: Final = re.compile(r"\d+\w*\.?\w*")
+_COMPOUND: Final = frozenset(["||", "->", "=>", "::", "<<", ">>", ">>>"])
+_WORDS: Final = _split(
+    """
+    and or not in is between like ilike rlike regexp escape div distinct all any some case when then else end cast
+    try_cast as exists interval null true false date timestamp timestamp_ntz timestamp_ltz time from for both leading
+    trailing over extract current_date current_timestamp current_user current_time localtimestamp session_user user
+    int integer bigint long smallint short tinyint byte float real double decimal dec numeric string char varchar
+    boolean binary array map struct void variant year years month months week weeks day days hour hours minute minutes
+    second seconds millisecond milliseconds microsecond microseconds to collate
+    """
+)
+"""Words that stand in expressions without being columns; a column of such a name is one all the same, if it exists."""
+_AGGREGATES: Final = _split(
+    """
+    sum avg mean count min max first last any_value collect_list collect_set stddev stddev_pop stddev_samp variance
+    var_pop var_samp median mode percentile percentile_approx approx_count_distinct corr covar_pop covar_samp count_if
+    bool_and bool_or every kurtosis skewness max_by min_by bit_and bit_or bit_xor grouping grouping_id
+    """
+)
+_SUBQUERY: Final = frozenset(["select", "with", "table", "values"])
+
+
+def expression_columns(text: str) -> tuple[tuple[str, ...], ...]:
+    """Every name that an expression may mean as a column, as it is written, without those that are called.
+
+    A path may end in the fields of a struct; a word of SQL that could be a column (``date``) is among them. Names
+    that the expression binds itself (``x -> x > 0``) are not.
+
+    Raises:
+        InvalidIntent: A quote or a comment is not closed.
+    """
+    tokens = _tokens(text)
+    bound = _bound_names(tokens)
+    found: dict[tuple[str, ...], None] = {}
+    place = 0
+    while place < len(tokens):
+        path, after = _path(tokens, place)
+        if path and not _is_called(tokens, path, after) and path[0] not in bound:
+            found[path] = None
+        place = max(after, place + 1)
+    return tuple(found)
+
+
+def mentions(text: str, path: tuple[str, ...]) -> bool:
+    """True if an expression may read a column, a part of it, or a column that it is a part of.
+
+    Args:
+        text: The expression; one that cannot be split counts as mentioning every column.
+        path: Logical path; the steps ``element``, ``key`` and ``value`` into arrays and maps need not be written.
+    """
+    try:
+        written = expression_columns(text)
+    except InvalidIntent:
+        return True
+    wanted = _folded(path)
+    return any(_overlap(_folded(item), wanted) for item in written)
+
+
+def unknown_columns(text: str, schema: StructType) -> tuple[str, ...]:
+    """Names in an expression that are neither columns of the schema nor words of SQL, as they are written.
+
+    Raises:
+        InvalidIntent: A quote or a comment is not closed.
+    """
+    names = []
+    for path in expression_columns(text):
+        field = schema.field(path[0])
+        if field is None and not (len(path) == 1 and path[0].lower() in _WORDS):
+            names.append(path[0])
+        elif field is not None and not _has(field.type, path[1:]):
+            names.append(".".join(path))
+    return tuple(names)
+
+
+def check_stored_expression(text: str, field: str) -> tuple[str, ...]:
+    """Refuse an expression that no table may keep; returns the functions in it that look at the clock or the user.
+
+    Args:
+        text: SQL of one expression.
+        field: The intent's field that holds it.
+
+    Raises:
+        InvalidIntent: It is empty, unbalanced or more than one expression, has a subquery, an aggregate, runs code,
+            or gives another result each time.
+    """
+    try:
+        tokens = _tokens(text)[:-1]
+    except InvalidIntent as error:
+        error.add_facts(field=field)
+        raise
+    if not tokens:
+        raise InvalidIntent("The expression is empty: give a condition such as amount > 0.", field=field)
+    _check_marks(text, tokens, field)
+    called = [token.value.lower() for token, after in pairwise(tokens) if after.text == "("]
+    words = {token.text.lower() for token in tokens if token.kind == "word"}
+    for name in called:
+        refused = why_refused(name)
+        if refused is None and name in _AGGREGATES:
+            refused = "aggregate", "it looks at many rows, and an expression of the table sees one row at a time"
+        if refused is not None:
+            raise InvalidIntent(f"The expression {text!r} calls {name}: {refused[1]}.", field=field, found=name)
+    if "select" in words or _opens_subquery(tokens):
+        raise InvalidIntent(
+            f"The expression {text!r} holds a subquery: writers see the row they write and nothing else.", field=field
+        )
+    return tuple(sorted({*called, *words} & CLOCK_FUNCTIONS))
+
+
+def expression_text(text: str) -> str:
+    """An expression as the reference writer puts it down: its tokens with one blank between them.
+
+    Texts stay whole (the reference splits ``'it''s'`` in two, which means something else), and so do operators and
+    numbers.
+
+    Raises:
+        InvalidIntent: A quote or a comment is not closed.
+    """
+    pieces: list[str] = []
+    end = -1
+    for token in _tokens(text)[:-1]:
+        joined = f"{pieces[-1]}{token.text}" if pieces and token.start == end else ""
+        if joined in _COMPOUND or (joined and _NUMBER.fullmatch(joined) and token.kind != "name"):
+            pieces[-1] = joined
+        else:
+            pieces.append(token.text)
+        end = token.end
+    return " ".join(pieces)
+
+
+def _tokens(text: str) -> list[Token]:
+    try:
+        return tokens_of(text)
+    except RequestError as error:
+        raise InvalidIntent(error.message.replace("The condition", f"The expression {text!r}"), found=text) from error
+
+
+def _path(tokens: list[Token], place: int) -> tuple[tuple[str, ...], int]:
+    """The dotted name that begins at a token, and the place after it; empty if none does."""
+    if tokens[place].kind not in ("word", "name") or tokens[place].text[0].isdigit():
+        return (), place + 1
+    parts = [tokens[place].value]
+    place += 1
+    while place + 1 < len(tokens) and tokens[place].text == "." and tokens[place + 1].kind in ("word", "name"):
+        parts.append(tokens[place + 1].value)
+        place += 2
+    return tuple(parts), place
+
+
+def _is_called(tokens: list[Token], path: tuple[str, ...], after: int) -> bool:
+    """A function, the name of a type before its text (``DATE '2020-01-01'``), or a word that cannot be a column."""
+    following = tokens[after]
+    if following.text == "(":
+        return True
+    first = path[0].lower()
+    typed = following.kind == "string" and first in _WORDS
+    return len(path) == 1 and (typed or first in ("and", "or", "not", "null", "true", "false", "select", "from"))
+
+
+def _bound_names(tokens: list[Token]) -> frozenset[str]:
+    """The parameters of lambdas: ``x -> ...`` and ``(x, y) -> ...``."""
+    names: set[str] = set()
+    for place, token in enumerate(tokens[:-2]):
+        if not (token.text == "-" and tokens[place + 1].text == ">" and tokens[place + 1].start == token.end):
+            continue
+        back = place - 1
+        if back >= 0 and tokens[back].text == ")":
+            back -= 1
+            while back >= 0 and tokens[back].text != "(":
+                names.add(tokens[back].value)
+                back -= 1
+        elif back >= 0:
+            names.add(tokens[back].value)
+    return frozenset(names - {","})
+
+
+def _check_marks(text: str, tokens: list[Token], field: str) -> None:
+    depth = 0
+    for token in tokens:
+        depth += (token.text == "(") - (token.text == ")")
+        odd = token.kind == "mark" and not token.text.isprintable()
+        if depth < 0 or odd or token.text == ";":
+            what = "closes a parenthesis that was never opened" if depth < 0 else f"holds {token.text!r}"
+            raise InvalidIntent(f"The expression {text!r} {what} at character {token.start + 1}.", field=field)
+    if depth:
+        raise InvalidIntent(f"The expression {text!r} leaves a parenthesis open.", field=field)
+
+
+def _opens_subquery(tokens: list[Token]) -> bool:
+    pairs = pairwise(tokens)
+    return any(a.text == "(" and b.kind == "word" and b.text.lower() in _SUBQUERY for a, b in pairs)
+
+
+def _folded(path: tuple[str, ...]) -> tuple[str, ...]:
+    """A path in lower case without the steps into arrays and maps, which SQL does not always write."""
+    steps = [part.lower() for part in path[1:] if part.lower() not in ("element", "key", "value")]
+    return (path[0].lower(), *steps)
+
+
+def _overlap(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    shorter = min(len(a), len(b))
+    return a[:shorter] == b[:shorter]
+
+
+def _has(kind: DataType, path: tuple[str, ...]) -> bool:
+    """True if a type has such a field, as far as can be told: what an array or a map holds is not looked into."""
+    if not path:
+        return True
+    match kind:
+        case StructType():
+            field = kind.field(path[0])
+            return field is not None and _has(field.type, path[1:])
+        case ArrayType() | MapType():
+            return True
+        case _:
+            return False

@@ -1,0 +1,1 @@
+"""Statistics of files: how they are read, written, compared and used for data skipping."""

@@ -1,0 +1,134 @@
+"""Single bounds of statistics: JSON values -> exact Python values.
+
+Protocol section: Per-file Statistics. Invariants: a bound that does not fit its column's type is unknown, never an
+error (STATS-002); a number keeps all its digits; where a bound must be cut it is cut outwards, and so stays one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from datetime import UTC, date, datetime
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Any, Final
+
+from explorer.core.protocol.schema.data_types import PrimitiveType
+
+__all__ = ["bound_value", "count_value", "decode_statistics"]
+
+_BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+_EXACT: Final = Context(prec=400)
+_FRACTION: Final = re.compile(r"(\.\d{6})\d+")
+_LARGEST_FLOAT: Final = 3.4028235677973366e38
+
+
+def decode_statistics(text: str) -> dict[str, Any] | str:
+    """Decode one file's statistics; the reason, as text, where they cannot be used.
+
+    A key that occurs twice makes them unusable: which of the two counts cannot be known.
+    """
+    try:
+        value = json.loads(text, object_pairs_hook=_unique, parse_float=_number, parse_constant=_nothing)
+    except (ValueError, ArithmeticError) as error:
+        return str(error)
+    except RecursionError:
+        return "nested too deeply"
+    return value if isinstance(value, dict) else "not an object"
+
+
+def bound_value(value: Any, kind: PrimitiveType, *, upper: bool) -> Any:
+    """One bound as a Python value of its type; None where it is absent or does not fit.
+
+    Args:
+        value: As decoded from JSON.
+        kind: Type of the column.
+        upper: Whether it is a greatest value: what must be cut is then raised, else lowered.
+    """
+    if value is None:
+        return None
+    try:
+        return _convert(value, kind, upper)
+    except (ValueError, TypeError, ArithmeticError):
+        return None
+
+
+def count_value(value: Any) -> int | None:
+    """A count of rows or nulls, None where it is none."""
+    fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
+    return value if fits else None
+
+
+def _convert(value: Any, kind: PrimitiveType, upper: bool) -> Any:
+    match kind.name:
+        case "byte" | "short" | "integer" | "long":
+            return _integer(value, _BITS[kind.name])
+        case "float" | "double":
+            return _float(value, kind.name == "float")
+        case "decimal":
+            return _decimal(value, kind, upper)
+        case "string":
+            return value if isinstance(value, str) and value.encode("utf-8") is not None else None
+        case "boolean":
+            return value if isinstance(value, bool) else _BOOLEANS.get(value)
+        case "date":
+            return date.fromisoformat(value) if len(value) == 10 else _moment(value).date()
+        case "timestamp":
+            moment = _moment(value)
+            return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        case "timestamp_ntz":
+            return _moment(value).replace(tzinfo=None)
+    return None
+
+
+_BOOLEANS: Final = {"true": True, "false": False}
+
+
+def _integer(value: Any, bits: int) -> int | None:
+    if isinstance(value, Decimal) and value == value.to_integral_value():
+        value = int(value) if value.adjusted() < 40 else None
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole and -(1 << (bits - 1)) <= value < 1 << (bits - 1) else None
+
+
+def _float(value: Any, single: bool) -> float | None:
+    if isinstance(value, bool):
+        return None
+    number = float(value)
+    # Beyond the type's range a finite bound would turn into an infinity, which is no bound of finite values.
+    limit = _LARGEST_FLOAT if single else math.inf
+    beyond = not isinstance(value, str) and abs(number) >= limit
+    return None if math.isnan(number) or beyond else number
+
+
+def _decimal(value: Any, kind: PrimitiveType, upper: bool) -> Decimal | None:
+    if isinstance(value, bool):
+        return None
+    number = Decimal(value)
+    if not number.is_finite() or (number and number.adjusted() >= kind.precision - kind.scale):
+        return None
+    step = Decimal(1).scaleb(-kind.scale)
+    cut = number.quantize(step, ROUND_CEILING if upper else ROUND_FLOOR, _EXACT)
+    return cut if cut.adjusted() < kind.precision - kind.scale or not cut else None
+
+
+def _moment(value: str) -> datetime:
+    """A time; digits beyond microseconds are cut, which readers make up for by the rule for truncated times (D-37)."""
+    return datetime.fromisoformat(_FRACTION.sub(r"\1", value))
+
+
+def _number(text: str) -> Decimal:
+    return Decimal(text)
+
+
+def _nothing(_: str) -> None:
+    """NaN and the infinities, which are no JSON; as bounds they say nothing (STATS-016)."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} occurs twice")
+    return value

@@ -1,0 +1,181 @@
+"""The statistics of a new data file, true of its rows and cheap to keep.
+
+Protocol section: Per-file Statistics. Invariants: bounds go by physical name (STATS-013); a cut text and a time cut to
+milliseconds still bound every value (STATS-011, STATS-012); a column with NaN or an infinity has no bounds (STATS-016);
+booleans, binaries and variants have none either, only a count of nulls (STATS-017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, parse_column
+
+__all__ = ["collect_statistics", "indexed_fields", "loosened"]
+
+NUM_INDEXED_KEY: Final = "delta.dataSkippingNumIndexedCols"
+COLUMNS_KEY: Final = "delta.dataSkippingStatsColumns"
+_DEFAULT_INDEXED: Final = 32
+_PREFIX: Final = 32
+_LAST: Final = "\U0010ffff"
+_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
+
+Path = tuple[str, ...]
+
+
+def indexed_fields(
+    fields: Sequence[StructField], configuration: dict[str, str], clustering: Sequence[Path] = ()
+) -> tuple[tuple[Path, StructField], ...]:
+    """The leaf fields that get statistics, with their physical paths (STATS-015).
+
+    Args:
+        fields: What data files hold.
+        configuration: The table's properties.
+        clustering: Logical paths that get them whatever the properties say (CLUSTER-002).
+    """
+    leaves = list(_leaves(fields, (), ()))
+    chosen = configuration.get(COLUMNS_KEY)
+    if chosen is not None:
+        wanted = [_folded(parse_column(name.strip())) for name in _split(chosen)]
+        kept = [leaf for leaf in leaves if any(_folded(leaf[0][: len(path)]) == path for path in wanted)]
+    else:
+        limit = int(configuration.get(NUM_INDEXED_KEY, _DEFAULT_INDEXED))
+        kept = leaves if limit < 0 else leaves[:limit]
+    known = {path for path, _, _ in kept}
+    kept += [leaf for leaf in leaves if leaf[0] in clustering and leaf[0] not in known]
+    return tuple((physical, field) for _, physical, field in kept)
+
+
+def collect_statistics(rows: pa.Table, indexed: Sequence[tuple[Path, StructField]]) -> str:
+    """Return the ``stats`` text of a file.
+
+    Args:
+        rows: The file's rows, physical names.
+        indexed: Which leaves to describe; see `indexed_fields`.
+    """
+    lows: dict[str, Any] = {}
+    highs: dict[str, Any] = {}
+    nulls: dict[str, Any] = {}
+    for path, field in indexed:
+        column = _column(rows, path)
+        _put(nulls, path, column.null_count)
+        if isinstance(field.type, PrimitiveType) and column.null_count < len(column):
+            low, high = _bounds(column, field.type)
+            if low is not None and high is not None:
+                _put(lows, path, low)
+                _put(highs, path, high)
+    stats = {"numRecords": rows.num_rows, "minValues": lows, "maxValues": highs, "nullCount": nulls}
+    return _ENCODER.encode({**stats, "tightBounds": True}).decode()
+
+
+def loosened(stats: str | None, num_records: int) -> str:
+    """Statistics of a file some of whose rows a vector hides from now on (STATS-009, STATS-010).
+
+    Args:
+        stats: The file's statistics so far, if any.
+        num_records: Its physical rows.
+    """
+    known = {} if stats is None else msgspec.json.decode(stats)
+    return _ENCODER.encode({**known, "numRecords": num_records, "tightBounds": False}).decode()
+
+
+def _folded(path: Path) -> Path:
+    """Names are told apart ignoring case (SCHEMA-008)."""
+    return tuple(part.lower() for part in path)
+
+
+def _leaves(fields: Sequence[StructField], path: Path, physical: Path) -> Iterator[tuple[Path, Path, StructField]]:
+    for field in fields:
+        here, there = (*path, field.name), (*physical, field.physical_name)
+        if isinstance(field.type, StructType):
+            yield from _leaves(field.type.fields, here, there)
+        elif not (isinstance(field.type, PrimitiveType) and field.type.name == "void"):
+            yield here, there, field
+
+
+def _split(names: str) -> list[str]:
+    """Split a list of columns at the commas outside backticks."""
+    parts, quoted = [""], False
+    for letter in names:
+        quoted ^= letter == "`"
+        if letter == "," and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part for part in parts if part.strip()]
+
+
+def _column(rows: pa.Table, path: Path) -> Any:
+    import pyarrow.compute as pc
+
+    column = rows.column(path[0]).combine_chunks()
+    for name in path[1:]:
+        column = pc.struct_field(column, name)
+    return column
+
+
+def _put(tree: dict[str, Any], path: Path, value: Any) -> None:
+    for name in path[:-1]:
+        tree = tree.setdefault(name, {})
+    tree[path[-1]] = value
+
+
+def _bounds(column: Any, kind: PrimitiveType) -> tuple[Any, Any]:
+    import pyarrow.compute as pc
+
+    match kind.name:
+        case "boolean" | "binary" | "variant":
+            return None, None
+        case "float" | "double":
+            if not pc.all(pc.is_finite(column)).as_py():
+                return None, None
+            found = pc.min_max(column)
+            # Zero has two signs and readers may tell them apart: bound both.
+            low, high = found["min"].as_py(), found["max"].as_py()
+            return (-0.0 if low == 0 else low), (0.0 if high == 0 else high)
+        case "date":
+            found = pc.min_max(column.cast(pa.int32()))
+            return _date(found["min"].as_py()), _date(found["max"].as_py())
+        case "timestamp" | "timestamp_ntz":
+            found = pc.min_max(column.cast(pa.int64()))
+            zone = "Z" if kind.name == "timestamp" else ""
+            return _moment(found["min"].as_py() // 1000, zone), _moment(-(-found["max"].as_py() // 1000), zone)
+        case "string":
+            found = pc.min_max(column)
+            return found["min"].as_py()[:_PREFIX], _upper(found["max"].as_py())
+        case _:
+            found = pc.min_max(column)
+            low, high = found["min"].as_py(), found["max"].as_py()
+            assert isinstance(low, (int, Decimal))
+            return low, high
+
+
+def _upper(text: str) -> str:
+    """A text not above 34 characters or so that sorts at or after the whole one by UTF-8 bytes."""
+    if len(text) <= _PREFIX:
+        return text
+    end = _PREFIX
+    while text[end : end + 1] == _LAST:
+        end += 1
+    return text if end == len(text) else text[:end] + _LAST
+
+
+def _date(days: int) -> str | None:
+    try:
+        return (date(1970, 1, 1) + timedelta(days=days)).isoformat()
+    except OverflowError:
+        return None
+
+
+def _moment(milliseconds: int, zone: str) -> str | None:
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return None
+    return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + zone

@@ -1,0 +1,263 @@
+"""Which files a condition needs: each file kept or dropped, and by which rule.
+
+Protocol section: Per-file Statistics (data skipping). Invariants: a dropped file provably holds no row for which the
+condition is TRUE, by SQL's three-valued logic as Spark applies it; what is unknown keeps a file (STATS-002); wide
+bounds are bounds too (STATS-005); a null count says something only where it is 0 or all rows (STATS-007); the greatest
+time is raised by a millisecond (STATS-011, D-37). Everything is evaluated column by column, never file by file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, assert_never
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.errors import RequestError
+from explorer.core.protocol.arrow.arrays import flags, mask, numbers, strings, validity
+from explorer.core.protocol.schema.data_types import DataType, StructField, StructType, format_column
+from explorer.core.protocol.sql.predicates import (
+    And,
+    Comparison,
+    Constant,
+    Expression,
+    IsNull,
+    Like,
+    Not,
+    Or,
+    Unsplittable,
+    parse_predicate,
+)
+from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
+from explorer.core.protocol.statistics.skipping_truth import (
+    ColumnFacts,
+    Truth,
+    comparison_truth,
+    like_truth,
+    null_truth,
+    unanswerable,
+)
+
+__all__ = ["SkippingCounts", "SkippingResult", "skip_files"]
+
+
+class SkippingCounts(msgspec.Struct, frozen=True):
+    """Files left after each step.
+
+    Attributes:
+        total: Live files.
+        after_partitions: Left after partition values.
+        after_statistics: Left after statistics: the files that are kept.
+        kept_without_statistics: Of these, kept only because statistics of a column are missing.
+        kept_wide_bounds: Of these, those with wide bounds, which tight ones might have dropped.
+    """
+
+    total: int
+    after_partitions: int
+    after_statistics: int
+    kept_without_statistics: int
+    kept_wide_bounds: int
+
+
+class SkippingResult(msgspec.Struct, frozen=True):
+    """What a condition needs to read.
+
+    Attributes:
+        files: path, kept, rule: for a dropped file ``no rows``, ``partition``, ``null count`` or ``min/max``; for a
+            kept one ``no statistics``, ``wide bounds`` or ``may match``.
+        counts: Files left after each step.
+        unsplittable: Parts of the condition that statistics cannot answer; they drop nothing.
+    """
+
+    files: pa.Table
+    counts: SkippingCounts
+    unsplittable: tuple[Unsplittable, ...]
+
+
+_RULES: Final = ("no rows", "partition", "null count", "min/max", "no statistics", "wide bounds", "may match")
+_NILADIC: Final = frozenset(
+    {"current_date", "current_timestamp", "current_user", "localtimestamp", "session_user", "user"}
+)
+
+
+def skip_files(
+    where: str, schema: StructType, columns: Sequence[StatisticsColumn], statistics: FileStatistics
+) -> SkippingResult:
+    """Evaluate a condition on statistics.
+
+    Args:
+        where: A boolean SQL expression over logical columns; times without a zone are UTC.
+        schema: The table's schema.
+        columns: Its columns that may have statistics.
+        statistics: Those of the files.
+
+    Raises:
+        RequestError: The text is no condition, or names a column that the table does not have.
+        CorruptTable: A partition value does not parse.
+    """
+    resolver = _Resolver(schema, columns)
+    condition = resolver.resolved(parse_predicate(where))
+    statistics.load(resolver.used.values())
+    facts = {path: ColumnFacts.of(statistics, column) for path, column in resolver.used.items()}
+    return _Evaluation(condition, facts, statistics).result()
+
+
+class _Evaluation:
+    """One condition over all files, step by step; each step adds what the next kind of fact can tell."""
+
+    def __init__(
+        self, condition: Expression, facts: dict[tuple[str, ...], ColumnFacts], statistics: FileStatistics
+    ) -> None:
+        self._condition = condition
+        self._facts = facts
+        self._statistics = statistics
+        self._count = statistics.num_files
+
+    def result(self) -> SkippingResult:
+        steps = [
+            _without_rows(self._statistics),
+            self._dropped(lambda facts: facts if facts.partition else facts.knowing_nothing()),
+            self._dropped(lambda facts: facts if facts.partition else facts.knowing_nulls()),
+            self._dropped(lambda facts: facts),
+            self._dropped(lambda facts: facts, hopeful=True),
+            self._wide(),
+            np.ones(self._count, bool),
+        ]
+        code = np.full(self._count, len(steps) - 1, np.int64)
+        for place in range(len(steps) - 1, -1, -1):
+            code[steps[place]] = place
+        tally = [int((code == place).sum()) for place in range(len(steps))]
+        files = pa.Table.from_arrays(
+            [self._statistics.paths, mask(code >= 4), strings(_RULES).take(_indices(code))], ["path", "kept", "rule"]
+        )
+        after_partitions = self._count - tally[0] - tally[1]
+        counts = SkippingCounts(self._count, after_partitions, sum(tally[4:]), tally[4], tally[5])
+        return SkippingResult(files, counts, tuple(_unsplittable(self._condition)))
+
+    def _dropped(self, seen: Callable[[ColumnFacts], ColumnFacts], *, hopeful: bool = False) -> Any:
+        """Files in which no row can make the condition TRUE.
+
+        Args:
+            seen: What of a column's facts may be used.
+            hopeful: Take what is missing for the best: the file has no such row. Files dropped only then are kept for
+                want of statistics.
+        """
+        facts = {path: seen(column) for path, column in self._facts.items()}
+        return ~self._truth(self._condition, facts, hopeful).can_be_true
+
+    def _truth(self, part: Expression, facts: dict[tuple[str, ...], ColumnFacts], hopeful: bool) -> Truth:
+        match part:
+            case And():
+                parts = [self._truth(each, facts, hopeful) for each in part.parts]
+                true = np.logical_and.reduce([each.can_be_true for each in parts])
+                return Truth(true, np.logical_or.reduce([each.can_be_false for each in parts]))
+            case Or():
+                parts = [self._truth(each, facts, hopeful) for each in part.parts]
+                true = np.logical_or.reduce([each.can_be_true for each in parts])
+                return Truth(true, np.logical_and.reduce([each.can_be_false for each in parts]))
+            case Not():
+                inner = self._truth(part.part, facts, hopeful)
+                return Truth(inner.can_be_false, inner.can_be_true)
+            case Constant():
+                return Truth(np.full(self._count, part.value is True), np.full(self._count, part.value is False))
+            case Unsplittable():
+                return Truth(np.ones(self._count, bool), np.ones(self._count, bool))
+            case Comparison():
+                return comparison_truth(part, facts[part.column], hopeful)
+            case Like():
+                return like_truth(part, facts[part.column], hopeful)
+            case IsNull():
+                return null_truth(facts[part.column], hopeful)
+        assert_never(part)
+
+    def _wide(self) -> Any:
+        columns = [facts for facts in self._facts.values() if not facts.partition]
+        if not columns:
+            return np.zeros(self._count, bool)
+        tight = self._statistics.tight()
+        return validity(tight) & ~flags(tight)
+
+
+class _Resolver:
+    """Puts the schema's spelling for names, and `Unsplittable` for what the column's type cannot answer."""
+
+    def __init__(self, schema: StructType, columns: Sequence[StatisticsColumn]) -> None:
+        self._schema = schema
+        self._columns = {column.path: column for column in columns}
+        self.used: dict[tuple[str, ...], StatisticsColumn] = {}
+
+    def resolved(self, part: Expression) -> Expression:
+        match part:
+            case And():
+                return And(tuple(self.resolved(each) for each in part.parts))
+            case Or():
+                return Or(tuple(self.resolved(each) for each in part.parts))
+            case Not():
+                return Not(self.resolved(part.part))
+            case Constant() | Unsplittable():
+                return part
+            case Comparison() | Like() | IsNull():
+                return self._leaf(part)
+        assert_never(part)
+
+    def _leaf(self, part: Comparison | Like | IsNull) -> Expression:
+        found = self._find(part.column)
+        if isinstance(found, str):
+            return Unsplittable(format_column(part.column), 0, found)
+        column, field = found
+        reason = unanswerable(part, column.type, field)
+        if reason is not None:
+            return Unsplittable(format_column(part.column), 0, reason)
+        self.used[column.path] = column
+        return msgspec.structs.replace(part, column=column.path)
+
+    def _find(self, path: tuple[str, ...]) -> tuple[StatisticsColumn, StructField] | str:
+        kind: DataType = self._schema
+        found: list[str] = []
+        field: StructField | None = None
+        for part in path:
+            if not isinstance(kind, StructType):
+                return "what lies inside arrays, maps and variants has no statistics"
+            alike = [each for each in kind.fields if each.name.lower() == part.lower()]
+            if not alike:
+                return self._unknown(path)
+            if len(alike) > 1:
+                return "more than one column has this name"
+            field = alike[0]
+            found.append(field.name)
+            kind = field.type
+        column = self._columns.get(tuple(found))
+        return (column, field) if column is not None and field is not None else "only simple columns have statistics"
+
+    def _unknown(self, path: tuple[str, ...]) -> str:
+        if len(path) == 1 and path[0].lower() in _NILADIC:
+            return f"{path[0]} is a function"
+        name = format_column(path)
+        names = ", ".join(format_column((field.name,)) for field in self._schema.fields)
+        raise RequestError(f"The table has no column {name}. Columns: {names}.", column=name)
+
+
+def _without_rows(statistics: FileStatistics) -> Any:
+    """Files that hold no row, or none that a deletion vector leaves."""
+    records, known = numbers(statistics.num_records)
+    masked, _ = numbers(statistics.num_masked)
+    return known & (records <= masked)
+
+
+def _unsplittable(part: Expression) -> Iterator[Unsplittable]:
+    match part:
+        case And() | Or():
+            for each in part.parts:
+                yield from _unsplittable(each)
+        case Not():
+            yield from _unsplittable(part.part)
+        case Unsplittable():
+            yield part
+        case _:
+            return
+
+
+def _indices(code: Any) -> pa.Int64Array:
+    return pa.Array.from_buffers(pa.int64(), len(code), [None, pa.py_buffer(code)])

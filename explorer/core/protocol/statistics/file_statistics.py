@@ -1,0 +1,339 @@
+"""Per-file statistics -> typed bounds by logical column.
+
+Protocol section: Per-file Statistics. Invariants: whatever is absent is unknown, never 0 (STATS-002); absent
+``tightBounds`` means tight (STATS-006); statistics go by physical name (STATS-013); a partition column's bounds are
+its partition value (STATS-014); a NaN bound is no bound (STATS-016).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, tzinfo
+from typing import Final
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.protocol.arrow.arrays import bools, int64s, one_array, strings
+from explorer.core.protocol.limits import check_column
+from explorer.core.protocol.logical_files import LogicalFiles, RawStatistics
+from explorer.core.protocol.partition_values import ZoneDoubt, partition_column, zone_doubt
+from explorer.core.protocol.schema.data_types import (
+    DataType,
+    PrimitiveType,
+    StructType,
+    format_column,
+    to_arrow,
+    type_name,
+    walk,
+)
+from explorer.core.protocol.statistics.json_statistics import (
+    Bounds,
+    ParsedTexts,
+    StatisticsLeaf,
+    concatenated,
+    parse_struct,
+    parse_texts,
+)
+
+__all__ = [
+    "FileStatistics",
+    "StatisticsColumn",
+    "StatisticsProblem",
+    "column_ranges",
+    "coverage",
+    "parse_either",
+    "statistics_columns",
+    "statistics_table",
+]
+
+
+_FALSE: Final = bools([False])[0]
+
+
+class StatisticsColumn(msgspec.Struct, frozen=True):
+    """A leaf column that may have statistics: its logical and physical paths, and its type."""
+
+    path: tuple[str, ...]
+    physical: tuple[str, ...]
+    type: PrimitiveType
+    partition: bool
+
+    @property
+    def name(self) -> str:
+        """The dotted logical name."""
+        return format_column(self.path)
+
+
+class StatisticsProblem(msgspec.Struct, frozen=True):
+    """Statistics of a file that could not be used, in whole or for one column."""
+
+    path: str
+    detail: str
+
+
+def statistics_columns(
+    schema: StructType, physical: dict[tuple[str, ...], tuple[str, ...]], partition_columns: Sequence[str]
+) -> tuple[StatisticsColumn, ...]:
+    """The leaf columns in schema order; what lies inside arrays and maps has no statistics."""
+    return tuple(
+        StatisticsColumn(path, physical[path], field.type, len(path) == 1 and path[0] in partition_columns)
+        for path, field in walk(schema)
+        if isinstance(field.type, PrimitiveType) and _in_structs(schema, path)
+    )
+
+
+class FileStatistics:
+    """The statistics of some files, by column; a column is parsed when it is first asked for, and kept.
+
+    Args:
+        files: The files.
+        columns: The columns they may have statistics of.
+        zone: As in `explorer.core.protocol.partition_values.parse_partition_value`.
+    """
+
+    def __init__(self, files: LogicalFiles, columns: Sequence[StatisticsColumn], zone: tzinfo = UTC) -> None:
+        self._files = files
+        self._zone = zone
+        self._columns = tuple(columns)
+        self._bounds: dict[StatisticsLeaf, Bounds] = {}
+        self._partitions: dict[StatisticsColumn, Bounds] = {}
+        self._tight: pa.BooleanArray | None = None
+        self._num_records: pa.Int64Array | None = None
+        self._problems: dict[tuple[int, str], None] = {}
+
+    @property
+    def num_files(self) -> int:
+        """How many files there are."""
+        return self._files.num_rows
+
+    @property
+    def paths(self) -> pa.StringArray:
+        """Decoded path of every file."""
+        return self._files.column("path")
+
+    @property
+    def num_records(self) -> pa.Int64Array:
+        """Physical rows of every file, null where unknown."""
+        if self._num_records is None:
+            self.tight()
+        assert self._num_records is not None
+        return self._num_records
+
+    @property
+    def num_masked(self) -> pa.Int64Array:
+        """Rows that a deletion vector hides, null for a file without one."""
+        return self._files.column("dv_cardinality")
+
+    def bounds(self, column: StatisticsColumn) -> Bounds:
+        """Least and greatest value, and null count, of a column in every file."""
+        if column.partition:
+            return self._partition(column)
+        leaf = _leaf(column)
+        self._load([leaf])
+        return self._bounds[leaf]
+
+    def tight(self, column: StatisticsColumn | None = None) -> pa.BooleanArray:
+        """Whether bounds are attained in every file; null where there are no statistics to say so."""
+        if column is not None and column.partition:
+            return _all_true(self.num_files)
+        if self._tight is None:
+            self._load([], at_least_tight=True)
+        assert self._tight is not None
+        return self._tight
+
+    def load(self, columns: Iterable[StatisticsColumn]) -> None:
+        """Parse several columns in one pass."""
+        self._load([_leaf(column) for column in columns if not column.partition])
+
+    def problems(self) -> tuple[StatisticsProblem, ...]:
+        """What could not be used, of all columns."""
+        self.load(self._columns)
+        paths = self.paths
+        return tuple(StatisticsProblem(paths[row].as_py(), detail) for row, detail in sorted(self._problems))
+
+    def zone_doubts(self) -> tuple[ZoneDoubt, ...]:
+        """Partition columns whose values are moments without a zone."""
+        moments = [column for column in self._columns if column.partition and column.type.name == "timestamp"]
+        maps = self._files.column("partition_values") if moments else None
+        found = (zone_doubt(maps, column.physical[0], column.name, self._zone) for column in moments)
+        return tuple(doubt for doubt in found if doubt is not None)
+
+    def _load(self, leaves: Sequence[StatisticsLeaf], *, at_least_tight: bool = False) -> None:
+        missing = list(dict.fromkeys(leaf for leaf in leaves if leaf not in self._bounds))
+        if not missing and not at_least_tight:
+            return
+        parts, start = [], 0
+        for source in self._files.sources:
+            for raw in source.statistics([leaf.path for leaf in missing]):
+                part = _parse(raw, missing)
+                self._problems.update(dict.fromkeys((row + start, reason) for row, reason in part.problems))
+                parts.append(part)
+                start += len(raw.texts)
+        found = concatenated(parts, missing)
+        self._bounds |= found.bounds
+        self._tight = found.tight
+        self._num_records = found.num_records
+
+    def _partition_values(self, column: StatisticsColumn) -> pa.Array:
+        maps, kind = self._files.select(["partition_values"]).column(0), to_arrow(column.type)
+        named = column.physical[0], column.type, column.name, self._zone
+        return one_array([partition_column(chunk, *named) for chunk in maps.chunks], kind)
+
+    def _partition(self, column: StatisticsColumn) -> Bounds:
+        import pyarrow.compute as pc
+
+        if column not in self._partitions:
+            values = self._partition_values(column)
+            zero = int64s([0]).take(_zeros(len(values)))
+            nulls = pc.if_else(values.is_valid(), zero, self.num_records)
+            self._partitions[column] = Bounds(values, values, nulls)
+        return self._partitions[column]
+
+
+def column_ranges(statistics: FileStatistics, column: StatisticsColumn) -> pa.Table:
+    """Bounds of one column in every file.
+
+    Returns:
+        One row a file: path, min, max (in the column's type, null where unknown), null_count, num_records (physical
+        rows), tight (null without statistics).
+    """
+    bounds = statistics.bounds(column)
+    return pa.Table.from_arrays(
+        [
+            statistics.paths,
+            bounds.low,
+            bounds.high,
+            bounds.nulls,
+            statistics.num_records,
+            statistics.tight(column),
+        ],
+        ["path", "min", "max", "null_count", "num_records", "tight"],
+    )
+
+
+def coverage(statistics: FileStatistics, columns: Sequence[StatisticsColumn]) -> pa.Table:
+    """How many files have bounds for each column: column, type, files (with bounds), files_total, tight (of those)."""
+    import pyarrow.compute as pc
+
+    statistics.load(columns)
+    files, tight = [], []
+    for column in columns:
+        bounds = statistics.bounds(column)
+        all_null = pc.equal(bounds.nulls, statistics.num_records).fill_null(_FALSE)
+        known = pc.or_(bounds.low.is_valid(), all_null)
+        files.append(known.true_count)
+        tight.append(pc.and_(known, statistics.tight(column).fill_null(_FALSE)).true_count)
+    return pa.Table.from_arrays(
+        [
+            strings([column.name for column in columns]),
+            strings([type_name(column.type) for column in columns]),
+            int64s(files),
+            int64s([statistics.num_files] * len(columns)),
+            int64s(tight),
+        ],
+        ["column", "type", "files", "files_total", "tight"],
+    )
+
+
+def statistics_table(statistics: FileStatistics, columns: Sequence[StatisticsColumn]) -> pa.Table:
+    """Bounds of several columns, one row a file and column, the files of one column after the other.
+
+    Returns:
+        path, column, min, max, null_count, num_records, tight. min and max have the columns' type if all share one,
+        else a dense union of their types. Each column of the table is a chunk; nothing is copied.
+    """
+    statistics.load(columns)
+    bounds = [statistics.bounds(column) for column in columns] if statistics.num_files else []
+    used = columns if bounds else ()
+    kinds = list(dict.fromkeys(to_arrow(column.type) for column in used))
+    stacked = {
+        "path": pa.chunked_array([statistics.paths for _ in used], pa.string()),
+        "column": pa.chunked_array([_repeated(column.name, statistics.num_files) for column in used], pa.string()),
+        "min": _stack([each.low for each in bounds], kinds),
+        "max": _stack([each.high for each in bounds], kinds),
+        "null_count": pa.chunked_array([each.nulls for each in bounds], pa.int64()),
+        "num_records": pa.chunked_array([statistics.num_records for _ in used], pa.int64()),
+        "tight": pa.chunked_array([statistics.tight(column) for column in used], pa.bool_()),
+    }
+    return pa.Table.from_arrays(list(stacked.values()), list(stacked))
+
+
+def _leaf(column: StatisticsColumn) -> StatisticsLeaf:
+    return StatisticsLeaf(column.physical, column.type)
+
+
+def _parse(raw: RawStatistics, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
+    """Parse statistics: those of the struct where there is one, else the texts."""
+    return parse_texts(raw.texts, leaves) if raw.parsed is None else parse_either(raw.parsed, raw.texts, leaves)
+
+
+def parse_either(parsed: pa.StructArray, texts: pa.StringArray | None, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
+    """Take statistics out of ``stats_parsed``, and where that is null out of the texts."""
+    found = parse_struct(parsed, leaves)
+    if texts is None or not parsed.null_count:
+        return found
+    return _where(parsed.is_valid(), found, parse_texts(texts, leaves))
+
+
+def _where(chosen: pa.BooleanArray, first: ParsedTexts, second: ParsedTexts) -> ParsedTexts:
+    import pyarrow.compute as pc
+
+    bounds = {
+        leaf: Bounds(
+            pc.if_else(chosen, one.low, second.bounds[leaf].low),
+            pc.if_else(chosen, one.high, second.bounds[leaf].high),
+            pc.if_else(chosen, one.nulls, second.bounds[leaf].nulls),
+        )
+        for leaf, one in first.bounds.items()
+    }
+    tight = pc.if_else(chosen, first.tight, second.tight)
+    records = pc.if_else(chosen, first.num_records, second.num_records)
+    return ParsedTexts(tight, records, bounds, first.problems + second.problems)
+
+
+def _stack(arrays: list[pa.Array], kinds: list[pa.DataType]) -> pa.ChunkedArray:
+    if not arrays:
+        return pa.chunked_array([pa.nulls(0)])
+    if len(kinds) == 1:
+        return pa.chunked_array(arrays)
+    return pa.chunked_array([_in_union(array, kinds) for array in arrays])
+
+
+def _in_union(array: pa.Array, kinds: list[pa.DataType]) -> pa.UnionArray:
+    code = kinds.index(array.type)
+    codes = pa.Array.from_buffers(pa.int8(), len(array), [None, pa.py_buffer(np.full(len(array), code, np.int8))])
+    offsets = pa.Array.from_buffers(pa.int32(), len(array), [None, pa.py_buffer(np.arange(len(array), dtype=np.int32))])
+    children = [array if place == code else pa.nulls(0, kind) for place, kind in enumerate(kinds)]
+    return pa.UnionArray.from_dense(codes, offsets, children, [str(kind) for kind in kinds])
+
+
+def _repeated(text: str, count: int) -> pa.StringArray:
+    data = text.encode()
+    offsets = np.arange(count + 1, dtype=np.int64) * len(data)
+    check_column(int(offsets[-1]), f"{count:,} times the name of a column")
+    return pa.Array.from_buffers(
+        pa.string(), count, [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data * count)]
+    )
+
+
+def _all_true(count: int) -> pa.BooleanArray:
+    bits = np.packbits(np.ones(count, bool), bitorder="little")
+    return pa.Array.from_buffers(pa.bool_(), count, [None, pa.py_buffer(bits)])
+
+
+def _zeros(count: int) -> pa.Int32Array:
+    return pa.Array.from_buffers(pa.int32(), count, [None, pa.py_buffer(np.zeros(count, np.int32))])
+
+
+def _in_structs(schema: StructType, path: tuple[str, ...]) -> bool:
+    kind: DataType = schema
+    for part in path:
+        if not isinstance(kind, StructType):
+            return False
+        field = next((field for field in kind.fields if field.name == part), None)
+        if field is None:
+            return False
+        kind = field.type
+    return True

@@ -1,0 +1,395 @@
+"""Statistics in JSON form -> columns, many files at once.
+
+Protocol section: Per-file Statistics. Invariants: what is unreadable or does not fit its type is unknown and is
+reported, and costs only its own file (STATS-002); both spellings of the null counter are read (D-09); a NaN is no
+bound (STATS-016). Arrow's JSON reader takes texts in bulk; where it refuses some, they are halved until the few that
+it cannot take are left, and these are decoded one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.protocol.arrow.arrays import bools, int64s, strings
+from explorer.core.protocol.arrow.typed_arrays import typed_column, without_nan
+from explorer.core.protocol.schema.data_types import PrimitiveType, to_arrow
+from explorer.core.protocol.statistics.bounds import bound_value, count_value, decode_statistics
+
+__all__ = ["Bounds", "ParsedTexts", "StatisticsLeaf", "concatenated", "parse_struct", "parse_texts"]
+
+_ROWS: Final = 1 << 16
+_FEW: Final = 16
+_MOST_BYTES: Final = 1 << 30
+_BLOCK: Final = 1 << 22
+
+
+class StatisticsLeaf(msgspec.Struct, frozen=True):
+    """A column as statistics know it: its physical path and its type."""
+
+    path: tuple[str, ...]
+    type: PrimitiveType
+
+    @property
+    def has_bounds(self) -> bool:
+        """Binaries and void have no bounds, and a variant's are left alone (STATS-017, D-27)."""
+        return self.type.name not in {"binary", "variant", "void"}
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """One column in every file: least and greatest value in its type, and the count of nulls; null is unknown."""
+
+    low: pa.Array
+    high: pa.Array
+    nulls: pa.Int64Array
+
+
+class ParsedTexts(msgspec.Struct, frozen=True):
+    """The statistics of some files.
+
+    Attributes:
+        tight: Whether the bounds are attained; null where there are no usable statistics.
+        num_records: Physical rows; null where unknown.
+        bounds: Of each leaf.
+        problems: Row and reason of every text that could not be used.
+    """
+
+    tight: pa.BooleanArray
+    num_records: pa.Int64Array
+    bounds: dict[StatisticsLeaf, Bounds]
+    problems: tuple[tuple[int, str], ...]
+
+
+def parse_texts(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
+    """Parse a column of statistics; a null text has none."""
+    dense, rows = (texts, None) if not texts.null_count else (texts.drop_null(), _ranks(texts))
+    wire = _wire_schema(leaves)
+    parts: list[ParsedTexts] = []
+    for start in range(0, len(dense), _ROWS):
+        for offset, block, table in _blocks(dense.slice(start, _ROWS), wire, start):
+            parsed = _by_row(block, leaves) if table is None else _by_column(table, leaves)
+            moved = tuple((row + offset, reason) for row, reason in parsed.problems)
+            parts.append(msgspec.structs.replace(parsed, problems=moved))
+    found = concatenated(parts, leaves)
+    return found if rows is None else _spread(found, rows, texts)
+
+
+def parse_struct(column: pa.StructArray, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
+    """Take the leaves out of ``stats_parsed`` of a checkpoint; a null struct has no statistics."""
+    import pyarrow.compute as pc
+
+    members = dict(zip([field.name for field in column.type], column.flatten(), strict=True))
+    found = columns_of(members, leaves, len(column))
+    if not column.null_count:
+        return found
+    tight = pc.if_else(column.is_valid(), found.tight, pa.nulls(len(column), pa.bool_()))
+    return msgspec.structs.replace(found, tight=tight)
+
+
+def concatenated(parts: Sequence[ParsedTexts], leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
+    """Several results one after the other; the rows of their problems are already those of the whole."""
+    if len(parts) == 1:
+        return parts[0]
+    bounds = {
+        leaf: Bounds(
+            _joined([part.bounds[leaf].low for part in parts], to_arrow(leaf.type)),
+            _joined([part.bounds[leaf].high for part in parts], to_arrow(leaf.type)),
+            _joined([part.bounds[leaf].nulls for part in parts], pa.int64()),
+        )
+        for leaf in leaves
+    }
+    tight = _joined([part.tight for part in parts], pa.bool_())
+    records = _joined([part.num_records for part in parts], pa.int64())
+    return ParsedTexts(tight, records, bounds, tuple(problem for part in parts for problem in part.problems))
+
+
+def _blocks(
+    texts: pa.StringArray, wire: pa.Schema, start: int
+) -> Iterator[tuple[int, pa.StringArray, pa.Table | None]]:
+    """Offset, texts and parsed table of blocks that together are ``texts``; no table where Arrow refuses."""
+    table = _read(texts, wire)
+    if table is not None or len(texts) <= _FEW:
+        yield start, texts, table
+        return
+    half = len(texts) // 2
+    yield from _blocks(texts.slice(0, half), wire, start)
+    yield from _blocks(texts.slice(half), wire, start + half)
+
+
+def _read(texts: pa.StringArray, wire: pa.Schema) -> pa.Table | None:
+    """Parse texts as lines of JSON, or None if one of them is not what the schema says.
+
+    Each text is made sure to begin with ``{`` and to end with ``}``. Then no value can run from one text into the
+    next (that would need ``}`` and ``{`` with nothing but a newline between inside one value, or a newline inside a
+    string), so a text gives at least one row, and as many rows as texts mean one each.
+    """
+    import pyarrow.json as pj
+
+    starts, ends, data = _extents(texts)
+    longest = int((ends - starts).max(initial=0))
+    if not (ends > starts).all() or ends[-1] - starts[0] > _MOST_BYTES:
+        return None
+    if not ((data[starts] == 123) & (data[ends - 1] == 125)).all():
+        return None
+    lines = _lines(texts)
+    block = _BLOCK if longest < _BLOCK // 2 else lines.size + 1
+    try:
+        table = pj.read_json(
+            pa.BufferReader(lines),
+            read_options=pj.ReadOptions(block_size=block),
+            parse_options=pj.ParseOptions(explicit_schema=wire, unexpected_field_behavior="ignore"),
+        )
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    return table.combine_chunks() if table.num_rows == len(texts) else None
+
+
+def _extents(texts: pa.StringArray) -> tuple[Any, Any, Any]:
+    offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
+    return offsets[:-1], offsets[1:], data if len(data) else np.zeros(1, np.uint8)
+
+
+def _lines(texts: pa.StringArray) -> pa.Buffer:
+    """The texts with a newline between them."""
+    import pyarrow.compute as pc
+
+    offsets = pa.Array.from_buffers(pa.int32(), 2, [None, pa.py_buffer(np.array([0, len(texts)], np.int32))])
+    joined = pc.binary_join(pa.ListArray.from_arrays(offsets, texts), strings(["\n"])[0])
+    return joined.buffers()[2]
+
+
+def _ranks(texts: pa.StringArray) -> pa.Array:
+    """For every text its place among those that are not null, null where it is."""
+    import pyarrow.compute as pc
+
+    valid = texts.is_valid()
+    places = np.cumsum(np.frombuffer(valid.cast(pa.uint8()).buffers()[1], np.uint8, len(texts)), dtype=np.int64) - 1
+    column = pa.Array.from_buffers(pa.int64(), len(texts), [None, pa.py_buffer(places)])
+    return pc.if_else(valid, column, pa.nulls(len(texts), pa.int64()))
+
+
+def _spread(found: ParsedTexts, ranks: pa.Array, texts: pa.StringArray) -> ParsedTexts:
+    bounds = {
+        leaf: Bounds(column.low.take(ranks), column.high.take(ranks), column.nulls.take(ranks))
+        for leaf, column in found.bounds.items()
+    }
+    problems: tuple[tuple[int, str], ...] = ()
+    if found.problems:
+        rows = [row for row, there in enumerate(texts.is_valid().to_pylist()) if there]
+        problems = tuple((rows[rank], reason) for rank, reason in found.problems)
+    return ParsedTexts(found.tight.take(ranks), found.num_records.take(ranks), bounds, problems)
+
+
+# --- by column --------------------------------------------------------------------------------------------------------
+
+_WIRE: Final = {"date": pa.string(), "timestamp_ntz": pa.string()}
+"""Types read as text first: Arrow's reader takes dates as numbers, and drops the zone of a time."""
+
+
+def _wire_schema(leaves: Sequence[StatisticsLeaf]) -> pa.Schema:
+    bounded = _nested({leaf.path: _WIRE.get(leaf.type.name, to_arrow(leaf.type)) for leaf in leaves if leaf.has_bounds})
+    counts = _nested({leaf.path: pa.int64() for leaf in leaves})
+    members = [("minValues", bounded), ("maxValues", bounded), ("nullCount", counts), ("nullCounts", counts)]
+    return pa.schema(
+        [
+            ("tightBounds", pa.bool_()),
+            ("numRecords", pa.int64()),
+            *(member for member in members if member[1].num_fields),
+        ]
+    )
+
+
+def _nested(types: dict[tuple[str, ...], pa.DataType]) -> pa.StructType:
+    """A struct with the leaves at their paths; a path that runs through another leaf's is left out."""
+    tree: dict[str, Any] = {}
+    for path, kind in types.items():
+        place = tree
+        for part in path[:-1]:
+            found = place.setdefault(part, {})
+            place = found if isinstance(found, dict) else {}
+        if path[-1] not in place:
+            place[path[-1]] = kind
+    return _struct(tree)
+
+
+def _struct(tree: dict[str, Any]) -> pa.StructType:
+    return pa.struct([pa.field(name, _struct(kind) if isinstance(kind, dict) else kind) for name, kind in tree.items()])
+
+
+def _by_column(table: pa.Table, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
+    columns = {name: _chunk(table.column(name)) for name in table.column_names}
+    return columns_of(columns, leaves, len(table))
+
+
+def columns_of(columns: dict[str, pa.Array], leaves: Sequence[StatisticsLeaf], length: int) -> ParsedTexts:
+    """Take the leaves out of the members of statistics (``minValues`` and so on), each an array or absent."""
+    problems: list[tuple[int, str]] = []
+    members = {name: Members(column) for name, column in columns.items()}
+
+    def member(name: str, leaf: StatisticsLeaf) -> pa.Array | None:
+        return members[name].at(leaf.path) if name in members else None
+
+    bounds = {}
+    for leaf in leaves:
+        low, high = (
+            _typed(member(name, leaf) if leaf.has_bounds else None, leaf, length, problems, upper=upper)
+            for name, upper in (("minValues", False), ("maxValues", True))
+        )
+        bounds[leaf] = Bounds(low, high, _counts(member("nullCount", leaf), member("nullCounts", leaf), length))
+    tight = columns.get("tightBounds", pa.nulls(length, pa.bool_()))
+    records = _counts(columns.get("numRecords"), None, length)
+    return ParsedTexts(tight.fill_null(bools([True])[0]), records, bounds, tuple(problems))
+
+
+class Members:
+    """A struct column taken apart step by step, the struct's nulls applied; each step is done once."""
+
+    def __init__(self, column: pa.Array) -> None:
+        self._known: dict[tuple[str, ...], dict[str, pa.Array]] = {}
+        self._column = column
+
+    def at(self, path: tuple[str, ...]) -> pa.Array | None:
+        """The column at a path, or None."""
+        column: pa.Array | None = self._column
+        for depth, part in enumerate(path):
+            head = path[:depth]
+            if head not in self._known:
+                split = column is not None and pa.types.is_struct(column.type)
+                names = [field.name for field in column.type] if split and column is not None else []
+                self._known[head] = (
+                    dict(zip(names, column.flatten(), strict=True)) if column is not None and split else {}
+                )
+            column = self._known[head].get(part)
+            if column is None:
+                return None
+        return column
+
+
+def _typed(
+    column: pa.Array | None, leaf: StatisticsLeaf, length: int, problems: list[tuple[int, str]], *, upper: bool
+) -> pa.Array:
+    kind = to_arrow(leaf.type)
+    if column is None or column.null_count == length:
+        return pa.nulls(length, kind)
+    if not column.type.equals(kind):
+        try:
+            column = column.cast(kind)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            column = _cast_each(column, leaf, problems, upper=upper)
+    if pa.types.is_floating(kind):
+        return without_nan(column)
+    return _within_precision(column) if pa.types.is_decimal(kind) else column
+
+
+def _cast_each(column: pa.Array, leaf: StatisticsLeaf, problems: list[tuple[int, str]], *, upper: bool) -> pa.Array:
+    """Convert value by value, for what Arrow refuses as a whole."""
+    values = column.to_pylist()
+    found = [bound_value(value, leaf.type, upper=upper) for value in values]
+    name = ".".join(leaf.path)
+    for row, (before, after) in enumerate(zip(values, found, strict=True)):
+        if before is not None and after is None:
+            problems.append((row, f"{str(before)[:100]!r} is no {leaf.type.name}, the type of {name}"))
+    return typed_column(found, leaf.type)
+
+
+def _within_precision(column: pa.Array) -> pa.Array:
+    """Null for decimals with more digits than their type has, which Arrow's reader lets pass."""
+    kind = column.type
+    whole = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)[column.offset : column.offset + len(column)]
+    largest = 10**kind.precision
+    if kind.precision <= 18:
+        fits = ((whole[:, 1] == 0) & (whole[:, 0] < largest) & (whole[:, 0] >= 0)) | (
+            (whole[:, 1] == -1) & (whole[:, 0] > -largest) & (whole[:, 0] < 0)
+        )
+        if fits.all() or column.filter(bools((~fits).tolist())).null_count == (~fits).sum():
+            return column
+    values = column.to_pylist()
+    limit = kind.precision - kind.scale
+    kept = [value if value is None or not value or value.adjusted() < limit else None for value in values]
+    return column if kept == values else typed_column(kept, PrimitiveType("decimal", kind.precision, kind.scale))
+
+
+def _counts(first: pa.Array | None, second: pa.Array | None, length: int) -> pa.Int64Array:
+    import pyarrow.compute as pc
+
+    known = [_count(column) for column in (first, second) if column is not None and column.null_count < length]
+    if not known:
+        return pa.nulls(length, pa.int64())
+    counts = known[0] if len(known) == 1 else pc.coalesce(*known)
+    values = np.frombuffer(counts.buffers()[1], np.int64)[counts.offset : counts.offset + length]
+    if (values < 0).any():
+        return int64s([value if value is None or value >= 0 else None for value in counts.to_pylist()])
+    return counts
+
+
+def _count(column: pa.Array) -> pa.Int64Array:
+    if column.type.equals(pa.int64()):
+        return column
+    try:
+        return column.cast(pa.int64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return pa.nulls(len(column), pa.int64())
+
+
+def _chunk(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _joined(arrays: list[pa.Array], kind: pa.DataType) -> pa.Array:
+    return pa.concat_arrays(arrays) if arrays else pa.nulls(0, kind)
+
+
+# --- by row -----------------------------------------------------------------------------------------------------------
+
+
+def _by_row(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
+    decoded = [decode_statistics(text) for text in _texts(texts)]
+    problems = [(row, value) for row, value in enumerate(decoded) if isinstance(value, str)]
+    usable = [None if isinstance(value, str) else value for value in decoded]
+    bounds = {leaf: _bounds_by_row(usable, leaf, problems) for leaf in leaves}
+    tight = [None if value is None else _tight(value.get("tightBounds")) for value in usable]
+    records = [None if value is None else count_value(value.get("numRecords")) for value in usable]
+    return ParsedTexts(bools(tight), int64s(records), bounds, tuple(problems))
+
+
+def _texts(texts: pa.StringArray) -> Iterator[str]:
+    for text in texts.cast(pa.binary()).to_pylist():
+        yield text.decode("utf-8", "replace")
+
+
+def _tight(value: Any) -> bool:
+    """Absent means tight (STATS-006); what is neither true nor false promises nothing."""
+    return value is None or value is True
+
+
+def _bounds_by_row(
+    usable: list[dict[str, Any] | None], leaf: StatisticsLeaf, problems: list[tuple[int, str]]
+) -> Bounds:
+    sides: list[list[Any]] = [[], []]
+    nulls = []
+    for row, stats in enumerate(usable):
+        for side, member in enumerate(("minValues", "maxValues")):
+            found = _at(stats, member, leaf.path) if leaf.has_bounds else None
+            value = bound_value(found, leaf.type, upper=bool(side))
+            if found is not None and value is None and str(found) != "NaN":
+                problems.append(
+                    (row, f"{str(found)[:100]!r} is no {leaf.type.name}, the type of {'.'.join(leaf.path)}")
+                )
+            sides[side].append(value)
+        count = count_value(_at(stats, "nullCount", leaf.path))
+        nulls.append(count_value(_at(stats, "nullCounts", leaf.path)) if count is None else count)
+    return Bounds(typed_column(sides[0], leaf.type), typed_column(sides[1], leaf.type), int64s(nulls))
+
+
+def _at(stats: dict[str, Any] | None, member: str, path: tuple[str, ...]) -> Any:
+    value: Any = stats
+    for part in (member, *path):
+        if not isinstance(value, dict):
+            return None
+        value = value.get(part)
+    return value

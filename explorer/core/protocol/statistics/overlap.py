@@ -1,0 +1,62 @@
+"""How far the files' ranges of a column overlap.
+
+Protocol section: Per-file Statistics. A point lookup must read every file whose range holds the point; the depth is
+the number of these files, taken at the bounds themselves, where it changes. Invariants: a file without bounds holds
+any point and is counted apart; files that hold only nulls hold none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.protocol.arrow.arrays import numbers
+from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
+from explorer.core.protocol.statistics.skipping_truth import ColumnFacts
+
+__all__ = ["Overlap", "overlap_depth"]
+
+
+class Overlap(msgspec.Struct, frozen=True):
+    """How many files cover a point of a column.
+
+    Attributes:
+        files: Files with both bounds.
+        unbounded: Files that may hold any value, because a bound is unknown.
+        average: Mean depth over the least value of every file with bounds; 1.0 if no ranges overlap, None without any.
+        greatest: The most files that cover one point, None without any.
+    """
+
+    files: int
+    unbounded: int
+    average: float | None
+    greatest: int | None
+
+
+def overlap_depth(statistics: FileStatistics, column: StatisticsColumn) -> Overlap:
+    """Count the files over each least value: those that begin at or before it, less those that end before it."""
+    facts = ColumnFacts.of(statistics, column)
+    bounded = facts.low.known & facts.high.known & ~facts.all_null
+    unbounded = int((~bounded & ~facts.all_null).sum())
+    if not bounded.any():
+        return Overlap(0, unbounded, None, None)
+    low, high = _ranks(facts.low.values, facts.high.values, bounded)
+    begun = np.searchsorted(np.sort(low), low, side="right")
+    ended = np.searchsorted(np.sort(high), low, side="left")
+    depth = begun - ended
+    return Overlap(int(bounded.sum()), unbounded, float(depth.mean()), int(depth.max()))
+
+
+def _ranks(low: Any, high: Any, bounded: Any) -> tuple[Any, Any]:
+    """The bounds as numbers of the same order."""
+    import pyarrow.compute as pc
+
+    if not isinstance(low, pa.Array):
+        return low[bounded], high[bounded]
+    places = pa.Array.from_buffers(pa.int64(), int(bounded.sum()), [None, pa.py_buffer(np.flatnonzero(bounded))])
+    both = pa.concat_arrays([low.take(places), high.take(places)])
+    ranks, _ = numbers(pc.rank(both, tiebreaker="dense").cast(pa.int64()))
+    return ranks[: len(places)], ranks[len(places) :]

@@ -1,0 +1,1 @@
+"""Table properties: keys, values, and what each may be set to."""

@@ -1,0 +1,80 @@
+"""Times and time zones as people write them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Final
+
+from explorer.core.errors import CorruptTable, InvalidIntent, RequestError
+from explorer.core.protocol.table_properties.values import interval
+
+__all__ = ["aware_moment", "moment_text", "older_than", "zone_named"]
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MS: Final = timedelta(milliseconds=1)
+
+
+def aware_moment(time: datetime | str) -> datetime:
+    """Read a moment: an aware datetime, or ISO 8601 text with a zone.
+
+    Raises:
+        RequestError: It is no time, or has no zone.
+    """
+    if isinstance(time, str):
+        try:
+            time = datetime.fromisoformat(time.strip())
+        except ValueError as error:
+            raise RequestError(
+                f"{time!r} is no ISO 8601 time, such as 2026-03-02T14:05:11Z.", timestamp=time
+            ) from error
+    if time.tzinfo is None:
+        raise RequestError(f"The time {time} has no zone: write it like 2026-03-02T14:05:11Z.", timestamp=time)
+    try:
+        time.astimezone(UTC)
+    except OverflowError as error:
+        raise RequestError(f"The time {time} lies outside the years 1 to 9999 of UTC.", timestamp=str(time)) from error
+    return time
+
+
+def older_than(text: str | None) -> datetime | timedelta | None:
+    """Read the field ``olderThan`` of an intent: an interval, or a time with a zone; None if it is left out.
+
+    Raises:
+        InvalidIntent: It is neither.
+    """
+    if text is None:
+        return None
+    try:
+        if re.match(r"\s*\d{4}-", text) is None:
+            return interval({"olderThan": text}, "olderThan", timedelta())
+        return aware_moment(text)
+    except (CorruptTable, RequestError) as error:
+        raise InvalidIntent(
+            f"{text!r} is neither an interval such as 'interval 30 days' nor a time with a zone such as "
+            "2026-03-02T14:05:11Z.",
+            field="olderThan",
+            allowed=["interval 30 days", "2026-03-02T14:05:11Z"],
+        ) from error
+
+
+def moment_text(milliseconds: int) -> str:
+    """A moment in ms since the epoch as ISO 8601 text in UTC, to the second."""
+    try:
+        return (_EPOCH + milliseconds * _MS).isoformat(timespec="seconds")
+    except OverflowError:
+        return "before all times" if milliseconds < 0 else "after all times"
+
+
+def zone_named(name: str) -> tzinfo:
+    """The time zone of a name such as ``Europe/Berlin``.
+
+    Raises:
+        RequestError: There is no such zone.
+    """
+    from zoneinfo import ZoneInfo  # not needed to read a log, and slow to import
+
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise RequestError(f"There is no time zone {name!r}; one that exists is Europe/Berlin.", found=name) from error

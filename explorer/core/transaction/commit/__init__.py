@@ -1,0 +1,1 @@
+"""Making a commit, and what follows it."""

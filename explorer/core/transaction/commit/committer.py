@@ -1,0 +1,346 @@
+"""Commits: a plan that a person approved -> one atomic file in the log, or the reason why not.
+
+Protocol section: Delta Log Entries (Writer Requirements). Invariants: nothing is written for a plan that guards block;
+the file is put only if its name is free (LOG-005); commits that came first are judged one by one before another try
+(LOG-023); a plan that is in the log already, whenever that was, is found and not written again; a lost answer of the
+store is resolved by reading the log for the commit's own identifier, and where that fails too the outcome is unknown,
+never guessed.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from explorer.core.errors import ExplorerError, NotAllowed, RequestError, StorageError
+from explorer.core.log.commit import Commit, decode_commit
+from explorer.core.log.log_path import checksum_name, commit_name
+from explorer.core.log.version_checksum import decode_checksum
+from explorer.core.maintenance.maintenance import do_maintenance
+from explorer.core.protocol.table_properties.values import number
+from explorer.core.transaction.commit.post_commit import follow_up
+from explorer.core.transaction.commit_info import (
+    check_provenance,
+    commit_bytes,
+    commit_info,
+    conflict_with,
+    has_timestamp,
+    holds_transaction,
+    in_commit_timestamp,
+    shown_lines,
+    with_timestamp,
+)
+from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Conflict
+from explorer.core.transaction.planner import circumstances, engine_info, remake_plan
+from explorer.core.transaction.proposal import StagedFile
+from explorer.core.versions.history import ICT_TIMESTAMP
+
+if TYPE_CHECKING:
+    from explorer.core.log.replay import TableState
+    from explorer.core.protocol.log_store import LogStore
+    from explorer.core.versions.snapshot import Snapshot
+    from explorer.spark.checks.constraint_check import CheckReport
+    from explorer.spark.engine.job import Job
+    from explorer.table import Table
+
+__all__ = ["commit_plan"]
+
+_ATTEMPTS: Final = 1_000
+_RESENDS: Final = 3
+_PAUSE: Final = 0.02
+_LOST_ANSWER: Final = "The store's answer was lost; the log shows that the commit is there."
+_GONE: Final = (
+    "Commits that the plan rests on, or that came after it, are gone from the log, so it cannot be told what they "
+    "changed, nor whether this plan is among them. Make a new plan."
+)
+
+_Owner = Literal["ours", "theirs", "absent", "unknown"]
+
+
+def commit_plan(
+    table: Table,
+    plan: CommitPlan,
+    *,
+    reason: str | None = None,
+    user: str | None = None,
+    watch: Callable[[Job[CheckReport]], None] | None = None,
+) -> CommitResult:
+    """Commit a plan.
+
+    Args:
+        table: The table it was made for.
+        plan: The plan; if commits came since, it is made anew on top of them where they do not stand against it.
+        reason: Why, in the person's words; kept in the history.
+        user: Who commits; else who made the plan.
+        watch: Called with the job that looks at the rows again, where the plan is made anew and rests on them.
+
+    Raises:
+        NotAllowed: The table was opened for reading only.
+        RequestError: The plan was made for another table, or the reason or the user cannot be written down.
+        StorageError: The store refused to write, or failed before anything was written; nothing was committed.
+    """
+    if table.read_only:
+        raise NotAllowed(f"The table {table.location} was opened for reading only.", location=table.location)
+    check_provenance(user=user, reason=reason)
+    if plan.table != table.location:
+        raise RequestError(
+            f"The plan was made for {plan.table}, not for {table.location}. Make a plan for this table.",
+            expected=plan.table,
+            found=table.location,
+        )
+    if plan.proposal is None:
+        return do_maintenance(table, plan)
+    attempt = _Attempt(table, reason, user or plan.user, watch)
+    try:
+        result = attempt.run(plan)
+    except ExplorerError:
+        attempt.tidy(None)
+        raise
+    attempt.tidy(result)
+    return result
+
+
+class _Attempt:
+    """One commit from the first try to its outcome."""
+
+    def __init__(
+        self,
+        table: Table,
+        reason: str | None,
+        user: str | None,
+        watch: Callable[[Job[CheckReport]], None] | None = None,
+    ) -> None:
+        self._table = table
+        self._store: LogStore = table.store
+        self._reason = reason
+        self._user = user
+        self._watch = watch
+        self._staged: dict[str, None] = {}
+        self._notes: list[str] = []
+        self._commit_there = True
+        self._in_doubt = False
+        self._data = b""
+        self._before: TableState | None = None
+
+    def run(self, plan: CommitPlan) -> CommitResult:
+        """Try until the plan is committed, or something stands against it."""
+        for attempt in range(_ATTEMPTS):
+            approved = plan
+            if attempt or not self._is_fresh(plan):
+                standing = self._catch_up(plan)
+                if isinstance(standing, CommitResult):
+                    return standing
+                plan = standing
+            if not attempt and plan is approved:
+                plan = self._looked_again(plan)
+            if not plan.committable:
+                return CommitResult(outcome="rejected", plan=plan)
+            plan = self._stamped(plan)
+            assert plan.proposal is not None
+            assert plan.commit_version is not None
+            self._stage(plan.proposal.staged)
+            match self._put(plan, plan.commit_version):
+                case "ours":
+                    return self._follow_up(self._committed(plan, plan.commit_version))
+                case "unknown" | "absent":
+                    return CommitResult(outcome="unknown", plan=plan, version=plan.commit_version)
+                case "theirs":
+                    time.sleep(_PAUSE * secrets.randbelow(100) / 100 * min(attempt, 10))
+        conflict = Conflict(plan.read_version + 1, "commit", f"Other writers were faster {_ATTEMPTS} times.")
+        return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
+
+    def tidy(self, result: CommitResult | None) -> None:
+        """Take away files that were written for a commit that did not come to be; an unknown one may need them.
+
+        Args:
+            result: What came of it; None if an error did.
+        """
+        if result is None and self._in_doubt:
+            return
+        kept = set()
+        if result is not None and result.outcome in {"committed", "unknown"} and result.plan.proposal is not None:
+            kept = {file.path for file in result.plan.proposal.staged}
+        for path in self._staged:
+            if path not in kept:
+                with suppress(StorageError, FileNotFoundError):  # what stays is a file that no version names
+                    self._store.delete(path)
+
+    def _is_fresh(self, plan: CommitPlan) -> bool:
+        """True if the next version can be tried at once: putting it fails if another commit took it.
+
+        The commit that the plan rests on must be there still. Were it gone, those after it might be as well, and the
+        name of the next version be free although that version was. It must be the same file too: a table that was
+        removed and made anew begins with the same names.
+        """
+        if plan.read_version < 0 or self._table.latest_version() != plan.read_version:
+            return False
+        try:
+            found = self._store.head(commit_name(plan.read_version))
+        except FileNotFoundError:
+            self._commit_there = False
+            return False
+        # Seconds, because object stores list times more finely than they tell them of one object.
+        listed = self._table.log.newest_commit()
+        same = listed is None or (listed.size, listed.modified // 1000) == (found.size, found.modified // 1000)
+        return same and self._other_table(plan) is None
+
+    def _catch_up(self, plan: CommitPlan) -> CommitPlan | CommitResult:
+        """Judge the commits made since the plan was, and make it anew on top of them."""
+        self._table.refresh()
+        latest = self._table.latest_version()
+        if latest == plan.read_version:
+            return self._other_table(plan) or plan
+        self._commit_there = True
+        assert plan.proposal is not None
+        if latest < plan.read_version:
+            return self._other_table(plan) or CommitResult(outcome="unknown", plan=plan, notes=(_GONE,))
+        try:
+            winners = self._winners(plan.read_version)
+        except FileNotFoundError:
+            return CommitResult(outcome="unknown", plan=plan, notes=(_GONE,))
+        for winner in winners:
+            if holds_transaction(winner, plan.txn_id):
+                return self._committed(plan, winner.version)
+        for winner in winners:
+            conflict = conflict_with(plan.proposal, winner)
+            if conflict is not None:
+                return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
+        return self._other_table(plan) or remake_plan(self._table, plan, user=self._user, watch=self._watch)
+
+    def _other_table(self, plan: CommitPlan) -> CommitResult | None:
+        """The outcome where another table stands at the place since the plan was made; None if it is the same one."""
+        if plan.table_id is None or self._table.snapshot().metadata.id == plan.table_id:
+            return None
+        why = (
+            f"Another table lies at {plan.table} now: the plan was made for the one with the id {plan.table_id}. "
+            "Look at the new table, and make a new plan."
+        )
+        conflict = Conflict(self._table.latest_version(), "metaData", why)
+        return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
+
+    def _looked_again(self, plan: CommitPlan) -> CommitPlan:
+        """The plan with its guards judged anew if it rests on files that no version keeps, which may be gone by now."""
+        if plan.proposal is None or not plan.proposal.required_paths:
+            return plan
+        return remake_plan(self._table, plan, user=self._user, watch=self._watch)
+
+    def _winners(self, after: int) -> list[Commit]:
+        versions = range(after + 1, self._table.latest_version() + 1)
+        contents = self._store.read_many([commit_name(version) for version in versions])
+        return [
+            decode_commit(data, version, commit_name(version)) for version, data in zip(versions, contents, strict=True)
+        ]
+
+    def _stage(self, files: Sequence[StagedFile]) -> None:
+        for file in files:
+            if file.path in self._staged:
+                continue
+            data = _content(file)
+            self._staged[file.path] = None  # at once: where the answer is lost it may be there too
+            try:
+                self._store.put_if_absent(file.path, data)
+            except FileExistsError:
+                del self._staged[file.path]  # names are unique: an earlier attempt at this plan wrote it
+
+    def _stamped(self, plan: CommitPlan) -> CommitPlan:
+        """The plan with the actions as they are about to be written: time, reason and in-commit timestamp."""
+        proposal = plan.proposal
+        assert proposal is not None
+        snapshot = self._table.snapshot(plan.read_version) if plan.read_version >= 0 else None
+        self._before = None if snapshot is None else snapshot.state
+        now, timestamp = circumstances().now, None
+        if has_timestamp(proposal, snapshot):
+            timestamp = in_commit_timestamp(now, None if snapshot is None else self._time_of(snapshot))
+            proposal = with_timestamp(proposal, snapshot, timestamp)
+        info = commit_info(
+            proposal,
+            read_version=plan.read_version,
+            now=now,
+            txn_id=plan.txn_id,
+            engine=engine_info(),
+            user=self._user,
+            reason=self._reason,
+            timestamp=timestamp,
+        )
+        self._data = commit_bytes(proposal, info)
+        return msgspec.structs.replace(plan, proposal=proposal, actions=shown_lines(self._data))
+
+    def _time_of(self, snapshot: Snapshot) -> int:
+        """The time of a version in ms since the epoch, and no less where its commit is gone from the log.
+
+        Then the checksum has it; without one it lies after the moment at which timestamps were enabled, and the file
+        time of what is left of the version is the best that is known.
+        """
+        known = [round(snapshot.timestamp.timestamp() * 1000)]
+        if not self._commit_there:
+            known.append(number(snapshot.metadata.configuration, ICT_TIMESTAMP, 0))
+            with suppress(FileNotFoundError, ValueError):
+                known.append(
+                    decode_checksum(self._store.read(checksum_name(snapshot.version))).in_commit_timestamp_opt or 0
+                )
+        return max(known)
+
+    def _put(self, plan: CommitPlan, version: int) -> _Owner:
+        """Try to create the commit file and tell whose it is."""
+        path = commit_name(version)
+        owner: _Owner = "absent"
+        self._in_doubt = True
+        for resend in range(_RESENDS):
+            if resend:
+                time.sleep(_PAUSE * resend)
+            try:
+                self._store.put_if_absent(path, self._data)
+                owner = "ours"
+            except FileExistsError:
+                owner = self._whose(path, version, plan.txn_id)
+            except StorageError as error:
+                if error.unwritten and owner == "absent" and not resend:
+                    self._in_doubt = False
+                    raise
+                owner = self._whose(path, version, plan.txn_id)
+                if owner == "ours":
+                    self._notes.append(_LOST_ANSWER)
+            if owner in {"ours", "theirs"}:
+                self._in_doubt = False
+                break
+        return owner
+
+    def _whose(self, path: str, version: int, txn_id: str) -> _Owner:
+        """Look who wrote a commit file."""
+        try:
+            data = self._store.read(path)
+        except FileNotFoundError:
+            return "absent"
+        except StorageError:
+            return "unknown"
+        return "ours" if holds_transaction(decode_commit(data, version, path), txn_id) else "theirs"
+
+    def _committed(self, plan: CommitPlan, version: int) -> CommitResult:
+        self._table.outdate()
+        return CommitResult(outcome="committed", plan=plan, version=version, notes=tuple(self._notes))
+
+    def _follow_up(self, result: CommitResult) -> CommitResult:
+        """Do what the commit made due; whatever comes of it, the commit stands."""
+        assert result.version is not None
+        notes = follow_up(self._store, result.version, self._data, self._before)
+        return msgspec.structs.replace(result, notes=(*result.notes, *notes))
+
+
+def _content(file: StagedFile) -> bytes:
+    if file.data is not None:
+        return file.data
+    assert file.source is not None
+    try:
+        with open(file.source, "rb") as stream:
+            return stream.read()
+    except OSError as error:
+        raise StorageError(
+            f"The file {file.source} that was made for {file.path} cannot be read: {error}. Make a new plan.",
+            path=file.source,
+            unwritten=True,
+        ) from error

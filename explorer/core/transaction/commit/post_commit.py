@@ -1,0 +1,97 @@
+"""What follows a commit so that the log stays quick to read and can be checked: its checksum, and the checkpoint due.
+
+Protocol sections: Version Checksum File, Checkpoints, Last Checkpoint File. Invariants: the commit stands, whatever
+happens here; nothing that is there is overwritten but the hint; the cost is bound: a checksum comes from the one before
+or from a log that is small, a checkpoint at the interval that the table asks for.
+"""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+from typing import Final
+
+from explorer.core.log.commit import Commit, decode_commit
+from explorer.core.log.log_path import checksum_name, commit_name
+from explorer.core.log.log_segment import LogSegment, list_log
+from explorer.core.log.replay import TableState, advance_state, read_commits, replay_files
+from explorer.core.log.version_checksum import VersionChecksum
+from explorer.core.log.writing.checkpoint import WrittenCheckpoint, write_checkpoint
+from explorer.core.log.writing.checkpoint_layout import checkpoint_due
+from explorer.core.log.writing.checksum import next_checksum, version_checksum, write_checksum
+from explorer.core.protocol.log_store import LogStore
+
+__all__ = ["follow_up", "new_checkpoint"]
+
+_FEW: Final = 100
+_SMALL_LOG: Final = 4 << 20
+"""Bytes of commits and checkpoint up to which a checksum without one before it is worth their replay."""
+
+
+def follow_up(store: LogStore, version: int, data: bytes, before: TableState | None) -> tuple[str, ...]:
+    """Do what is due after a commit of this program.
+
+    Args:
+        store: The table's store.
+        version: The version that was committed.
+        data: The content of its commit file.
+        before: The small actions in force before it; None for version 0.
+
+    Returns:
+        What went wrong, in words.
+    """
+    notes = []
+    try:
+        commit = decode_commit(data, version, commit_name(version))
+        state = advance_state(before, [commit], version)
+    except Exception as error:  # noqa: BLE001 - the commit is made, and no failure after it may hide that
+        return (f"Neither the checksum nor the checkpoint of version {version} could be written: {error}",)
+    try:
+        _checksum(store, commit, state)
+    except Exception as error:  # noqa: BLE001 - as above
+        notes.append(f"The checksum of version {version} could not be written: {error}")
+    try:
+        if checkpoint_due(state.metadata.configuration, version):
+            new_checkpoint(store, version)
+    except Exception as error:  # noqa: BLE001 - as above
+        notes.append(f"The checkpoint of version {version} could not be written: {error}")
+    return tuple(notes)
+
+
+def new_checkpoint(store: LogStore, version: int | None = None) -> WrittenCheckpoint:
+    """Write the checkpoint of a version, by default the newest, and the hint to it.
+
+    Raises:
+        UnsupportedFeature: The table has a feature that could make a checkpoint lack something.
+        TableError: The log is broken.
+        StorageError: The store failed.
+    """
+    listing = list_log(store, use_hint=True)
+    return write_checkpoint(store, listing, version, now=datetime.now(UTC), new_uuid=uuid.uuid4)
+
+
+def _checksum(store: LogStore, commit: Commit, state: TableState) -> None:
+    found = None
+    if commit.version > 0:
+        try:
+            previous = store.read(checksum_name(commit.version - 1))
+            found = next_checksum(previous, commit, state, vouched=True)
+        except FileNotFoundError:
+            pass
+    found = found or _checksum_in_full(store, commit, state)
+    if found is not None:
+        write_checksum(store, commit.version, found)
+
+
+def _checksum_in_full(store: LogStore, commit: Commit, state: TableState) -> VersionChecksum | None:
+    """The checksum by replay, if the log of the version is small."""
+    if commit.version == 0:
+        return version_checksum(state, replay_files(store, LogSegment(0, None, ()), [commit]), commit.commit_info())
+    if commit.version > _FEW and not checkpoint_due(state.metadata.configuration, commit.version):
+        return None  # a long log is listed when its checkpoint is due, and not for this at every commit
+    segment = list_log(store, use_hint=True).segment(commit.version)
+    parts = () if segment.checkpoint is None else segment.checkpoint.parts
+    if sum(path.size for path in (*parts, *segment.commits)) > _SMALL_LOG:
+        return None
+    files = replay_files(store, segment, read_commits(store, segment.commits))
+    return version_checksum(state, files, commit.commit_info())

@@ -1,0 +1,88 @@
+"""What a commit means for reading earlier versions and for readers of the change data feed, in words.
+
+Protocol sections: Reader Requirements for AddCDCFile, Metadata Cleanup, Change Metadata. Invariants: only what follows
+from the metadata and the files of the proposal is said; what an intent knows of itself goes before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from explorer.core.errors import CorruptTable
+from explorer.core.protocol.actions import Metadata
+from explorer.core.protocol.table_properties.values import flag, interval
+from explorer.core.transaction.proposal import Proposal
+from explorer.core.versions.change_feed.schema_breaks import why_rows_do_not_fit
+from explorer.core.versions.history import ENABLE_CDF
+from explorer.core.versions.retention.expiry import FILE_RETENTION, LOG_RETENTION
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["change_feed_effect", "time_travel_effect"]
+
+_RETENTIONS: Final = (
+    (LOG_RETENTION, timedelta(days=30), "commits", "a clean-up of the log"),
+    (FILE_RETENTION, timedelta(days=7), "removed files", "VACUUM"),
+)
+
+
+def time_travel_effect(snapshot: Snapshot, proposal: Proposal) -> str:
+    """Say which versions can be read less well after a commit."""
+    if proposal.time_travel is not None:
+        return proposal.time_travel
+    said = [*_retention(snapshot.metadata, proposal.metadata or snapshot.metadata), *_removed(snapshot, proposal)]
+    return " ".join(["No version is lost.", *said])
+
+
+def change_feed_effect(snapshot: Snapshot, proposal: Proposal) -> str:
+    """Say what a commit does to the change data feed."""
+    if proposal.change_feed is not None:
+        return proposal.change_feed
+    metadata, version = proposal.metadata or snapshot.metadata, snapshot.version + 1
+    try:
+        before, after = (flag(each.configuration, ENABLE_CDF) for each in (snapshot.metadata, metadata))
+    except CorruptTable as error:
+        return f"It is not known whether the change data feed is on: {error}"
+    match before, after:
+        case False, False:
+            return "The table records no change data feed."
+        case False, True:
+            return f"Changes are recorded from version {version} on; ranges that begin earlier are refused."
+        case True, False:
+            return f"The feed ends with version {version - 1}; ranges that reach further are refused."
+    protocol = proposal.protocol or snapshot.protocol
+    reason = why_rows_do_not_fit((snapshot.protocol, snapshot.metadata), (protocol, metadata))
+    if reason is not None:
+        return f"Ranges of the change data feed that cross version {version} are refused: {reason}."
+    return "Nothing changes for readers of the change data feed."
+
+
+def _retention(before: Metadata, after: Metadata) -> Iterator[str]:
+    for key, default, what, who in _RETENTIONS:
+        try:
+            old, new = interval(before.configuration, key, default), interval(after.configuration, key, default)
+        except CorruptTable:
+            continue  # judged where properties are set
+        if new < old:
+            yield f"{who[0].upper()}{who[1:]} may delete {what} after {_days(new)} instead of {_days(old)}."
+
+
+def _removed(snapshot: Snapshot, proposal: Proposal) -> Iterator[str]:
+    if not proposal.removes:
+        return
+    try:
+        kept = interval((proposal.metadata or snapshot.metadata).configuration, FILE_RETENTION, timedelta(days=7))
+    except CorruptTable:
+        return
+    count = len(proposal.removes)
+    yield (
+        f"{count:,} {'file is' if count == 1 else 'files are'} removed; earlier versions need them, and VACUUM may "
+        f"delete them after {_days(kept)}."
+    )
+
+
+def _days(length: timedelta) -> str:
+    hours = length / timedelta(hours=1)
+    number, unit = (hours / 24, "day") if hours >= 24 else (hours, "hour")
+    return f"{number:g} {unit}{'' if number == 1 else 's'}"

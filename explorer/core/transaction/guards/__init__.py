@@ -1,0 +1,1 @@
+"""The preconditions of a commit."""

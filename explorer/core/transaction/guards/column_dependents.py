@@ -1,0 +1,137 @@
+"""What rests on a column and would break if it were renamed, dropped or retyped.
+
+Protocol sections: CHECK Constraints, Generated Columns, Column Invariants, Clustered Table, Column Mapping. Invariants:
+a column that an expression may mention is not changed under it (CM-013, CONSTR-012); partition and clustering columns
+are not dropped; what cannot be told is unknown, never passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from explorer.core.errors import CorruptTable
+from explorer.core.protocol.clustering import clustering_columns
+from explorer.core.protocol.schema.char_types import CHAR_KEY
+from explorer.core.protocol.schema.data_types import StructType, format_column, walk
+from explorer.core.protocol.sql.stored_expressions import mentions
+from explorer.core.protocol.table_properties.values import constraints
+from explorer.core.transaction.proposal import GuardResult
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = [
+    "GENERATION_KEY",
+    "char_guard",
+    "clustering_guard",
+    "constraint_guard",
+    "generated_guard",
+    "mapping_guard",
+    "partition_guard",
+]
+
+GENERATION_KEY: Final = "delta.generationExpression"
+_INVARIANTS_KEY: Final = "delta.invariants"
+
+Path = tuple[str, ...]
+
+
+def mapping_guard(snapshot: Snapshot) -> GuardResult:
+    """Renames and drops need columns that have names of their own in the files (CM-013)."""
+    mode = snapshot.column_mapping_mode
+    evidence: dict[str, Any] = {"delta.columnMapping.mode": mode}
+    if mode != "none":
+        return _passed("column-mapping", evidence, "Files know the columns by names that do not change.")
+    detail = "Without column mapping the files know the columns by these names."
+    return GuardResult(
+        "column-mapping",
+        "fail",
+        evidence | {"detail": detail},
+        "Switch column mapping to name first (set-column-mapping); clients must then be able to read it.",
+    )
+
+
+def constraint_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
+    """CHECK constraints and column invariants that may mention one of the columns (CONSTR-012)."""
+    rules = {f"constraint {name}": text for name, text in constraints(snapshot.metadata.configuration).items()}
+    for path, field in walk(snapshot.schema):
+        if _INVARIANTS_KEY in field.metadata and not any(_inside(path, gone) for gone in paths):
+            rules[f"invariant of {format_column(path)}"] = _invariant_text(field.metadata[_INVARIANTS_KEY])
+    return _expressions("constraint-columns", rules, paths, "Drop the constraint first, and add it anew afterwards.")
+
+
+def generated_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
+    """Generated columns, other than those themselves, whose expression may mention one of the columns (CM-013)."""
+    rules = {
+        f"generated column {format_column(path)}": str(field.metadata[GENERATION_KEY])
+        for path, field in walk(snapshot.schema)
+        if GENERATION_KEY in field.metadata and not any(_inside(path, gone) for gone in paths)
+    }
+    return _expressions("generated-columns", rules, paths, "Drop the generated column first.")
+
+
+def partition_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
+    """Partition columns among those to be dropped: their values are in the log, not in the files."""
+    names = {name.lower() for name in snapshot.partition_columns}
+    hit = [format_column(path) for path in paths if len(path) == 1 and path[0].lower() in names]
+    evidence: dict[str, Any] = {"partitionColumns": list(snapshot.partition_columns)}
+    if not hit:
+        return _passed("partition-columns", evidence, "No partition column is touched.")
+    detail = f"The table is partitioned by {', '.join(hit)}."
+    return GuardResult(
+        "partition-columns",
+        "fail",
+        evidence | {"columns": hit, "detail": detail},
+        "Rewrite the table with other partition columns; they cannot be dropped.",
+    )
+
+
+def clustering_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
+    """Clustering columns among those to be dropped, or inside them."""
+    try:
+        clustered = clustering_columns(snapshot.schema, snapshot.column_mapping_mode, snapshot.domain_metadata)
+    except CorruptTable as error:
+        return GuardResult("clustering-columns", "unknown", {"detail": str(error)}, "Cluster the table anew first.")
+    hit = [format_column(path) for path in clustered if any(_inside(path, gone) for gone in paths)]
+    evidence: dict[str, Any] = {"clusteringColumns": [format_column(path) for path in clustered]}
+    if not hit:
+        return _passed("clustering-columns", evidence, "No clustering column is touched.")
+    detail = f"The table is clustered by {', '.join(hit)}."
+    remedy = "Cluster the table by other columns first (ALTER TABLE ... CLUSTER BY in Spark)."
+    return GuardResult("clustering-columns", "fail", evidence | {"columns": hit, "detail": detail}, remedy)
+
+
+def char_guard(schema: StructType, paths: Sequence[Path]) -> GuardResult | None:
+    """Fields inside a column whose CHAR and VARCHAR parts are spelt out beside it: that text would go stale."""
+    spelt = [path for path, field in walk(schema) if CHAR_KEY in field.metadata]
+    hit = [format_column(top) for top in spelt if any(len(path) > len(top) and _inside(path, top) for path in paths)]
+    if not hit:
+        return None
+    detail = f"The metadata of {', '.join(hit)} spells out its CHAR and VARCHAR parts, and would no longer be true."
+    remedy = "Make this change with the engine that made the column; it writes that text anew."
+    return GuardResult("char-types", "fail", {"columns": hit, "detail": detail}, remedy)
+
+
+def _expressions(guard: str, rules: dict[str, str], paths: Sequence[Path], remedy: str) -> GuardResult:
+    hit = {name: text for name, text in rules.items() if any(mentions(text, path) for path in paths)}
+    if not hit:
+        return _passed(guard, {"looked at": len(rules)}, "No such expression mentions the columns.")
+    detail = f"Mentioned by {', '.join(hit)}."
+    return GuardResult(guard, "fail", {"expressions": hit, "detail": detail}, remedy)
+
+
+def _invariant_text(value: Any) -> str:
+    """The SQL of an invariant: inside JSON, or bare as older writers put it (D-04)."""
+    try:
+        return str(msgspec.json.decode(value)["expression"]["expression"])
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return str(value)
+
+
+def _passed(guard: str, evidence: dict[str, Any], detail: str) -> GuardResult:
+    return GuardResult(guard, "pass", evidence | {"detail": detail})
+
+
+def _inside(path: Path, outer: Path) -> bool:
+    return path[: len(outer)] == outer

@@ -1,0 +1,166 @@
+"""Named preconditions of a commit, judged on the state before and the state proposed.
+
+Protocol sections: Requirements for Writers, Protocol Evolution, Table Features. Invariants: a guard names what it
+looked at; one that cannot be evaluated is unknown and never passes by default; a failed guard says how to mend it.
+Guards that need the data or the store are judged by `explorer.core.transaction.planner`; those that only one intent
+has stand with its proposal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from explorer.core.errors import ExplorerError
+from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.table_features import (
+    CATALOG_FEATURES,
+    supported_features,
+    why_not_readable,
+    why_not_writable,
+)
+from explorer.core.protocol.table_properties.values import flag
+from explorer.core.transaction.guards.properties import change_guard, properties_guard, retention_guard
+from explorer.core.transaction.guards.protocol import evolution_guard, needs_guard, row_tracking_guard
+from explorer.core.transaction.proposal import GuardResult, Proposal
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["Situation", "catalog_guard", "judge", "protocol_guard"]
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """What the guards look at.
+
+    Attributes:
+        snapshot: The version that the proposal rests on; None for a new table.
+        proposal: What would be committed.
+        user: Who commits; None if it is not known.
+        losses: Clients that lose access by the commit, as in `explorer.core.transaction.commit_plan.Consequences`.
+    """
+
+    snapshot: Snapshot | None
+    proposal: Proposal
+    user: str | None
+    losses: Sequence[dict[str, Any]] = ()
+
+    @property
+    def protocols(self) -> tuple[Protocol, ...]:
+        """The protocol in force, if the table exists, and the one that will be."""
+        before = () if self.snapshot is None else (self.snapshot.protocol,)
+        after = () if self.proposal.protocol is None else (self.proposal.protocol,)
+        return (*before, *after)
+
+    @property
+    def metadata(self) -> Metadata:
+        """The metadata after the commit."""
+        found = self.proposal.metadata or (self.snapshot.metadata if self.snapshot else None)
+        assert found is not None
+        return found
+
+
+def judge(situation: Situation) -> tuple[GuardResult, ...]:
+    """Judge every guard that needs neither data nor store; those of the proposal come last."""
+    common = (
+        protocol_guard(situation.protocols),
+        catalog_guard(situation.protocols),
+        evolution_guard(situation.snapshot.protocol if situation.snapshot else None, situation.proposal),
+        needs_guard(situation.snapshot, situation.proposal),
+        row_tracking_guard(situation.snapshot, situation.proposal),
+        _append_only(situation),
+        *_on_existing(situation),
+        _identity(situation),
+        _access(situation),
+    )
+    return (*(guard for guard in common if guard is not None), *situation.proposal.guards)
+
+
+def _on_existing(situation: Situation) -> tuple[GuardResult | None, ...]:
+    """Guards that compare with the version before."""
+    if situation.snapshot is None:
+        return ()
+    guards = (change_guard, properties_guard, retention_guard)
+    return tuple(guard(situation.snapshot, situation.proposal) for guard in guards)
+
+
+def protocol_guard(protocols: Sequence[Protocol]) -> GuardResult:
+    """Whether this program may write under all of these protocols; the last one is shown."""
+    names: dict[str, None] = {}
+    for protocol in protocols:
+        names |= dict.fromkeys((*why_not_readable(protocol, by_catalog=True), *why_not_writable(protocol)))
+    last = protocols[-1]
+    evidence: dict[str, Any] = {
+        "minReaderVersion": last.min_reader_version,
+        "minWriterVersion": last.min_writer_version,
+        "features": list(supported_features(last)),
+    }
+    if not names:
+        return GuardResult("protocol-allows-writer", "pass", evidence | {"detail": "This program writes such tables."})
+    evidence |= {"missing": list(names), "detail": f"This program does not write tables with {', '.join(names)}."}
+    return GuardResult(
+        "protocol-allows-writer", "fail", evidence, "Make the change with an engine that implements these features."
+    )
+
+
+def catalog_guard(protocols: Sequence[Protocol]) -> GuardResult | None:
+    """Fails if a catalog manages the commits of the table."""
+    managed = sorted(CATALOG_FEATURES & {name for item in protocols for name in supported_features(item)})
+    if not managed:
+        return None
+    return GuardResult(
+        "catalog-managed",
+        "fail",
+        {"features": managed, "detail": "Only its catalog may commit to this table (CATALOG-004)."},
+        "Make the change through the catalog that manages the table.",
+    )
+
+
+def _append_only(situation: Situation) -> GuardResult | None:
+    snapshot, proposal = situation.snapshot, situation.proposal
+    if snapshot is None or "appendOnly" not in supported_features(snapshot.protocol):
+        return None
+    try:
+        on = flag(snapshot.metadata.configuration, "delta.appendOnly")
+    except ExplorerError as error:
+        return GuardResult("append-only", "unknown", {"detail": str(error)}, "Set delta.appendOnly anew.")
+    if not on:
+        return None
+    gone = [action.path for action in proposal.removes if action.data_change]
+    if not gone:
+        detail = "No row is removed or changed."
+        return GuardResult("append-only", "pass", {"delta.appendOnly": "true", "detail": detail})
+    return GuardResult(
+        "append-only",
+        "fail",
+        {"delta.appendOnly": "true", "files": len(gone), "detail": f"{len(gone)} files would lose rows."},
+        "Set delta.appendOnly to false first, if rows may be removed from this table.",
+    )
+
+
+def _identity(situation: Situation) -> GuardResult:
+    if situation.user:
+        return GuardResult("committer", "pass", {"user": situation.user, "detail": "The commit will carry this name."})
+    return GuardResult(
+        "committer",
+        "warn",
+        {"detail": "The history will not say who made this commit."},
+        "Give the name of the person who commits.",
+    )
+
+
+def _access(situation: Situation) -> GuardResult:
+    lost = sorted({f"{loss['client']} {loss['versionFrom']}" for loss in situation.losses})
+    if not lost:
+        return GuardResult("access", "pass", {"detail": "No known client loses access or turns wrong."})
+    detail = (
+        "1 client version loses access, turns wrong or is unknown."
+        if len(lost) == 1
+        else f"{len(lost)} client versions lose access, turn wrong or are unknown."
+    )
+    return GuardResult(
+        "access",
+        "warn",
+        {"clients": lost, "detail": detail},
+        "Ask the owners of these clients before you commit.",
+    )

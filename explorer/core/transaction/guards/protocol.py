@@ -1,0 +1,183 @@
+"""Guards on what the protocol demands: how it evolves, which features the new state needs, what each demands of files.
+
+Protocol sections: Protocol Evolution, Table Features, and the writer requirements of single features. Invariants: what
+was wrong before is told as a warning and blocks nobody; what this commit would make wrong fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from explorer.core.errors import ExplorerError
+from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.protocol_evolution import evolution_problems, protocol_problems
+from explorer.core.protocol.row_tracking import RowTracking, row_tracking
+from explorer.core.protocol.schema.data_types import (
+    ArrayType,
+    DataType,
+    MapType,
+    PrimitiveType,
+    StructType,
+    parse_schema,
+    walk,
+)
+from explorer.core.protocol.schema.type_widening import CHANGES_KEY
+from explorer.core.protocol.table_features import active_features
+from explorer.core.protocol.table_properties.values import constraints
+from explorer.core.transaction.intents.property_settings import features_of
+from explorer.core.transaction.proposal import GuardResult, Proposal
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["evolution_guard", "needs_guard", "row_tracking_guard"]
+
+_TYPES: Final = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
+_KEYS: Final = {
+    "delta.generationExpression": "generatedColumns",
+    "delta.identity.start": "identityColumns",
+    "delta.invariants": "invariants",
+    "CURRENT_DEFAULT": "allowColumnDefaults",
+    CHANGES_KEY: "typeWidening",
+}
+
+
+def evolution_guard(before: Protocol | None, proposal: Proposal) -> GuardResult:
+    """Versions and features only rise, lists and dependencies are legal (PROTO-006, FEAT-003 to FEAT-006, FEAT-009)."""
+    after = proposal.protocol
+    if after is None or after == before:
+        return GuardResult("protocol-evolution", "pass", {"detail": "The protocol stays as it is."})
+    dropped = proposal.parameters.get("featureName") if proposal.operation == "DROP FEATURE" else None
+    problems = [] if before is None else list(evolution_problems(before, after, dropped))
+    old = () if before is None else protocol_problems(before)
+    problems += [problem for problem in protocol_problems(after) if problem not in old]
+    gained = sorted(active_features(after) - (active_features(before) if before else frozenset()))
+    evidence: dict[str, Any] = {
+        "before": None if before is None else [before.min_reader_version, before.min_writer_version],
+        "after": [after.min_reader_version, after.min_writer_version],
+        "featuresAdded": gained,
+        "featureDropped": dropped,
+    }
+    if problems:
+        detail = f"The protocol would be illegal: {'; '.join(problems)}."
+        return GuardResult("protocol-evolution", "fail", evidence | {"detail": detail}, "Raise the protocol otherwise.")
+    detail = f"The protocol becomes ({after.min_reader_version}, {after.min_writer_version})."
+    return GuardResult("protocol-evolution", "pass", evidence | {"detail": detail})
+
+
+def needs_guard(snapshot: Snapshot | None, proposal: Proposal) -> GuardResult | None:
+    """All that the new state uses is in its protocol; without the feature other writers would not keep it (WRITER-002).
+
+    None where neither metadata, protocol nor files with special needs are written.
+    """
+    if proposal.metadata is None and proposal.protocol is None and not _special(proposal):
+        return None
+    metadata = proposal.metadata or (snapshot.metadata if snapshot else None)
+    protocol = proposal.protocol or (snapshot.protocol if snapshot else None)
+    assert metadata is not None
+    assert protocol is not None
+    try:
+        wanted = dict(_needs(metadata)) | _special(proposal)
+        lacking = _lacking(wanted, protocol)
+        known = _lacking(dict(_needs(snapshot.metadata)), snapshot.protocol) if snapshot and lacking else {}
+    except ExplorerError as error:
+        return GuardResult("features-present", "unknown", {"detail": error.message}, "Look at the metadata by hand.")
+    fresh = {what: feature for what, feature in lacking.items() if what not in known}
+    evidence: dict[str, Any] = {"needed": sorted(set(wanted.values())), "lacking": lacking}
+    if fresh:
+        text = "; ".join(f"{what} needs {feature}" for what, feature in fresh.items())
+        remedy = f"Enable {', '.join(sorted(set(fresh.values())))} first (enable-feature)."
+        return GuardResult("features-present", "fail", evidence | {"detail": f"{text}."}, remedy)
+    if lacking:
+        text = "; ".join(f"{what} has no effect without {feature}" for what, feature in lacking.items())
+        remedy = f"Enable {', '.join(sorted(set(lacking.values())))}, or take these settings away."
+        return GuardResult("features-present", "warn", evidence | {"detail": f"{text}."}, remedy)
+    return GuardResult(
+        "features-present", "pass", evidence | {"detail": "The protocol has every feature that the table uses."}
+    )
+
+
+def row_tracking_guard(snapshot: Snapshot | None, proposal: Proposal) -> GuardResult | None:
+    """Ids for every file, or for none (ROWTRACK-001, ROWTRACK-004, ROWTRACK-005); None where nothing is tracked."""
+    protocol = proposal.protocol or (snapshot.protocol if snapshot else None)
+    metadata = proposal.metadata or (snapshot.metadata if snapshot else None)
+    assert protocol is not None
+    assert metadata is not None
+    if "rowTracking" not in active_features(protocol):
+        return None
+    domains = {} if snapshot is None else dict(snapshot.domain_metadata)
+    domains |= {item.domain: item.configuration for item in proposal.domains if not item.removed}
+    try:
+        tracking = row_tracking(protocol, metadata, domains)
+        faults = list(_row_faults(tracking, metadata, proposal))
+    except ExplorerError as error:
+        return GuardResult("row-tracking", "unknown", {"detail": error.message}, "Set the property anew.")
+    evidence: dict[str, Any] = {
+        "enabled": tracking.enabled,
+        "suspended": tracking.suspended,
+        "highWaterMark": tracking.high_water_mark,
+    }
+    if faults:
+        detail = f"{'; '.join(faults)}."
+        return GuardResult(
+            "row-tracking", "fail", evidence | {"detail": detail}, "Set or unset the other property first."
+        )
+    return GuardResult("row-tracking", "pass", evidence | {"detail": "Row ids stay whole."})
+
+
+def _row_faults(tracking: RowTracking, metadata: Metadata, proposal: Proposal) -> Iterator[str]:
+    if tracking.enabled and tracking.suspended:
+        yield "delta.enableRowTracking and delta.rowTrackingSuspended cannot both be true (ROWTRACK-004)"
+    if tracking.enabled and None in (tracking.row_id_column, tracking.row_commit_version_column):
+        yield "the columns that keep the ids of moved rows have no names (ROWTRACK-005)"
+    schema = parse_schema(metadata.schema_string or "")
+    taken = {name for field in schema.fields for name in (field.name.lower(), field.physical_name.lower())}
+    for name in (tracking.row_id_column, tracking.row_commit_version_column):
+        if name is not None and name.lower() in taken:
+            yield f"{name!r} is a column of the table and the name under which moved rows keep their ids"
+    if not tracking.suspended and any(add.base_row_id is None for add in proposal.adds):
+        yield "a file would enter the table without row ids (ROWTRACK-001)"
+
+
+def _lacking(needs: dict[str, str], protocol: Protocol) -> dict[str, str]:
+    have = active_features(protocol)
+    return {
+        what: feature for what, feature in needs.items() if feature not in have and f"{feature}-preview" not in have
+    }
+
+
+def _special(proposal: Proposal) -> dict[str, str]:
+    found = {}
+    if any(add.deletion_vector is not None for add in proposal.adds):
+        found["a file with a deletion vector"] = "deletionVectors"
+    if proposal.domains:
+        found["domain metadata"] = "domainMetadata"
+    return found
+
+
+def _needs(metadata: Metadata) -> Iterator[tuple[str, str]]:
+    """What metadata uses -> the feature that it needs."""
+    for key, value in metadata.configuration.items():
+        for feature in features_of({key: value}):
+            yield f"{key} = {value}", feature
+    for name in constraints(metadata.configuration):
+        yield f"the constraint {name}", "checkConstraints"
+    for path, field in walk(parse_schema(metadata.schema_string or "")):
+        for kind in _leaves(field.type):
+            if kind.name in _TYPES:
+                yield f"the type {kind.name} of {path[0]}", _TYPES[kind.name]
+        for key, feature in _KEYS.items():
+            if key in field.metadata:
+                yield f"{key} of {'.'.join(path)}", feature
+
+
+def _leaves(kind: DataType) -> Iterator[PrimitiveType]:
+    """The plain types of a field; those of nested fields come with these."""
+    match kind:
+        case PrimitiveType():
+            yield kind
+        case ArrayType():
+            yield from _leaves(kind.element_type)
+        case MapType():
+            yield from (*_leaves(kind.key_type), *_leaves(kind.value_type))
+        case StructType():
+            return

@@ -1,0 +1,159 @@
+"""Guards that need the rows: predicates that must be TRUE for every live row, judged by Spark.
+
+Protocol sections: CHECK Constraints, Column Invariants. Invariants: nothing is evaluated that was not vetted; where no
+answer can be had the guard is unknown, with the reason, and never passes; a table without rows needs vetting only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from explorer.core.errors import (
+    Cancelled,
+    EngineUnavailable,
+    ExplorerError,
+    ExpressionRefused,
+    InvalidIntent,
+)
+from explorer.core.transaction.proposal import GuardResult, RowCheck
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from explorer.core.versions.snapshot import Snapshot
+    from explorer.spark.checks.constraint_check import CheckReport, CheckResult
+    from explorer.spark.engine.job import Job
+    from explorer.table import Table
+
+__all__ = ["row_guards"]
+
+_MOST_FILES: Final = 10
+_LONGEST_VALUE: Final = 200
+
+
+def row_guards(
+    table: Table,
+    snapshot: Snapshot,
+    checks: Sequence[RowCheck],
+    *,
+    look: bool,
+    watch: Callable[[Job[CheckReport]], None] | None = None,
+) -> tuple[GuardResult, ...]:
+    """Hold predicates against the rows of a version.
+
+    Args:
+        table: The table.
+        snapshot: The version.
+        checks: The predicates.
+        look: Let Spark look at the rows; else the guards are unknown.
+        watch: Called with the job that looks at them, once it has begun.
+
+    Raises:
+        InvalidIntent: A predicate is none that may be held against rows.
+        Cancelled: The person or program that asked for it cancelled it.
+    """
+    if not checks:
+        return ()
+    if not look:
+        return tuple(_unseen(check) for check in checks)
+    try:
+        if snapshot.num_files == 0:
+            return tuple(_vetted(snapshot, check) for check in checks)
+        report = _report(table, snapshot, checks, watch)
+    except (InvalidIntent, Cancelled):
+        raise
+    except EngineUnavailable as error:
+        return tuple(_unknown(check, f"The rows could not be looked at: {error}") for check in checks)
+    except ExplorerError as error:
+        return tuple(_unknown(check, f"The rows could not all be read: {error}") for check in checks)
+    return tuple(_judged(check, result) for check, result in zip(checks, report.predicates, strict=True))
+
+
+def _unseen(check: RowCheck) -> GuardResult:
+    """The guard without a look at rows; a text that no engine may be given is refused all the same."""
+    from explorer.core.protocol.sql.vetting import check_text
+
+    try:
+        check_text(check.expression)
+    except ExpressionRefused as error:
+        raise _refused(error) from error
+    return _unknown(check, "The rows were not looked at.")
+
+
+def _report(
+    table: Table,
+    snapshot: Snapshot,
+    checks: Sequence[RowCheck],
+    watch: Callable[[Job[CheckReport]], None] | None,
+) -> CheckReport:
+    from explorer.spark.checks.constraint_check import check
+
+    names = [f"{number} {check.name}" for number, check in enumerate(checks)]
+    predicates = dict(zip(names, (check.expression for check in checks), strict=True))
+    job = check(table, snapshot, predicates, repeatable=False)
+    if watch is not None:
+        watch(job)
+    try:
+        report = job.result()
+        job.check_cancelled()
+        return report
+    except KeyboardInterrupt:
+        job.cancel()
+        raise
+
+
+def _vetted(snapshot: Snapshot, check: RowCheck) -> GuardResult:
+    from explorer.spark.scan.predicate import vet
+
+    try:
+        vet(snapshot.schema, check.expression, repeatable=False)
+    except ExpressionRefused as error:
+        raise _refused(error) from error
+    evidence = {"predicate": check.expression, "rows": 0, "violations": 0, "detail": "The table has no rows."}
+    return GuardResult(check.guard, "pass", evidence)
+
+
+def _judged(check: RowCheck, result: CheckResult) -> GuardResult:
+    evidence: dict[str, Any] = {"predicate": check.expression}
+    if result.error is not None:
+        if getattr(result.error, "reason", None) != "runtime":
+            raise _refused(result.error) from result.error
+        evidence["detail"] = f"It fails on a row: {result.error}"
+        return GuardResult(check.guard, "fail", evidence, check.remedy)
+    evidence |= {"rows": result.rows_checked, "violations": result.violations}
+    if result.passed:
+        return GuardResult(check.guard, "pass", evidence | {"detail": f"All {result.rows_checked:,} rows satisfy it."})
+    evidence |= {
+        "numFiles": result.files.num_rows,
+        "files": result.files.select(["path", "violations"]).slice(0, _MOST_FILES).to_pylist(),
+        "examples": _examples(result.samples),
+        "detail": f"{result.violations:,} of {result.rows_checked:,} rows do not satisfy it.",
+    }
+    return GuardResult(check.guard, "fail", evidence, check.remedy)
+
+
+def _examples(samples: pa.Table) -> list[dict[str, Any]]:
+    """Some rows as text; the first two columns say where they stand."""
+    return [
+        {"file": file, "rowIndex": row, "row": {name: _text(value) for name, value in zip(names, values, strict=True)}}
+        for names in [samples.column_names[2:]]
+        for file, row, *values in zip(*(column.to_pylist() for column in samples.columns), strict=True)
+    ]
+
+
+def _text(value: object) -> str | None:
+    if value is None:
+        return None
+    text = str(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+
+
+def _refused(error: ExpressionRefused) -> InvalidIntent:
+    facts = {name: value for name, value in error.facts().items() if name not in {"error", "message", "field"}}
+    return InvalidIntent(error.message, field="expression", **facts)
+
+
+def _unknown(check: RowCheck, detail: str) -> GuardResult:
+    evidence = {"predicate": check.expression, "detail": detail}
+    return GuardResult(check.guard, "unknown", evidence, "Check the data, or accept this guard by name.")

@@ -1,0 +1,199 @@
+"""Intents as JSON: reading and showing them, and what their kinds and fields are called.
+
+Protocol section: Requirements for Writers. Invariants: a field or kind that does not exist is refused with the nearest
+one that does, before any table is looked at; what is read is shown again as it was written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, Final, get_args
+
+import msgspec
+
+from explorer.core.errors import InvalidIntent
+from explorer.core.transaction.intents.records import (
+    AddColumns,
+    DropColumns,
+    Intent,
+    Restore,
+    SetProperties,
+    UnsetProperties,
+)
+
+__all__ = ["intent_document", "intent_fields", "intent_kind", "intent_kinds", "parse_intent"]
+
+_KINDS: Final[dict[str, type[msgspec.Struct]]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Intent)}
+_TYPES: Final = {"str": "text", "int": "an integer", "null": "null", "array": "a list", "object": "an object"}
+_LONGEST_NUMBER: Final = 4_000
+"""Bits of a number that may stand for a property's text."""
+
+
+def intent_kinds() -> tuple[str, ...]:
+    """The names of all kinds, in the order of `explorer.core.transaction.intents.records`."""
+    return tuple(_KINDS)
+
+
+def intent_fields(kind: str) -> tuple[str, ...]:
+    """The JSON names of a kind's fields.
+
+    Raises:
+        InvalidIntent: There is no such kind.
+    """
+    return tuple(_record(kind).__struct_encode_fields__)
+
+
+def intent_kind(intent: Intent) -> str:
+    """The name of an intent's kind, such as ``add-constraint``."""
+    return str(intent.__struct_config__.tag)
+
+
+def intent_document(intent: Intent) -> dict[str, Any]:
+    """Return an intent as the JSON object that `parse_intent` reads."""
+    document: dict[str, Any] = msgspec.to_builtins(intent)
+    return document
+
+
+def parse_intent(value: str | bytes | Mapping[str, Any] | Intent) -> Intent:
+    """Read an intent from JSON, or check a record that was made in the program: records do not check themselves.
+
+    Args:
+        value: The JSON text of one object, the object itself, or a record.
+
+    Raises:
+        InvalidIntent: The text is no JSON object, the kind or a field does not exist, is missing or has a wrong type;
+            ``field`` names it, ``allowed`` lists what may stand there.
+    """
+    if isinstance(value, (str, bytes)):
+        try:
+            value = msgspec.json.decode(value)
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            raise InvalidIntent(
+                f'The intent is not JSON: {error}. Write it like {{"kind": "set-description", "description": "..."}}.'
+            ) from error
+    if isinstance(value, get_args(Intent)):
+        names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+        value = {"kind": intent_kind(value), **{name: getattr(value, attribute) for attribute, name in names}}
+    if not isinstance(value, Mapping):
+        raise InvalidIntent(
+            f"An intent is a JSON object with the field kind, not {type(value).__name__}.",
+            field="kind",
+            allowed=list(_KINDS),
+        )
+    members = dict(value)
+    record = _record(members.pop("kind", None))
+    _check_fields(record, members)
+    _check_letters(members)
+    members = {name: _texts(item) if name == "properties" else item for name, item in members.items()}
+    try:
+        intent: Intent = msgspec.convert({"kind": record.__struct_config__.tag, **members}, Intent)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise InvalidIntent(
+            f"The intent {record.__struct_config__.tag} is not valid: {error}.",
+            field=_field_of(str(error)),
+            allowed=_kinds_of_value(str(error)),
+        ) from error
+    _check_choice(intent)
+    return intent
+
+
+def _record(kind: object) -> type[msgspec.Struct]:
+    found = _KINDS.get(kind) if isinstance(kind, str) else None
+    if found is None:
+        near = get_close_matches(kind, _KINDS, 1) if isinstance(kind, str) else []
+        hint = f" Did you mean {near[0]}?" if near else ""
+        shown = repr(kind) if isinstance(kind, str) or kind is None else f"a value of the type {type(kind).__name__}"
+        raise InvalidIntent(
+            f"There is no intent of kind {shown}.{hint} Kinds: {', '.join(_KINDS)}.",
+            field="kind",
+            allowed=list(_KINDS),
+            nearest=near[0] if near else None,
+        )
+    return found
+
+
+def _check_fields(record: type[msgspec.Struct], members: dict[str, Any]) -> None:
+    names = record.__struct_encode_fields__
+    tag = record.__struct_config__.tag
+    for name in members:
+        if name not in names:
+            near = get_close_matches(str(name), names, 1)
+            raise InvalidIntent(
+                f"The intent {tag} has no field {name!r}; its fields are: {', '.join(names) or 'none'}.",
+                field=str(name),
+                allowed=list(names),
+                nearest=near[0] if near else None,
+            )
+    required = [field.encode_name for field in msgspec.structs.fields(record) if field.required]
+    for name in required:
+        if name not in members:
+            raise InvalidIntent(
+                f"The intent {tag} needs the field {name!r}; its fields are: {', '.join(names)}.",
+                field=name,
+                allowed=list(names),
+            )
+
+
+def _check_letters(members: Mapping[str, Any]) -> None:
+    """Check that every text can be written into the log, which is UTF-8."""
+    for name, item in members.items():
+        try:
+            msgspec.json.encode(item)
+        except (UnicodeEncodeError, RecursionError) as error:
+            why = "holds half a surrogate pair" if isinstance(error, UnicodeEncodeError) else "is nested too deep"
+            raise InvalidIntent(f"The field {name} {why}, so it cannot be written into a log.", field=name) from error
+        except (TypeError, ValueError, OverflowError):
+            pass  # no JSON value: its type is told when the record is made
+
+
+def _check_choice(intent: Intent) -> None:
+    """Check what a type cannot say: that something is asked for, and one thing only."""
+    match intent:
+        case Restore():
+            if (intent.version is None) == (intent.timestamp is None):
+                raise InvalidIntent(
+                    "Restore to a version or to a timestamp: give one of the two.",
+                    field="version",
+                    allowed=["version", "timestamp"],
+                )
+        case SetProperties(properties=items) | UnsetProperties(keys=items):
+            _demand(items, "properties" if isinstance(intent, SetProperties) else "keys")
+        case AddColumns(fields=fields):
+            _demand(fields, "fields")
+        case DropColumns(columns=columns):
+            _demand(columns, "columns")
+        case _:
+            pass
+
+
+def _demand(items: object, field: str) -> None:
+    if not items:
+        raise InvalidIntent(f"The field {field} is empty: name at least one.", field=field)
+
+
+def _texts(properties: object) -> object:
+    """Property values are text in the log; a JSON boolean or number is taken as its text."""
+    if not isinstance(properties, Mapping):
+        return properties
+    return {name: _text(item) for name, item in properties.items()}
+
+
+def _text(item: object) -> object:
+    if isinstance(item, bool):
+        return str(item).lower()
+    if isinstance(item, float) or (isinstance(item, int) and item.bit_length() <= _LONGEST_NUMBER):
+        return str(item)
+    return item
+
+
+def _field_of(message: str) -> str | None:
+    _, _, place = message.partition("`$.")
+    return place.rstrip("`.").split("[")[0].split(".")[0] or None
+
+
+def _kinds_of_value(message: str) -> list[str] | None:
+    """What may stand in a field that holds a value of another type, in words."""
+    found = re.search("Expected `([^`]+)`", message)
+    return None if found is None else [_TYPES.get(name, name) for name in found[1].split(" | ")]

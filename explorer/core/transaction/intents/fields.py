@@ -1,0 +1,149 @@
+"""Struct fields as people write them -> records: what a new column may be.
+
+Protocol section: Schema Serialization Format. Invariants: keys of field metadata that carry a meaning of the protocol
+are not for people to write; CHAR and VARCHAR become strings with their length beside them (SCHEMA-021); a void type
+stands only where files can do without it (SCHEMA-015).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from explorer.core.errors import CorruptTable, InvalidIntent
+from explorer.core.protocol.schema.char_types import CHAR_KEY, char_type_text
+from explorer.core.protocol.schema.data_types import (
+    ArrayType,
+    DataType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    parse_type,
+)
+
+__all__ = ["FEATURES_OF_TYPES", "features_of_types", "read_field", "type_parts"]
+
+FEATURES_OF_TYPES: Final = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
+"""Types that a table may only have with a feature."""
+
+_MEMBERS: Final = ("name", "type", "nullable", "metadata")
+_DEFAULTS: Final = ("CURRENT_DEFAULT", "EXISTS_DEFAULT")
+
+
+def read_field(value: Mapping[str, Any], place: str, allowed: Collection[str] = ()) -> StructField:
+    """Read a struct field as in a schemaString.
+
+    Args:
+        value: The decoded JSON object.
+        place: The intent's field that holds it.
+        allowed: Keys of the protocol that its metadata may hold.
+
+    Raises:
+        InvalidIntent: It is no field, or has what may not be given.
+        UnsupportedFeature: It uses a type that this program does not know.
+    """
+    try:
+        plain: Any = msgspec.json.decode(msgspec.json.encode(value))
+        return _field(plain, place, allowed)
+    except CorruptTable as error:
+        reason = error.message.partition("cannot be used: ")[2].partition(". The metaData")[0]
+        raise InvalidIntent(f"The {place} cannot be read: {reason or error.message}.", field=place) from error
+    except (TypeError, UnicodeError, RecursionError, msgspec.MsgspecError) as error:
+        raise InvalidIntent(f"The {place} cannot be read: {error}.", field=place) from error
+
+
+def features_of_types(kinds: Iterable[DataType]) -> tuple[str, ...]:
+    """The features that types need."""
+    names = [part.name for kind in kinds for part in type_parts(kind) if isinstance(part, PrimitiveType)]
+    return tuple(dict.fromkeys(FEATURES_OF_TYPES[name] for name in names if name in FEATURES_OF_TYPES))
+
+
+def type_parts(kind: DataType) -> Iterable[DataType]:
+    """A type and every type inside it."""
+    yield kind
+    match kind:
+        case StructType():
+            for field in kind.fields:
+                yield from type_parts(field.type)
+        case ArrayType():
+            yield from type_parts(kind.element_type)
+        case MapType():
+            yield from type_parts(kind.key_type)
+            yield from type_parts(kind.value_type)
+        case PrimitiveType():
+            return
+
+
+def _field(value: Any, place: str, allowed: Collection[str]) -> StructField:
+    if not isinstance(value, dict):
+        raise InvalidIntent(f"A column is an object with {', '.join(_MEMBERS)}, not {value!r}.", field=place)
+    unknown = [name for name in value if name not in _MEMBERS]
+    if unknown or not isinstance(value.get("name"), str) or "type" not in value:
+        what = f"has no member {unknown[0]!r}" if unknown else "needs name and type"
+        raise InvalidIntent(f"A column {what}; its members are {', '.join(_MEMBERS)}.", field=place, allowed=_MEMBERS)
+    nullable, metadata = value.get("nullable", True), value.get("metadata", {})
+    if not isinstance(nullable, bool) or not isinstance(metadata, dict):
+        raise InvalidIntent(f"Of {value['name']!r}, nullable is true or false and metadata an object.", field=place)
+    kind = parse_type(value["type"])
+    _check_members(value["type"], place)
+    _check_keys(metadata, value["name"], place, allowed)
+    for inner in (field for part in type_parts(kind) if isinstance(part, StructType) for field in part.fields):
+        _check_keys(inner.metadata, inner.name, place, ())
+    _check_void(kind, value["name"], place)
+    text = char_type_text(value["type"], kind)
+    return StructField(value["name"], kind, nullable, metadata if text is None else {**metadata, CHAR_KEY: text})
+
+
+def _check_members(kind: Any, place: str) -> None:
+    """Nested fields have the members of fields and no others: a slip of the pen is not dropped silently."""
+    if not isinstance(kind, dict):
+        return
+    for member in ("elementType", "keyType", "valueType"):
+        _check_members(kind.get(member), place)
+    for field in kind.get("fields", ()):
+        unknown = [name for name in field if name not in _MEMBERS]
+        if unknown:
+            raise InvalidIntent(
+                f"A column has no member {unknown[0]!r}; its members are {', '.join(_MEMBERS)}.",
+                field=place,
+                allowed=_MEMBERS,
+            )
+        _check_members(field["type"], place)
+
+
+def _check_keys(metadata: Mapping[str, Any], name: str, place: str, allowed: Collection[str]) -> None:
+    for key in metadata:
+        if key in allowed:
+            continue
+        if key in _DEFAULTS:
+            raise InvalidIntent(
+                f"A default cannot be given in the command that adds {name!r} (DEFCOL-002): rows that are there would "
+                "not have it. Add the column, then set its default with an engine that writes it.",
+                field=place,
+                found=key,
+            )
+        if key.startswith("delta.") or key == CHAR_KEY:
+            raise InvalidIntent(
+                f"The metadata key {key!r} of {name!r} belongs to the protocol and cannot be given here.",
+                field=place,
+                found=key,
+            )
+
+
+def _check_void(kind: DataType, name: str, place: str) -> None:
+    void = PrimitiveType("void")
+    for part in type_parts(kind):
+        inner = [
+            *([part.element_type] if isinstance(part, ArrayType) else []),
+            *([part.key_type, part.value_type] if isinstance(part, MapType) else []),
+        ]
+        empty = isinstance(part, StructType) and all(field.type == void for field in part.fields)
+        if void in inner or empty:
+            raise InvalidIntent(
+                f"The type of {name!r} has void inside an array or a map, or a struct with nothing else: no file can "
+                "hold it.",
+                field=place,
+            )

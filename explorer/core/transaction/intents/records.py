@@ -1,0 +1,286 @@
+"""What a person asks for, as records: one kind for each change, none of which knows how it is done.
+
+Protocol section: Requirements for Writers. Invariants: an intent is plain data
+(`explorer.core.transaction.intents.documents` reads
+it from JSON); names of columns are dotted paths whose parts stand in backticks where needed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+__all__ = [
+    "AddColumns",
+    "AddConstraint",
+    "Append",
+    "Checkpoint",
+    "CleanLog",
+    "CompactLog",
+    "CreateTable",
+    "Delete",
+    "DropColumns",
+    "DropConstraint",
+    "DropFeature",
+    "DropNotNull",
+    "EnableFeature",
+    "Intent",
+    "MaintenanceIntent",
+    "MoveColumn",
+    "RemoveDomain",
+    "RenameColumn",
+    "Restore",
+    "SetColumnComment",
+    "SetColumnMapping",
+    "SetDescription",
+    "SetDomain",
+    "SetNotNull",
+    "SetProperties",
+    "SetTransaction",
+    "SyncIdentity",
+    "UnsetProperties",
+    "UpgradeProtocol",
+    "Vacuum",
+    "WidenType",
+]
+
+
+def _tag(name: str) -> str:
+    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
+
+
+class _Intent(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    tag_field="kind",
+    tag=_tag,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+):
+    """What all intents share: the field ``kind`` that tells them apart."""
+
+
+class CreateTable(_Intent, frozen=True, kw_only=True):
+    """Make a new table; ``schema`` is a struct as in schemaString."""
+
+    schema: dict[str, Any]
+    partition_columns: tuple[str, ...] = ()
+    properties: dict[str, str] = {}
+    name: str | None = None
+    description: str | None = None
+
+
+class SetProperties(_Intent, frozen=True, kw_only=True):
+    """Set table properties; what a property switches on comes with it."""
+
+    properties: dict[str, str]
+
+
+class UnsetProperties(_Intent, frozen=True, kw_only=True):
+    """Remove table properties."""
+
+    keys: tuple[str, ...]
+
+
+class SetDescription(_Intent, frozen=True, kw_only=True):
+    """Set the table's description; null removes it."""
+
+    description: str | None
+
+
+class SetColumnComment(_Intent, frozen=True, kw_only=True):
+    """Set the comment of a column; null removes it."""
+
+    column: str
+    comment: str | None
+
+
+class AddConstraint(_Intent, frozen=True, kw_only=True):
+    """Add a CHECK constraint that all rows keep."""
+
+    name: str
+    expression: str
+
+
+class DropConstraint(_Intent, frozen=True, kw_only=True):
+    """Drop a CHECK constraint."""
+
+    name: str
+
+
+class SetNotNull(_Intent, frozen=True, kw_only=True):
+    """Refuse nulls in a column from now on."""
+
+    column: str
+
+
+class DropNotNull(_Intent, frozen=True, kw_only=True):
+    """Allow nulls in a column."""
+
+    column: str
+
+
+class AddColumns(_Intent, frozen=True, kw_only=True):
+    """Add columns: struct fields as in schemaString, a nested one with a dotted name.
+
+    ``at`` is ``first``, ``last``, ``after NAME`` or a position from 0; left out, they come last.
+    """
+
+    fields: tuple[dict[str, Any], ...]
+    at: str | int | None = None
+
+
+class RenameColumn(_Intent, frozen=True, kw_only=True):
+    """Give a column another name; ``to`` is the last part alone."""
+
+    column: str
+    to: str
+
+
+class DropColumns(_Intent, frozen=True, kw_only=True):
+    """Drop columns from the schema; files keep their bytes."""
+
+    columns: tuple[str, ...]
+
+
+class MoveColumn(_Intent, frozen=True, kw_only=True):
+    """Move a column among its siblings; ``at`` as in `AddColumns`."""
+
+    column: str
+    at: str | int
+
+
+class WidenType(_Intent, frozen=True, kw_only=True):
+    """Change a column to a wider type."""
+
+    column: str
+    type: str
+
+
+class SetColumnMapping(_Intent, frozen=True, kw_only=True):
+    """Switch column mapping to ``name``, ``id`` or ``none``."""
+
+    mode: str
+
+
+class UpgradeProtocol(_Intent, frozen=True, kw_only=True):
+    """Raise the protocol versions."""
+
+    min_reader_version: int
+    min_writer_version: int
+
+
+class EnableFeature(_Intent, frozen=True, kw_only=True):
+    """Add a table feature, and set the property that switches it on where there is one."""
+
+    feature: str
+
+
+class DropFeature(_Intent, frozen=True, kw_only=True):
+    """Remove a table feature from the protocol, once nothing uses it."""
+
+    feature: str
+
+
+class SetDomain(_Intent, frozen=True, kw_only=True):
+    """Set the configuration of a metadata domain."""
+
+    domain: str
+    configuration: str
+
+
+class RemoveDomain(_Intent, frozen=True, kw_only=True):
+    """Remove a metadata domain."""
+
+    domain: str
+
+
+class SetTransaction(_Intent, frozen=True, kw_only=True):
+    """Record how far an application has written."""
+
+    app_id: str
+    version: int
+
+
+class SyncIdentity(_Intent, frozen=True, kw_only=True):
+    """Move an identity column's high-water mark to the values in the table."""
+
+    column: str
+
+
+class Restore(_Intent, frozen=True, kw_only=True):
+    """Make the table what it was at a version, or at a time (ISO 8601 with a zone)."""
+
+    version: int | None = None
+    timestamp: str | None = None
+
+
+class Checkpoint(_Intent, frozen=True, kw_only=True):
+    """Write a checkpoint of the newest version."""
+
+
+class CompactLog(_Intent, frozen=True, kw_only=True):
+    """Write a log compaction of the commits from one version to another, both included."""
+
+    from_: int = msgspec.field(name="from")
+    to: int
+
+
+class CleanLog(_Intent, frozen=True, kw_only=True):
+    """Delete log files that are older than an interval (``interval 30 days``) or a time, as far as that is safe."""
+
+    older_than: str | None = None
+
+
+class Vacuum(_Intent, frozen=True, kw_only=True):
+    """Delete files that nothing has needed for an interval (``interval 7 days``) or since a time."""
+
+    older_than: str | None = None
+
+
+class Append(_Intent, frozen=True, kw_only=True):
+    """Append the rows of a Parquet or CSV file or folder."""
+
+    source: str
+
+
+class Delete(_Intent, frozen=True, kw_only=True):
+    """Delete the rows for which a predicate is true."""
+
+    where: str
+
+
+MaintenanceIntent = Checkpoint | CompactLog | CleanLog | Vacuum
+"""Intents that write no commit."""
+
+Intent = (
+    CreateTable
+    | SetProperties
+    | UnsetProperties
+    | SetDescription
+    | SetColumnComment
+    | AddConstraint
+    | DropConstraint
+    | SetNotNull
+    | DropNotNull
+    | AddColumns
+    | RenameColumn
+    | DropColumns
+    | MoveColumn
+    | WidenType
+    | SetColumnMapping
+    | UpgradeProtocol
+    | EnableFeature
+    | DropFeature
+    | SetDomain
+    | RemoveDomain
+    | SetTransaction
+    | SyncIdentity
+    | Restore
+    | Append
+    | Delete
+    | MaintenanceIntent
+)

@@ -1,0 +1,106 @@
+"""Logical files -> the actions that bring them in or take them out.
+
+Protocol section: Add File and Remove File. Invariants: an action keeps what the file's last add said (ROWTRACK-003);
+a remove carries partition values and size (FILE-005).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from explorer.core.protocol.actions import Add, DeletionVectorDescriptor, Remove
+
+__all__ = ["adds", "remove_of", "removes"]
+
+
+def adds(
+    files: pa.Table, *, data_change: bool, unknown: Mapping[tuple[str, str | None], dict[str, Any]] | None = None
+) -> tuple[Add, ...]:
+    """Return an add for each file.
+
+    Args:
+        files: Columns of `explorer.core.protocol.logical_files.SCHEMA`.
+        data_change: What each add says of itself.
+        unknown: What the files say beyond these columns, by path and identity of the deletion vector; it is kept
+            (`explorer.core.log.writing.writer_state.CarriedActions.unknown_adds`).
+    """
+    kept = unknown or {}
+    rows = files.to_pylist(maps_as_pydicts="strict")
+    return tuple(_add(row, data_change, kept.get((row["path"], row["dv_unique_id"]), {})) for row in rows)
+
+
+def removes(files: pa.Table, *, now: int, data_change: bool) -> tuple[Remove, ...]:
+    """Return a tombstone for each file, with its statistics, so that later readers know how many rows went.
+
+    Args:
+        files: Columns of `explorer.core.protocol.logical_files.SCHEMA`.
+        now: ``deletionTimestamp`` in ms since the epoch (FILE-016).
+        data_change: What each remove says of itself.
+    """
+    gone = adds(files, data_change=data_change)
+    removed = (remove_of(add, now=now, data_change=data_change) for add in gone)
+    return tuple(msgspec.structs.replace(item, stats=add.stats) for item, add in zip(removed, gone, strict=True))
+
+
+def remove_of(add: Add, *, now: int, data_change: bool) -> Remove:
+    """Return the tombstone of one logical file."""
+    return Remove(
+        path=add.path,
+        deletion_timestamp=now,
+        data_change=data_change,
+        extended_file_metadata=True,
+        partition_values=add.partition_values,
+        size=add.size,
+        tags=add.tags,
+        deletion_vector=add.deletion_vector,
+        base_row_id=add.base_row_id,
+        default_row_commit_version=add.default_row_commit_version,
+    )
+
+
+def _add(row: dict[str, Any], data_change: bool, unknown: dict[str, Any]) -> Add:
+    return Add(
+        path=row["raw_path"],
+        partition_values=row["partition_values"] or {},
+        size=row["size"],
+        modification_time=row["modification_time"],
+        data_change=data_change,
+        stats=row["stats"],
+        tags=row["tags"],
+        deletion_vector=_vector(row, unknown.get("deletionVector", {})),
+        base_row_id=row["base_row_id"],
+        default_row_commit_version=row["default_row_commit_version"],
+        clustering_provider=unknown.get("clusteringProvider"),
+        unknown={name: value for name, value in unknown.items() if name not in _PLACED},
+    )
+
+
+_PLACED: Final = frozenset(["clusteringProvider", "deletionVector"])
+
+
+def _vector(row: dict[str, Any], unknown: dict[str, Any]) -> DeletionVectorDescriptor | None:
+    if row["dv_unique_id"] is None:
+        return None
+    return DeletionVectorDescriptor(
+        storage_type=row["dv_storage_type"],
+        path_or_inline_dv=row["dv_path_or_inline"],
+        size_in_bytes=row["dv_size_in_bytes"],
+        cardinality=row["dv_cardinality"],
+        offset=row["dv_offset"],
+        max_row_index=unknown.get("maxRowIndex"),
+    )
+
+
+def num_records(add: Add) -> int | None:
+    """Physical rows of a file as its statistics say; None if they do not."""
+    if add.stats is None:
+        return None
+    return msgspec.json.decode(add.stats, type=_Records).num_records
+
+
+class _Records(msgspec.Struct):
+    num_records: int | None = msgspec.field(name="numRecords", default=None)

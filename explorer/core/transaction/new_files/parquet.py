@@ -1,0 +1,207 @@
+"""Rows -> the bytes of a Parquet data file under physical names.
+
+Protocol sections: Data Files, Column Mapping (Writer Requirements for Column Mapping). Invariants: columns are stored
+under their physical names, with their field ids where the schema has them (CM-007); partition columns are not stored;
+a ``void`` column is stored nowhere; timestamps are 64-bit microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.file_paths import is_absolute
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.schema.data_types import (
+    ArrayType,
+    DataType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    to_arrow,
+)
+
+__all__ = ["compression_codec", "count_rows", "encode_rows", "physical_rows", "physical_schema", "stored_fields"]
+
+
+CODEC_KEY: Final = "delta.parquet.compression.codec"
+_CODECS: Final = {
+    "snappy": "snappy",
+    "zstd": "zstd",
+    "gzip": "gzip",
+    "lz4": "lz4",
+    "lz4_raw": "lz4",
+    "brotli": "brotli",
+    "none": "none",
+    "uncompressed": "none",
+}
+_VARIANT: Final = to_arrow(PrimitiveType("variant"))
+
+
+def stored_fields(schema: StructType, partition_columns: Sequence[str]) -> tuple[StructField, ...]:
+    """The fields that data files hold.
+
+    Raises:
+        InvalidIntent: A ``void`` column stands where it cannot be left out (SCHEMA-015), or nothing is left to store.
+    """
+    folders = frozenset(partition_columns)
+    stored = tuple(field for field in schema.fields if field.name not in folders and not _is_void(field.type))
+    for field in stored:
+        _check_void(field.type, field.name)
+    if not stored:
+        raise InvalidIntent("Every column of the table is void or a partition column: there is nothing to store.")
+    return stored
+
+
+def compression_codec(configuration: Mapping[str, str]) -> str:
+    """The codec of new files (SCHEMA-020), as Parquet names it in lower case; snappy if the table asks for none.
+
+    Raises:
+        InvalidIntent: The table asks for one that this program does not write.
+    """
+    text = configuration.get(CODEC_KEY, "snappy")
+    codec = _CODECS.get(text.strip().lower())
+    if codec is None:
+        raise InvalidIntent(
+            f"The table wants files compressed with {text!r}; this program writes {', '.join(_CODECS)}. Change the "
+            f"property {CODEC_KEY}.",
+            field=CODEC_KEY,
+            allowed=list(_CODECS),
+        )
+    return codec
+
+
+def physical_schema(fields: Sequence[StructField]) -> pa.Schema:
+    """The Arrow schema of a data file: physical names at every depth, field ids where the schema has them."""
+    return pa.schema([_physical_field(field) for field in fields])
+
+
+def physical_rows(rows: pa.Table, fields: Sequence[StructField], extra: Mapping[str, pa.ChunkedArray]) -> pa.Table:
+    """Rename logical rows to physical names, at every depth.
+
+    Args:
+        rows: A column for each field, by logical name, of its type.
+        fields: What the file holds, in order; see `stored_fields`.
+        extra: Further columns by physical name, such as materialised row ids.
+    """
+    schema = physical_schema(fields)
+    columns = [
+        _renamed(rows.column(field.name).combine_chunks(), target.type)
+        for field, target in zip(fields, schema, strict=True)
+    ]
+    extras = [pa.field(name, column.type) for name, column in extra.items()]
+    return pa.Table.from_arrays([*columns, *extra.values()], schema=pa.schema([*schema, *extras]))
+
+
+def encode_rows(rows: pa.Table, codec: str = "snappy") -> bytes:
+    """Return the bytes of a Parquet file; ``codec`` as `compression_codec` gives it."""
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(rows, sink, compression=codec, store_schema=False, coerce_timestamps="us")
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def count_rows(store: LogStore, location: str) -> int:
+    """Count the physical rows of a data file by its footer.
+
+    Args:
+        store: The table's store.
+        location: Decoded, relative to the table's root or absolute.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+    """
+    import pyarrow.parquet as pq
+
+    holder, key = store.elsewhere(location) if is_absolute(location) else (store, location)
+    with holder.open_input(key) as source:
+        rows: int = pq.ParquetFile(source).metadata.num_rows
+    return rows
+
+
+def _check_void(kind: DataType, column: str) -> None:
+    """Refuse void inside arrays and maps, and a struct of nothing else."""
+    match kind:
+        case StructType():
+            if all(_is_void(field.type) for field in kind.fields):
+                raise _void(column, "it has no other members")
+            for field in kind.fields:
+                _check_void(field.type, f"{column}.{field.name}")
+        case ArrayType(element_type=inner) | MapType(value_type=inner):
+            if _is_void(inner):
+                raise _void(column, "its values are void")
+            _check_void(inner, column)
+        case PrimitiveType():
+            return
+
+
+def _void(column: str, why: str) -> InvalidIntent:
+    return InvalidIntent(f"The column {column} cannot be stored: {why}. Give it a type first.", column=column)
+
+
+def _is_void(kind: DataType) -> bool:
+    return isinstance(kind, PrimitiveType) and kind.name == "void"
+
+
+def _physical_field(field: StructField) -> pa.Field:
+    described = None if field.field_id is None else {"PARQUET:field_id": str(field.field_id)}
+    return pa.field(field.physical_name, _physical_type(field.type), field.nullable, described)
+
+
+def _physical_type(kind: DataType) -> pa.DataType:
+    match kind:
+        case StructType():
+            return pa.struct([_physical_field(field) for field in kind.fields if not _is_void(field.type)])
+        case ArrayType():
+            return pa.list_(pa.field("element", _physical_type(kind.element_type), kind.contains_null))
+        case MapType():
+            key = pa.field("key", _physical_type(kind.key_type), nullable=False)
+            return pa.map_(key, pa.field("value", _physical_type(kind.value_type), kind.value_contains_null))
+        case PrimitiveType():
+            return to_arrow(kind)
+
+
+def _renamed(column: Any, target: pa.DataType) -> Any:
+    """Give an array the names of a type of the same shape; members that the target lacks are left out."""
+    if target == _VARIANT:
+        # Writers disagree on which of the two comes first.
+        parts = [column.field("metadata"), column.field("value")]
+        return pa.StructArray.from_arrays(parts, fields=list(target), mask=_mask(column))
+    if pa.types.is_struct(target):
+        parts = column.flatten()
+        if len(parts) != target.num_fields:
+            kept = [place for place, part in enumerate(parts) if not pa.types.is_null(part.type)]
+            parts = [parts[place] for place in kept]
+        renamed = [_renamed(part, field.type) for part, field in zip(parts, target, strict=True)]
+        return pa.StructArray.from_arrays(renamed, fields=list(target), mask=_mask(column))
+    if pa.types.is_list(target):
+        values = _renamed(column.flatten(), target.value_type)
+        return pa.ListArray.from_arrays(_offsets(column), values, type=target, mask=_mask(column))
+    if pa.types.is_map(target):
+        plain = _compact(column)
+        keys, items = _renamed(plain.keys, target.key_type), _renamed(plain.items, target.item_type)
+        return pa.MapArray.from_arrays(plain.offsets, keys, items, type=target, mask=_mask(plain))
+    return column if column.type == target else column.cast(target)
+
+
+def _offsets(column: Any) -> Any:
+    """Offsets into `flatten`, which leaves out what null lists and other slices hold."""
+    import pyarrow.compute as pc
+
+    lengths = pc.fill_null(pc.list_value_length(column), 0)
+    return pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths).cast(pa.int32())])
+
+
+def _compact(column: Any) -> Any:
+    """A map array whose entries begin where its keys and items do."""
+    return pa.concat_arrays([column, column.slice(0, 0)]) if column.offset else column
+
+
+def _mask(column: Any) -> Any:
+    return column.is_null() if column.null_count else None

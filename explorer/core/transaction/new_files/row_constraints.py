@@ -1,0 +1,171 @@
+"""What every new row of a table must satisfy, as SQL predicates.
+
+Protocol sections: CHECK Constraints, Column Invariants, Generated Columns, Nullability. Invariants: a rule is kept only
+by rows for which it is TRUE (CONSTR-007); a rule whose feature the protocol does not have is no rule (CONSTR-005); one
+that cannot be read refuses the write (CONSTR-004, CONSTR-013).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from explorer.core.errors import CorruptTable
+from explorer.core.protocol.schema.data_types import (
+    ArrayType,
+    DataType,
+    MapType,
+    StructField,
+    StructType,
+    format_column,
+)
+from explorer.core.protocol.table_features import active_features
+from explorer.core.protocol.table_properties.values import constraints
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["CURRENT_DEFAULT", "GENERATION", "RowRule", "quoted_column", "row_rules"]
+
+GENERATION: Final = "delta.generationExpression"
+CURRENT_DEFAULT: Final = "CURRENT_DEFAULT"
+INVARIANTS: Final = "delta.invariants"
+CHAR_VARCHAR: Final = "__CHAR_VARCHAR_TYPE_STRING"
+_LENGTH: Final = re.compile(r"(?:var)?char\((\d+)\)")
+
+Path = tuple[str, ...]
+
+
+class RowRule(msgspec.Struct, frozen=True):
+    """One rule.
+
+    Attributes:
+        kind: ``not-null``, ``check``, ``invariant``, ``generated`` or ``length``.
+        name: The column, or the constraint's name.
+        expression: SQL over logical column names.
+    """
+
+    kind: str
+    name: str
+    expression: str
+
+
+def row_rules(snapshot: Snapshot) -> tuple[RowRule, ...]:
+    """Return the rules in force at a version.
+
+    Raises:
+        CorruptTable: An invariant cannot be read.
+    """
+    features = active_features(snapshot.protocol)
+    rules = list(_nullability(snapshot.schema))
+    rules += _lengths(snapshot.schema, ())
+    if "checkConstraints" in features:
+        rules += [RowRule("check", name, text) for name, text in constraints(dict(snapshot.properties)).items()]
+    if "invariants" in features:
+        rules += _invariants(snapshot.schema)
+    if "generatedColumns" in features:
+        rules += _generated(snapshot.schema)
+    return tuple(rules)
+
+
+def quoted_column(path: Path) -> str:
+    """A column as SQL, every part in backticks."""
+    return ".".join(f"`{part.replace('`', '``')}`" for part in path)
+
+
+def _nullability(schema: StructType) -> Iterator[RowRule]:
+    for path, field in _struct_fields(schema, ()):
+        if not field.nullable:
+            yield RowRule("not-null", format_column(path), f"{quoted_column(path)} IS NOT NULL")
+        if (inside := _no_null_inside(field.type, quoted_column(path), 0)) is not None:
+            yield RowRule("not-null", format_column(path), inside)
+
+
+def _no_null_inside(kind: DataType, value: str, depth: int) -> str | None:
+    """A predicate that forbids the nulls that arrays and maps inside a value do not allow; None if they allow all."""
+    item = f"item{depth}"
+    match kind:
+        case ArrayType():
+            return _for_all(value, item, kind.element_type, kind.contains_null, depth)
+        case MapType():
+            return _for_all(f"map_values({value})", item, kind.value_type, kind.value_contains_null, depth)
+        case StructType() if depth:
+            parts = []
+            for field in kind.fields:
+                member = f"{value}.{quoted_column((field.name,))}"
+                if not field.nullable:
+                    parts.append(f"{member} IS NOT NULL")
+                if (inside := _no_null_inside(field.type, member, depth)) is not None:
+                    parts.append(inside)
+            return f"({value} IS NULL OR ({' AND '.join(parts)}))" if parts else None
+        case _:
+            return None
+
+
+def _for_all(values: str, item: str, kind: DataType, may_be_null: bool, depth: int) -> str | None:
+    parts = [] if may_be_null else [f"{item} IS NOT NULL"]
+    if (inside := _no_null_inside(kind, item, depth + 1)) is not None:
+        parts.append(inside)
+    return f"coalesce(forall({values}, {item} -> {' AND '.join(parts)}), true)" if parts else None
+
+
+def _lengths(schema: StructType, path: Path) -> Iterator[RowRule]:
+    for here, field in _struct_fields(schema, path):
+        text = field.metadata.get(CHAR_VARCHAR)
+        if text is None:
+            continue
+        column = quoted_column(here)
+        if (found := _LENGTH.fullmatch(str(text).strip().lower())) is not None:
+            yield RowRule("length", format_column(here), f"coalesce(length({column}) <= {found[1]}, true)")
+        elif isinstance(field.type, ArrayType) and (found := re.fullmatch(r"array<(?:var)?char\((\d+)\)>", str(text))):
+            rule = f"coalesce(forall({column}, item -> coalesce(length(item) <= {found[1]}, true)), true)"
+            yield RowRule("length", format_column(here), rule)
+        elif "char(" in str(text) and not isinstance(field.type, StructType):
+            raise CorruptTable(
+                f"The column {format_column(here)} limits lengths by {text!r}, which this program does not check; "
+                "write to the table with its own engine.",
+                column=format_column(here),
+            )
+
+
+def _invariants(schema: StructType) -> Iterator[RowRule]:
+    for path, field in _struct_fields(schema, ()):
+        text = field.metadata.get(INVARIANTS)
+        if text is not None:
+            yield RowRule("invariant", format_column(path), _invariant(str(text), format_column(path)))
+
+
+def _invariant(text: str, column: str) -> str:
+    """The SQL of an invariant: ``{"expression": {"expression": SQL}}``, or bare SQL."""
+    try:
+        value = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+    inner = value.get("expression") if isinstance(value, dict) else None
+    found = inner.get("expression") if isinstance(inner, dict) else None
+    if not isinstance(found, str):
+        raise CorruptTable(
+            f"The invariant of column {column} cannot be read: {text!r}. Rows can only be written by a client that "
+            "knows it.",
+            column=column,
+            found=text,
+        )
+    return found
+
+
+def _generated(schema: StructType) -> Iterator[RowRule]:
+    for field in schema.fields:
+        text = field.metadata.get(GENERATION)
+        if text is not None:
+            column = quoted_column((field.name,))
+            yield RowRule("generated", format_column((field.name,)), f"{column} <=> (\n{text}\n)")
+
+
+def _struct_fields(struct: StructType, path: Path) -> Iterator[tuple[Path, StructField]]:
+    """Fields that lie in structs alone, not inside arrays or maps."""
+    for field in struct.fields:
+        here = (*path, field.name)
+        yield here, field
+        if isinstance(field.type, StructType):
+            yield from _struct_fields(field.type, here)

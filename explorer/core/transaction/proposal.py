@@ -1,0 +1,150 @@
+"""What an intent makes of the table: the new metadata, protocol and files, before anything is judged or written.
+
+Protocol section: Requirements for Writers. Invariants: a proposal is a value, made from a snapshot, an intent, a time
+and fresh identifiers alone; it says on what it relied, so that a commit which came in between can be judged
+(LOG-023); it never holds two actions that reconcile with each other (LOG-018, LOG-019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from explorer.core.protocol.actions import (
+    Action,
+    Add,
+    AddCDCFile,
+    DomainMetadata,
+    Metadata,
+    Protocol,
+    Remove,
+    SetTransaction,
+)
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["Circumstances", "GuardResult", "GuardStatus", "Proposal", "RowCheck", "StagedFile"]
+
+GuardStatus = Literal["pass", "warn", "fail", "unknown"]
+
+
+class Circumstances(msgspec.Struct, frozen=True):
+    """What a proposal may not find out by itself.
+
+    Attributes:
+        now: The present in ms since the epoch.
+        new_id: Gives a fresh UUID as text at each call.
+        unknown: Tells what the live files of a version say beyond its columns of files, for actions that are written
+            again; see `explorer.core.transaction.new_files.file_actions.adds`.
+    """
+
+    now: int
+    new_id: Callable[[], str]
+    unknown: Callable[[Snapshot], Mapping[tuple[str, str | None], dict[str, Any]]] = lambda _: {}
+
+
+class GuardResult(msgspec.Struct, frozen=True):
+    """One precondition of a commit, judged.
+
+    Attributes:
+        name: Name of the guard, in kebab case.
+        status: ``pass``; ``warn`` (may be committed, read it first); ``fail``; ``unknown`` (could not be evaluated,
+            blocks unless the person accepts it by name).
+        evidence: What was found: values, files, rows, versions; JSON-able, with a ``detail`` in words.
+        remedy: What to do about it; None where there is nothing to do.
+    """
+
+    name: str
+    status: GuardStatus
+    evidence: dict[str, Any]
+    remedy: str | None = None
+
+
+class RowCheck(msgspec.Struct, frozen=True):
+    """A predicate that must be TRUE for every live row, or the commit may not be made.
+
+    Attributes:
+        guard: Name of the guard that it decides.
+        name: Name of the predicate in the report.
+        expression: SQL over logical column names of the version read.
+        remedy: What to do when rows break it.
+    """
+
+    guard: str
+    name: str
+    expression: str
+    remedy: str
+
+
+class StagedFile(msgspec.Struct, frozen=True):
+    """A file that has to exist before the commit may be written.
+
+    Attributes:
+        path: Its key under the table's root, not percent-encoded.
+        data: Its bytes, or None where ``source`` has them.
+        source: Path of a file on this machine that holds the bytes.
+    """
+
+    path: str
+    data: bytes | None = None
+    source: str | None = None
+
+
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+    """The effect of an intent on one version of the table.
+
+    Attributes:
+        operation, parameters: As the reference writer names them in commitInfo; values that are not text stay so.
+        metadata, protocol: The new ones; None where they stay.
+        transactions, domains: Set by the commit.
+        adds, removes, change_files: File actions in the order to be written.
+        metrics: ``operationMetrics``, values as text.
+        tags: ``tags`` of commitInfo.
+        is_blind_append: True if no row or file of the table was read to make it.
+        isolation: ``Serializable`` or ``SnapshotIsolation``.
+        reads_files: True if it rests on which files are live: a commit that changes data in between is a conflict.
+        read_applications: Applications on whose transaction version it rests.
+        row_checks: What all live rows must satisfy.
+        required_paths: Decoded locations of files outside the present version that must still exist.
+        staged: Files to write first.
+        guards: Preconditions that the intent itself judged.
+        change_feed: What the commit does to the change data feed, in words; None if nothing is special.
+        time_travel: What it does to the versions that can be read, in words; None if nothing is special.
+        undo: How the commit can be undone, in words.
+    """
+
+    operation: str
+    parameters: dict[str, Any]
+    metadata: Metadata | None = None
+    protocol: Protocol | None = None
+    transactions: tuple[SetTransaction, ...] = ()
+    domains: tuple[DomainMetadata, ...] = ()
+    adds: tuple[Add, ...] = ()
+    removes: tuple[Remove, ...] = ()
+    change_files: tuple[AddCDCFile, ...] = ()
+    metrics: dict[str, str] = {}
+    tags: dict[str, str] = {}
+    is_blind_append: bool = True
+    isolation: str = "Serializable"
+    reads_files: bool = False
+    read_applications: tuple[str, ...] = ()
+    row_checks: tuple[RowCheck, ...] = ()
+    required_paths: tuple[str, ...] = ()
+    staged: tuple[StagedFile, ...] = ()
+    guards: tuple[GuardResult, ...] = ()
+    change_feed: str | None = None
+    time_travel: str | None = None
+    undo: str = ""
+
+    def actions(self) -> tuple[Action, ...]:
+        """The actions but for commitInfo, the protocol before the metadata that rests on it (WRITER-006)."""
+        small = [action for action in (self.protocol, self.metadata) if action is not None]
+        return (
+            *small,
+            *self.transactions,
+            *self.adds,
+            *self.removes,
+            *self.change_files,
+            *self.domains,
+        )

@@ -1,0 +1,182 @@
+"""New columns: old files read as null there.
+
+Protocol sections: Schema Serialization Format, Column Mapping, Default Columns. Invariants: a new column gets an id and
+a physical name that no other column ever had (CM-009, CM-010); a type that needs a feature brings it along; rows that
+are there have nulls, so NOT NULL needs a table without files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.protocol_evolution import with_features
+from explorer.core.protocol.schema.column_ids import DROPPED_OR_RENAMED_KEY, HIGHEST_ID, highest_id, map_field
+from explorer.core.protocol.schema.column_mapping import MAX_ID_KEY
+from explorer.core.protocol.schema.data_types import (
+    ArrayType,
+    DataType,
+    MapType,
+    StructField,
+    StructType,
+    format_column,
+    walk,
+)
+from explorer.core.protocol.schema.edit import children, column_path, edit_fields, find_column, position, position_text
+from explorer.core.protocol.table_features import active_features
+from explorer.core.protocol.table_properties.values import flag, number
+from explorer.core.transaction.guards.column_dependents import char_guard
+from explorer.core.transaction.guards.column_names import check_free, check_unique, names_guard
+from explorer.core.transaction.intents.fields import features_of_types, read_field
+from explorer.core.transaction.intents.records import AddColumns
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
+from explorer.core.transaction.proposals.column_comments import with_schema
+from explorer.core.transaction.proposals.operation_parameters import column_document, parameter_text
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["add_columns", "needs_values"]
+
+Path = tuple[str, ...]
+
+
+class _Addition(msgspec.Struct, frozen=True):
+    """One column: its parent and itself as it was given, and where among its siblings it goes."""
+
+    parent: Path
+    field: StructField
+    kind: DataType | str
+    place: str | None
+
+
+def add_columns(intent: AddColumns, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
+    """Add columns.
+
+    Raises:
+        InvalidIntent: A field cannot be read, its parent is no struct, its name is taken, or there is no such position.
+        UnsupportedFeature: A type is one that this program does not know.
+    """
+    naming = _naming(snapshot, circumstances)
+    mapped = snapshot.column_mapping_mode != "none"
+    configuration = dict(snapshot.metadata.configuration)
+    schema, last_id = snapshot.schema, highest_id(snapshot.schema, number(configuration, MAX_ID_KEY, 0))
+    additions: list[_Addition] = []
+    next_place: dict[Path, int] = {}
+    for value in intent.fields:
+        parent, given = _read(schema, value)
+        names = [field.name for field in children(schema, parent, "fields")]
+        check_free(given.name, names, "fields")
+        place = next_place[parent] if parent in next_place else position(intent.at, names)
+        next_place[parent] = place + 1
+        field = given
+        if mapped:
+            field, last_id = map_field(given, last_id, naming)
+        schema = edit_fields(schema, parent, _inserting(field, place))
+        at_end = intent.at is None or str(intent.at).strip().lower() == "last"
+        place_text = None if at_end else position_text(place, names)
+        additions.append(_Addition(parent, given, value["type"], place_text))
+    if last_id > HIGHEST_ID:
+        raise InvalidIntent(f"There are no column ids left: {MAX_ID_KEY} would be {last_id}.", field="fields")
+    if mapped:
+        configuration[MAX_ID_KEY] = str(last_id)
+    added = [(*item.parent, item.field.name) for item in additions]
+    protocol = with_features(snapshot.protocol, _features(snapshot, additions))
+    strict = [path for item in additions for path in needs_values(item.field, item.parent)]
+    guards = (
+        names_guard(_all_paths(additions), mapped=mapped, configuration=configuration),
+        _rows_guard(snapshot, strict),
+        char_guard(snapshot.schema, added),
+    )
+    return Proposal(
+        operation="ADD COLUMNS",
+        parameters={"columns": parameter_text([_document(item) for item in additions])},
+        metadata=with_schema(snapshot, schema, configuration=configuration),
+        protocol=None if protocol is snapshot.protocol else protocol,
+        reads_files=bool(strict),
+        guards=tuple(guard for guard in guards if guard is not None),
+        undo=f"Drop {', '.join(map(format_column, added))} again, which needs column mapping.",
+    )
+
+
+def needs_values(field: StructField, parent: Path, place: str = "fields") -> tuple[Path, ...]:
+    """Paths of the columns, this one or inside it, that refuse nulls.
+
+    Raises:
+        InvalidIntent: One lies inside an array or a map, where no writer holds rows to it.
+    """
+    inner: list[Path] = []
+    for path, nested in walk(StructType((field,))):
+        if not nested.nullable:
+            if _in_collection(field, path):
+                raise InvalidIntent(
+                    f"{format_column((*parent, *path))} cannot be NOT NULL: no writer holds rows to it inside an array "
+                    "or a map.",
+                    field=place,
+                )
+            inner.append((*parent, *path))
+    return tuple(inner)
+
+
+def _read(schema: StructType, value: dict[str, Any]) -> tuple[Path, StructField]:
+    field = read_field(value, "fields")
+    *outer, name = column_path(field.name, "fields")
+    check_unique(StructType((field,)), "fields")
+    return find_column(schema, tuple(outer), "fields").path, msgspec.structs.replace(field, name=name)
+
+
+def _inserting(field: StructField, place: int) -> Callable[[tuple[StructField, ...]], tuple[StructField, ...]]:
+    return lambda fields: (*fields[:place], field, *fields[place:])
+
+
+def _naming(snapshot: Snapshot, circumstances: Circumstances) -> Callable[[StructField], str]:
+    """Physical names: a fresh one, or the logical one while usage tracking says that none can clash (CMUSAGE-002)."""
+    tracked = "columnMappingUsageTracking" in active_features(snapshot.protocol)
+    clean = tracked and not flag(snapshot.metadata.configuration, DROPPED_OR_RENAMED_KEY, default=True)
+    return lambda field: field.name if clean else f"col-{circumstances.new_id()}"
+
+
+def _features(snapshot: Snapshot, additions: list[_Addition]) -> list[str]:
+    have = active_features(snapshot.protocol)
+    needed = features_of_types(item.field.type for item in additions)
+    names = [name for name in needed if name not in have and f"{name}-preview" not in have]
+    strict = any(needs_values(item.field, item.parent) for item in additions)
+    return [*names, "invariants"] if strict else names
+
+
+def _rows_guard(snapshot: Snapshot, strict: list[Path]) -> GuardResult | None:
+    if not strict:
+        return None
+    files = snapshot.num_files
+    evidence: dict[str, Any] = {"columns": [format_column(path) for path in strict], "files": files}
+    if files == 0:
+        return GuardResult("existing-rows", "pass", evidence | {"detail": "The table has no rows."})
+    detail = "The rows that are there would have no value in these columns."
+    remedy = "Add the columns without NOT NULL, fill them, then set-not-null."
+    return GuardResult("existing-rows", "fail", evidence | {"detail": detail}, remedy)
+
+
+def _all_paths(additions: list[_Addition]) -> list[Path]:
+    return [(*item.parent, *path) for item in additions for path, _ in walk(StructType((item.field,)))]
+
+
+def _document(item: _Addition) -> dict[str, Any]:
+    metadata = {key: value for key, value in item.field.metadata.items() if not key.startswith("__CHAR")}
+    kind = item.kind if isinstance(item.kind, str) and item.kind.startswith(("char(", "varchar(")) else item.field.type
+    path = (*item.parent, item.field.name)
+    column = column_document(path, kind, nullable=item.field.nullable, metadata=metadata)
+    return {"column": column} | ({} if item.place is None else {"position": item.place})
+
+
+def _in_collection(field: StructField, path: Path) -> bool:
+    """True if a path, beginning with the field itself, goes through an array or a map."""
+    kind: DataType = StructType((field,))
+    for part in path:
+        if isinstance(kind, (ArrayType, MapType)):
+            return True
+        found = kind.field(part) if isinstance(kind, StructType) else None
+        if found is None:
+            return True
+        kind = found.type
+    return False

@@ -1,0 +1,139 @@
+"""CHECK constraints: conditions that every row keeps.
+
+Protocol section: CHECK Constraints. Invariants: a constraint is added only when every row satisfies it, null counting
+as broken (CONSTR-008), and together with the protocol that demands it of all writers (CONSTR-010); names differ by
+more than case (CONSTR-011); an expression names columns that exist (CONSTR-009).
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any, Final
+
+import msgspec
+
+from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.protocol_evolution import with_features
+from explorer.core.protocol.schema.data_types import format_column
+from explorer.core.protocol.sql.stored_expressions import (
+    check_stored_expression,
+    expression_columns,
+    expression_text,
+    unknown_columns,
+)
+from explorer.core.protocol.table_properties.values import constraints
+from explorer.core.transaction.intents.records import AddConstraint, DropConstraint
+from explorer.core.transaction.proposal import GuardResult, Proposal, RowCheck
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["add_constraint", "drop_constraint"]
+
+_PREFIX: Final = "delta.constraints."
+_LONGEST: Final = 255
+
+
+def add_constraint(intent: AddConstraint, snapshot: Snapshot) -> Proposal:
+    """Add a constraint; Spark checks that every row satisfies it.
+
+    Raises:
+        InvalidIntent: The name is taken or empty, or the expression is none that a table may keep.
+    """
+    name = intent.name.lower()
+    _check_name(intent.name, snapshot)
+    clock = check_stored_expression(intent.expression, "expression")
+    unknown = unknown_columns(intent.expression, snapshot.schema)
+    if unknown:
+        raise _no_column(unknown[0], intent.expression, snapshot)
+    text = expression_text(intent.expression)
+    columns = [format_column(path) for path in expression_columns(intent.expression) if _is_column(path, snapshot)]
+    protocol = with_features(snapshot.protocol, ["checkConstraints"])
+    configuration = {**snapshot.metadata.configuration, f"{_PREFIX}{name}": text}
+    return Proposal(
+        operation="ADD CONSTRAINT",
+        parameters={"name": intent.name, "expr": text},
+        metadata=msgspec.structs.replace(snapshot.metadata, configuration=configuration),
+        protocol=None if protocol == snapshot.protocol else protocol,
+        is_blind_append=False,
+        reads_files=True,
+        row_checks=(
+            RowCheck(
+                "existing-rows",
+                name,
+                text,
+                "Correct or delete the rows that do not satisfy it, or add OR ... IS NULL where null is meant to pass.",
+            ),
+        ),
+        guards=(_expression_guard(text, columns, clock),),
+        undo=f"Drop the constraint {name!r}. A raised protocol stays until the feature is dropped.",
+    )
+
+
+def drop_constraint(intent: DropConstraint, snapshot: Snapshot) -> Proposal:
+    """Drop a constraint, whatever the case of its name; the protocol stays.
+
+    Raises:
+        InvalidIntent: There is no such constraint.
+    """
+    known = constraints(snapshot.metadata.configuration)
+    found = [name for name in known if name.lower() == intent.name.lower()]
+    if not found:
+        near = get_close_matches(intent.name.lower(), known, 1)
+        raise InvalidIntent(
+            f"There is no constraint {intent.name!r}. Constraints: {', '.join(known) or 'none'}.",
+            field="name",
+            allowed=list(known),
+            nearest=near[0] if near else None,
+        )
+    expression = known[found[0]]
+    left = {
+        key: value
+        for key, value in snapshot.metadata.configuration.items()
+        if key.lower() != f"{_PREFIX}{intent.name}".lower()
+    }
+    return Proposal(
+        operation="DROP CONSTRAINT",
+        parameters={"name": intent.name, "expr": expression, "existed": "true"},
+        metadata=msgspec.structs.replace(snapshot.metadata, configuration=left),
+        undo=f"Add the constraint {found[0]!r} again with {expression!r}, as long as all rows satisfy it.",
+    )
+
+
+def _check_name(name: str, snapshot: Snapshot) -> None:
+    if not name.strip() or len(name) > _LONGEST or not name.isprintable():
+        raise InvalidIntent(
+            f"A constraint's name has 1 to {_LONGEST} printable characters, unlike {name[:_LONGEST]!r}.", field="name"
+        )
+    taken = [other for other in constraints(snapshot.metadata.configuration) if other.lower() == name.lower()]
+    if taken:
+        raise InvalidIntent(
+            f"There is a constraint {taken[0]!r} already. Drop it first, or choose another name.",
+            field="name",
+            found=taken[0],
+        )
+
+
+def _is_column(path: tuple[str, ...], snapshot: Snapshot) -> bool:
+    return snapshot.schema.field(path[0]) is not None
+
+
+def _no_column(name: str, expression: str, snapshot: Snapshot) -> InvalidIntent:
+    names = [field.name for field in snapshot.schema.fields]
+    near = get_close_matches(name, names, 1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return InvalidIntent(
+        f"The expression {expression!r} names {name!r}, which is no column of the table.{hint} "
+        f"Columns: {', '.join(format_column((column,)) for column in names)}.",
+        field="expression",
+        column=name,
+        allowed=names,
+        nearest=near[0] if near else None,
+    )
+
+
+def _expression_guard(text: str, columns: list[str], clock: tuple[str, ...]) -> GuardResult:
+    evidence: dict[str, Any] = {"expression": text, "columns": columns}
+    if not clock:
+        return GuardResult("expression", "pass", evidence | {"detail": "One condition over columns of the table."})
+    detail = f"It calls {', '.join(clock)}: a row that passes today may not pass tomorrow."
+    remedy = "Compare with a fixed value, or with another column, unless this is meant."
+    return GuardResult("expression", "warn", evidence | {"detail": detail}, remedy)

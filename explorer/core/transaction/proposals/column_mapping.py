@@ -1,0 +1,133 @@
+"""Column mapping switched on and off.
+
+Protocol section: Column Mapping (Writer Requirements). Invariants: files that are there stay readable, so on an
+existing table the physical names are the logical ones and only ``none`` to ``name`` is free (CM-012); the protocol gets
+the feature in the same commit (CM-011); taking the mapping off rewrites every file, so it needs a table without any.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.actions import DomainMetadata, Metadata
+from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
+from explorer.core.protocol.clustering import clustering_columns
+from explorer.core.protocol.protocol_evolution import with_features
+from explorer.core.protocol.schema.column_ids import DROPPED_OR_RENAMED_KEY, highest_id, map_columns, unmap_columns
+from explorer.core.protocol.schema.column_mapping import MAX_ID_KEY, MODE_KEY
+from explorer.core.protocol.schema.data_types import walk
+from explorer.core.protocol.table_features import active_features
+from explorer.core.protocol.table_properties.values import number
+from explorer.core.transaction.guards.column_names import names_guard
+from explorer.core.transaction.intents.records import SetColumnMapping
+from explorer.core.transaction.proposal import GuardResult, Proposal
+from explorer.core.transaction.proposals.operation_parameters import parameter_text
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["map_existing", "set_column_mapping"]
+
+_MODES = ("none", "name", "id")
+
+
+def set_column_mapping(intent: SetColumnMapping, snapshot: Snapshot) -> Proposal:
+    """Switch column mapping to another mode.
+
+    Raises:
+        InvalidIntent: There is no such mode, or the table has it.
+    """
+    mode, before = intent.mode.strip().lower(), snapshot.column_mapping_mode
+    if mode not in _MODES:
+        raise InvalidIntent(f"{intent.mode!r} is no column mapping mode.", field="mode", allowed=list(_MODES))
+    if mode == before:
+        raise InvalidIntent(f"The column mapping mode is {mode} already.", field="mode", allowed=list(_MODES))
+    return _removed(snapshot) if mode == "none" else _added(snapshot, mode)
+
+
+def map_existing(metadata: Metadata, snapshot: Snapshot) -> Metadata:
+    """Give every column an id and, as its physical name, the name that the files know it by.
+
+    Args:
+        metadata: The metadata to change; its schema is the snapshot's.
+        snapshot: The version to map.
+    """
+    configuration = dict(metadata.configuration)
+    first = number(configuration, MAX_ID_KEY, 0)
+    schema, last = map_columns(snapshot.schema, highest_id(snapshot.schema, first), lambda field: field.name)
+    configuration[MAX_ID_KEY] = str(last)
+    if "columnMappingUsageTracking" in active_features(snapshot.protocol):
+        configuration.setdefault(DROPPED_OR_RENAMED_KEY, "false")
+    return msgspec.structs.replace(metadata, schema_string=schema.to_json(), configuration=configuration)
+
+
+def _added(snapshot: Snapshot, mode: str) -> Proposal:
+    configuration = {**snapshot.metadata.configuration, MODE_KEY: mode}
+    metadata = msgspec.structs.replace(snapshot.metadata, configuration=configuration)
+    protocol = with_features(snapshot.protocol, ["columnMapping"])
+    return Proposal(
+        operation="SET TBLPROPERTIES",
+        parameters={"properties": parameter_text({MODE_KEY: mode})},
+        metadata=map_existing(metadata, snapshot),
+        protocol=None if protocol is snapshot.protocol else protocol,
+        guards=(_mode_guard(snapshot, mode),),
+        undo="Going back to none rewrites every file; clients that read the table must know column mapping until then.",
+    )
+
+
+def _removed(snapshot: Snapshot) -> Proposal:
+    schema = unmap_columns(snapshot.schema)
+    configuration = {
+        key: value for key, value in snapshot.metadata.configuration.items() if key not in (MODE_KEY, MAX_ID_KEY)
+    }
+    metadata = msgspec.structs.replace(
+        snapshot.metadata, schema_string=schema.to_json(), configuration={**configuration, MODE_KEY: "none"}
+    )
+    names = names_guard([path for path, _ in walk(schema)], mapped=False, configuration=configuration)
+    if names.status == "fail":
+        names = msgspec.structs.replace(names, remedy="Rename these columns first.")
+    return Proposal(
+        operation="REMOVE COLUMN MAPPING",
+        parameters={},
+        metadata=metadata,
+        domains=_clustering(snapshot),
+        is_blind_append=False,
+        reads_files=True,
+        guards=(_files_guard(snapshot), names),
+        undo="Switch column mapping to name again.",
+    )
+
+
+def _mode_guard(snapshot: Snapshot, mode: str) -> GuardResult:
+    before = snapshot.column_mapping_mode
+    evidence: dict[str, Any] = {"from": before, "to": mode}
+    if (before, mode) == ("none", "name"):
+        detail = "Files that are there keep the names they have; they become the physical names."
+        return GuardResult("mapping-mode", "pass", evidence | {"detail": detail})
+    detail = (
+        "The files there are hold no field ids, by which mode id finds columns."
+        if before == "none"
+        else "Files and clients find columns by the mode they were written for."
+    )
+    remedy = "Use mode name, which an existing table can take." if before == "none" else "Keep the mode, or go to none."
+    return GuardResult("mapping-mode", "fail", evidence | {"detail": f"{detail} (CM-012)"}, remedy)
+
+
+def _files_guard(snapshot: Snapshot) -> GuardResult:
+    files = snapshot.num_files
+    evidence: dict[str, Any] = {"from": snapshot.column_mapping_mode, "to": "none", "files": files}
+    if files == 0:
+        return GuardResult("mapping-mode", "pass", evidence | {"detail": "There is no file to rewrite."})
+    detail = f"{files} files hold the columns under their physical names and would have to be rewritten (CM-012)."
+    remedy = "Let Spark do it: ALTER TABLE ... SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')."
+    return GuardResult("mapping-mode", "fail", evidence | {"detail": detail}, remedy)
+
+
+def _clustering(snapshot: Snapshot) -> tuple[DomainMetadata, ...]:
+    """Clustering columns are recorded by physical name (CM-015), which is the logical one from now on."""
+    found = clustering_columns(snapshot.schema, snapshot.column_mapping_mode, snapshot.domain_metadata)
+    if not found:
+        return ()
+    configuration = parameter_text({"clusteringColumns": [list(path) for path in found], "domainName": CLUSTERING})
+    return (DomainMetadata(domain=CLUSTERING, configuration=configuration),)

@@ -1,0 +1,199 @@
+"""A new table: schema, partition columns and properties, with the least protocol that they need.
+
+Protocol sections: Change Metadata, Protocol Evolution, Schema Serialization Format, Column Mapping. Invariants: version
+0 holds a protocol and a metaData (D-30, PROTO-011); what a property switches on, or a column needs, is in the protocol
+(FEAT-005); the schema is valid from the first version on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.protocol_evolution import LEGAL_VERSIONS, with_features, with_versions
+from explorer.core.protocol.row_tracking import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
+from explorer.core.protocol.schema.column_ids import DROPPED_OR_RENAMED_KEY, map_columns
+from explorer.core.protocol.schema.column_mapping import MAX_ID_KEY, MODE_KEY
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, parse_column, walk
+from explorer.core.protocol.table_features import active_features
+from explorer.core.transaction.guards.column_dependents import GENERATION_KEY
+from explorer.core.transaction.guards.column_names import check_unique, names_guard
+from explorer.core.transaction.intents.fields import features_of_types, read_field
+from explorer.core.transaction.intents.property_settings import (
+    PropertyWishes,
+    check_formats,
+    check_properties,
+    features_of,
+    read_wishes,
+)
+from explorer.core.transaction.intents.records import CreateTable
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
+from explorer.core.transaction.proposals.add_columns import needs_values
+from explorer.core.transaction.proposals.generated_columns import (
+    SPECIAL_KEYS,
+    check_special_columns,
+    features_of_columns,
+)
+from explorer.core.transaction.proposals.operation_parameters import parameter_text
+from explorer.core.transaction.proposals.table_properties import check_statistics_columns
+
+__all__ = ["create_table", "generation_expressions"]
+
+_UNPARTITIONABLE = frozenset(["variant", "void"])
+
+
+def create_table(intent: CreateTable, circumstances: Circumstances) -> Proposal:
+    """Make a table where there is none.
+
+    Raises:
+        InvalidIntent: The schema, a partition column or a property makes no sense; ``field`` names it.
+        UnsupportedFeature: A type is one that this program does not know.
+    """
+    schema = _read_schema(intent.schema)
+    wishes = read_wishes(check_properties(intent.properties))
+    partition = _partition_columns(intent.partition_columns, schema)
+    check_special_columns(schema, partition, wishes.features)
+    check_statistics_columns(wishes.configuration, schema)
+    check_formats(wishes.configuration)
+    protocol = _protocol(schema, wishes)
+    schema, configuration = _assigned(schema, wishes.configuration, protocol, circumstances)
+    description = wishes.description if intent.description is None else intent.description
+    metadata = Metadata(
+        id=circumstances.new_id(),
+        name=intent.name,
+        description=description,
+        schema_string=schema.to_json(),
+        partition_columns=partition,
+        configuration=configuration,
+        created_time=circumstances.now,
+    )
+    mapped = MAX_ID_KEY in configuration
+    guards = (
+        names_guard([path for path, _ in walk(schema)], mapped=mapped, configuration=configuration),
+        _generated_guard(schema),
+    )
+    return Proposal(
+        operation="CREATE TABLE",
+        parameters={
+            "partitionBy": parameter_text(list(partition)),
+            "clusterBy": "[]",
+            "description": description,
+            "isManaged": "false",
+            "properties": parameter_text(configuration),
+        },
+        metadata=metadata,
+        protocol=protocol,
+        guards=tuple(guard for guard in guards if guard is not None),
+        undo="Delete the folder of the table.",
+    )
+
+
+def generation_expressions(schema: StructType) -> dict[str, str]:
+    """The expressions of generated columns, by column."""
+    found = ((field.name, field.metadata.get(GENERATION_KEY)) for field in schema.fields)
+    return {name: str(text) for name, text in found if text is not None}
+
+
+def _read_schema(value: Mapping[str, Any]) -> StructType:
+    fields = value.get("fields")
+    if value.get("type") != "struct" or not isinstance(fields, (list, tuple)) or set(value) != {"type", "fields"}:
+        raise InvalidIntent(
+            'The schema is a struct as in schemaString: {"type": "struct", "fields": [{"name": ..., "type": ...}]}.',
+            field="schema",
+        )
+    if not fields:
+        raise InvalidIntent("A table has at least one column.", field="schema")
+    schema = StructType(tuple(read_field(field, "schema", SPECIAL_KEYS) for field in fields))
+    check_unique(schema, "schema")
+    if all(field.type == PrimitiveType("void") for field in schema.fields):
+        raise InvalidIntent("A table of void columns alone has nothing to hold.", field="schema")
+    return schema
+
+
+def _partition_columns(names: tuple[str, ...], schema: StructType) -> tuple[str, ...]:
+    """The partition columns in the schema's spelling (META-007)."""
+    found: dict[str, None] = {}
+    for name in names:
+        field = schema.field(name) or schema.field(_unquoted(name))
+        if field is None:
+            known = [other.name for other in schema.fields]
+            raise InvalidIntent(
+                f"The partition column {name!r} is no column of the table's own. Columns: {', '.join(known)}.",
+                field="partitionColumns",
+                allowed=known,
+            )
+        if field.name in found:
+            raise InvalidIntent(f"The partition column {field.name!r} is named twice.", field="partitionColumns")
+        if not isinstance(field.type, PrimitiveType) or field.type.name in _UNPARTITIONABLE:
+            raise InvalidIntent(
+                f"The column {field.name!r} has a type by which no table is partitioned.", field="partitionColumns"
+            )
+        found[field.name] = None
+    if len(found) == len(schema.fields):
+        raise InvalidIntent("Not every column can be a partition column (META-007).", field="partitionColumns")
+    return tuple(found)
+
+
+def _unquoted(name: str) -> str:
+    """A name without the backticks in which paths of columns have it."""
+    try:
+        path = parse_column(name)
+    except ValueError:
+        return name
+    return path[0] if len(path) == 1 else name
+
+
+def _protocol(schema: StructType, wishes: PropertyWishes) -> Protocol:
+    base = Protocol(min_reader_version=1, min_writer_version=2)
+    if wishes.min_reader_version is not None or wishes.min_writer_version is not None:
+        pair = (wishes.min_reader_version or 1, wishes.min_writer_version or 2)
+        if pair not in LEGAL_VERSIONS:
+            legal = ", ".join(map(str, LEGAL_VERSIONS))
+            raise InvalidIntent(
+                f"Reader version {pair[0]} with writer version {pair[1]} stands for no set of rules. Legal: {legal}.",
+                field="delta.minWriterVersion",
+                allowed=[list(versions) for versions in LEGAL_VERSIONS],
+            )
+        plain = pair[1] < 7
+        base = Protocol(min_reader_version=pair[0], min_writer_version=pair[1]) if plain else with_versions(base, *pair)
+    strict = [path for field in schema.fields for path in needs_values(field, (), "schema")]
+    names = (
+        *wishes.features,
+        *features_of(wishes.configuration),
+        *features_of_types(field.type for field in schema.fields),
+        *features_of_columns(schema),
+        *(["invariants"] if strict else []),
+    )
+    return with_features(base, names)
+
+
+def _assigned(
+    schema: StructType, wanted: Mapping[str, str], protocol: Protocol, circumstances: Circumstances
+) -> tuple[StructType, dict[str, str]]:
+    """Give columns, and row ids, their names in the files."""
+    configuration, features = dict(wanted), active_features(protocol)
+    if configuration.get(MODE_KEY, "none").lower() != "none":
+        tracked = "columnMappingUsageTracking" in features
+
+        def naming(field: StructField) -> str:
+            return field.name if tracked else f"col-{circumstances.new_id()}"
+
+        schema, last = map_columns(schema, 0, naming)
+        configuration[MAX_ID_KEY] = str(last)
+        if tracked:
+            configuration[DROPPED_OR_RENAMED_KEY] = "false"
+    if "rowTracking" in features:
+        configuration.setdefault(ROW_ID_COLUMN, f"_row-id-col-{circumstances.new_id()}")
+        configuration.setdefault(ROW_COMMIT_VERSION_COLUMN, f"_row-commit-version-col-{circumstances.new_id()}")
+    return schema, configuration
+
+
+def _generated_guard(schema: StructType) -> GuardResult | None:
+    expressions = generation_expressions(schema)
+    if not expressions:
+        return None
+    detail = "Whether the expressions give the types of their columns was not evaluated."
+    remedy = "Let Spark look at them, or accept this guard by name."
+    return GuardResult("generated-types", "unknown", {"expressions": expressions, "detail": detail}, remedy)

@@ -1,0 +1,209 @@
+"""Deleting rows: whole files go; rows of other files are hidden by a vector, or their files are written anew.
+
+Protocol sections: Deletion Vectors (Writer Requirements), Add CDC File, Row Tracking. Invariants: a new vector holds
+all that the old one hid (DV-022); a file all of whose rows are hidden is removed instead; a rewritten file removes the
+old one in the same commit; where the change feed is on, a rewrite records what it deleted (CDF-001).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from explorer.core.protocol.actions import Add, AddCDCFile, Remove
+from explorer.core.protocol.arrow.arrays import int64s
+from explorer.core.protocol.deletion_vectors import encode_vectors, read_rows, vector_file_name
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.statistics.collect import loosened
+from explorer.core.protocol.table_features import supported_features
+from explorer.core.protocol.table_properties.values import flag
+from explorer.core.transaction.intents.records import Delete
+from explorer.core.transaction.new_files.file_actions import adds, num_records, remove_of
+from explorer.core.transaction.new_files.layout import NewFile
+from explorer.core.transaction.new_files.parquet import count_rows
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, StagedFile
+from explorer.core.transaction.proposals.row_ids import number_rows
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["Rewrite", "Touched", "delete_rows", "hides_rows", "records_changes", "touched_files"]
+
+RowIndexes = npt.NDArray[np.uint64]
+
+
+class Rewrite(msgspec.Struct, frozen=True):
+    """What takes the place of a file: the files of its remaining rows, and those that record what was deleted."""
+
+    files: tuple[NewFile, ...]
+    changes: tuple[tuple[StagedFile, AddCDCFile], ...]
+    copied_rows: int
+
+
+class Touched(msgspec.Struct, frozen=True):
+    """A file with rows to delete.
+
+    Attributes:
+        add: Its action, as it is now.
+        num_records: Its physical rows.
+        hidden: Row indexes that its vector hides already, ascending.
+        matched: Row indexes to delete, ascending, none of them hidden.
+    """
+
+    add: Add
+    num_records: int
+    hidden: RowIndexes
+    matched: RowIndexes
+
+    @property
+    def is_emptied(self) -> bool:
+        """True if no row is left."""
+        return len(self.hidden) + len(self.matched) >= self.num_records
+
+
+def hides_rows(snapshot: Snapshot) -> bool:
+    """True if rows may be hidden by new deletion vectors (DV-003)."""
+    protocol = snapshot.protocol
+    supported = "deletionVectors" in (protocol.reader_features or ())
+    return supported and flag(snapshot.metadata.configuration, "delta.enableDeletionVectors")
+
+
+def records_changes(snapshot: Snapshot) -> bool:
+    """True if what a rewrite deletes has to be recorded."""
+    supported = "changeDataFeed" in supported_features(snapshot.protocol)
+    return supported and flag(snapshot.metadata.configuration, "delta.enableChangeDataFeed")
+
+
+def touched_files(
+    store: LogStore,
+    snapshot: Snapshot,
+    matched: Mapping[str, RowIndexes],
+    unknown: Mapping[tuple[str, str | None], dict[str, Any]],
+) -> tuple[Touched, ...]:
+    """Put together what is known of the files with rows to delete; one that does not say its rows is counted.
+
+    Args:
+        store: The table's store.
+        snapshot: The version.
+        matched: Row indexes by decoded path.
+        unknown: Fields of the live files that this program does not know; see
+            `explorer.core.transaction.new_files.file_actions.adds`.
+    """
+    files = snapshot.logical_files
+    places = [place for place, path in enumerate(files.column("path").to_pylist()) if path in matched]
+    found = files.take(int64s(places))
+    touched = []
+    for path, add in zip(found.column("path").to_pylist(), adds(found, data_change=True, unknown=unknown), strict=True):
+        rows = num_records(add)
+        hidden = np.empty(0, np.uint64) if add.deletion_vector is None else read_rows(store, add.deletion_vector)
+        touched.append(Touched(add, count_rows(store, path) if rows is None else rows, hidden, matched[path]))
+    return tuple(touched)
+
+
+def delete_rows(
+    intent: Delete,
+    snapshot: Snapshot,
+    touched: Sequence[Touched],
+    rewrites: Mapping[str, Rewrite],
+    circumstances: Circumstances,
+) -> Proposal:
+    """Delete rows.
+
+    Args:
+        intent: What was asked for.
+        snapshot: The newest version.
+        touched: The files with rows to delete.
+        rewrites: What replaces a file that keeps some rows, by log path; a file that is not in here gets a vector.
+            Where one records what was deleted all do, also for files that keep no row: the feed of a commit is read
+            from its change files alone (CDF-005).
+        circumstances: The present and fresh identifiers.
+    """
+    emptied = [file for file in touched if file.is_emptied]
+    partial = [file for file in touched if not file.is_emptied]
+    masked = [file for file in partial if file.add.path not in rewrites]
+    written = [rewrites[file.add.path] for file in touched if file.add.path in rewrites]
+    hidden, staged = _hide(masked, circumstances)
+    fresh, mark, faults = number_rows(
+        (file.add for rewrite in written for file in rewrite.files), snapshot.row_tracking, snapshot.version + 1
+    )
+    changes = [change for rewrite in written for change in rewrite.changes]
+    now = circumstances.now
+    removes = tuple(remove_of(file.add, now=now, data_change=True) for file in touched)
+    deleted = sum(len(file.matched) for file in touched)
+    return Proposal(
+        operation="DELETE",
+        parameters={"predicate": msgspec.json.encode([intent.where]).decode()},
+        adds=(*hidden, *fresh),
+        removes=removes,
+        change_files=tuple(action for _, action in changes),
+        domains=mark,
+        metrics=_metrics(touched, emptied, masked, written, deleted),
+        tags=_tags(snapshot),
+        is_blind_append=False,
+        reads_files=True,
+        staged=(
+            *staged,
+            *(file.staged for rewrite in written for file in rewrite.files),
+            *(file for file, _ in changes),
+        ),
+        guards=(*faults, _found(deleted, removes)),
+        change_feed=f"{deleted} rows will appear as deleted." if records_changes(snapshot) else None,
+        undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",
+    )
+
+
+def _tags(snapshot: Snapshot) -> dict[str, str]:
+    """What the commit says of row ids (ROWTRACK-009): without enabled tracking a rewrite gives rows new ones."""
+    tracking = snapshot.row_tracking
+    return {"delta.rowTracking.preserved": str(tracking.enabled).lower()} if tracking.supported else {}
+
+
+def _hide(files: Sequence[Touched], circumstances: Circumstances) -> tuple[tuple[Add, ...], tuple[StagedFile, ...]]:
+    """The files again, each with a vector that hides what it did and what is deleted now."""
+    if not files:
+        return (), ()
+    identity = uuid.UUID(circumstances.new_id())
+    data, descriptors = encode_vectors(identity, [np.union1d(file.hidden, file.matched) for file in files])
+    hidden = tuple(
+        msgspec.structs.replace(
+            file.add, deletion_vector=descriptor, stats=loosened(file.add.stats, file.num_records), data_change=True
+        )
+        for file, descriptor in zip(files, descriptors, strict=True)
+    )
+    return hidden, (StagedFile(vector_file_name(identity), data),)
+
+
+def _metrics(
+    touched: Sequence[Touched],
+    emptied: Sequence[Touched],
+    masked: Sequence[Touched],
+    written: Sequence[Rewrite],
+    deleted: int,
+) -> dict[str, str]:
+    rewritten = [file for file in touched if file not in emptied and file not in masked]
+    had_vector = [file for file in touched if file.add.deletion_vector is not None]
+    new = [file.add for rewrite in written for file in rewrite.files]
+    numbers: dict[str, int] = {
+        "numDeletedRows": deleted,
+        "numRemovedFiles": len(emptied) + len(rewritten),
+        "numRemovedBytes": sum(file.add.size for file in (*emptied, *rewritten)),
+        "numAddedFiles": len(new),
+        "numAddedBytes": sum(add.size for add in new),
+        "numCopiedRows": sum(rewrite.copied_rows for rewrite in written),
+        "numAddedChangeFiles": sum(len(rewrite.changes) for rewrite in written),
+        "numDeletionVectorsAdded": len(masked),
+        "numDeletionVectorsRemoved": len(had_vector),
+        "numDeletionVectorsUpdated": sum(file.add.deletion_vector is not None for file in masked),
+    }
+    return {name: str(number) for name, number in numbers.items()}
+
+
+def _found(deleted: int, removes: Sequence[Remove]) -> GuardResult:
+    evidence: dict[str, Any] = {"rows": deleted, "files": len(removes)}
+    if deleted:
+        return GuardResult("rows-found", "pass", evidence | {"detail": f"{deleted} rows in {len(removes)} files."})
+    detail = "No row matches, so there is nothing to commit."
+    return GuardResult("rows-found", "fail", evidence | {"detail": detail}, "Check the predicate.")

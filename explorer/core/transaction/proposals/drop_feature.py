@@ -1,0 +1,264 @@
+"""Taking a feature out of the protocol: what must be done first, what goes with it, what protects the history.
+
+Protocol section: Table Features; checkpoint protection is proposed beside it. Invariants: a feature goes only when
+nothing in the version uses it (FEAT-006); earlier versions that use a feature which binds readers stay behind a
+checkpoint that needs it no more, and are protected from a clean-up by clients that would not understand them
+(CKPTPROT-001).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from explorer.core.errors import InvalidIntent
+from explorer.core.log.log_path import LogFileKind
+from explorer.core.protocol.actions import DomainMetadata, Remove
+from explorer.core.protocol.protocol_evolution import dependents, with_features, without_feature
+from explorer.core.protocol.row_tracking import DOMAIN, ENABLE, ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN, SUSPENDED
+from explorer.core.protocol.schema.column_mapping import MAX_ID_KEY, MODE_KEY
+from explorer.core.protocol.schema.data_types import format_column, walk
+from explorer.core.protocol.schema.type_widening import CHANGES_KEY
+from explorer.core.protocol.table_features import FEATURES, supported_features
+from explorer.core.protocol.table_properties.registry import PROPERTIES
+from explorer.core.protocol.table_properties.values import constraints
+from explorer.core.transaction.intents.property_settings import feature_name, switch_of
+from explorer.core.transaction.intents.records import DropFeature
+from explorer.core.transaction.new_files.file_actions import adds
+from explorer.core.transaction.proposal import GuardResult, Proposal
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["PROTECTION", "LogMarks", "drop_feature"]
+
+_MOST_DIGITS: Final = 20
+PROTECTION: Final = "delta.requireCheckpointProtectionBeforeVersion"
+_RESIDUE: Final = {
+    "inCommitTimestamp": ("delta.inCommitTimestampEnablementVersion", "delta.inCommitTimestampEnablementTimestamp"),
+    "rowTracking": (ENABLE, SUSPENDED, ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN),
+    "columnMapping": (MODE_KEY, MAX_ID_KEY),
+    "checkpointProtection": (PROTECTION,),
+}
+"""Properties that go with a feature: they mean nothing without it."""
+
+
+class LogMarks(msgspec.Struct, frozen=True):
+    """What the log holds beside the version.
+
+    Attributes:
+        first_commit: The oldest commit that is there.
+        checkpoint: Version of the newest checkpoint; None if there is none.
+        checkpoint_kind: How that checkpoint is named.
+        unknown: What the live files say beyond their columns; see
+            `explorer.core.transaction.new_files.file_actions.adds`.
+        vectors: Tombstones for the files of deletion vectors that unexpired tombstones name.
+    """
+
+    first_commit: int
+    checkpoint: int | None = None
+    checkpoint_kind: LogFileKind | None = None
+    unknown: Mapping[tuple[str, str | None], dict[str, Any]] = {}
+    vectors: tuple[Remove, ...] = ()
+
+
+def drop_feature(intent: DropFeature, snapshot: Snapshot, log: LogMarks) -> Proposal:
+    """Take a feature out of the protocol.
+
+    Args:
+        intent: The feature.
+        snapshot: The version to change.
+        log: What the log holds.
+
+    Raises:
+        InvalidIntent: The table does not have the feature, or it cannot be dropped.
+    """
+    name = _present(intent.feature, snapshot)
+    version = snapshot.version + 1
+    protocol = without_feature(snapshot.protocol, name)
+    gone = _RESIDUE.get(name, ())
+    configuration = {key: value for key, value in snapshot.metadata.configuration.items() if key not in gone}
+    protected = FEATURES[name].reader
+    if protected:
+        protocol = with_features(protocol, ["checkpointProtection"])
+        configuration[PROTECTION] = str(version)
+    proposal = Proposal(
+        operation="DROP FEATURE",
+        parameters={"featureName": name, "truncateHistory": name == "checkpointProtection"},
+        metadata=msgspec.structs.replace(snapshot.metadata, configuration=configuration),
+        protocol=protocol,
+        removes=log.vectors if name == "deletionVectors" else (),
+        is_blind_append=name != "deletionVectors" or not log.vectors,
+        reads_files=name in ("deletionVectors", "rowTracking", "typeWidening"),
+        guards=tuple(_guards(name, snapshot, log, protected=protected)),
+        time_travel=_time_travel(name, version, protected=protected),
+        undo=f"Enable the feature {name} again.",
+    )
+    return _without_row_ids(proposal, snapshot, log) if name == "rowTracking" else proposal
+
+
+def _present(asked: str, snapshot: Snapshot) -> str:
+    name = feature_name(asked, "feature")
+    have = supported_features(snapshot.protocol)
+    if name not in have:
+        raise InvalidIntent(
+            f"The table does not have the feature {name}. Its features: {', '.join(have) or 'none'}.",
+            field="feature",
+            allowed=list(have),
+        )
+    if name not in _TRACES:
+        raise InvalidIntent(
+            f"The feature {name} cannot be dropped: there is no procedure by which a table is known to be free of it.",
+            field="feature",
+            allowed=[other for other in have if other in _TRACES],
+        )
+    return name
+
+
+def _time_travel(name: str, version: int, *, protected: bool) -> str | None:
+    if protected:
+        return f"No version is lost; those before {version} can be read only by clients that know {name}."
+    if name.startswith("inCommitTimestamp"):
+        return "No version is lost; all are found by the times of the log's files again, which copying changes."
+    return None
+
+
+def _guards(name: str, snapshot: Snapshot, log: LogMarks, *, protected: bool) -> Iterable[GuardResult]:
+    yield _switched_off(name, snapshot)
+    traces, remedy = _TRACES[name](snapshot)
+    yield _guard(
+        "feature-unused", {"feature": name, "traces": traces}, traces, "Nothing in the version uses it.", remedy
+    )
+    others = dependents(name, snapshot.protocol)
+    yield _guard(
+        "feature-dependents",
+        {"feature": name, "neededBy": list(others)},
+        [f"{other} needs it" for other in others],
+        "No other feature needs it.",
+        f"Drop {', '.join(others)} first.",
+    )
+    if protected:
+        yield _barrier(name, snapshot, log)
+    if name == "checkpointProtection":
+        yield _history_gone(snapshot, log)
+
+
+def _switched_off(name: str, snapshot: Snapshot) -> GuardResult:
+    switch = switch_of(name.removesuffix("-preview"))
+    if switch is None:
+        detail = "No property switches it on."
+        return GuardResult("feature-switched-off", "pass", {"feature": name, "detail": detail})
+    key = switch[0]
+    value = snapshot.metadata.configuration.get(key)
+    on = value is not None and PROPERTIES[key.lower()].switches_on(value)
+    other = PROPERTIES[key.lower()].default
+    return _guard(
+        "feature-switched-off",
+        {"feature": name, "property": key, "value": value},
+        [f"{key} is {value!r}"] if on else [],
+        f"{key} does not switch it on.",
+        "Run set-column-mapping with mode none first."
+        if name == "columnMapping"
+        else f"Run set-properties with {key} = {other} first, so that no writer goes on using it.",
+    )
+
+
+def _barrier(name: str, snapshot: Snapshot, log: LogMarks) -> GuardResult:
+    """A reader without the feature must find a checkpoint that holds all it needs, and that it can read."""
+    evidence: dict[str, Any] = {"feature": name, "newestCheckpoint": log.checkpoint, "version": snapshot.version}
+    faults = []
+    if log.checkpoint != snapshot.version:
+        faults.append(
+            f"version {snapshot.version} has no checkpoint; a client without {name} would read commits that use it"
+        )
+    elif name == "v2Checkpoint" and log.checkpoint_kind is LogFileKind.UUID_CHECKPOINT:
+        faults.append("the newest checkpoint is one of those that need the feature")
+    passed = (
+        f"Clients without {name} begin at the checkpoint of version {log.checkpoint}. Earlier versions stay, need the "
+        "feature, and are kept from clients that would clean them up wrongly."
+    )
+    return _guard("history-barrier", evidence, faults, passed, "Run the intent checkpoint, then this one again.")
+
+
+def _history_gone(snapshot: Snapshot, log: LogMarks) -> GuardResult:
+    """Protected versions must be gone; where none is named, as after a restore, all before the newest checkpoint."""
+    text = snapshot.metadata.configuration.get(PROTECTION, "")
+    whole = snapshot.version if log.checkpoint is None else log.checkpoint
+    before = int(text) if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else whole
+    evidence: dict[str, Any] = {PROTECTION: text, "firstCommit": log.first_commit}
+    faults = []
+    if log.first_commit < before:
+        faults.append(f"the log holds version {log.first_commit}, and versions before {before} are protected")
+    remedy = f"Clean the log up to version {before} (clean-log): what these versions tell is lost by that."
+    return _guard("protected-history", evidence, faults, f"No version before {before} is left.", remedy)
+
+
+def _guard(name: str, evidence: dict[str, Any], faults: list[str], passed: str, remedy: str) -> GuardResult:
+    if not faults:
+        return GuardResult(name, "pass", evidence | {"detail": passed})
+    text = "; ".join(faults)
+    return GuardResult(name, "fail", evidence | {"detail": f"{text[:1].upper()}{text[1:]}."}, remedy)
+
+
+def _without_row_ids(proposal: Proposal, snapshot: Snapshot, log: LogMarks) -> Proposal:
+    """Files lose their ids together with the mark: a later start would give the same ids to other rows."""
+    files = snapshot.logical_files
+    bare = (
+        msgspec.structs.replace(add, base_row_id=None, default_row_commit_version=None)
+        for add in adds(files.filter(files.column("base_row_id").is_valid()), data_change=False, unknown=log.unknown)
+    )
+    mark = snapshot.domain_metadata.get(DOMAIN)
+    removed = () if mark is None else (DomainMetadata(domain=DOMAIN, configuration=mark, removed=True),)
+    return msgspec.structs.replace(proposal, adds=tuple(bare), domains=removed)
+
+
+_Traces = Callable[[Snapshot], tuple[list[str], str]]
+
+
+def _nothing(_snapshot: Snapshot) -> tuple[list[str], str]:
+    return [], ""
+
+
+def _constraints(snapshot: Snapshot) -> tuple[list[str], str]:
+    names = list(constraints(snapshot.metadata.configuration))
+    return [f"the constraint {name!r} is in force" for name in names], "Run drop-constraint for each of them first."
+
+
+def _vectors(snapshot: Snapshot) -> tuple[list[str], str]:
+    masked = snapshot.deletion_vectors().num_rows
+    found = [f"{masked} files have deletion vectors"] if masked else []
+    return found, "Rewrite these files first (REORG TABLE ... APPLY (PURGE) in Spark)."
+
+
+def _mapping(snapshot: Snapshot) -> tuple[list[str], str]:
+    mode = snapshot.column_mapping_mode
+    found = [] if mode == "none" else [f"columns are mapped by {mode}"]
+    return found, "Run set-column-mapping with mode none first; it rewrites the files."
+
+
+def _type_changes(snapshot: Snapshot) -> tuple[list[str], str]:
+    changed = [format_column(path) for path, field in walk(snapshot.schema) if CHANGES_KEY in field.metadata]
+    found = [f"the type of {name} was widened, and files may hold the narrow one" for name in changed]
+    return found, "Rewrite the files and drop the feature in Spark: only a rewrite shows that none is left."
+
+
+def _domains(snapshot: Snapshot) -> tuple[list[str], str]:
+    names = sorted(snapshot.domain_metadata)
+    return [f"the domain {name!r} is set" for name in names], "Run remove-domain for each of them first."
+
+
+_TRACES: Final[dict[str, _Traces]] = {
+    "checkConstraints": _constraints,
+    "columnMapping": _mapping,
+    "deletionVectors": _vectors,
+    "v2Checkpoint": _nothing,
+    "vacuumProtocolCheck": _nothing,
+    "typeWidening": _type_changes,
+    "typeWidening-preview": _type_changes,
+    "rowTracking": _nothing,
+    "domainMetadata": _domains,
+    "inCommitTimestamp": _nothing,
+    "inCommitTimestamp-preview": _nothing,
+    "checkpointProtection": _nothing,
+}
+"""The features that can be dropped, and what in a version shows that one is used."""

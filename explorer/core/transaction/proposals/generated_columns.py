@@ -1,0 +1,124 @@
+"""Columns that fill themselves in a new table: identity, generated and default columns.
+
+Protocol sections: Identity Columns, Generated Columns, Default Columns. Invariants: their metadata is complete and
+means something (IDENT-001); a generated column is computed from plain columns of the same row, always to the same value
+(GENCOL-001); a default is a constant and needs its feature (DEFCOL-001); what an expression's type is, only Spark can
+tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
+from explorer.core.protocol.sql.stored_expressions import check_stored_expression, expression_columns, unknown_columns
+from explorer.core.transaction.guards.column_dependents import GENERATION_KEY
+
+__all__ = ["DEFAULT_KEY", "IDENTITY_KEYS", "SPECIAL_KEYS", "check_special_columns", "features_of_columns"]
+
+DEFAULT_KEY: Final = "CURRENT_DEFAULT"
+IDENTITY_KEYS: Final = ("delta.identity.start", "delta.identity.step", "delta.identity.allowExplicitInsert")
+SPECIAL_KEYS: Final = (*IDENTITY_KEYS, GENERATION_KEY, DEFAULT_KEY)
+"""What the metadata of a new table's top-level columns may hold of the protocol."""
+
+_LEAST, _GREATEST = -(2**63), 2**63 - 1
+_FIELD: Final = "schema"
+
+
+def features_of_columns(schema: StructType) -> tuple[str, ...]:
+    """The features that identity and generated columns of a schema need."""
+    keys = {key for field in schema.fields for key in field.metadata}
+    found = ["generatedColumns"] if GENERATION_KEY in keys else []
+    return (*found, "identityColumns") if keys & {*IDENTITY_KEYS} else tuple(found)
+
+
+def check_special_columns(schema: StructType, partition: Collection[str], features: Collection[str]) -> None:
+    """Check the metadata of all top-level columns.
+
+    Args:
+        schema: The schema of a new table.
+        partition: Its partition columns.
+        features: Features that were asked for by name.
+
+    Raises:
+        InvalidIntent: A column's metadata is incomplete, contradicts itself, or stands where it may not.
+    """
+    for field in schema.fields:
+        kinds = [
+            name
+            for name, keys in (
+                ("identity", IDENTITY_KEYS),
+                ("generated", (GENERATION_KEY,)),
+                ("default", (DEFAULT_KEY,)),
+            )
+            if any(key in field.metadata for key in keys)
+        ]
+        if len(kinds) > 1:
+            raise _bad(field, f"is {' and '.join(kinds)} at once")
+        for kind in kinds:
+            if kind == "identity":
+                _check_identity(field, partition)
+            elif kind == "generated":
+                _check_generated(field, schema)
+            else:
+                _check_default(field, features)
+
+
+def _check_identity(field: StructField, partition: Collection[str]) -> None:
+    start, step, explicit = (field.metadata.get(key) for key in IDENTITY_KEYS)
+    for name, value in (("start", start), ("step", step)):
+        if not isinstance(value, int) or isinstance(value, bool) or not _LEAST <= value <= _GREATEST:
+            raise _bad(field, f"needs a whole number as delta.identity.{name}, not {value!r} (IDENT-001)")
+    if step == 0:
+        raise _bad(field, "cannot count in steps of 0 (IDENT-001)")
+    if not isinstance(explicit, bool):
+        raise _bad(field, "needs true or false as delta.identity.allowExplicitInsert (IDENT-001)")
+    if field.type != PrimitiveType("long"):
+        raise _bad(field, "is an identity column, which has the type long")
+    if field.name in partition:
+        raise _bad(field, "is an identity column, by which no table is partitioned")
+
+
+def _check_generated(field: StructField, schema: StructType) -> None:
+    text = _text(field, GENERATION_KEY)
+    clock = check_stored_expression(text, _FIELD)
+    if clock:
+        raise _bad(field, f"calls {clock[0]}, so its value would change from one reading to the next")
+    unknown = unknown_columns(text, schema)
+    if unknown:
+        raise _bad(field, f"is computed from {unknown[0]}, which the table does not have")
+    if field.type == PrimitiveType("variant"):
+        raise _bad(field, "cannot be computed: the result may not be a variant (GENCOL-003)")
+    computed = {other.name.lower() for other in schema.fields if GENERATION_KEY in other.metadata}
+    used = [path[0] for path in expression_columns(text) if path[0].lower() in computed]
+    if used:
+        raise _bad(field, f"is computed from {used[0]}, which is itself computed")
+
+
+def _check_default(field: StructField, features: Collection[str]) -> None:
+    text = _text(field, DEFAULT_KEY)
+    if "allowColumnDefaults" not in features:
+        raise InvalidIntent(
+            f"The column {field.name!r} has a default, which needs the feature allowColumnDefaults: add the property "
+            "delta.feature.allowColumnDefaults = supported.",
+            field=_FIELD,
+        )
+    check_stored_expression(text, _FIELD)
+    unknown = unknown_columns(text, StructType())
+    if unknown:
+        raise _bad(field, f"has a default that is no constant: {text!r} names {unknown[0]} (DEFCOL-001)")
+    if field.type == PrimitiveType("variant") and text.strip().lower() != "null":
+        raise _bad(field, "is a variant, which has no default but null (DEFCOL-004)")
+
+
+def _text(field: StructField, key: str) -> str:
+    value = field.metadata[key]
+    if not isinstance(value, str):
+        raise _bad(field, f"needs SQL text as {key}, not {value!r}")
+    return value
+
+
+def _bad(field: StructField, why: str) -> InvalidIntent:
+    return InvalidIntent(f"The column {field.name!r} {why}.", field=_FIELD, column=field.name)

@@ -1,0 +1,153 @@
+"""Identity columns: how far their values have gone is made to agree with the rows.
+
+Protocol section: Identity Columns. Invariants: the mark lies on the lattice of start and step and only moves in the
+direction of the step (IDENT-004, IDENT-008); explicit values do not raise it by themselves, so this is a commit of its
+own (D-32); it rests on the rows, so rows that come in between are a conflict.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.schema.data_types import StructField
+from explorer.core.protocol.schema.edit import Column, replace_field
+from explorer.core.transaction.intents.records import SyncIdentity
+from explorer.core.transaction.proposal import GuardResult, Proposal
+from explorer.core.transaction.proposals.column_comments import change_parameters, struct_field, with_schema
+from explorer.core.transaction.proposals.generated_columns import IDENTITY_KEYS
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["IdentityRule", "counts_up", "identity_rule", "recorded_extreme", "sync_identity"]
+
+_MARK: Final = "delta.identity.highWaterMark"
+_LEAST, _GREATEST = -(2**63), 2**63 - 1
+
+
+class IdentityRule(msgspec.Struct, frozen=True):
+    """How an identity column counts: its first value, its step, and the furthest value made so far if any was."""
+
+    start: int
+    step: int
+    mark: int | None
+    explicit: bool
+
+    def next_on_lattice(self, value: int) -> int | None:
+        """The first value at or beyond one, in the direction of the step; None if that lies before the start."""
+        if (value - self.start) * self.step < 0:
+            return None
+        return self.start - (self.start - value) // self.step * self.step
+
+    def is_beyond(self, value: int) -> bool:
+        """True if a value lies further in the direction of the step than any made so far."""
+        if self.mark is None:
+            return True
+        return value > self.mark if self.step > 0 else value < self.mark
+
+
+def identity_rule(column: str, field: StructField, place: str = "column") -> IdentityRule:
+    """How a column counts; ``place`` is the intent's field that is told of where it is no such column.
+
+    Raises:
+        InvalidIntent: It is no identity column, or its metadata contradicts itself.
+    """
+    start, step, explicit = (field.metadata.get(key) for key in IDENTITY_KEYS)
+    if start is None and step is None:
+        raise InvalidIntent(f"{column} is no identity column.", field=place)
+    mark = field.metadata.get(_MARK)
+    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (start, step))
+    if not whole or step == 0 or not (mark is None or isinstance(mark, int)):
+        raise InvalidIntent(
+            f"The identity metadata of {column} cannot be used: start {start!r}, step {step!r}, mark {mark!r} "
+            "(IDENT-001).",
+            field=place,
+        )
+    assert isinstance(start, int)
+    assert isinstance(step, int)
+    return IdentityRule(start, step, mark, explicit is True)
+
+
+def recorded_extreme(snapshot: Snapshot, column: str) -> tuple[bool, int | None]:
+    """The furthest value of an identity column, as far as the statistics of all files tell it exactly.
+
+    Returns:
+        Whether they do, and the value; None if there is none.
+
+    Raises:
+        InvalidIntent: There is no such column, or it is no identity column.
+    """
+    found, field = struct_field(snapshot.schema, column)
+    rule = identity_rule(found.name, field)
+    ranges = snapshot.column_ranges(found.name)
+    name = "max" if rule.step > 0 else "min"
+    rows = zip(*(ranges.column(key).to_pylist() for key in (name, "null_count", "num_records", "tight")), strict=True)
+    values: list[int] = []
+    for value, nulls, records, tight in rows:
+        if tight and records is not None and records == nulls:
+            continue
+        if not tight or value is None:
+            return False, None
+        values.append(value)
+    if not values:
+        return True, None
+    return True, max(values) if rule.step > 0 else min(values)
+
+
+def counts_up(snapshot: Snapshot, column: str) -> bool:
+    """True if the furthest value of an identity column is its greatest one, and not its least.
+
+    Raises:
+        InvalidIntent: There is no such column, or it is no identity column.
+    """
+    found, field = struct_field(snapshot.schema, column)
+    return identity_rule(found.name, field).step > 0
+
+
+def sync_identity(intent: SyncIdentity, snapshot: Snapshot, extreme: int | None) -> Proposal:
+    """Move a column's mark to the furthest value in the table.
+
+    Args:
+        intent: What is asked for.
+        snapshot: The version to change.
+        extreme: The greatest value of the column in this version, the least if its step is negative; None if it has
+            none. `recorded_extreme` tells it where the statistics do, else Spark has to.
+
+    Raises:
+        InvalidIntent: There is no such column, or it is no identity column.
+    """
+    column, field = struct_field(snapshot.schema, intent.column)
+    rule = identity_rule(column.name, field)
+    target = None if extreme is None else rule.next_on_lattice(extreme)
+    moved = target is not None and rule.is_beyond(target)
+    after = field if not moved else msgspec.structs.replace(field, metadata={**field.metadata, _MARK: target})
+    return Proposal(
+        operation="CHANGE COLUMN",
+        parameters=change_parameters(column, field),
+        metadata=with_schema(snapshot, replace_field(snapshot.schema, column.path, lambda _: after)),
+        # By it the reference tells such a commit when it conflicts with one of its own.
+        tags={"delta.identity.schemaUpdate": "true"},
+        is_blind_append=False,
+        reads_files=True,
+        guards=(_guard(column, rule, extreme, target if moved else None),),
+        undo="A mark does not go back; values that were passed over are not used.",
+    )
+
+
+def _guard(column: Column, rule: IdentityRule, extreme: int | None, target: int | None) -> GuardResult:
+    evidence: dict[str, Any] = {
+        "column": column.name,
+        "start": rule.start,
+        "step": rule.step,
+        "highWaterMark": rule.mark,
+        "furthest value": extreme,
+    }
+    if target is None:
+        detail = "No value lies beyond the mark: the commit would change nothing."
+        return GuardResult("identity-mark", "fail", evidence | {"detail": detail}, "There is nothing to do.")
+    if not _LEAST <= target + rule.step <= _GREATEST:
+        detail = f"The mark would be {target}, and no value of the type long is left beyond it (IDENT-006)."
+        return GuardResult("identity-mark", "fail", evidence | {"detail": detail}, "Make the column anew.")
+    detail = f"The mark moves to {target}; the next value made is {target + rule.step}."
+    return GuardResult("identity-mark", "pass", evidence | {"new mark": target, "detail": detail})

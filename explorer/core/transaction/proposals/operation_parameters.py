@@ -1,0 +1,45 @@
+"""How the reference writes columns into the ``operationParameters`` of a commit.
+
+Protocol section: Commit Provenance Information. Invariants: a nested name is dotted, and a part stands in backticks
+only if it holds a dot; of a nested type only its kind is written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, PrimitiveType, StructType, type_name
+
+__all__ = ["attribute_name", "column_document", "parameter_text"]
+
+
+def attribute_name(path: tuple[str, ...]) -> str:
+    """A path as one text."""
+    return ".".join(f"`{part}`" if "." in part else part for part in path)
+
+
+def column_document(
+    path: tuple[str, ...], kind: DataType | str, *, nullable: bool, metadata: dict[str, Any]
+) -> dict[str, Any]:
+    """A column as an object: name, type, nullable, metadata."""
+    text = kind if isinstance(kind, str) else _kind_name(kind)
+    return {"name": attribute_name(path), "type": text, "nullable": nullable, "metadata": metadata}
+
+
+def parameter_text(value: Any) -> str:
+    """A parameter's value: JSON in a text."""
+    return msgspec.json.encode(value).decode()
+
+
+def _kind_name(kind: DataType) -> str:
+    match kind:
+        case PrimitiveType():
+            return type_name(kind)
+        case ArrayType():
+            return "array"
+        case MapType():
+            return "map"
+        case StructType():
+            return "struct"

@@ -1,0 +1,175 @@
+"""Renaming and dropping columns: only the logical name, or the schema, changes; files keep their bytes.
+
+Protocol section: Column Mapping (Writer Requirements). Invariants: ids and physical names never change (CM-007) and
+the highest id never falls (CM-009); both need column mapping, and nothing may rest on the column (CM-013); the flag of
+usage tracking rises with the first of them (CMUSAGE-001).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.actions import Metadata
+from explorer.core.protocol.schema.column_ids import DROPPED_OR_RENAMED_KEY
+from explorer.core.protocol.schema.data_types import StructField, StructType, format_column
+from explorer.core.protocol.schema.edit import children, edit_fields, replace_field
+from explorer.core.protocol.table_features import active_features
+from explorer.core.transaction.guards.column_dependents import (
+    char_guard,
+    clustering_guard,
+    constraint_guard,
+    generated_guard,
+    mapping_guard,
+    partition_guard,
+)
+from explorer.core.transaction.guards.column_names import check_free, names_guard
+from explorer.core.transaction.intents.property_settings import statistics_columns_of
+from explorer.core.transaction.intents.records import DropColumns, RenameColumn
+from explorer.core.transaction.proposal import GuardResult, Proposal
+from explorer.core.transaction.proposals.column_comments import struct_field
+from explorer.core.transaction.proposals.operation_parameters import attribute_name, parameter_text
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["drop_columns", "rename_column"]
+
+_STATISTICS_KEY = "delta.dataSkippingStatsColumns"
+
+Path = tuple[str, ...]
+
+
+def rename_column(intent: RenameColumn, snapshot: Snapshot) -> Proposal:
+    """Give a column another name.
+
+    Raises:
+        InvalidIntent: There is no such column, or the name is empty or taken.
+    """
+    column, field = struct_field(snapshot.schema, intent.column)
+    before, after = column.path, (*column.path[:-1], intent.to)
+    check_free(intent.to, [other.name for other in children(snapshot.schema, before[:-1])], "to")
+    schema = replace_field(snapshot.schema, before, lambda _: msgspec.structs.replace(field, name=intent.to))
+    guards = (
+        mapping_guard(snapshot),
+        names_guard([after], mapped=True, configuration=snapshot.metadata.configuration),
+        constraint_guard(snapshot, [before]),
+        generated_guard(snapshot, [before]),
+        char_guard(snapshot.schema, [before]),
+    )
+    return Proposal(
+        operation="RENAME COLUMN",
+        parameters={"oldColumnPath": attribute_name(before), "newColumnPath": attribute_name(after)},
+        metadata=_renamed(snapshot, schema, before, after),
+        guards=tuple(guard for guard in guards if guard is not None),
+        undo=f"Rename {format_column(after)} to {before[-1]} again.",
+    )
+
+
+def drop_columns(intent: DropColumns, snapshot: Snapshot) -> Proposal:
+    """Drop columns from the schema.
+
+    Raises:
+        InvalidIntent: There is no such column, or one is named twice or lies inside another.
+    """
+    found = [struct_field(snapshot.schema, name) for name in intent.columns]
+    paths = [column.path for column, _ in found]
+    _check_apart(paths)
+    schema = snapshot.schema
+    for path in paths:
+        schema = edit_fields(schema, path[:-1], _without(path[-1]))
+    guards = (
+        mapping_guard(snapshot),
+        _left_guard(schema, snapshot, paths),
+        partition_guard(snapshot, paths),
+        constraint_guard(snapshot, paths),
+        generated_guard(snapshot, paths),
+        clustering_guard(snapshot, paths),
+        char_guard(snapshot.schema, paths),
+        _identity_guard([format_column(column.path) for column, field in found if _is_identity(field.metadata)]),
+    )
+    return Proposal(
+        operation="DROP COLUMNS",
+        parameters={"columns": parameter_text([attribute_name(path) for path in paths])},
+        metadata=_dropped(snapshot, schema, paths),
+        guards=tuple(guard for guard in guards if guard is not None),
+        undo="Restore an earlier version: the files still hold the columns, but rows written since have none. Columns "
+        "added anew under the same names are others and start empty.",
+    )
+
+
+def _without(name: str) -> Callable[[tuple[StructField, ...]], list[StructField]]:
+    return lambda fields: [field for field in fields if field.name != name]
+
+
+def _check_apart(paths: Sequence[Path]) -> None:
+    for place, path in enumerate(paths):
+        for other in paths[:place]:
+            shorter = min(len(path), len(other))
+            if path[:shorter] == other[:shorter]:
+                what = "is named twice" if path == other else f"and {format_column(other)} lie in one another"
+                raise InvalidIntent(f"{format_column(path)} {what}.", field="columns")
+
+
+def _renamed(snapshot: Snapshot, schema: StructType, before: Path, after: Path) -> Metadata:
+    def renamed(path: Path) -> Path:
+        return (*after, *path[len(before) :]) if _folded(path)[: len(before)] == _folded(before) else path
+
+    partition = tuple(renamed((name,))[0] for name in snapshot.partition_columns)
+    return _changed(snapshot, schema, renamed, partition)
+
+
+def _dropped(snapshot: Snapshot, schema: StructType, gone: Sequence[Path]) -> Metadata:
+    def kept(path: Path) -> Path | None:
+        return None if any(_folded(path)[: len(other)] == _folded(other) for other in gone) else path
+
+    return _changed(snapshot, schema, kept, tuple(snapshot.partition_columns))
+
+
+def _changed(
+    snapshot: Snapshot, schema: StructType, follow: Callable[[Path], Path | None], partition: tuple[str, ...]
+) -> Metadata:
+    """The metadata with the schema, and with the properties that name columns following it."""
+    configuration = dict(snapshot.metadata.configuration)
+    named = configuration.get(_STATISTICS_KEY)
+    if named is not None and named.strip():
+        columns = [path for path in map(follow, statistics_columns_of(named)) if path is not None]
+        configuration[_STATISTICS_KEY] = ",".join(format_column(path) for path in columns)
+        if not columns:
+            del configuration[_STATISTICS_KEY]
+    if "columnMappingUsageTracking" in active_features(snapshot.protocol):
+        configuration[DROPPED_OR_RENAMED_KEY] = "true"
+    return msgspec.structs.replace(
+        snapshot.metadata, schema_string=schema.to_json(), configuration=configuration, partition_columns=partition
+    )
+
+
+def _left_guard(schema: StructType, snapshot: Snapshot, gone: Sequence[Path]) -> GuardResult:
+    """Something must be left of every struct, and of the table beside its partition columns (META-007)."""
+    emptied = [path[:-1] for path in gone if not children(schema, path[:-1])]
+    partition = {name.lower() for name in snapshot.partition_columns}
+    evidence = {"columns": [format_column(path) for path in gone]}
+    if any(emptied):
+        names = ", ".join(format_column(path) for path in emptied)
+        detail = f"Nothing would be left inside {names}."
+        return GuardResult("columns-left", "fail", evidence | {"detail": detail}, "Drop the whole column instead.")
+    if all(field.name.lower() in partition for field in schema.fields):
+        detail = "No column would be left beside the partition columns."
+        return GuardResult("columns-left", "fail", evidence | {"detail": detail}, "Keep at least one more column.")
+    return GuardResult("columns-left", "pass", evidence | {"detail": f"{len(schema.fields)} columns are left."})
+
+
+def _identity_guard(names: Sequence[str]) -> GuardResult | None:
+    if not names:
+        return None
+    detail = f"{', '.join(names)} gave every row its number; how far the numbers went is forgotten with it."
+    remedy = "Drop it only if no one relies on its numbers."
+    return GuardResult("identity-columns", "warn", {"columns": list(names), "detail": detail}, remedy)
+
+
+def _is_identity(metadata: dict[str, object]) -> bool:
+    return any(key.startswith("delta.identity.") for key in metadata)
+
+
+def _folded(path: Path) -> Path:
+    return tuple(part.lower() for part in path)

@@ -1,0 +1,167 @@
+"""Restoring: the files and the metadata of an earlier version become the table again.
+
+Protocol sections: Add File and Remove File, Protocol Evolution. Invariants: the protocol is never lowered (PROTO-006);
+files that come back keep their row ids (ROWTRACK-003); a table with row tracking keeps names for the columns that hold
+them (ROWTRACK-001); the highest column id only grows (CM-009); the files of the restored version must exist; since
+when commits have in-commit timestamps is never told to be earlier than it was (ICT-003).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
+from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
+from explorer.core.protocol.deletion_vectors import location
+from explorer.core.protocol.protocol_evolution import with_features
+from explorer.core.protocol.row_tracking import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN, row_tracking
+from explorer.core.protocol.schema.column_mapping import MAX_ID_KEY
+from explorer.core.protocol.schema.data_types import StructField, StructType
+from explorer.core.protocol.table_features import supported_features
+from explorer.core.protocol.table_properties.values import flag, number
+from explorer.core.transaction.intents.records import Restore
+from explorer.core.transaction.new_files.file_actions import adds, removes
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
+from explorer.core.transaction.proposals.row_ids import number_rows
+from explorer.core.versions.history import ENABLE_ICT, ICT_TIMESTAMP, ICT_VERSION
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["restore"]
+
+_KEY: Final = "\x00"
+_MARK: Final = "delta.identity.highWaterMark"
+_SINCE: Final = (ICT_VERSION, ICT_TIMESTAMP)
+_ROW_COLUMNS: Final = (ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN)
+
+
+def restore(
+    intent: Restore,
+    snapshot: Snapshot,
+    target: Snapshot,
+    unknown: Mapping[tuple[str, str | None], dict[str, Any]],
+    circumstances: Circumstances,
+) -> Proposal:
+    """Bring back a version.
+
+    Args:
+        intent: What was asked for; its time goes into the provenance.
+        snapshot: The newest version.
+        target: The version to bring back.
+        unknown: Fields of its files that this program does not know; see
+            `explorer.core.transaction.new_files.file_actions.adds`.
+        circumstances: The present.
+    """
+    now_files, then_files = snapshot.logical_files, target.logical_files
+    back = then_files.filter(pc.invert(_among(then_files, now_files)))
+    gone = now_files.filter(pc.invert(_among(now_files, then_files)))
+    protocol = with_features(snapshot.protocol, supported_features(target.protocol))
+    metadata = _metadata(snapshot, target, protocol)
+    tracking = row_tracking(protocol, metadata, snapshot.domain_metadata)
+    added, mark, faults = number_rows(adds(back, data_change=True, unknown=unknown), tracking, snapshot.version + 1)
+    vectors = {place for add in added if add.deletion_vector and (place := location(add.deletion_vector)) is not None}
+    return Proposal(
+        operation="RESTORE",
+        parameters={"version": intent.version, "timestamp": intent.timestamp},
+        metadata=metadata,
+        protocol=protocol,
+        adds=added,
+        removes=removes(gone, now=circumstances.now, data_change=True),
+        domains=(*mark, *_clustering(snapshot, target)),
+        metrics=_metrics(back, gone, then_files),
+        is_blind_append=False,
+        reads_files=True,
+        required_paths=(*back.column("path").to_pylist(), *sorted(vectors)),
+        guards=(*faults, *_same(snapshot, target, back, gone)),
+        change_feed=_change_feed(target.metadata),
+        undo=f"Restore version {snapshot.version}.",
+    )
+
+
+def _metadata(snapshot: Snapshot, target: Snapshot, protocol: Protocol) -> Metadata:
+    """The metadata of the target, but for the counters that only grow and what a feature that stays needs."""
+    now, then = snapshot.metadata, target.metadata
+    configuration = dict(then.configuration)
+    if "rowTracking" in supported_features(protocol):
+        named = {key: now.configuration[key] for key in _ROW_COLUMNS if key in now.configuration}
+        configuration = named | configuration
+    if flag(configuration, ENABLE_ICT) and flag(now.configuration, ENABLE_ICT):
+        # They may have been off in between: since when commits have them is what the newest version says.
+        configuration = {key: text for key, text in configuration.items() if key not in _SINCE}
+        configuration |= {key: text for key, text in now.configuration.items() if key in _SINCE}
+    if MAX_ID_KEY in configuration:
+        highest = max(number(item.configuration, MAX_ID_KEY, 0) for item in (now, then))
+        configuration[MAX_ID_KEY] = str(highest)
+    schema = StructType(tuple(_furthest(field, snapshot.schema) for field in target.schema.fields))
+    text = then.schema_string if schema == target.schema else schema.to_json()
+    return msgspec.structs.replace(then, configuration=configuration, schema_string=text)
+
+
+def _furthest(field: StructField, current: StructType) -> StructField:
+    """An identity column with the mark that is furthest in the direction of its step (IDENT-004)."""
+    step = field.metadata.get("delta.identity.step")
+    twin = next((other for other in current.fields if other.physical_name == field.physical_name), None)
+    if not isinstance(step, int) or twin is None:
+        return field
+    found = (item.metadata.get(_MARK) for item in (field, twin))
+    marks = [mark for mark in found if isinstance(mark, int)]
+    if not marks:
+        return field
+    metadata = {**field.metadata, _MARK: max(marks) if step > 0 else min(marks)}
+    return msgspec.structs.replace(field, metadata=metadata)
+
+
+def _clustering(snapshot: Snapshot, target: Snapshot) -> tuple[DomainMetadata, ...]:
+    """Clustering comes back with the layout; other domains belong to their programs and stay."""
+    now, then = snapshot.domain_metadata.get(CLUSTERING), target.domain_metadata.get(CLUSTERING)
+    if then is not None:
+        return (DomainMetadata(domain=CLUSTERING, configuration=then),)
+    return () if now is None else (DomainMetadata(domain=CLUSTERING, configuration=now, removed=True),)
+
+
+def _among(files: pa.Table, others: pa.Table) -> Any:
+    return pc.is_in(_keys(files), value_set=_keys(others))
+
+
+def _keys(files: pa.Table) -> Any:
+    """Path and deletion vector as one text, the key of a logical file."""
+    return pc.binary_join_element_wise(
+        files.column("path"), pc.fill_null(files.column("dv_unique_id"), ""), _KEY
+    ).combine_chunks()
+
+
+def _metrics(back: pa.Table, gone: pa.Table, then: pa.Table) -> dict[str, str]:
+    return {
+        "numRestoredFiles": str(back.num_rows),
+        "restoredFilesSize": str(_sum(back.column("size"))),
+        "numRemovedFiles": str(gone.num_rows),
+        "removedFilesSize": str(_sum(gone.column("size"))),
+        "numOfFilesAfterRestore": str(then.num_rows),
+        "tableSizeAfterRestore": str(_sum(then.column("size"))),
+    }
+
+
+def _same(snapshot: Snapshot, target: Snapshot, back: pa.Table, gone: pa.Table) -> tuple[GuardResult, ...]:
+    evidence: dict[str, Any] = {
+        "version": target.version,
+        "filesBack": back.num_rows,
+        "filesGone": gone.num_rows,
+        "domainsKept": sorted(name for name in snapshot.domain_metadata if not name.startswith("delta.")),
+    }
+    come = "1 file comes back" if back.num_rows == 1 else f"{back.num_rows:,} files come back"
+    detail = f"{come}, {gone.num_rows:,} {'goes' if gone.num_rows == 1 else 'go'}."
+    return (GuardResult("restore", "pass", evidence | {"detail": detail}),)
+
+
+def _change_feed(metadata: Metadata) -> str:
+    if metadata.configuration.get("delta.enableChangeDataFeed", "").lower() == "true":
+        return "Rows of files that come back appear as inserted, rows of files that go as deleted."
+    return "The change data feed is off after the restore."
+
+
+def _sum(column: pa.ChunkedArray) -> int:
+    return pc.sum(column).as_py() or 0

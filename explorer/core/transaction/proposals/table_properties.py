@@ -1,0 +1,256 @@
+"""Table properties, and all that comes with them: features, versions, row ids.
+
+Protocol sections: Change Metadata, Protocol Evolution, Row Tracking, In-Commit Timestamps. Invariants: the protocol is
+raised in the commit that sets a property which needs it (WRITER-006); row tracking is enabled only when every file has
+row ids (ROWTRACK-005); the names of its columns are chosen once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.protocol_evolution import LEGAL_VERSIONS, is_legal_upgrade, with_features, with_versions
+from explorer.core.protocol.row_tracking import ENABLE, ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN, row_tracking
+from explorer.core.protocol.schema.column_mapping import MODE_KEY
+from explorer.core.protocol.schema.data_types import StructType, format_column, walk
+from explorer.core.protocol.table_features import active_features
+from explorer.core.protocol.table_properties.registry import PROPERTIES
+from explorer.core.protocol.table_properties.values import flag
+from explorer.core.transaction.guards.column_names import names_guard
+from explorer.core.transaction.intents.property_settings import (
+    FEATURE_PREFIX,
+    FORMATS_KEY,
+    PropertyWishes,
+    check_formats,
+    check_properties,
+    features_of,
+    read_wishes,
+    statistics_columns_of,
+    true_key,
+)
+from explorer.core.transaction.intents.records import SetColumnMapping, SetProperties, UnsetProperties
+from explorer.core.transaction.new_files.file_actions import adds
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
+from explorer.core.transaction.proposals.column_mapping import set_column_mapping
+from explorer.core.transaction.proposals.row_ids import number_rows
+from explorer.core.versions.history import ENABLE_CDF
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["changed_properties", "check_statistics_columns", "set_properties", "unset_properties"]
+
+
+def set_properties(
+    intent: SetProperties,
+    snapshot: Snapshot,
+    circumstances: Circumstances,
+    named: Mapping[str, str] | None = None,
+) -> Proposal:
+    """Set properties, and raise the protocol as far as they need.
+
+    Args:
+        intent: The properties; ``comment`` is the description, ``delta.minReaderVersion``, ``delta.minWriterVersion``
+            and ``delta.feature.NAME`` raise the protocol.
+        snapshot: The version to change.
+        circumstances: Fresh names.
+        named: The properties as the provenance shows them, where that is not how they were given.
+
+    Raises:
+        InvalidIntent: A property is unknown or cannot have its value, or versions are no legal pair.
+    """
+    checked = check_properties(intent.properties)
+    wishes = read_wishes(checked)
+    check_statistics_columns(wishes.configuration, snapshot.schema)
+    parameters = {"properties": msgspec.json.encode(named or checked).decode()}
+    if wishes.configuration.get(MODE_KEY, "").lower() == "none" and snapshot.column_mapping_mode != "none":
+        return _unmapped(checked, snapshot)
+    base = _mapped(wishes, snapshot)
+    before = base.metadata or snapshot.metadata
+    metadata = msgspec.structs.replace(before, configuration={**before.configuration, **wishes.configuration})
+    if FORMATS_KEY in wishes.configuration:
+        check_formats(metadata.configuration)
+    if wishes.comments:
+        metadata = msgspec.structs.replace(metadata, description=wishes.description)
+    protocol, guards = _raised(base.protocol or snapshot.protocol, wishes)
+    proposal = msgspec.structs.replace(
+        base,
+        operation="SET TBLPROPERTIES",
+        parameters=parameters,
+        metadata=metadata,
+        protocol=None if protocol == snapshot.protocol else protocol,
+        guards=(*base.guards, *guards, *_feed_names(snapshot, metadata)),
+        undo=_undo(snapshot, metadata),
+    )
+    return _tracked(snapshot, proposal, protocol, metadata, circumstances)
+
+
+def unset_properties(intent: UnsetProperties, snapshot: Snapshot) -> Proposal:
+    """Remove properties; the protocol stays as it is.
+
+    Raises:
+        InvalidIntent: A key is no property that one may remove.
+    """
+    keys = tuple(dict.fromkeys(_removable(key, snapshot) for key in intent.keys))
+    if MODE_KEY in keys and snapshot.column_mapping_mode != "none":
+        return _unmapped(keys, snapshot)
+    left = {key: value for key, value in snapshot.metadata.configuration.items() if key not in keys}
+    metadata = msgspec.structs.replace(snapshot.metadata, configuration=left)
+    if "comment" in keys:
+        metadata = msgspec.structs.replace(metadata, description=None)
+    return Proposal(
+        operation="UNSET TBLPROPERTIES",
+        parameters={"properties": msgspec.json.encode(keys).decode(), "ifExists": True},
+        metadata=metadata,
+        undo=_undo(snapshot, metadata),
+    )
+
+
+def changed_properties(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, tuple[str | None, str | None]]:
+    """The keys whose value changes: before and after, None where it is not set."""
+    keys = dict.fromkeys((*before, *after))
+    return {key: (before.get(key), after.get(key)) for key in keys if before.get(key) != after.get(key)}
+
+
+def _removable(key: str, snapshot: Snapshot) -> str:
+    """The true key of what may be removed; an unknown key that is set may go too."""
+    if key in snapshot.metadata.configuration and key.lower() not in PROPERTIES and "constraints." not in key.lower():
+        return key
+    name = true_key(key)
+    known = PROPERTIES.get(name.lower())
+    if name.startswith(FEATURE_PREFIX):
+        raise InvalidIntent(f"{key} is a feature of the protocol, no property: use drop-feature.", field=key)
+    if name in ("delta.minReaderVersion", "delta.minWriterVersion"):
+        raise InvalidIntent(f"{name} is in the protocol, and versions never fall.", field=key)
+    if known is not None and known.why_fixed is not None:
+        raise InvalidIntent(f"The property {name} cannot be removed by hand: {known.why_fixed}.", field=key)
+    return name
+
+
+def check_statistics_columns(configuration: Mapping[str, str], schema: StructType) -> None:
+    """Check that the columns which statistics are asked for exist.
+
+    Raises:
+        InvalidIntent: One does not.
+    """
+    value = configuration.get("delta.dataSkippingStatsColumns")
+    for path in () if value is None else statistics_columns_of(value):
+        kind: object = schema
+        for part in path:
+            field = kind.field(part) if isinstance(kind, StructType) else None
+            if field is None:
+                raise InvalidIntent(
+                    f"delta.dataSkippingStatsColumns names {format_column(path)}, which the table does not have.",
+                    field="delta.dataSkippingStatsColumns",
+                    column=format_column(path),
+                )
+            kind = field.type
+
+
+def _mapped(wishes: PropertyWishes, snapshot: Snapshot) -> Proposal:
+    """What a change of the mapping mode does to the schema; an empty proposal where the mode stays."""
+    mode = wishes.configuration.get(MODE_KEY)
+    if mode is None or mode.lower() == snapshot.column_mapping_mode:
+        return Proposal(operation="", parameters={})
+    return set_column_mapping(SetColumnMapping(mode=mode), snapshot)
+
+
+def _unmapped(keys: Mapping[str, str] | tuple[str, ...], snapshot: Snapshot) -> Proposal:
+    """Taking the mapping off rewrites every file, so nothing else is done with it."""
+    if len(keys) > 1:
+        raise InvalidIntent("Taking the column mapping off rewrites the table: ask for it alone.", field=MODE_KEY)
+    return set_column_mapping(SetColumnMapping(mode="none"), snapshot)
+
+
+def _raised(protocol: Protocol, wishes: PropertyWishes) -> tuple[Protocol, tuple[GuardResult, ...]]:
+    guards: tuple[GuardResult, ...] = ()
+    if wishes.min_reader_version is not None or wishes.min_writer_version is not None:
+        reader = wishes.min_reader_version or protocol.min_reader_version
+        writer = wishes.min_writer_version or protocol.min_writer_version
+        guards = (_upgrade_guard(protocol, reader, writer),)
+        if guards[0].status == "pass":
+            protocol = with_versions(protocol, reader, writer)
+    have = active_features(protocol)
+    switched = [name for name in features_of(wishes.configuration) if f"{name}-preview" not in have]
+    return with_features(protocol, (*wishes.features, *switched)), guards
+
+
+def _feed_names(snapshot: Snapshot, metadata: Metadata) -> tuple[GuardResult, ...]:
+    """The columns of the change data feed must be free when it is switched on (CDF-016)."""
+    before, after = snapshot.metadata.configuration.get(ENABLE_CDF), metadata.configuration.get(ENABLE_CDF)
+    if before == after or not flag(metadata.configuration, ENABLE_CDF):
+        return ()
+    paths = [path for path, _ in walk(snapshot.schema)]
+    return (names_guard(paths, mapped=True, configuration=metadata.configuration),)
+
+
+def _upgrade_guard(protocol: Protocol, reader: int, writer: int) -> GuardResult:
+    before = (protocol.min_reader_version, protocol.min_writer_version)
+    evidence = {"before": list(before), "after": [reader, writer]}
+    if is_legal_upgrade(protocol, reader, writer):
+        detail = f"The versions go from {before} to {(reader, writer)}."
+        return GuardResult("protocol-upgrade", "pass", evidence | {"detail": detail})
+    above = [pair for pair in LEGAL_VERSIONS if pair[0] >= before[0] and pair[1] >= before[1] and pair != before]
+    steps = ", ".join(f"({low}, {high})" for low, high in above) or "none: it is the newest"
+    if reader < before[0] or writer < before[1]:
+        detail = f"Versions never fall; the table is at {before}."
+    else:
+        detail = f"Reader version {reader} with writer version {writer} stands for no set of rules."
+    return GuardResult("protocol-upgrade", "fail", evidence | {"detail": detail}, f"Legal versions from here: {steps}.")
+
+
+def _tracked(
+    snapshot: Snapshot, proposal: Proposal, protocol: Protocol, metadata: Metadata, circumstances: Circumstances
+) -> Proposal:
+    """Give row tracking its columns when it is added, and every file its row ids when it is enabled.
+
+    The reference makes three commits of it, so that many files can be numbered in batches while others write; in one
+    commit no version is there in which ids are promised and missing, or given and not promised.
+    """
+    if "rowTracking" not in active_features(protocol):
+        return proposal
+    configuration = dict(metadata.configuration)
+    if "rowTracking" not in active_features(snapshot.protocol) or flag(configuration, ENABLE):
+        configuration.setdefault(ROW_ID_COLUMN, f"_row-id-col-{circumstances.new_id()}")
+        configuration.setdefault(ROW_COMMIT_VERSION_COLUMN, f"_row-commit-version-col-{circumstances.new_id()}")
+    metadata = msgspec.structs.replace(metadata, configuration=configuration)
+    proposal = msgspec.structs.replace(proposal, metadata=metadata)
+    if not flag(configuration, ENABLE) or snapshot.row_tracking.enabled:
+        return proposal
+    files = snapshot.logical_files
+    bare_files = files.filter(files.column("base_row_id").is_null())
+    if not bare_files.num_rows:
+        return _tagged(snapshot, proposal, metadata)
+    bare = adds(bare_files, data_change=False, unknown=circumstances.unknown(snapshot))
+    tracking = row_tracking(protocol, metadata, snapshot.domain_metadata)
+    numbered, mark, faults = number_rows(bare, tracking, snapshot.version + 1)
+    return msgspec.structs.replace(
+        proposal,
+        adds=numbered,
+        domains=mark,
+        is_blind_append=False,
+        reads_files=True,
+        isolation="SnapshotIsolation",
+        guards=(*proposal.guards, *faults),
+    )
+
+
+def _tagged(snapshot: Snapshot, proposal: Proposal, metadata: Metadata) -> Proposal:
+    """Mark a commit that does nothing but enable row tracking: the reference lets writers that race it go on."""
+    changed = changed_properties(snapshot.metadata.configuration, metadata.configuration).keys()
+    alone = msgspec.structs.replace(metadata, configuration=snapshot.metadata.configuration) == snapshot.metadata
+    if not alone or proposal.protocol is not None or changed - {ENABLE, ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN}:
+        return proposal
+    return msgspec.structs.replace(proposal, tags={"rowTrackingEnablementOnly": "true"})
+
+
+def _undo(snapshot: Snapshot, metadata: Metadata) -> str:
+    """How the properties get their values of before, in words."""
+    changes = changed_properties(snapshot.metadata.configuration, metadata.configuration)
+    back = [f"set {key} to {was!r}" for key, (was, _) in changes.items() if was is not None]
+    gone = [key for key, (was, _) in changes.items() if was is None]
+    steps = [*back, *([f"unset {', '.join(gone)}"] if gone else [])]
+    text = "; ".join(steps)
+    return f"{text[:1].upper()}{text[1:]}. A raised protocol stays." if text else "Nothing in the properties changes."

@@ -1,0 +1,53 @@
+"""Raising the protocol: by versions, or by a feature with the property that switches it on.
+
+Protocol sections: Protocol Evolution, Table Features. Invariants: versions and features only rise (PROTO-006); a
+feature comes with what it needs (FEAT-009).
+"""
+
+from __future__ import annotations
+
+from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.table_features import CATALOG_FEATURES
+from explorer.core.transaction.intents.property_settings import FEATURE_PREFIX, feature_name, switch_of
+from explorer.core.transaction.intents.records import EnableFeature, SetProperties, UpgradeProtocol
+from explorer.core.transaction.proposal import Circumstances, Proposal
+from explorer.core.transaction.proposals.table_properties import set_properties
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["enable_feature", "upgrade_protocol"]
+
+
+def upgrade_protocol(intent: UpgradeProtocol, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
+    """Raise the protocol's versions.
+
+    Raises:
+        InvalidIntent: There are no such versions.
+    """
+    wanted = {
+        "delta.minReaderVersion": str(intent.min_reader_version),
+        "delta.minWriterVersion": str(intent.min_writer_version),
+    }
+    return set_properties(SetProperties(properties=wanted), snapshot, circumstances)
+
+
+def enable_feature(intent: EnableFeature, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
+    """Add a feature, and set the property that switches it on where there is one.
+
+    Raises:
+        InvalidIntent: There is no such feature, or it cannot be added to a table that exists.
+    """
+    name = feature_name(intent.feature, "feature")
+    if name in CATALOG_FEATURES:
+        raise InvalidIntent(
+            f"{name} comes with the catalog that creates the table; it cannot be added.", field="feature"
+        )
+    if name == "clustering":
+        raise InvalidIntent(
+            "Clustering starts by naming the columns: ALTER TABLE ... CLUSTER BY in Spark adds the feature with them.",
+            field="feature",
+        )
+    wanted = {f"{FEATURE_PREFIX}{name}": "supported"}
+    switch = switch_of(name)
+    if switch is not None:
+        wanted[switch[0]] = switch[1]
+    return set_properties(SetProperties(properties=wanted), snapshot, circumstances, named=wanted)

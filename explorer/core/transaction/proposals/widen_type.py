@@ -1,0 +1,180 @@
+"""Wider types: files keep the narrow values, readers turn them into the wide type.
+
+Protocol section: Type Widening. Invariants: only changes that lose no value (TYPEWIDEN-003), only while the table
+allows them, and each is recorded in the nearest struct field, where earlier ones stay (TYPEWIDEN-004). Lengths of CHAR
+and VARCHAR and the void type are not covered by that feature and need none (SCHEMA-016, SCHEMA-021).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from explorer.core.errors import CorruptTable, InvalidIntent
+from explorer.core.protocol.protocol_evolution import with_features
+from explorer.core.protocol.schema.char_types import CHAR_KEY, is_char_type, lengthens
+from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, StructField, parse_type, type_name
+from explorer.core.protocol.schema.edit import Column, find_column, replace_field, replace_type
+from explorer.core.protocol.schema.type_widening import CHANGES_KEY, widens
+from explorer.core.protocol.table_features import active_features
+from explorer.core.protocol.table_properties.values import flag
+from explorer.core.transaction.guards.column_dependents import (
+    GENERATION_KEY,
+    char_guard,
+    constraint_guard,
+    generated_guard,
+)
+from explorer.core.transaction.intents.fields import features_of_types
+from explorer.core.transaction.intents.records import WidenType
+from explorer.core.transaction.proposal import GuardResult, Proposal
+from explorer.core.transaction.proposals.column_comments import with_schema
+from explorer.core.transaction.proposals.generated_columns import IDENTITY_KEYS
+from explorer.core.transaction.proposals.operation_parameters import column_document, parameter_text
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["widen_type"]
+
+_SWITCH = "delta.enableTypeWidening"
+_FEATURES = frozenset(["typeWidening", "typeWidening-preview"])
+_WIDEST_INTEGERS = {"byte": 10, "short": 10, "integer": 10, "long": 20}
+_VOID = PrimitiveType("void")
+
+
+def widen_type(intent: WidenType, snapshot: Snapshot) -> Proposal:
+    """Change a column to a wider type.
+
+    Raises:
+        InvalidIntent: There is no such column or type, or the column has that type.
+        UnsupportedFeature: The type is one that this program does not know.
+    """
+    column = find_column(snapshot.schema, intent.column)
+    text = intent.type.strip().lower()
+    kind = _read_type(text)
+    if is_char_type(text) or (column.field is not None and is_char_type(column.field.metadata.get(CHAR_KEY))):
+        return _lengthened(snapshot, column, text)
+    if kind == column.type:
+        raise InvalidIntent(f"{column.name} is {type_name(kind)} already.", field="type")
+    if column.type == _VOID:
+        return _retyped(snapshot, column, kind, ())
+    guards = (_change_guard(column, kind), _switch_guard(snapshot), *_dependents(snapshot, column))
+    return _retyped(snapshot, column, kind, guards)
+
+
+def _read_type(text: str) -> DataType:
+    try:
+        return parse_type(text)
+    except CorruptTable as error:
+        raise InvalidIntent(
+            f"{text!r} is no type that a column can be widened to. Write a simple type such as long, double, "
+            "decimal(12,2) or varchar(20).",
+            field="type",
+        ) from error
+
+
+def _retyped(snapshot: Snapshot, column: Column, kind: DataType, guards: tuple[GuardResult, ...]) -> Proposal:
+    owner = find_column(snapshot.schema, column.owner).field
+    assert owner is not None
+    schema = replace_type(snapshot.schema, column.path, kind)
+    if column.type != _VOID:
+        change = {"toType": type_name(kind), "fromType": type_name(column.type)}
+        if column.path != column.owner:
+            change["fieldPath"] = ".".join(column.path[len(column.owner) :])
+        metadata = {**owner.metadata, CHANGES_KEY: [*owner.metadata.get(CHANGES_KEY, []), change]}
+        schema = replace_field(schema, column.owner, lambda field: msgspec.structs.replace(field, metadata=metadata))
+    have = active_features(snapshot.protocol)
+    needed = [name for name in features_of_types([kind]) if name not in have and f"{name}-preview" not in have]
+    protocol = with_features(snapshot.protocol, needed)
+    before = {} if column.field is None else column.field.metadata
+    document = column_document(column.path, kind, nullable=column.nullable, metadata=before)
+    return Proposal(
+        operation="CHANGE COLUMN",
+        parameters={"column": parameter_text(document)},
+        metadata=with_schema(snapshot, schema),
+        protocol=None if protocol is snapshot.protocol else protocol,
+        guards=guards,
+        undo="A type is not narrowed again; restoring an earlier version gives the table its old type back.",
+    )
+
+
+def _lengthened(snapshot: Snapshot, column: Column, text: str) -> Proposal:
+    """A longer VARCHAR, a CHAR as VARCHAR, or either as a plain string."""
+    field = column.field
+    before = str(field.metadata.get(CHAR_KEY, type_name(column.type))) if field is not None else ""
+    if field is None or len(column.path) > 1:
+        raise InvalidIntent(
+            f"{column.name} lies inside another column, which spells out its CHAR and VARCHAR parts: change it with "
+            "the engine that made it.",
+            field="column",
+        )
+    if before == text:
+        raise InvalidIntent(f"{column.name} is {before} already.", field="type")
+    metadata: dict[str, Any] = {key: value for key, value in field.metadata.items() if key != CHAR_KEY}
+    if text != "string":
+        metadata[CHAR_KEY] = text
+    after = StructField(field.name, PrimitiveType("string"), field.nullable, metadata)
+    document = column_document(column.path, after.type, nullable=after.nullable, metadata=metadata)
+    return Proposal(
+        operation="CHANGE COLUMN",
+        parameters={"column": parameter_text(document)},
+        metadata=with_schema(snapshot, replace_field(snapshot.schema, column.path, lambda _: after)),
+        guards=(_length_guard(column, before, text),),
+        undo="A length is not shortened again; restoring an earlier version gives the column its old length back.",
+    )
+
+
+def _length_guard(column: Column, before: str, after: str) -> GuardResult:
+    evidence = {"column": column.name, "from": before, "to": after}
+    if lengthens(before, after):
+        return GuardResult("type-change", "pass", evidence | {"detail": "Every value stays valid."})
+    detail = f"{before} does not become {after}: values that are there may not fit, or would have to be padded."
+    remedy = "Choose varchar of at least the same length, or string."
+    return GuardResult("type-change", "fail", evidence | {"detail": detail}, remedy)
+
+
+def _change_guard(column: Column, kind: DataType) -> GuardResult:
+    evidence = {"column": column.name, "from": type_name(column.type), "to": type_name(kind)}
+    if widens(column.type, kind) and _wide_enough(column.type, kind):
+        return GuardResult("type-change", "pass", evidence | {"detail": "No value is lost (TYPEWIDEN-003)."})
+    detail = f"{evidence['from']} to {evidence['to']} is no change that readers carry out on the files there are."
+    remedy = (
+        "Integers grow to wider integers, to decimals with ten digits before the point (twenty from long) and, up to "
+        "integer, to double; float to double; date to timestamp_ntz; decimals gain digits before and after the point. "
+        "For any other change rewrite the table."
+    )
+    return GuardResult("type-change", "fail", evidence | {"detail": detail}, remedy)
+
+
+def _wide_enough(before: DataType, after: DataType) -> bool:
+    """Decimals made of integers have the digits of the widest one of their kind, as the text demands of writers."""
+    if not (isinstance(before, PrimitiveType) and isinstance(after, PrimitiveType)) or after.name != "decimal":
+        return True
+    return after.precision - after.scale >= _WIDEST_INTEGERS.get(before.name, 0)
+
+
+def _switch_guard(snapshot: Snapshot) -> GuardResult:
+    on = flag(snapshot.metadata.configuration, _SWITCH)
+    supported = not _FEATURES.isdisjoint(active_features(snapshot.protocol))
+    evidence: dict[str, Any] = {_SWITCH: str(on).lower(), "feature": supported}
+    if on and supported:
+        return GuardResult("type-widening", "pass", evidence | {"detail": "The table allows wider types."})
+    return GuardResult(
+        "type-widening",
+        "fail",
+        evidence | {"detail": "The table does not allow wider types (TYPEWIDEN-004)."},
+        f"Set {_SWITCH} to true first; clients must then be able to read tables with this feature.",
+    )
+
+
+def _dependents(snapshot: Snapshot, column: Column) -> tuple[GuardResult, ...]:
+    own = find_column(snapshot.schema, column.owner).field
+    if own is not None and any(key in own.metadata for key in IDENTITY_KEYS):
+        evidence = {"column": column.name, "detail": f"{column.name} is an identity column, which has the type long."}
+        return (GuardResult("identity-columns", "fail", evidence, "Keep the type, or make the column anew."),)
+    if own is not None and GENERATION_KEY in own.metadata:
+        expression = own.metadata[GENERATION_KEY]
+        evidence = {"expression": expression, "detail": f"{column.name} is computed, and its expression has that type."}
+        return (GuardResult("generated-columns", "fail", evidence, "Drop the generated column, and add it anew."),)
+    spelt = char_guard(snapshot.schema, [column.path])
+    found = (constraint_guard(snapshot, [column.path]), generated_guard(snapshot, [column.path]))
+    return found if spelt is None else (*found, spelt)

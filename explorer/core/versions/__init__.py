@@ -1,0 +1,1 @@
+"""The table at each version and between versions."""

@@ -1,0 +1,398 @@
+"""Change data feed: a range of versions -> the files that hold its changes, and where the feed has holes.
+
+Protocol section: Add CDC File (Reader Requirements). Invariants: a version with change files is read from these alone
+(CDF-005), any other from its adds and removes that changed data (CDF-006, CDF-007); a file that only got another
+deletion vector changed in the difference of the two (CDF-008, D-07); a range that cannot be told whole is refused and
+the first hole named, never told in part (CDF-011, CDF-013, D-38).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.errors import ChangeFeedGap, CorruptTable, RequestError, VersionNotFound
+from explorer.core.log.log_segment import LogListing
+from explorer.core.log.replay import read_commits
+from explorer.core.protocol.arrow.arrays import mask
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.table_features import active_features
+from explorer.core.protocol.table_properties.values import flag
+from explorer.core.versions.change_feed.schema_breaks import why_not_readable_as
+from explorer.core.versions.change_feed.sources import change_table, locations
+from explorer.core.versions.history import ENABLE_CDF, ENABLE_ICT, CommitRecord, History
+from explorer.core.versions.retention.missing_files import absent
+
+__all__ = [
+    "ChangeSources",
+    "ChangeVersion",
+    "FeedHole",
+    "FeedSpan",
+    "change_feed_coverage",
+    "change_feed_holes",
+    "change_sources",
+    "check_sources",
+    "without_vacuumed",
+]
+
+_NO_OP_METRICS: Final = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+
+
+class FeedSpan(msgspec.Struct, frozen=True):
+    """Readable versions, both inclusive, in all of which the change feed was on."""
+
+    from_version: int
+    to_version: int
+
+
+class FeedHole(msgspec.Struct, frozen=True):
+    """Why some versions, both inclusive, cannot be told.
+
+    ``off``: the feed was not on. ``schema``: their rows do not fit the schema that the range is read with.
+    ``gone``: their commits are not in the log. ``unresolved``: a removed file's partition values are not known.
+    ``vacuumed``: a file with their rows is no longer there.
+    """
+
+    kind: Literal["off", "schema", "gone", "unresolved", "vacuumed"]
+    from_version: int
+    to_version: int
+    detail: str
+
+
+class ChangeVersion(msgspec.Struct, frozen=True):
+    """Where the changes of one version come from.
+
+    Attributes:
+        version: The ``_commit_version`` of its rows.
+        timestamp: The ``_commit_timestamp`` of its rows, ms since the epoch (CDF-010).
+        source: ``cdc`` (recorded change files), ``files`` (adds, removes, deletion vectors) or ``none``.
+        recorded: True if the feed was on, so that rows which were only moved are not among the changes.
+        num_sources: Rows of `ChangeSources.files` that are its own.
+    """
+
+    version: int
+    timestamp: int
+    source: Literal["cdc", "files", "none"]
+    recorded: bool
+    num_sources: int
+
+
+class ChangeSources(msgspec.Struct, frozen=True):
+    """The changes of a range of versions, not read yet.
+
+    Attributes:
+        from_version, to_version: The range, both inclusive.
+        schema_version: The version whose schema all rows are shown with.
+        versions: One record a version that is told, ascending.
+        skipped: The holes, if they were to be skipped; their versions are not told.
+        files: One row a source, ascending by version: version (``_commit_version``), timestamp (``_commit_timestamp``,
+            ms, UTC), kind, path (decoded), raw_path, partition_values, size (bytes), num_records (physical rows, null
+            if unknown), dv_unique_id, dv_storage_type, dv_cardinality, dv_path_or_inline, dv_offset, dv_size_in_bytes,
+            and the same six with the prefix ``before_``. By kind:
+            ``cdc``: a file of changes; its column ``_change_type`` says which.
+            ``insert``: all rows but those that the deletion vector masks are inserts.
+            ``delete``: all rows but those that the deletion vector masks (it was there before) are deletes.
+            ``difference``: rows masked by the deletion vector and not by the one before are deletes, rows masked by
+            the one before alone are inserts; see `explorer.core.versions.change_feed.sources.masked_difference`.
+    """
+
+    from_version: int
+    to_version: int
+    schema_version: int
+    versions: tuple[ChangeVersion, ...]
+    files: pa.Table
+    skipped: tuple[FeedHole, ...] = ()
+
+    @property
+    def inferred_versions(self) -> tuple[int, ...]:
+        """Versions with changes that no feed recorded: told by the files that came and went."""
+        return tuple(told.version for told in self.versions if not told.recorded and told.source != "none")
+
+
+def change_feed_coverage(history: History) -> tuple[FeedSpan, ...]:
+    """The readable versions in which the feed was on: supported by the protocol and enabled by its property."""
+    known = _recorded(history)
+    changes = [r.version for r in history.commits if r.metadata is not None or r.protocol is not None]
+    starts = sorted({known.start, *(version for version in changes if version in known)}) if known else []
+    spans: list[FeedSpan] = []
+    for start, stop in zip(starts, [*starts[1:], known.stop], strict=False):
+        if not _enabled(history, start):
+            continue
+        if spans and spans[-1].to_version == start - 1:
+            spans[-1] = FeedSpan(spans[-1].from_version, stop - 1)
+        else:
+            spans.append(FeedSpan(start, stop - 1))
+    return tuple(spans)
+
+
+def change_feed_holes(
+    history: History, from_version: int, to_version: int, *, inferred: bool = False, schema_version: int | None = None
+) -> tuple[FeedHole, ...]:
+    """Say what keeps a range from being told.
+
+    Args:
+        history: The recorded commits.
+        from_version, to_version: The range, both inclusive.
+        inferred: Do without the recorded feed: adds and removes stand for it where it was off.
+        schema_version: See `change_sources`.
+
+    Raises:
+        RequestError: The range runs backwards.
+        VersionNotFound: It leaves the versions whose commits and state are in the log.
+    """
+    _check_range(history, from_version, to_version)
+    shown = _schema_version(history, to_version) if schema_version is None else schema_version
+    holes = [] if inferred else list(_off(history, from_version, to_version))
+    holes += _other_schemas(history, from_version, to_version, shown)
+    holes += _gone(history, from_version, to_version)
+    holes += _unresolved(history, from_version, to_version)
+    return tuple(sorted(holes, key=lambda hole: hole.from_version))
+
+
+def change_sources(
+    store: LogStore,
+    listing: LogListing,
+    history: History,
+    from_version: int,
+    to_version: int,
+    *,
+    inferred: bool = False,
+    schema_version: int | None = None,
+    skip: bool = False,
+) -> ChangeSources:
+    """Find the files that hold the changes of a range of versions.
+
+    Args:
+        store: The table's store; the commits that recorded change files are read from it.
+        listing: The log.
+        history: The recorded commits.
+        from_version, to_version: The range, both inclusive.
+        inferred: Tell versions in which the feed was off by their adds and removes. Rows that a commit copied from
+            one file to another then appear as deleted and inserted.
+        schema_version: Version whose schema the rows are shown with. None takes, as the reference implementation
+            does, the last version of the range if the table has column mapping and else the table's newest.
+        skip: Leave the versions of holes out and say so in the answer, instead of refusing the range.
+
+    Raises:
+        ChangeFeedGap: The range has a hole.
+        RequestError, VersionNotFound: As in `change_feed_holes`.
+        CorruptTable: A commit lacks the in-commit timestamp that it must have (CDF-010).
+    """
+    holes = change_feed_holes(history, from_version, to_version, inferred=inferred, schema_version=schema_version)
+    if holes and not skip:
+        raise _gap(history, from_version, to_version, holes)
+    left_out = {version for hole in holes for version in range(hole.from_version, hole.to_version + 1)}
+    wanted = set(range(from_version, to_version + 1)) - left_out
+    records = [record for record in history.commits if record.version in wanted]
+    _timed(records)
+    recorded = {
+        commit.version: commit.change_files()
+        for commit in read_commits(store, [listing.commits[r.version] for r in records if r.change_files])
+    }
+    told = {r.version for r in records if not r.change_files and not _is_no_op(r)}
+    times = {record.version: record.timestamp for record in records}
+    files = change_table(recorded, history.lifetimes, told, times)
+    counts = Counter(_numbers(files))
+    return ChangeSources(
+        from_version,
+        to_version,
+        _schema_version(history, to_version) if schema_version is None else schema_version,
+        tuple(_versions(history, records, counts)),
+        files,
+        holes,
+    )
+
+
+def check_sources(store: LogStore, sources: ChangeSources) -> None:
+    """Check that every file the changes would be read from is still there (CDF-018).
+
+    Raises:
+        ChangeFeedGap: One is gone; it names the first version concerned and the file.
+        NotAllowed: The log points outside the places that may be read.
+    """
+    needed = locations(sources.files)
+    gone = absent(store, [path for _, path in needed])
+    if not gone:
+        return
+    version, path = next((version, path) for version, path in needed if path in gone)
+    affected = sorted({version for version, path in needed if path in gone})
+    after = affected[-1] + 1
+    rest = f" Versions {after} to {sources.to_version} can still be told." if after <= sources.to_version else ""
+    raise ChangeFeedGap(
+        f"The changes of version {version} are gone: their file {path} is no longer in the table's folder, most "
+        f"likely deleted by VACUUM. {len(gone)} files are missing, of {len(affected)} versions.{rest}",
+        version=version,
+        versions=affected,
+        path=path,
+        missing=len(gone),
+    )
+
+
+def without_vacuumed(store: LogStore, sources: ChangeSources) -> ChangeSources:
+    """The changes of those versions alone whose files are all still there; the others are skipped, and named."""
+    needed = locations(sources.files)
+    gone = absent(store, [path for _, path in needed])
+    first = {version: path for version, path in reversed(needed) if path in gone}
+    if not first:
+        return sources
+    holes = [
+        FeedHole("vacuumed", version, version, f"the file {path} is no longer in the table's folder")
+        for version, path in sorted(first.items())
+    ]
+    return msgspec.structs.replace(
+        sources,
+        versions=tuple(version for version in sources.versions if version.version not in first),
+        files=sources.files.filter(mask([version not in first for version in _numbers(sources.files)])),
+        skipped=tuple(sorted([*sources.skipped, *holes], key=lambda hole: hole.from_version)),
+    )
+
+
+def _numbers(files: pa.Table) -> list[int]:
+    found: list[int] = files.column("version").to_pylist()
+    return found
+
+
+def _recorded(history: History) -> range:
+    """Readable versions whose commits are in the log."""
+    first = history.commits[0].version if history.commits else history.latest + 1
+    return range(max(first, history.first_readable), history.latest + 1)
+
+
+def _enabled(history: History, version: int) -> bool:
+    metadata, protocol = history.metadata_at(version), history.protocol_at(version)
+    if metadata is None or protocol is None:
+        return False
+    return flag(metadata.configuration, ENABLE_CDF) and "changeDataFeed" in active_features(protocol)
+
+
+def _check_range(history: History, from_version: int, to_version: int) -> None:
+    if from_version > to_version:
+        raise RequestError(
+            f"The range {from_version} to {to_version} runs backwards. Give the earlier version first; both ends count."
+        )
+    known = _recorded(history)
+    for version in (from_version, to_version):
+        if version not in known:
+            nearest = known.start if version < known.start else history.latest
+            span = f"{known.start} to {known.stop - 1}" if known else "no version"
+            raise VersionNotFound(
+                f"The changes of version {version} are not in the log: it tells those of {span}. "
+                f"The nearest is {nearest}.",
+                version=version,
+                earliest=known.start if known else None,
+                latest=history.latest,
+                nearest=nearest,
+            )
+
+
+def _schema_version(history: History, to_version: int) -> int:
+    return history.latest if history.mapping_mode(history.latest) == "none" else to_version
+
+
+def _off(history: History, from_version: int, to_version: int) -> Iterator[FeedHole]:
+    start = from_version
+    after = FeedSpan(to_version + 1, to_version + 1)
+    for span in (*change_feed_coverage(history), after):
+        end = min(span.from_version - 1, to_version)
+        if start <= end:
+            yield FeedHole("off", start, end, f"the change feed was off ({ENABLE_CDF} was not true)")
+        start = max(start, span.to_version + 1)
+
+
+def _gone(history: History, from_version: int, to_version: int) -> Iterator[FeedHole]:
+    """Versions that a log compaction stands for: it has their outcome, not their changes."""
+    there = {record.version for record in history.commits}
+    for version in range(from_version, to_version + 1):
+        if version not in there:
+            yield FeedHole("gone", version, version, "the commit is no longer in the log")
+
+
+def _other_schemas(history: History, from_version: int, to_version: int, shown: int) -> Iterator[FeedHole]:
+    if history.metadata_at(shown) is None:
+        raise VersionNotFound(f"The schema of version {shown} is not in the log.", version=shown)
+    changes = history.layout_changes(from_version, to_version)
+    known = [version for version in changes if history.metadata_at(version) is not None]
+    ends = [version - 1 for version in known[1:]] + [to_version]
+    for version, end in zip(known, ends, strict=True):
+        reason = why_not_readable_as(history, version, shown)
+        if reason is not None:
+            yield FeedHole("schema", version, end, f"{reason}, that of version {shown}")
+
+
+def _unresolved(history: History, from_version: int, to_version: int) -> Iterator[FeedHole]:
+    """Files that the record only shows leaving, without the partition values of their rows (CDF-020)."""
+    life, metadata = history.lifetimes, history.metadata_at(from_version)
+    if metadata is None or not metadata.partition_columns:
+        return
+    told = {r.version for r in history.commits if from_version <= r.version <= to_version and not r.change_files}
+    rows = np.flatnonzero((life.added < life.first) & (life.removed >= from_version) & (life.removed <= to_version))
+    if from_version > life.readable_from or not len(rows):
+        # From the first readable version on every file that leaves was there whole.
+        return
+    rows = rows[life.removed[rows] == life.readable_from]
+    for row, values in zip(rows, life.take(rows, ["partition_values"]).column(0).to_pylist(), strict=True):
+        version = int(life.removed[row])
+        if not values and version in told and life.removed_data_change[row]:
+            path = life.take(np.array([row]), ["raw_path"]).column(0)[0].as_py()
+            yield FeedHole(
+                "unresolved",
+                version,
+                version,
+                f"the partition values of the removed file {path} are neither in its remove nor in an add of the log",
+            )
+            return
+
+
+def _gap(history: History, from_version: int, to_version: int, holes: Sequence[FeedHole]) -> ChangeFeedGap:
+    first = holes[0]
+    spans = [f"{span.from_version} to {span.to_version}" for span in change_feed_coverage(history)]
+    where = (
+        f"version {first.from_version}"
+        if first.from_version == first.to_version
+        else (f"versions {first.from_version} to {first.to_version}")
+    )
+    advice = {
+        "off": f"The feed was on in versions {', '.join(spans[-5:])}." if spans else "The feed was never on.",
+        "schema": "Ask for a range that ends before the change or begins after it, or for the schema of another "
+        "version.",
+        "gone": "Ask for a range without it.",
+        "unresolved": "Ask for a range that begins later.",
+    }[first.kind]
+    return ChangeFeedGap(
+        f"The changes of versions {from_version} to {to_version} cannot be told: at {where} {first.detail}. {advice}",
+        version=first.from_version,
+        holes=[msgspec.to_builtins(hole) for hole in holes],
+    )
+
+
+def _is_no_op(record: CommitRecord) -> bool:
+    """True for a MERGE whose metrics prove that it changed no row, though it rewrote files (CDF-019)."""
+    info = record.info
+    if info is None or info.operation != "MERGE":
+        return False
+    metrics = info.operation_metrics or {}
+    return all(str(metrics.get(name)) == "0" for name in _NO_OP_METRICS)
+
+
+def _versions(history: History, records: Sequence[CommitRecord], counts: Counter[int]) -> Iterator[ChangeVersion]:
+    spans = change_feed_coverage(history)
+    on = {version for span in spans for version in range(span.from_version, span.to_version + 1)}
+    for record in records:
+        count = counts[record.version]
+        source: Literal["cdc", "files", "none"] = "none" if not count else "cdc" if record.change_files else "files"
+        yield ChangeVersion(record.version, record.timestamp, source, record.version in on, count)
+
+
+def _timed(records: Sequence[CommitRecord]) -> None:
+    lacking = next((record.version for record in records if record.time_lacking), None)
+    if lacking is not None:
+        raise CorruptTable(
+            f"Version {lacking} has no inCommitTimestamp, though {ENABLE_ICT} is true, so its changes have no time. "
+            "A broken client wrote the commit; ask for a range without it.",
+            version=lacking,
+        )

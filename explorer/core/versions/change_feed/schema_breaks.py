@@ -1,0 +1,104 @@
+"""Whether rows written under one schema can be shown under another: what a change feed asks of its versions.
+
+Protocol sections: Reader Requirements for AddCDCFile, Column Mapping. Invariants: columns are matched by physical
+path; columns that only the later schema has are additive (their rows are null); anything else breaks the feed (CDF-013,
+D-38).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.schema.column_mapping import MappingMode, mapping_mode, physical_paths
+from explorer.core.protocol.schema.data_types import (
+    StructField,
+    format_column,
+    parse_schema,
+    type_name,
+    type_outline,
+    walk,
+)
+from explorer.core.versions.history import History
+
+__all__ = ["why_not_readable_as", "why_rows_do_not_fit"]
+
+_Columns = dict[tuple[str, ...], tuple[tuple[str, ...], StructField]]
+
+
+def why_not_readable_as(history: History, written: int, read: int) -> str | None:
+    """Say what keeps rows of one version from being shown with the schema of another; None if nothing does.
+
+    Args:
+        history: The recorded commits; it has the metadata of both versions.
+        written: The version whose rows they are.
+        read: The version whose schema they are to be shown with.
+
+    Raises:
+        CorruptTable: The log has no protocol for one of them.
+    """
+    return _why(_layout_at(history, written), _layout_at(history, read))
+
+
+def why_rows_do_not_fit(written: tuple[Protocol, Metadata], read: tuple[Protocol, Metadata]) -> str | None:
+    """The same for two pairs of protocol and metadata, such as those before and after a change."""
+    return _why(_layout(*written), _layout(*read))
+
+
+class _Layout(msgspec.Struct, frozen=True):
+    """What decides how the rows of a version are written."""
+
+    schema: str | None
+    partition_columns: tuple[str, ...]
+    mode: MappingMode
+
+    def columns(self) -> _Columns:
+        """Physical path -> logical path and field."""
+        if self.schema is None:
+            return {}
+        schema = parse_schema(self.schema)
+        physical = physical_paths(schema, self.mode)
+        return {physical[path]: (path, field) for path, field in walk(schema)}
+
+
+def _layout_at(history: History, version: int) -> _Layout:
+    metadata = history.metadata_at(version)
+    assert metadata is not None
+    return _Layout(metadata.schema_string, metadata.partition_columns, history.mapping_mode(version))
+
+
+def _layout(protocol: Protocol, metadata: Metadata) -> _Layout:
+    mode = mapping_mode(metadata.configuration, protocol)
+    return _Layout(metadata.schema_string, metadata.partition_columns, mode)
+
+
+def _why(old: _Layout, new: _Layout) -> str | None:
+    return None if old == new else next(_breaks(old, new), None)
+
+
+def _breaks(written: _Layout, read: _Layout) -> Iterator[str]:
+    old, new = written.columns(), read.columns()
+    for physical, (path, field) in old.items():
+        column = format_column(path)
+        if physical not in new:
+            yield f"column {column} is not in the schema to read with (dropped, or replaced by another column)"
+            continue
+        path_after, after = new[physical]
+        if path_after[-1] != path[-1]:
+            yield f"column {column} is named {format_column(path_after)} in the schema to read with"
+        if type_outline(field.type) != type_outline(after.type):
+            yield f"column {column} is {type_name(field.type)} and {type_name(after.type)} in the schema to read with"
+        if field.nullable and not after.nullable:
+            yield f"column {column} may be null and may not in the schema to read with"
+    for physical, (path, field) in new.items():
+        if physical not in old and not field.nullable and len(path) == 1:
+            yield f"column {format_column(path)} may not be null in the schema to read with and did not exist"
+    if _partitions(written, old) != _partitions(read, new):
+        yield "the table is partitioned by other columns"
+
+
+def _partitions(layout: _Layout, columns: _Columns) -> list[tuple[str, ...]]:
+    physical = {path: name for name, (path, _) in columns.items()}
+    return [physical.get((name,), (name,)) for name in layout.partition_columns]

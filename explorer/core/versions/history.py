@@ -1,0 +1,408 @@
+"""Commits of a table: what each did, when, by whom, and the totals after it.
+
+Protocol sections: Commit Provenance Information, In-Commit Timestamps. Invariants: where in-commit timestamps are
+enabled they are the commit's time, else the file's modification time, raised where it would run backwards (LOG-025,
+ICT-004); a moment is looked up only on its side of the version that enabled them (ICT-005); a number the log does not
+give is null.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.errors import CorruptTable, TimestampOutOfRange
+from explorer.core.log.commit import Commit
+from explorer.core.log.log_segment import LogListing, LogSegment
+from explorer.core.log.replay import read_commits, replay_files, replay_state
+from explorer.core.protocol.actions import CommitInfo, Metadata, Protocol
+from explorer.core.protocol.arrow.arrays import bools, int64s, integers, known_int64s, mask, string_maps, strings
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.logical_files import LogicalFiles
+from explorer.core.protocol.schema.column_mapping import Lineage, MappingMode, column_lineage, mapping_mode
+from explorer.core.protocol.schema.data_types import parse_schema
+from explorer.core.protocol.table_properties.values import flag, number
+from explorer.core.versions.history_totals import Totals
+from explorer.core.versions.lifetimes.builder import LifetimesBuilder
+from explorer.core.versions.lifetimes.lifetimes import Lifetimes
+
+__all__ = ["CommitRecord", "History", "commit_time", "mentions_in_commit_timestamps", "moment", "read_history"]
+
+ENABLE_ICT: Final = "delta.enableInCommitTimestamps"
+ICT_VERSION: Final = "delta.inCommitTimestampEnablementVersion"
+ICT_TIMESTAMP: Final = "delta.inCommitTimestampEnablementTimestamp"
+ENABLE_CDF: Final = "delta.enableChangeDataFeed"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_COPIED: Final = ("numCopiedRows", "numTargetRowsCopied")
+# Of a count that 64 bits hold; writers put metrics down as text, so anything may stand there.
+_MOST_DIGITS: Final = 18
+
+
+class CommitRecord(msgspec.Struct, frozen=True, gc=False):
+    """One commit: its version, its time (ms since the epoch) and its small actions.
+
+    ``time_lacking`` is True where in-commit timestamps were enabled and the commit has none; its time is the file's.
+    """
+
+    version: int
+    timestamp: int
+    info: CommitInfo | None
+    protocol: Protocol | None
+    metadata: Metadata | None
+    change_files: bool
+    time_lacking: bool = False
+
+
+class History:
+    """The recorded commits, ascending, with every file's lifetime.
+
+    Attributes:
+        commits: One record a commit.
+        lifetimes: Intervals of all logical files.
+    """
+
+    def __init__(
+        self,
+        commits: Sequence[CommitRecord],
+        lifetimes: Lifetimes,
+        base: tuple[int, Protocol, Metadata] | None,
+        *,
+        by_catalog: bool = False,
+    ) -> None:
+        self.commits = tuple(commits)
+        self.by_catalog = by_catalog
+        self.lifetimes = lifetimes
+        self._rows = {record.version: record for record in commits}
+        self._metadata = [(r.version, r.metadata) for r in commits if r.metadata is not None]
+        self._protocols = [(r.version, r.protocol) for r in commits if r.protocol is not None]
+        if base is not None:
+            insort(self._protocols, (base[0], base[1]), key=_version)
+            insort(self._metadata, (base[0], base[2]), key=_version)
+
+    @property
+    def first_readable(self) -> int:
+        """The oldest version that can be read."""
+        return self.lifetimes.readable_from
+
+    @property
+    def latest(self) -> int:
+        """The newest version."""
+        return self.lifetimes.last
+
+    def timestamp(self, version: int) -> int | None:
+        """Commit time in ms since the epoch; None if the commit's file is gone."""
+        record = self._rows.get(version)
+        return None if record is None else record.timestamp
+
+    def version_at(self, time: datetime) -> int:
+        """The version that was current at a moment: the newest committed at or before it.
+
+        Raises:
+            TimestampOutOfRange: The moment lies before the first readable or after the newest commit.
+            CorruptTable: A commit lacks the in-commit timestamp that it must have.
+        """
+        wanted = (time - _EPOCH) // timedelta(milliseconds=1)
+        readable = [record for record in self.commits if record.version >= self.first_readable]
+        lacking = next((record.version for record in readable if record.time_lacking), None)
+        if lacking is not None:
+            raise _no_time(lacking)
+        side = self._side(readable, wanted)
+        before = [record for record in side if record.timestamp <= wanted]
+        if not before or (side[-1] is readable[-1] and wanted > readable[-1].timestamp):
+            raise _out_of_range(time, side or readable, late=bool(before))
+        return before[-1].version
+
+    def _side(self, readable: Sequence[CommitRecord], wanted: int) -> list[CommitRecord]:
+        """The commits among which a moment is looked up: those since in-commit timestamps, or those before (ICT-005).
+
+        Files before may have been copied since, so their times may lie after the timestamps that follow.
+        """
+        newest = self.metadata_at(self.latest)
+        if newest is None or not flag(newest.configuration, ENABLE_ICT):
+            return list(readable)
+        since, start = _enablement(newest.configuration)
+        return [record for record in readable if (record.version >= since) == (wanted >= start)]
+
+    def metadata_at(self, version: int) -> Metadata | None:
+        """Metadata in force at a version; None where the record does not reach back to it."""
+        place = bisect_right(self._metadata, version, key=_version)
+        return self._metadata[place - 1][1] if place else None
+
+    def protocol_at(self, version: int) -> Protocol | None:
+        """Protocol in force at a version; None where the record does not reach back to it."""
+        place = bisect_right(self._protocols, version, key=_version)
+        return self._protocols[place - 1][1] if place else None
+
+    def metadata_changes(self) -> list[tuple[int, Metadata]]:
+        """(version, metadata) at the first readable version and at each later change, ascending."""
+        start = self.first_readable
+        first = self.metadata_at(start)
+        later = [change for change in self._metadata if change[0] > start]
+        return [(start, first), *later] if first is not None else later
+
+    def change_feed_enabled(self, versions: Sequence[int]) -> list[bool | None]:
+        """Whether the change feed was enabled at versions; None where the properties in force are not known."""
+        changes = [version for version, _ in self._metadata]
+        places = np.searchsorted(changes, versions, side="right").tolist()
+        found: dict[int, bool | None] = {
+            place: flag(self._metadata[place - 1][1].configuration, ENABLE_CDF) if place else None
+            for place in set(places)
+        }
+        return [found[place] for place in places]
+
+    def mapping_mode(self, version: int) -> MappingMode:
+        """Column-mapping mode in force at a version: that of its properties where its protocol allows one (CM-001).
+
+        Raises:
+            CorruptTable: The log has no protocol or no metadata for the version, or the property an unknown value.
+        """
+        protocol, metadata = self.protocol_at(version), self.metadata_at(version)
+        if protocol is None or metadata is None:
+            lacking = "protocol" if protocol is None else "metaData"
+            raise CorruptTable(
+                f"No {lacking} action is in the log up to version {version}; without it the columns have no meaning.",
+                version=version,
+            )
+        return mapping_mode(metadata.configuration, protocol)
+
+    def layout_changes(self, from_version: int, to_version: int) -> list[int]:
+        """Versions of a range, both ends included, since which rows may be written otherwise, the first one always.
+
+        Those with another metadata, and with another protocol, for it decides whether a mapping mode counts.
+        """
+        changed = {version for version, _ in (*self._metadata, *self._protocols) if from_version < version}
+        return [from_version, *sorted(version for version in changed if version <= to_version)]
+
+    def lineage(self, from_version: int | None = None, to_version: int | None = None) -> Lineage:
+        """How each column was named and typed.
+
+        Args:
+            from_version, to_version: The range of versions, both ends included; None for the first readable one and the
+                newest.
+        """
+        first = self.first_readable if from_version is None else from_version
+        last = self.latest if to_version is None else to_version
+        known = ((version, self.metadata_at(version)) for version in self.layout_changes(first, last))
+        written = [
+            (version, metadata.schema_string, self.mapping_mode(version))
+            for version, metadata in known
+            if metadata is not None and metadata.schema_string is not None
+        ]
+        changed = written[:1] + [now for before, now in pairwise(written) if before[1:] != now[1:]]
+        return column_lineage([(version, parse_schema(text), mode) for version, text, mode in changed], last)
+
+    def table(self, limit: int | None = None) -> pa.Table:
+        """The commits as a table, newest first; see `explorer.Table.history` for the columns."""
+        return _table(self, limit)
+
+
+def read_history(store: LogStore, listing: LogListing) -> History:
+    """Read every recorded commit and what the first readable version rests on: a checkpoint, or a log compaction.
+
+    Raises:
+        VersionGap: Not even the latest version can be rebuilt.
+        MalformedAction: A commit is broken.
+    """
+    readable_from = listing.earliest()
+    first = min(listing.first_recorded(), readable_from + 1)
+    base = _Base(store, listing.segment(readable_from)) if first else None
+    builder = LifetimesBuilder(first, readable_from)
+    paths = [path for version, path in listing.commits.items() if version >= first]
+    records: list[CommitRecord] = []
+    clock, pending = -1, base
+    enabled, since = (False, 0) if base is None else base.in_commit_timestamps()
+    for commit, path in zip(read_commits(store, paths), paths, strict=True):
+        if pending is not None and commit.version > pending.version:
+            builder.checkpoint(pending.files())
+            enabled, since = flag(pending.state.metadata.configuration, ENABLE_ICT), 0
+            pending = None
+        small = _small_actions(commit, builder.commit(commit))
+        info, metadata = small.commit_info(), small.metadata()
+        if metadata is not None:
+            enabled, since = flag(metadata.configuration, ENABLE_ICT), 0
+        in_force = enabled and commit.version >= since
+        clock = commit_time(path.modified, info if in_force else None, clock)
+        lacking = in_force and (info is None or info.in_commit_timestamp is None)
+        changes = small.has_change_files()
+        records.append(CommitRecord(commit.version, clock, info, small.protocol(), metadata, changes, lacking))
+    if pending is not None:
+        builder.checkpoint(pending.files())
+    known = None if base is None else (base.version, base.state.protocol, base.state.metadata)
+    return History(records, builder.build(listing.latest), known, by_catalog=listing.by_catalog)
+
+
+def commit_time(modified: int, info: CommitInfo | None, before: int) -> int:
+    """Time of a commit in ms since the epoch.
+
+    Args:
+        modified: Modification time of its file.
+        info: Its provenance if in-commit timestamps are enabled, else None.
+        before: Time of the commit before it, or -1.
+    """
+    if info is not None and info.in_commit_timestamp is not None:
+        return info.in_commit_timestamp
+    return max(modified, before + 1)
+
+
+def mentions_in_commit_timestamps(protocol: Protocol, metadata: Metadata) -> bool:
+    """True if in-commit timestamps are or may have been enabled at some version up to this one."""
+    listed = any(name.startswith("inCommitTimestamp") for name in protocol.writer_features or ())
+    return listed or any(key in metadata.configuration for key in (ENABLE_ICT, ICT_VERSION, ICT_TIMESTAMP))
+
+
+def moment(milliseconds: int) -> datetime:
+    """A time of the log as a datetime, UTC.
+
+    Args:
+        milliseconds: Since the epoch.
+
+    Raises:
+        CorruptTable: It is no time of this calendar.
+    """
+    try:
+        return _EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError as error:
+        raise CorruptTable(
+            f"A commit's time is {milliseconds} ms since 1970, which no calendar has. A broken client wrote it.",
+            found=milliseconds,
+        ) from error
+
+
+class _Base:
+    """The first readable version, where the record of commits does not begin with version 0."""
+
+    def __init__(self, store: LogStore, segment: LogSegment) -> None:
+        self.version = segment.version
+        self._store, self._segment = store, segment
+        self._commits = list(read_commits(store, segment.commits))
+        self.state = replay_state(store, segment, self._commits)
+
+    def files(self) -> LogicalFiles:
+        """Its live files."""
+        return replay_files(self._store, self._segment, self._commits)
+
+    def in_commit_timestamps(self) -> tuple[bool, int]:
+        """Whether in-commit timestamps were enabled before it, and since which version, as it tells."""
+        configuration = self.state.metadata.configuration
+        return flag(configuration, ENABLE_ICT), _enablement(configuration)[0]
+
+
+def _enablement(configuration: dict[str, str]) -> tuple[int, int]:
+    """Version and time (ms) since which in-commit timestamps are enabled; zeros if they always were (ICT-003)."""
+    if ICT_VERSION not in configuration or ICT_TIMESTAMP not in configuration:
+        return 0, 0
+    return number(configuration, ICT_VERSION, 0), number(configuration, ICT_TIMESTAMP, 0)
+
+
+def _no_time(version: int) -> CorruptTable:
+    return CorruptTable(
+        f"Version {version} has no inCommitTimestamp, though {ENABLE_ICT} is true: when it was committed is not known, "
+        "so no version can be found by time. Ask for a version by its number.",
+        version=version,
+    )
+
+
+def _small_actions(commit: Commit, places: list[int]) -> Commit:
+    """The commit without the lines that are file actions."""
+    lines = [commit.lines[place] for place in places]
+    return Commit(commit.version, commit.path, lines, [commit.line_number(place) for place in places])
+
+
+def _out_of_range(wanted: datetime, readable: Sequence[CommitRecord], *, late: bool) -> TimestampOutOfRange:
+    if not readable:
+        return TimestampOutOfRange("No commit times are known: the log holds only a checkpoint.", timestamp=wanted)
+    nearest = readable[-1] if late else readable[0]
+    first, last = moment(readable[0].timestamp), moment(readable[-1].timestamp)
+    side = "after the newest" if late else "before the oldest"
+    return TimestampOutOfRange(
+        f"{wanted.astimezone(UTC).isoformat()} lies {side} readable commit. Commits range from {first.isoformat()} "
+        f"(version {readable[0].version}) to {last.isoformat()} (version {readable[-1].version}); "
+        f"the nearest is version {nearest.version}.",
+        timestamp=wanted,
+        earliest=first,
+        latest=last,
+        nearest=nearest.version,
+    )
+
+
+def _version(change: tuple[int, Any]) -> int:
+    return change[0]
+
+
+def _table(history: History, limit: int | None) -> pa.Table:
+    totals = Totals(history.lifetimes)
+    chosen = list(reversed(history.commits))[:limit]
+    at = np.array([record.version for record in chosen], np.int64) - history.lifetimes.first
+    infos = [record.info or CommitInfo() for record in chosen]
+    copied, _ = integers([_copied(info) for info in infos])
+    rewritten, rewritten_known = totals.rows_rewritten
+
+    def known(sums: tuple[Any, Any]) -> pa.Int64Array:
+        return known_int64s(sums[0][at], sums[1][at])
+
+    schema_changed = _schema_changes(history)
+    return pa.table(
+        {
+            "version": int64s([record.version for record in chosen]),
+            "timestamp": int64s([record.timestamp for record in chosen]).view(pa.timestamp("ms", "UTC")),
+            "operation": strings([info.operation for info in infos]),
+            "user_name": strings([info.user_name for info in infos]),
+            "engine_info": strings([info.engine_info for info in infos]),
+            "parameters": string_maps([_texts(info.operation_parameters) for info in infos]),
+            "metrics": string_maps([_texts(info.operation_metrics) for info in infos]),
+            "is_blind_append": bools([info.is_blind_append for info in infos]),
+            "num_files_added": int64s(totals.files_added[at]),
+            "num_files_removed": int64s(totals.files_removed[at]),
+            "num_files_remasked": int64s(totals.remasked[at]),
+            "bytes_added": known(totals.bytes_added),
+            "bytes_removed": known(totals.bytes_removed),
+            "rows_added": known(totals.rows_added),
+            "rows_removed": known(totals.rows_removed),
+            "rows_masked": int64s(totals.rows_masked[at]),
+            "rows_rewritten": known_int64s(rewritten[at] + copied, rewritten_known[at]),
+            "num_files": known(totals.files),
+            "num_bytes": known(totals.bytes),
+            "num_rows": known(totals.rows),
+            "num_deleted_rows": known(totals.deleted),
+            "metadata_changed": bools([record.metadata is not None for record in chosen]),
+            "protocol_changed": bools([record.protocol is not None for record in chosen]),
+            "schema_changed": bools([record.version in schema_changed for record in chosen]),
+            "data_change": mask(totals.data_change[at]),
+            "change_files": bools([record.change_files for record in chosen]),
+            "change_feed": bools(history.change_feed_enabled([record.version for record in chosen])),
+            "reason": strings([info.user_metadata for info in infos]),
+        }
+    )
+
+
+def _schema_changes(history: History) -> set[int]:
+    """Versions whose schema text differs from the one before; the first readable version is none of them."""
+    changes = history.metadata_changes()
+    return {
+        version for (_, before), (version, after) in pairwise(changes) if before.schema_string != after.schema_string
+    }
+
+
+def _copied(info: CommitInfo) -> int | None:
+    metrics = info.operation_metrics or {}
+    found = [str(metrics[name]) for name in _COPIED if name in metrics]
+    counts = (text for text in found if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS)
+    return sum(map(int, counts)) if found else None
+
+
+def _texts(values: dict[str, Any] | None) -> dict[str, str | None] | None:
+    """Parameters and metrics as text: strings as they are, anything else as JSON."""
+    if values is None or all(type(value) is str for value in values.values()):
+        return values
+    return {name: _text(value) for name, value in values.items()}
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else msgspec.json.encode(value).decode()

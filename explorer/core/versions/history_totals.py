@@ -1,0 +1,75 @@
+"""Sums by version over the lifetimes: what came, what went, what is there.
+
+Invariants: a file that was only re-masked or re-added is neither added nor removed; a sum over files of which one is
+not known is unknown.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
+
+__all__ = ["Totals"]
+
+
+class Totals:
+    """Sums by version over the instances, indexed from the first recorded version.
+
+    Each is a NumPy array, or where a sum may be unknown a pair: the sums, and where they are known.
+    """
+
+    def __init__(self, lifetimes: Lifetimes) -> None:
+        self._life = lifetimes
+        self._count = lifetimes.last - lifetimes.first + 1
+        life = lifetimes
+        previous = life.previous
+        replaced = np.zeros(len(life.added), bool)
+        replaced[previous[previous >= 0]] = True
+        entered = (life.added >= life.first) & (previous < 0)
+        left = (life.removed != NEVER) & (life.removed >= life.first) & ~replaced
+        remasked = life.remade
+        rows, rows_known = life.rows
+        sizes, sizes_known = life.sizes
+        masked = life.masked
+        self.files_added, self.files_removed = self._sum(life.added, entered), self._sum(life.removed, left)
+        self.remasked = np.bincount(life.added[remasked] - life.first, minlength=self._count)
+        self.bytes_added = self._known(life.added, entered, sizes, sizes_known)
+        self.bytes_removed = self._known(life.removed, left, sizes, sizes_known)
+        self.rows_added = self._known(life.added, entered, rows, rows_known)
+        self.rows_removed = self._known(life.removed, left, rows, rows_known)
+        delta = masked[remasked] - masked[previous[remasked]]
+        self.rows_masked = np.zeros(self._count, np.int64)
+        np.add.at(self.rows_masked, life.added[remasked] - life.first, delta)
+        rearranged = entered & ~life.data_change
+        self.rows_rewritten = self._known(life.added, rearranged, rows, rows_known)
+        changed = (entered & life.data_change, left & life.removed_data_change)
+        self.data_change = (self._sum(life.added, changed[0]) + self._sum(life.removed, changed[1]) + self.remasked) > 0
+        everything = np.ones(len(life.added), bool)
+        self.files = self._running(np.ones(len(life.added), np.int64), everything)
+        self.bytes = self._running(sizes, sizes_known)
+        self.rows = self._running(rows, rows_known)
+        self.deleted = self._running(masked, everything)
+
+    def _sum(self, version: Any, chosen: Any) -> Any:
+        return np.bincount(version[chosen] - self._life.first, minlength=self._count)
+
+    def _known(self, version: Any, chosen: Any, values: Any, known: Any) -> tuple[Any, Any]:
+        sums = np.zeros(self._count, np.int64)
+        np.add.at(sums, version[chosen] - self._life.first, values[chosen])
+        return sums, self._sum(version, chosen & ~known) == 0
+
+    def _running(self, values: Any, known: Any) -> tuple[Any, Any]:
+        """Totals over the live files after each version; unknown before the first readable one."""
+        life = self._life
+        steps = np.zeros((2, self._count + 2), np.int64)
+        start = np.clip(life.added - life.first + 1, 0, self._count)
+        end = np.clip(life.removed.astype(np.int64) - life.first + 1, 0, self._count + 1)
+        for row, amounts in enumerate((np.where(known, values, 0), (~known).astype(np.int64))):
+            np.add.at(steps[row], start, amounts)
+            np.add.at(steps[row], end, -amounts)
+        sums, missing = np.cumsum(steps, axis=1)[:, 1 : self._count + 1]
+        readable = np.arange(life.first, life.last + 1) >= life.readable_from
+        return sums, readable & (missing == 0)

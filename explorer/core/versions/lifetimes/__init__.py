@@ -1,0 +1,1 @@
+"""The lifetime of every logical file, in columns."""

@@ -1,0 +1,202 @@
+"""Commits, oldest first -> `Lifetimes`.
+
+Protocol section: Action Reconciliation. Invariants: files of the first checkpoint are looked up only if an action of
+the record names their path; a file that the record only shows leaving is known by what its remove says (FILE-004).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from explorer.core.errors import LimitExceeded
+from explorer.core.log.commit import AddLine, Commit, RemoveLine
+from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, integers, strings
+from explorer.core.protocol.logical_files import LogicalFiles
+from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
+from explorer.core.versions.lifetimes.events import ADD, FOUND, LEAVE, REMOVE, FileEvents, Intervals
+from explorer.core.versions.lifetimes.lifetimes import Lifetimes
+from explorer.core.versions.lifetimes.recorded_files import RecordedFiles
+
+__all__ = ["LifetimesBuilder"]
+
+_ABSENT: Final = msgspec.Raw()
+_EVENT: Final[dict[str, Any]] = {
+    "kind": np.int8,
+    "path": np.int32,
+    "version": np.int32,
+    "row": np.int64,
+    "vector": np.int64,
+    "time": np.int64,
+    "quiet": np.bool_,
+}
+_LATEST_TIME: Final = 1 << 60
+_LATEST_VERSION: Final = 1 << 30
+# Lines that are kept with the bytes of their commits until they are made columns together: no more than caches hold.
+_BATCH: Final = 1 << 12
+
+_Batch = dict[str, npt.NDArray[Any]]
+
+
+class LifetimesBuilder:
+    """Takes commits in ascending order, and a checkpoint where the record does not begin at version 0.
+
+    Files that commits add are numbered from 0 as they come; `build` puts those of the checkpoint before them.
+
+    Raises:
+        LimitExceeded: The versions are too high to be told.
+    """
+
+    def __init__(self, first: int, readable_from: int) -> None:
+        if first > _LATEST_VERSION:
+            raise LimitExceeded(
+                f"The log begins with version {first:,}; versions up to {_LATEST_VERSION:,} are told. "
+                "A name in the log is most likely broken.",
+                version=first,
+                allowed=_LATEST_VERSION,
+            )
+        self._first, self._readable_from = first, readable_from
+        self._base = LogicalFiles([])
+        self._paths, self._vectors = PathCodes(), VectorCodes()
+        self._recorded = RecordedFiles(self._paths, self._vectors)
+        self._events: list[_Batch] = []
+        self._events_before = self._count = self._rows = 0
+        # What was not made columns yet: files that get a row, removals, and what each event is, a commit at a time.
+        self._files: list[AddLine] = []
+        self._removes: list[RemoveLine] = []
+        self._kinds = bytearray()
+        self._versions: list[int] = []
+        self._bounds: list[int] = [0]
+
+    def checkpoint(self, files: LogicalFiles) -> None:
+        """Take the live files of the first readable version; those that commits had added before stay theirs."""
+        self._base = files
+        self._events_before = self._count + len(self._kinds)
+
+    def commit(self, commit: Commit) -> list[int]:
+        """Take the file actions of a commit, in line order, and return the places of its other lines.
+
+        Raises:
+            MalformedAction: A line holds two file actions, or a path is none; that may be found in a later commit.
+        """
+        # Hundreds of thousands of lines go through this loop, so it calls nothing but what keeps them.
+        keep_file, keep_remove, keep_kind = self._files.append, self._removes.append, self._kinds.append
+        leaves = self._first > 0 and commit.version <= self._readable_from
+        others = []
+        for place, line in enumerate(commit.lines):
+            if (add := line.add) is not None:
+                if line.remove is not None:
+                    raise commit.two_actions(place)
+                keep_file(add)
+                keep_kind(ADD)
+            elif (remove := line.remove) is not None:
+                keep_remove(remove)
+                if leaves:
+                    keep_file(_leaving(remove))
+                    keep_kind(LEAVE)
+                else:
+                    keep_kind(REMOVE)
+            else:
+                others.append(place)
+        self._versions.append(commit.version)
+        self._bounds.append(len(self._kinds))
+        if len(self._kinds) >= _BATCH:
+            self._take()
+        return others
+
+    def build(self, last: int) -> Lifetimes:
+        """Make the lifetimes of everything taken so far.
+
+        Raises:
+            MalformedAction: A path names no file.
+        """
+        self._take()
+        base, recorded, split = self._base, self._recorded, self._base.num_rows
+        rows, paths, vectors = self._named()
+        intervals = Intervals(split + self._rows, self._first - 1)
+        intervals.apply(self._all_events(rows, paths, vectors), self._vectors)
+        recorded.close(intervals.keep()[split:])
+        in_base = np.full(len(self._paths), -1, np.int32)
+        in_base[paths] = rows
+        own = recorded.path_codes
+        path_ids = np.where(in_base[own] >= 0, in_base[own], own + split).astype(np.int32)
+        of_base = np.zeros(split, np.int64)
+        of_base[rows] = vectors
+        return Lifetimes(
+            base,
+            recorded,
+            intervals,
+            path_ids=np.concatenate([np.arange(split, dtype=np.int32), path_ids]),
+            vectors=np.concatenate([of_base, recorded.vector_codes]),
+            vector_codes=self._vectors,
+            versions=(self._first, self._readable_from, last),
+        )
+
+    def _take(self) -> None:
+        """Make columns of the newest actions, and let go of the bytes of their commits."""
+        if not self._kinds:
+            return
+        kind = np.frombuffer(bytes(self._kinds), np.int8)
+        batch: _Batch = {name: np.zeros(len(kind), dtype) for name, dtype in _EVENT.items()}
+        batch["kind"], batch["version"] = kind, np.repeat(np.array(self._versions, np.int32), np.diff(self._bounds))
+        files, removals, removes = kind != REMOVE, kind != ADD, self._removes
+        batch["path"][removals], _ = self._paths.of_files([remove.path for remove in removes])
+        batch["vector"][removals] = self._vectors.of([remove.deletion_vector for remove in removes])
+        batch["time"][removals] = _deletion_times([remove.deletion_timestamp for remove in removes])
+        batch["quiet"][removals] = [remove.data_change is False for remove in removes]
+        batch["path"][files], batch["vector"][files] = self._recorded.take(self._files)
+        batch["row"][files] = np.arange(self._rows, self._rows + len(self._files))
+        self._events.append(batch)
+        self._count += len(kind)
+        self._rows += len(self._files)
+        self._files, self._removes, self._kinds, self._versions, self._bounds = [], [], bytearray(), [], [0]
+
+    def _named(self) -> tuple[Int64s, Int32s, Int64s]:
+        """Files of the checkpoint whose path an action of the record names: row, path, deletion vector."""
+        if not self._base.num_rows or not len(self._paths):
+            return np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
+        rows = self._base.rows_at(strings(self._paths.distinct()))
+        names = ("path", "dv_storage_type", "dv_path_or_inline", "dv_offset")
+        paths, *parts = (column.to_pylist() for column in self._base.take(rows, names).columns)
+        vectors = [
+            None if kind is None else DeletionVectorDescriptor(kind, place, 0, 0, offset)
+            for kind, place, offset in zip(*parts, strict=True)
+        ]
+        return rows, self._paths.of(paths), self._vectors.of(vectors)
+
+    def _all_events(self, rows: Int64s, paths: Int32s, vectors: Int64s) -> FileEvents:
+        """The events of all batches, and the files of the checkpoint between those of commits."""
+        found: _Batch = {name: np.zeros(len(rows), dtype) for name, dtype in _EVENT.items()}
+        found |= {"path": paths, "row": rows - self._base.num_rows, "vector": vectors}
+        found["kind"][:], found["version"][:] = FOUND, self._readable_from
+        parts, self._events = [*self._events, found], []
+        columns = {name: np.concatenate([part.pop(name) for part in parts]) for name in _EVENT}
+        columns["row"] += self._base.num_rows
+        order = np.concatenate([np.arange(self._count) * 2 + 1, np.full(len(rows), 2 * self._events_before)])
+        return FileEvents(order=order, **columns)
+
+
+def _leaving(remove: RemoveLine) -> AddLine:
+    """What the record knows of a file that it only shows leaving."""
+    extended = remove.extended_file_metadata is True
+    return AddLine(
+        remove.path,
+        remove.partition_values if extended else _ABSENT,
+        remove.size if extended else None,
+        stats=remove.stats,
+        deletion_vector=remove.deletion_vector,
+    )
+
+
+def _deletion_times(times: Sequence[int | None]) -> Int64s:
+    """Times of tombstones; one without it counts as expired for ever (FILE-003), as does a time out of this world."""
+    try:
+        found: Int64s = integers(times)[0]
+    except OverflowError:
+        found = np.array([time if time is not None and 0 <= time < _LATEST_TIME else 0 for time in times], np.int64)
+    return np.where((found >= 0) & (found < _LATEST_TIME), found, 0)

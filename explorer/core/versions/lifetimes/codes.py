@@ -1,0 +1,132 @@
+"""Values as small numbers: each distinct one is kept once, however many rows have it.
+
+Protocol section: Deletion Vector Descriptor Schema. Invariant: two deletion vectors are the same one exactly if their
+identities are (DV-006), however their parts are spelt.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from itertools import count
+from typing import Final
+
+import numpy as np
+
+from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask
+from explorer.core.protocol.file_paths import canonical_key, needs_decoding
+
+__all__ = ["PathCodes", "VectorCodes"]
+
+_OFFSET_BITS: Final = 33
+_OFFSETS: Final = (1 << _OFFSET_BITS) - 1
+# Offsets are 32 bits wide and may be negative; 0 is left for none.
+_FIRST_OFFSET: Final = (1 << 31) + 1
+
+
+class PathCodes:
+    """Numbers of paths, from 0 in the order in which they were first met."""
+
+    def __init__(self) -> None:
+        self._known: defaultdict[str, int] = defaultdict(count().__next__)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def of(self, paths: Collection[str]) -> Int32s:
+        """The numbers of paths as they stand; one that is new gets the next."""
+        return np.fromiter(map(self._known.__getitem__, paths), np.int32, len(paths))
+
+    def of_files(self, paths: Sequence[str]) -> tuple[Int32s, Int32s]:
+        """The numbers of the decoded paths, under which two spellings of one file meet, and of the paths as they stand.
+
+        Raises:
+            MalformedAction: A path names no file.
+        """
+        # All are looked at in one go, for most need no decoding.
+        whole = "\n".join(("", *paths))
+        if not ("%" in whole or ":" in whole or "\n/" in whole):
+            found = self.of(paths)
+            return found, found
+        return self.of([canonical_key(path) if needs_decoding(path) else path for path in paths]), self.of(paths)
+
+    def distinct(self) -> list[str]:
+        """The paths by number."""
+        return list(self._known)
+
+
+class VectorCodes:
+    """Numbers of deletion vectors: equal ones for those that are spelt alike, 0 for none."""
+
+    def __init__(self) -> None:
+        # By storage type the numbers of files and inline vectors, which run on over all types.
+        numbers = count()
+        self._heads: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(numbers.__next__))
+        self._listed: list[tuple[str, str]] = []
+
+    def of(self, vectors: Sequence[DeletionVectorDescriptor | None]) -> Int64s:
+        """The numbers of some vectors."""
+        found = [vector for vector in vectors if vector is not None]
+        if not found:
+            return np.zeros(len(vectors), np.int64)
+        heads = self._heads_of(found)
+        offsets = [0 if vector.offset is None else vector.offset + _FIRST_OFFSET for vector in found]
+        numbered = (heads.astype(np.int64) + 1 << _OFFSET_BITS) + np.array(offsets, np.int64)
+        if len(found) == len(vectors):
+            return numbered
+        codes = np.zeros(len(vectors), np.int64)
+        codes[np.array([vector is not None for vector in vectors])] = numbered
+        return codes
+
+    def differ(self, some: Int64s, others: Int64s) -> Mask:
+        """For pairs of numbers, whether their vectors are different ones."""
+        differs: Mask = some != others
+        # One spelling may have the offset inside of its path: "x@1" without an offset is "x" with the offset 1.
+        apart = ((some & _OFFSETS) == 0) != ((others & _OFFSETS) == 0)
+        places = np.flatnonzero(differs & apart & (some > 0) & (others > 0))
+        if len(places):
+            pairs = zip(self.identities(some[places]), self.identities(others[places]), strict=True)
+            differs[places] = [identity != other for identity, other in pairs]
+        return differs
+
+    def identities(self, codes: Int64s) -> list[str | None]:
+        """Identity of each vector (DV-006), None for none."""
+        heads = self._distinct()
+        return [_identity(heads, code) if code else None for code in codes.tolist()]
+
+    def heads(self, kinds: bool) -> list[str]:
+        """Storage types, or else paths and inline bytes, of what holds the vectors, by place."""
+        return [kind if kinds else path for kind, path in self._distinct()]
+
+    @staticmethod
+    def places(codes: Int64s) -> Int64s:
+        """The place in `heads` of each vector, -1 for none."""
+        found: Int64s = (codes >> _OFFSET_BITS) - 1
+        return found
+
+    @staticmethod
+    def offsets(codes: Int64s) -> tuple[Int64s, Mask]:
+        """Offset of each vector in its file, in bytes, and where it has one."""
+        known: Mask = (codes & _OFFSETS) > 0
+        return np.where(known, (codes & _OFFSETS) - _FIRST_OFFSET, 0), known
+
+    def _heads_of(self, vectors: Sequence[DeletionVectorDescriptor]) -> Int32s:
+        kinds = {vector.storage_type for vector in vectors}
+        if len(kinds) == 1:
+            known = self._heads[kinds.pop()].__getitem__
+            return np.fromiter(map(known, [vector.path_or_inline_dv for vector in vectors]), np.int32, len(vectors))
+        return np.array([self._heads[vector.storage_type][vector.path_or_inline_dv] for vector in vectors], np.int32)
+
+    def _distinct(self) -> list[tuple[str, str]]:
+        """Storage type and path, or inline bytes, by number."""
+        if len(self._listed) != sum(map(len, self._heads.values())):
+            found = {number: (kind, path) for kind, paths in self._heads.items() for path, number in paths.items()}
+            self._listed = [found[number] for number in range(len(found))]
+        return self._listed
+
+
+def _identity(heads: Sequence[tuple[str, str]], code: int) -> str:
+    kind, path = heads[(code >> _OFFSET_BITS) - 1]
+    offset = code & _OFFSETS
+    return DeletionVectorDescriptor(kind, path, 0, 0, offset - _FIRST_OFFSET if offset else None).unique_id

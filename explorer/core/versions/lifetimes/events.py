@@ -1,0 +1,228 @@
+"""Adds and removes of every path -> when each file lived.
+
+Protocol section: Action Reconciliation. Invariants: line order within a valid commit does not matter (LOG-020), and
+lines of one that contradicts itself apply in their order (REPLAY-012); what a removal ends is decided by (path,
+deletion-vector id); a path is live with at most one vector (D-03).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask
+from explorer.core.versions.lifetimes.codes import VectorCodes
+
+__all__ = ["ADD", "FOUND", "LEAVE", "NEVER", "REMOVE", "FileEvents", "Intervals"]
+
+NEVER: Final = int(np.iinfo(np.int32).max)
+"""``removed`` of a file that is still live."""
+
+REMOVE: Final = 0
+ADD: Final = 1
+LEAVE: Final = 2
+"""A removal that may name a file from before the record, which then has a row of its own."""
+FOUND: Final = 3
+"""A file of the checkpoint, at the end of its version."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEvents:
+    """What happened to files, an item each, in the order of the log.
+
+    Attributes:
+        order: Ascends, but for files of the checkpoint.
+        kind: `ADD`, `REMOVE`, `LEAVE` or `FOUND`.
+        path: Number of the path.
+        version: When.
+        row: The file; of no meaning for a `REMOVE`, which may end any.
+        vector: Number of the deletion vector, 0 for none.
+        time: Of a tombstone, ms since the epoch; 0 if it does not say.
+        quiet: True for a removal that only rearranges data.
+    """
+
+    order: Int64s
+    kind: npt.NDArray[np.int8]
+    path: Int32s
+    version: Int32s
+    row: Int64s
+    vector: Int64s
+    time: Int64s
+    quiet: Mask
+
+
+class _Event(NamedTuple):
+    path: int
+    kind: int
+    version: int
+    row: int
+    vector: int
+    time: int
+    quiet: bool
+
+
+class Intervals:
+    """When files lived: what `explorer.core.versions.lifetimes.lifetimes.Lifetimes` tells of each.
+
+    Args:
+        count: How many files there are; those whose adds are not among the events are from before the record.
+        before: The version that stands for before the record.
+    """
+
+    def __init__(self, count: int, before: int) -> None:
+        self._before = before
+        self.added: Int32s = np.full(count, before, np.int32)
+        self.removed: Int32s = np.full(count, NEVER, np.int32)
+        self.previous: Int32s = np.full(count, -1, np.int32)
+        self.removed_data_change: Mask = np.ones(count, bool)
+        self.deletion_times: Int64s = np.zeros(count, np.int64)
+        self._kept: Mask = np.ones(count, bool)
+
+    def apply(self, events: FileEvents, vectors: VectorCodes) -> None:
+        """Work out the intervals of the files that events name.
+
+        Paths to which nothing odd happens, which is the rule, are worked out together; the others one by one.
+        """
+        added = events.kind == ADD
+        self.added[events.row[added]] = events.version[added]
+        self._kept[events.row[events.kind == LEAVE]] = False
+        order = np.argsort(events.path.astype(np.int64) << 32 | events.order)
+        tidy = _removals_first(events, order, vectors)
+        odd = _odd_paths(events, tidy, vectors)[events.path]
+        self._apply_tidy(events, tidy[~odd[tidy]])
+        rows = order[odd[order]]
+        columns = (events.path, events.kind, events.version, events.row, events.vector, events.time, events.quiet)
+        others = map(_Event, *(column[rows].tolist() for column in columns))
+        for _, found in groupby(others, attrgetter("path")):
+            self._apply_odd(list(found), vectors)
+
+    def keep(self) -> Mask:
+        """Let go of the files that removals might have named but did not, and return which were kept."""
+        kept, places = self._kept, np.cumsum(self._kept, dtype=np.int32) - 1
+        if not kept.all():
+            self.added, self.removed, self.previous = self.added[kept], self.removed[kept], self.previous[kept]
+            self.previous = np.where(self.previous >= 0, places[self.previous], np.int32(-1))
+            self.removed_data_change = self.removed_data_change[kept]
+            self.deletion_times = self.deletion_times[kept]
+        return kept
+
+    def _apply_tidy(self, events: FileEvents, order: Int64s) -> None:
+        """Each removal follows the add of the file it names, so every file lives until the next event of its path."""
+        path, version, row = events.path[order], events.version[order], events.row[order]
+        follows, adds = path[1:] == path[:-1], _adds(events.kind[order])
+        lasts = follows & adds[:-1]
+        ended, by = row[:-1][lasts], order[1:][lasts]
+        self.removed[ended], self.deletion_times[ended] = events.version[by], events.time[by]
+        self.removed_data_change[ended] = ~events.quiet[by]
+        replaced = np.flatnonzero(lasts & adds[1:])
+        self.previous[row[replaced + 1]] = row[replaced]
+        renewed = np.flatnonzero(follows & ~adds[:-1] & (version[1:] == version[:-1]))
+        self.previous[row[renewed + 1]] = row[renewed - 1]
+
+    def _apply_odd(self, events: list[_Event], vectors: VectorCodes) -> None:
+        """One path, in the order of the lines; each file that a broken checkpoint has of it is looked at alone."""
+        for chosen in [event for event in events if event.kind == FOUND] or [events[0]]:
+            path = _Path(self, vectors)
+            for event in events:
+                if event.kind != FOUND or event is chosen:
+                    path.apply(event)
+
+    def end(self, row: int, event: _Event) -> None:
+        """End a file; an event of the version that ended it already adds what it says."""
+        again = self.removed[row] == event.version
+        self.removed[row], self.deletion_times[row] = event.version, event.time
+        self.removed_data_change[row] = not event.quiet and (not again or self.removed_data_change[row])
+
+    def leave(self, row: int, event: _Event) -> None:
+        """Keep a file from before the record, of which only the removal is known."""
+        self._kept[row] = True
+        self.end(row, event)
+
+
+class _Path:
+    """One path, event by event: which file is live, and which one the current version ended."""
+
+    def __init__(self, intervals: Intervals, vectors: VectorCodes) -> None:
+        self._intervals, self._vectors = intervals, vectors
+        self._live: _Event | None = None
+        self._ended, self._version = -1, -1
+
+    def apply(self, event: _Event) -> None:
+        if event.version != self._version:
+            self._ended, self._version = -1, event.version
+        if event.kind == ADD:
+            self._add(event)
+        elif event.kind == FOUND:
+            self._find(event)
+        else:
+            self._remove(event)
+
+    def _add(self, event: _Event) -> None:
+        if self._live is not None:
+            self._intervals.end(self._live.row, event)
+            self._ended = self._live.row
+        self._intervals.previous[event.row] = self._ended
+        self._live = event
+
+    def _find(self, event: _Event) -> None:
+        if self._live is None:
+            self._live = event
+        else:
+            # Commits had added it before: the file is theirs, and this row never lives.
+            self._intervals.removed[event.row] = self._intervals.added[event.row]
+
+    def _remove(self, event: _Event) -> None:
+        live = self._live
+        if live is not None and not self._vectors.differ(np.array([live.vector]), np.array([event.vector]))[0]:
+            self._intervals.end(live.row, event)
+            self._live, self._ended = None, live.row
+        elif self._ended >= 0:
+            self._intervals.end(self._ended, event)
+        elif event.kind == LEAVE:
+            self._intervals.leave(event.row, event)
+            if live is not None and live.kind == ADD and live.version == event.version:
+                self._intervals.previous[live.row] = event.row
+            else:
+                self._ended = event.row
+
+
+def _adds(kinds: npt.NDArray[np.int8]) -> Mask:
+    found: Mask = (kinds == ADD) | (kinds == FOUND)
+    return found
+
+
+def _removals_first(events: FileEvents, order: Int64s, vectors: VectorCodes) -> Int64s:
+    """The events of each path; the removal of a file comes before the add in that version of another of its path."""
+    first, second = order[:-1], order[1:]
+    together = (events.path[first] == events.path[second]) & (events.version[first] == events.version[second])
+    swapped = np.flatnonzero(together & (events.kind[first] == ADD) & ~_adds(events.kind[second]))
+    swapped = swapped[vectors.differ(events.vector[order[swapped]], events.vector[order[swapped + 1]])]
+    if not len(swapped):
+        return order
+    found = order.copy()
+    found[swapped], found[swapped + 1] = order[swapped + 1], order[swapped]
+    return found
+
+
+def _odd_paths(events: FileEvents, order: Int64s, vectors: VectorCodes) -> Mask:
+    """For each path, whether an event of it does anything but to add the path or to end the file that is live."""
+    path, adds = events.path[order], _adds(events.kind[order])
+    follows = np.concatenate([[False], path[1:] == path[:-1]])[: len(path)]
+    before = np.maximum(np.arange(len(order)) - 1, 0)
+    after_add = follows & adds[before]
+    earlier = events.version[order[before]] < events.version[order]
+    removals = np.flatnonzero(~adds)
+    ends = np.zeros(len(order), bool)
+    ends[removals] = after_add[removals] & earlier[removals]
+    pairs = np.flatnonzero(ends)
+    ends[pairs] = ~vectors.differ(events.vector[order[before[pairs]]], events.vector[order[pairs]])
+    plain = np.where(adds, ~after_add | earlier, ends)
+    plain &= (events.kind[order] != FOUND) | ~follows
+    odd = np.zeros(int(path.max(initial=-1)) + 1, bool)
+    odd[path[~plain]] = True
+    return odd

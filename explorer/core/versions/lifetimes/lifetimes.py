@@ -1,0 +1,171 @@
+"""Every logical file as an interval of versions: any version's live files are one mask, any diff one XOR.
+
+Protocol section: Action Reconciliation. Invariants: an instance lives from the version that added it up to, not
+including, the version that removed or replaced it; two instances of one path never live at once (D-03); an instance
+that re-adds or re-masks a path in the version that ends the former one points back to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from explorer.core.errors import VersionNotFound
+from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, int64s, numbers, one_array, validity
+from explorer.core.protocol.logical_files import SCHEMA, LogicalFiles
+from explorer.core.versions.lifetimes.codes import VectorCodes
+from explorer.core.versions.lifetimes.events import NEVER, Intervals
+from explorer.core.versions.lifetimes.recorded_files import RecordedFiles
+
+__all__ = ["COLUMNS", "NEVER", "Lifetimes"]
+
+COLUMNS: Final = tuple(name for name in SCHEMA.names if name not in ("tags", "stats"))
+"""The columns that are kept of every instance."""
+
+_VECTOR: Final = ("dv_storage_type", "dv_path_or_inline", "dv_size_in_bytes", "dv_cardinality", "dv_offset")
+
+
+class Lifetimes:
+    """All instances of logical files over the recorded versions, those of the first checkpoint before the others.
+
+    Attributes:
+        added: Version that added each; ``first - 1`` for files from before the record.
+        removed: Version that removed or replaced each; `NEVER` if live at the end.
+        previous: Row of the instance of the same path that this one replaced in the same version, or -1.
+        path_ids: Equal for instances of one path.
+        removed_data_change: False where the removal only rearranged data.
+        deletion_times: When each was removed by its tombstone, ms since the epoch; 0 where the tombstone does not say
+            (FILE-003), where there is none, or where it is live.
+        first, last: The recorded versions.
+        readable_from: The first version whose live files are known whole.
+    """
+
+    def __init__(
+        self,
+        base: LogicalFiles,
+        recorded: RecordedFiles,
+        intervals: Intervals,
+        *,
+        path_ids: Int32s,
+        vectors: Int64s,
+        vector_codes: VectorCodes,
+        versions: tuple[int, int, int],
+    ) -> None:
+        self._base, self._recorded = base, recorded
+        self._vectors, self._vector_codes = vectors, vector_codes
+        self.added, self.removed, self.previous = intervals.added, intervals.removed, intervals.previous
+        self.removed_data_change, self.deletion_times = intervals.removed_data_change, intervals.deletion_times
+        self.path_ids = path_ids
+        self.first, self.readable_from, self.last = versions
+
+    def live(self, version: int) -> Mask:
+        """Mask of the instances live at a version.
+
+        Raises:
+            VersionNotFound: The version is not among the readable ones.
+        """
+        if not self.readable_from <= version <= self.last:
+            nearest = self.readable_from if version < self.readable_from else self.last
+            raise VersionNotFound(
+                f"Version {version} is not among the readable versions {self.readable_from} to {self.last}. "
+                f"The nearest is {nearest}.",
+                version=version,
+                earliest=self.readable_from,
+                latest=self.last,
+                nearest=nearest,
+            )
+        mask: Mask = (self.added <= version) & (self.removed > version)
+        return mask
+
+    def files_at(self, version: int) -> pa.Table:
+        """The live files of a version, columns `COLUMNS`."""
+        return self.take(np.flatnonzero(self.live(version)))
+
+    def take(self, rows: npt.NDArray[Any], names: Sequence[str] = COLUMNS) -> pa.Table:
+        """The files of some instances, in the order asked."""
+        split = self._base.num_rows
+        base, recorded = rows[rows < split], rows[rows >= split] - split
+        columns = [self._recorded.column(name, recorded) for name in names]
+        table = pa.Table.from_arrays(columns, schema=pa.schema([SCHEMA.field(name) for name in names]))
+        if len(base):
+            table = pa.concat_tables([self._base.take(base, names), table])
+            order = np.concatenate([np.flatnonzero(rows < split), np.flatnonzero(rows >= split)])
+            if (np.diff(order) < 0).any():
+                table = table.take(int64s(np.argsort(order)))
+        return table.combine_chunks()
+
+    @cached_property
+    def rows(self) -> tuple[Int64s, Mask]:
+        """Rows a reader sees in each instance (physical less masked), and where that is known."""
+        records, known = numbers(self._column("num_records"))
+        return records - self.masked, known
+
+    @cached_property
+    def sizes(self) -> tuple[Int64s, Mask]:
+        """Bytes of each instance, and where the log says so."""
+        values, known = numbers(self._column("size"))
+        return values, known
+
+    @cached_property
+    def masked(self) -> Int64s:
+        """Rows hidden by each instance's deletion vector."""
+        found: Int64s = numbers(self._column("dv_cardinality"))[0]
+        return found
+
+    @cached_property
+    def data_change(self) -> Mask:
+        """True where the add changed data; what a checkpoint says of its files is not about their adds."""
+        return np.concatenate([np.ones(self._base.num_rows, bool), self._recorded.data_change])
+
+    @cached_property
+    def remade(self) -> npt.NDArray[np.int64]:
+        """Rows of the instances whose deletion vector differs from that of the instance they replaced."""
+        rows = np.flatnonzero(self.previous >= 0)
+        return rows[self.vectors_differ(self.previous[rows], rows)]
+
+    @cached_property
+    def vector_files(self) -> tuple[Int32s, tuple[DeletionVectorDescriptor, ...]]:
+        """For each instance, its place in a list of descriptors, one for each file of vectors; -1 without a file."""
+        files = np.full(len(self.added), -1, np.int32)
+        kinds = self._column("dv_storage_type")
+        rows = np.flatnonzero(validity(kinds))
+        if not len(rows):
+            return files, ()
+        places: dict[tuple[str, str], int] = {}
+        table = self.take(rows, _VECTOR)
+        kinds, paths = (table.column(name).to_pylist() for name in _VECTOR[:2])
+        files[rows] = [
+            -1 if kind == "i" else places.setdefault((kind, path), len(places))
+            for kind, path in zip(kinds, paths, strict=True)
+        ]
+        used, firsts = np.unique(files[rows], return_index=True)
+        parts = (column.to_pylist() for column in table.take(int64s(firsts[used >= 0])).columns)
+        return files, tuple(DeletionVectorDescriptor(*found) for found in zip(*parts, strict=True))
+
+    def vectors_differ(self, some: npt.NDArray[Any], others: npt.NDArray[Any]) -> Mask:
+        """For pairs of instances of one path, whether their deletion vectors are different ones."""
+        return self._vector_codes.differ(self._vectors[some], self._vectors[others])
+
+    def same_path(self, some: npt.NDArray[Any], others: npt.NDArray[Any]) -> Int32s:
+        """For each of ``others``, the position in ``some`` of the instance of the same path, or -1.
+
+        No two of ``some`` may be of one path.
+        """
+        slots = np.full(self._paths, -1, np.int32)
+        slots[self.path_ids[some]] = np.arange(len(some), dtype=np.int32)
+        found: Int32s = slots[self.path_ids[others]]
+        return found
+
+    @cached_property
+    def _paths(self) -> int:
+        return int(self.path_ids.max(initial=-1)) + 1
+
+    def _column(self, name: str) -> pa.Array:
+        """A column of all instances."""
+        return one_array([self._base.column(name), self._recorded.column(name)], SCHEMA.field(name).type)

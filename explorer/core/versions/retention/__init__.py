@@ -1,0 +1,1 @@
+"""Which versions can be read, and until when."""

@@ -1,0 +1,229 @@
+"""When what a version needs may be deleted: its files by VACUUM, its log by metadata clean-up.
+
+Protocol sections: Metadata Cleanup, Action Reconciliation (tombstones), VACUUM. Invariants: a file may go once its last
+tombstone has expired, unless it is live (FILE-014, VACUUM-001), and a file of deletion vectors once none of its vectors
+is referenced (VACUUM-002); what lies in hidden folders or outside the table is never deleted (VACUUM-003). The log
+before a checkpoint may go once the checkpoint is old enough to be the cut-off, and not without one (CLEANUP-001 to
+003).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from explorer.core.log.log_segment import LogListing
+from explorer.core.protocol.arrow.arrays import Int64s, Mask
+from explorer.core.protocol.schema.column_mapping import physical_paths
+from explorer.core.protocol.schema.data_types import parse_schema
+from explorer.core.protocol.table_properties.values import flag, interval
+from explorer.core.versions.history import History
+from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
+
+__all__ = [
+    "CLEANUP",
+    "FILE_RETENTION",
+    "FOREVER",
+    "LOG_RETENTION",
+    "Risk",
+    "Terms",
+    "data_risk",
+    "file_times",
+    "is_hidden",
+    "log_risk",
+    "readable_spans",
+    "retention_terms",
+]
+
+
+FILE_RETENTION: Final = "delta.deletedFileRetentionDuration"
+LOG_RETENTION: Final = "delta.logRetentionDuration"
+CLEANUP: Final = "delta.enableExpiredLogCleanup"
+FOREVER: Final = int(np.iinfo(np.int64).max)
+"""Time of what has no end in sight."""
+
+_DAY: Final = 86_400_000
+_HIDDEN: Final = re.compile(r"(?:\A|/)[_.]")
+_ABSOLUTE: Final = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/")
+_NOT_HIDDEN: Final = ("_change_data", "_delta_index")
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """Retention in force, in ms; the log's is None where expired log files are kept.
+
+    It is that of the newest version, for that is what a clean-up goes by.
+    """
+
+    files: int
+    log: int | None
+    partition_columns: tuple[str, ...]
+
+
+class Risk(msgspec.Struct, frozen=True):
+    """For each readable version: from when it may be lost, and to what.
+
+    Attributes:
+        since: ms since the epoch, `FOREVER` if never.
+        first: What decides: the row of a file in the lifetimes, or the version of a checkpoint; -1 for never.
+    """
+
+    since: Int64s
+    first: Int64s
+
+
+def retention_terms(history: History) -> Terms:
+    """Read the retention from the newest version's metadata.
+
+    Raises:
+        CorruptTable: A property has no readable value.
+    """
+    metadata = history.metadata_at(history.latest)
+    configuration = {} if metadata is None else metadata.configuration
+    kept = interval(configuration, FILE_RETENTION, timedelta(weeks=1)) // timedelta(milliseconds=1)
+    log = interval(configuration, LOG_RETENTION, timedelta(days=30)) // timedelta(milliseconds=1)
+    cleaned = flag(configuration, CLEANUP, default=True)
+    return Terms(kept, log if cleaned else None, _partition_names(history))
+
+
+def data_risk(life: Lifetimes, terms: Terms) -> Risk:
+    """From when VACUUM may delete a file of each readable version."""
+    ended = life.removed != NEVER
+    files, _ = life.vector_files
+    tombstones = np.where(ended, life.deletion_times, FOREVER)
+    tombstones[_superseded(life.path_ids, files)] = 0
+    paths = _latest_by(life.path_ids, tombstones)
+    paths[ended] = np.where(_out_of_reach(life, terms)[ended], FOREVER, paths[ended])
+    vectors = np.full(len(files), FOREVER)
+    masked = files >= 0
+    vectors[masked] = _latest_by(files[masked], tombstones[masked])
+    last = np.minimum(paths, vectors)
+    expiry = np.where(last == FOREVER, FOREVER, last + terms.files)
+    start, stop, rows = readable_spans(life, expiry != FOREVER)
+    return _earliest(start, stop, rows, expiry, life.last - life.readable_from + 1)
+
+
+def log_risk(listing: LogListing, life: Lifetimes, terms: Terms) -> Risk:
+    """From when metadata clean-up may delete what each readable version is rebuilt from (CLEANUP-001 to 003).
+
+    A checkpoint becomes the cut-off at the first midnight, UTC, that is later than its commit by the retention; then
+    everything before it goes. Clean-up goes by the times of the files, whatever timestamps the commits carry.
+    """
+    count = life.last - life.readable_from + 1
+    since, first = np.full(count, FOREVER), np.full(count, -1, np.int64)
+    if terms.log is None:
+        return Risk(since, first)
+    times = file_times(listing)
+    start = 0
+    for checkpoint in listing.checkpoints:
+        end = min(checkpoint.version - life.readable_from, count)
+        if end > start:
+            made = times.get(checkpoint.version, max(part.modified for part in checkpoint.parts))
+            since[start:end] = -(-made // _DAY) * _DAY + terms.log
+            first[start:end] = checkpoint.version
+            start = end
+    return Risk(since, first)
+
+
+def readable_spans(life: Lifetimes, chosen: Mask) -> tuple[Int64s, Int64s, Int64s]:
+    """Readable versions, counted from the first, in which each chosen instance lives: start, stop and row."""
+    count = life.last - life.readable_from + 1
+    start = np.clip(life.added.astype(np.int64) - life.readable_from, 0, count)
+    stop = np.clip(life.removed.astype(np.int64) - life.readable_from, 0, count)
+    rows = np.flatnonzero(chosen & (start < stop))
+    return start[rows], stop[rows], rows
+
+
+def is_hidden(path: str, partition_columns: Sequence[str]) -> bool:
+    """True if VACUUM passes the file over: a part of its path begins with ``_`` or ``.`` (VACUUM-003).
+
+    Change files, indexes and folders of partition columns whose names begin so are not hidden.
+    """
+    if _HIDDEN.search(path) is None:
+        return False
+    return any(
+        part[:1] in ("_", ".")
+        and not part.startswith(_NOT_HIDDEN)
+        and not any(part.startswith(f"{column}=") for column in partition_columns)
+        for part in path.split("/")
+    )
+
+
+def _partition_names(history: History) -> tuple[str, ...]:
+    """Logical and physical names of the partition columns: folders may bear either."""
+    metadata = history.metadata_at(history.latest)
+    logical = () if metadata is None else metadata.partition_columns
+    if metadata is None or not logical or metadata.schema_string is None:
+        return logical
+    paths = physical_paths(parse_schema(metadata.schema_string), history.mapping_mode(history.latest))
+    return (*logical, *(paths[(name,)][0] for name in logical if (name,) in paths))
+
+
+def _superseded(path_ids: npt.NDArray[Any], files: npt.NDArray[Any]) -> Mask:
+    """Instances whose tombstone a later one of the same path and vector replaced (REPLAY-003)."""
+    keys = path_ids.astype(np.int64) * (int(files.max(initial=-1)) + 2) + files + 1
+    _, from_end = np.unique(keys[::-1], return_index=True)
+    found = np.ones(len(keys), bool)
+    found[len(keys) - 1 - from_end] = False
+    return found
+
+
+def _latest_by(groups: npt.NDArray[Any], times: Int64s) -> Int64s:
+    """For each item the latest time among those of its group."""
+    latest = np.full(int(groups.max(initial=-1)) + 1, np.iinfo(np.int64).min)
+    np.maximum.at(latest, groups, times)
+    found: Int64s = latest[groups]
+    return found
+
+
+def _out_of_reach(life: Lifetimes, terms: Terms) -> Mask:
+    """Instances whose data file VACUUM of this table never deletes."""
+    rows = np.flatnonzero(life.removed != NEVER)
+    found = np.zeros(len(life.added), bool)
+    for row, path in zip(rows.tolist(), life.take(rows, ["path"]).column(0).to_pylist(), strict=True):
+        if path[:1] in "_./" or "/_" in path or "/." in path or ":" in path:
+            found[row] = _ABSOLUTE.match(path) is not None or is_hidden(path, terms.partition_columns)
+    return found
+
+
+def _earliest(start: Int64s, stop: Int64s, rows: Int64s, expiry: Int64s, count: int) -> Risk:
+    """For each version the smallest expiry of the spans that cover it, and its row.
+
+    A span of n versions is the union of two of length 2^k, k = floor(log2 n); minima of spans of one power of two are
+    handed down to their halves, so the cost is that of the spans plus that of versions times log versions.
+    """
+    order = np.argsort(expiry[rows], kind="stable")
+    ranks = np.empty(len(rows), np.int64)
+    ranks[order] = np.arange(len(rows))
+    nobody = len(rows)
+    levels = max(count.bit_length(), 1)
+    best = np.full((levels, count), nobody, np.int64)
+    power = np.frexp((stop - start).astype(np.float64))[1].astype(np.int64) - 1
+    flat = best.reshape(-1)
+    np.minimum.at(flat, power * count + start, ranks)
+    np.minimum.at(flat, power * count + stop - (np.int64(1) << power), ranks)
+    for level in range(levels - 1, 0, -1):
+        half = 1 << (level - 1)
+        best[level - 1] = np.minimum(best[level - 1], best[level])
+        best[level - 1, half:] = np.minimum(best[level - 1, half:], best[level, : count - half])
+    winners = best[0]
+    some = winners < nobody
+    first = np.full(count, -1, np.int64)
+    first[some] = rows[order[winners[some]]]
+    since = np.full(count, FOREVER)
+    since[some] = expiry[first[some]]
+    return Risk(since, first)
+
+
+def file_times(listing: LogListing) -> dict[int, int]:
+    """Modification time of each commit's file, raised where it would run backwards."""
+    clock, times = -1, {}
+    for version, path in listing.commits.items():
+        clock = max(path.modified, clock + 1)
+        times[version] = clock
+    return times

@@ -1,0 +1,147 @@
+"""Files that are gone: which versions need them, found without looking at each version by itself.
+
+Invariants: a file counts as missing only if somebody looked and did not find it; a version is broken by a missing data
+file and by a missing file of deletion vectors alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Set
+from typing import Final
+
+import numpy as np
+
+from explorer.core.protocol.arrow.arrays import Int64s
+from explorer.core.protocol.deletion_vectors import location
+from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.versions.lifetimes.lifetimes import Lifetimes
+from explorer.core.versions.retention.expiry import readable_spans
+
+__all__ = ["MOST_NAMED", "MissingFiles", "absent", "data_locations"]
+
+
+MOST_NAMED: Final = 10
+"""How many missing files of a version are named."""
+
+
+def data_locations(lifetimes: Lifetimes) -> list[str]:
+    """Decoded locations of every file that a readable version needs: data files and files of deletion vectors."""
+    files, vectors = _needed(lifetimes)
+    places = lifetimes.take(files, ["path"]).column(0).to_pylist()
+    return [*dict.fromkeys(places), *dict.fromkeys(place for place in vectors if place is not None)]
+
+
+class MissingFiles:
+    """Which instances lack their data file or their deletion vector, and how that adds up by version."""
+
+    def __init__(self, life: Lifetimes, missing: Set[str]) -> None:
+        self._life, self._missing = life, missing
+        self.count = np.zeros(life.last - life.readable_from + 1, np.int64)
+        self.named: dict[int, tuple[str, ...]] = {}
+        if not missing:
+            return
+        files, vectors = _needed(life)
+        paths = life.take(files, ["path"]).column(0).to_pylist()
+        gone = np.fromiter((path in missing for path in paths), bool, len(paths))
+        of_path = np.zeros(int(life.path_ids.max(initial=-1)) + 1, bool)
+        of_path[life.path_ids[files[gone]]] = True
+        # One place more than there are vectors, for the instances that have none.
+        of_vector = np.array([*(place in missing for place in vectors), False])
+        start, stop, rows = readable_spans(life, of_path[life.path_ids] | of_vector[life.vector_files[0]])
+        steps = np.bincount(start, minlength=len(self.count) + 1) - np.bincount(stop, minlength=len(self.count) + 1)
+        self.count = np.cumsum(steps)[: len(self.count)]
+        self._vectors = vectors
+        self._name(start, stop, rows)
+
+    def _name(self, start: Int64s, stop: Int64s, rows: Int64s) -> None:
+        """Name some missing files of each version: of those that came so far, the ones that stay longest.
+
+        Whenever the longest-lived have left, so have all others: a handful carried from version to version is enough.
+        """
+        order = np.argsort(start, kind="stable")
+        bounds = np.searchsorted(start[order], np.arange(len(self.count) + 1))
+        kept: list[tuple[int, int]] = []
+        chosen: dict[int, list[tuple[int, int]]] = {}
+        for place in np.flatnonzero(self.count).tolist() if len(rows) else ():
+            came = order[bounds[place] : bounds[place + 1]]
+            if len(came) > MOST_NAMED:
+                came = came[np.argpartition(-stop[came], MOST_NAMED)[:MOST_NAMED]]
+            if len(came) or kept[-1][0] <= place:
+                kept = [*kept, *((int(stop[item]), int(rows[item])) for item in came.tolist())]
+                kept = sorted((item for item in kept if item[0] > place), reverse=True)[:MOST_NAMED]
+            chosen[place] = kept
+        names = self._names({row for found in chosen.values() for _, row in found})
+        for place, found in chosen.items():
+            files = dict.fromkeys(path for _, row in found for path in names[row])
+            self.named[place] = tuple(files)[:MOST_NAMED]
+
+    def _names(self, rows: Set[int]) -> dict[int, tuple[str, ...]]:
+        """For each instance those of its files that are missing."""
+        wanted = np.array(sorted(rows), np.int64)
+        paths = self._life.take(wanted, ["path"]).column(0).to_pylist()
+        vectors = self._life.vector_files[0][wanted].tolist()
+        pairs = (
+            (path, self._vectors[place] if place >= 0 else None) for path, place in zip(paths, vectors, strict=True)
+        )
+        files = (tuple(place for place in pair if place is not None and place in self._missing) for pair in pairs)
+        return dict(zip(wanted.tolist(), files, strict=True))
+
+
+def _needed(life: Lifetimes) -> tuple[Int64s, list[str | None]]:
+    """A row for each path that a readable version needs, and the location of each file of deletion vectors."""
+    _, _, rows = readable_spans(life, np.ones(len(life.added), bool))
+    _, places = np.unique(life.path_ids[rows], return_index=True)
+    files, descriptors = life.vector_files
+    used = set(files[rows].tolist())
+    vectors = [location(vector) if place in used else None for place, vector in enumerate(descriptors)]
+    return rows[places], vectors
+
+
+_FEW: Final = 256
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/")
+
+
+def absent(store: LogStore, locations: Iterable[str]) -> frozenset[str]:
+    """Return those of some decoded locations at which there is no file.
+
+    Args:
+        store: The table's store.
+        locations: Relative to the table's root, or absolute.
+
+    Raises:
+        NotAllowed: An absolute location lies outside the places that may be read.
+        StorageError: The store failed.
+    """
+    root = decode_path(store.root).rstrip("/") + "/"
+    relative: list[str] = []
+    odd: dict[str, str] = {}
+    for place in locations:
+        if _is_absolute(place) or ".." in place:
+            odd[place] = place if _is_absolute(place) else root + place
+        else:
+            relative.append(place)
+    gone = {place for place, whole in odd.items() if not _exists(*_seat(store, root, whole))}
+    if len(relative) > _FEW:
+        there = frozenset(store.list_tree())
+        return frozenset(gone.union(place for place in relative if place not in there))
+    return frozenset(gone.union(place for place in relative if not _exists(store, place)))
+
+
+def _seat(store: LogStore, root: str, whole: str) -> tuple[LogStore, str]:
+    """Store and key of an absolute location."""
+    key = whole.removeprefix(root)
+    return (store, key) if key != whole and ".." not in key.split("/") else store.elsewhere(whole)
+
+
+def _is_absolute(place: str) -> bool:
+    return place.startswith("/") or (":/" in place and _SCHEME.match(place) is not None)
+
+
+def _exists(store: LogStore, key: str) -> bool:
+    try:
+        store.head(key)
+    except FileNotFoundError:
+        return False
+    return True

@@ -1,0 +1,355 @@
+"""The table at one version, immutable, lazy about files and statistics.
+
+Protocol sections: Action Reconciliation, Reader Requirements. Invariants: the protocol of the version itself was
+checked before anything else (PROTO-004, D-39); whatever cannot be read right raises, nothing is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, tzinfo
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from explorer.core.errors import CorruptDeletionVector, CorruptTable, RequestError
+from explorer.core.log.replay import TableState
+from explorer.core.protocol import deletion_vectors as vectors
+from explorer.core.protocol.actions import DeletionVectorDescriptor, Metadata, Protocol
+from explorer.core.protocol.arrow.arrays import numbers, strings
+from explorer.core.protocol.clustering import clustering_columns
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, SCHEMA, LogicalFiles
+from explorer.core.protocol.partition_values import ZoneDoubt
+from explorer.core.protocol.row_tracking import RowTracking, row_tracking
+from explorer.core.protocol.schema.column_mapping import (
+    MAX_ID_KEY,
+    MappingMode,
+    check_mapping,
+    mapping_mode,
+    physical_paths,
+)
+from explorer.core.protocol.schema.data_types import StructType, format_column, parse_column, parse_schema
+from explorer.core.protocol.schema.type_widening import check_type_changes
+from explorer.core.protocol.statistics.data_skipping import SkippingResult, skip_files
+from explorer.core.protocol.statistics.file_statistics import (
+    FileStatistics,
+    StatisticsColumn,
+    StatisticsProblem,
+    column_ranges,
+    coverage,
+    statistics_columns,
+    statistics_table,
+)
+from explorer.core.protocol.statistics.overlap import Overlap, overlap_depth
+from explorer.core.protocol.table_features import check_readable
+from explorer.core.protocol.table_properties.values import number
+
+__all__ = ["Snapshot"]
+
+
+class Snapshot:
+    """One version of a table.
+
+    Attributes:
+        version: The version.
+        protocol: Versions and features in force.
+        metadata: Metadata in force.
+        schema: The schema, logical names.
+        time_zone: Where partition values that say no zone were written, as the table was opened with.
+    """
+
+    def __init__(
+        self,
+        store: LogStore,
+        version: int,
+        state: TableState,
+        load_files: Callable[[], LogicalFiles],
+        load_timestamp: Callable[[], datetime],
+        *,
+        by_catalog: bool = False,
+        time_zone: tzinfo = UTC,
+    ) -> None:
+        check_readable(state.protocol, version, by_catalog=by_catalog)
+        self._store = store
+        self._state = state
+        self._load_files = load_files
+        self._load_timestamp = load_timestamp
+        self.version = version
+        self.time_zone = time_zone
+        self.protocol: Protocol = state.protocol
+        self.metadata: Metadata = state.metadata
+        _check_format(self.metadata, version)
+        self.schema: StructType = _schema(self.metadata, version)
+        check_type_changes(self.schema, self.protocol)
+        check_mapping(self.schema, self.column_mapping_mode, _max_column_id(self.metadata.configuration))
+
+    @property
+    def state(self) -> TableState:
+        """The small actions in force, as records."""
+        return self._state
+
+    @property
+    def transactions(self) -> dict[str, int]:
+        """Latest transaction version of each application (TXN-001)."""
+        return {app: txn.version for app, txn in self._state.transactions.items()}
+
+    @property
+    def domain_metadata(self) -> dict[str, str]:
+        """Configuration of each live domain."""
+        return {name: domain.configuration for name, domain in self._state.domains.items()}
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Table properties as stored."""
+        return dict(self.metadata.configuration)
+
+    @cached_property
+    def column_mapping_mode(self) -> MappingMode:
+        """``none``, ``name`` or ``id``."""
+        return mapping_mode(self.metadata.configuration, self.protocol)
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """Logical names of the partition columns, in partition order."""
+        return tuple(self.metadata.partition_columns)
+
+    @property
+    def clustering_columns(self) -> tuple[str, ...]:
+        """Dotted logical names of the clustering columns, in their order; empty if the table is not clustered."""
+        found = clustering_columns(self.schema, self.column_mapping_mode, self.domain_metadata)
+        return tuple(format_column(path) for path in found)
+
+    @property
+    def row_tracking(self) -> RowTracking:
+        """Whether rows have stable ids, and where these are kept."""
+        return row_tracking(self.protocol, self.metadata, self.domain_metadata)
+
+    @cached_property
+    def timestamp(self) -> datetime:
+        """When the version was committed, UTC."""
+        return self._load_timestamp()
+
+    @cached_property
+    def _files(self) -> LogicalFiles:
+        return self._load_files()
+
+    @property
+    def file_columns(self) -> LogicalFiles:
+        """Live files, column by column, with statistics in whatever form they are."""
+        return self._files
+
+    @cached_property
+    def logical_files(self) -> pa.Table:
+        """Live files with all columns of `explorer.core.protocol.logical_files.SCHEMA`."""
+        return self._files.select(SCHEMA.names)
+
+    def files(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Live files, one row each.
+
+        Args:
+            columns: Which columns to read; None for all.
+
+        Returns:
+            path (decoded), raw_path, partition_values (map<string, string>), size (bytes), modification_time (ms since
+            the epoch), data_change, num_records (physical rows, null if not in statistics), dv_unique_id,
+            dv_storage_type, dv_cardinality, base_row_id, default_row_commit_version, tags.
+        """
+        chosen = PUBLIC_COLUMNS if columns is None else columns
+        unknown = [name for name in chosen if name not in PUBLIC_COLUMNS]
+        if unknown:
+            names = ", ".join(PUBLIC_COLUMNS)
+            raise RequestError(f"There is no column {unknown[0]!r} of files. Columns: {names}.", column=unknown[0])
+        return self._files.select(chosen)
+
+    @property
+    def num_files(self) -> int:
+        """Number of live files."""
+        return self._files.num_rows
+
+    @property
+    def size_in_bytes(self) -> int | None:
+        """Bytes of all live files; None if the log does not say for one of them."""
+        return _total(self._files.column("size"))
+
+    @property
+    def num_records(self) -> int | None:
+        """Physical rows of all live files, masked ones included; None if one file lacks the count (STATS-003)."""
+        return _total(self._files.column("num_records"))
+
+    @property
+    def num_deleted_records(self) -> int:
+        """Rows that deletion vectors hide."""
+        return _sum(self._files.column("dv_cardinality"))
+
+    def statistics(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Statistics, one row a file and column.
+
+        Args:
+            columns: Dotted logical names; None for all leaf columns.
+
+        Returns:
+            path, column, min, max, null_count, num_records, tight; min and max in the columns' type if all share
+            one, else a dense union.
+
+        Raises:
+            RequestError: A column is not in the schema or has no statistics by its type.
+        """
+        chosen = self.statistics_columns if columns is None else [self._statistics_column(name) for name in columns]
+        return statistics_table(self._statistics, chosen)
+
+    def column_ranges(self, column: str) -> pa.Table:
+        """Bounds of one column: path, min, max (typed), null_count, num_records, tight; one row a file."""
+        return column_ranges(self._statistics, self._statistics_column(column))
+
+    def statistics_coverage(self) -> pa.Table:
+        """Which columns have bounds in how many files: column, type, files, files_total, tight."""
+        return coverage(self._statistics, self.statistics_columns)
+
+    def skipping(self, where: str) -> SkippingResult:
+        """Which files a condition needs, and by which rule the others can be left out.
+
+        Args:
+            where: A boolean SQL expression over logical columns; times without a zone are UTC.
+
+        Raises:
+            RequestError: The text is no condition, or names a column that the table does not have.
+        """
+        return skip_files(where, self.schema, self.statistics_columns, self._statistics)
+
+    def overlap(self, column: str) -> Overlap:
+        """How many files a value of a column may lie in: files with bounds, average and greatest depth."""
+        return overlap_depth(self._statistics, self._statistics_column(column))
+
+    def statistics_problems(self) -> tuple[StatisticsProblem, ...]:
+        """Statistics that could not be used, and so count as unknown (STATS-002): path and detail."""
+        return self._statistics.problems()
+
+    def zone_doubts(self) -> tuple[ZoneDoubt, ...]:
+        """Partition columns whose values are moments without a zone, so that they hold only for `time_zone` (D-18)."""
+        return self._statistics.zone_doubts()
+
+    @cached_property
+    def statistics_columns(self) -> tuple[StatisticsColumn, ...]:
+        """Leaf columns that may have statistics, in schema order."""
+        paths = physical_paths(self.schema, self.column_mapping_mode)
+        return statistics_columns(self.schema, paths, self.partition_columns)
+
+    def deletion_vectors(self) -> pa.Table:
+        """Files with a deletion vector, one row each.
+
+        Returns:
+            path, raw_path, num_records (physical), cardinality (rows masked), storage_type, unique_id, file (decoded
+            location of the vector's file, null when inline), offset, size_in_bytes.
+        """
+        masked = self.logical_files.filter(self.logical_files.column("dv_unique_id").is_valid())
+        where = [vectors.location(descriptor) for descriptor in _descriptors(masked) if descriptor is not None]
+        return pa.table(
+            {
+                "path": masked.column("path"),
+                "raw_path": masked.column("raw_path"),
+                "num_records": masked.column("num_records"),
+                "cardinality": masked.column("dv_cardinality"),
+                "storage_type": masked.column("dv_storage_type"),
+                "unique_id": masked.column("dv_unique_id"),
+                "file": strings(where),
+                "offset": masked.column("dv_offset"),
+                "size_in_bytes": masked.column("dv_size_in_bytes"),
+            }
+        )
+
+    def deletion_vector_rows(self, raw_path: str) -> npt.NDArray[np.uint64]:
+        """Masked row indexes of one file, ascending; empty if it has no deletion vector.
+
+        Raises:
+            RequestError: The version has no such file.
+            CorruptDeletionVector: The vector's bytes do not match its descriptor, or it masks rows that the file does
+                not have (DV-020).
+        """
+        paths = self.logical_files.column("raw_path").to_pylist()
+        if raw_path not in paths:
+            raise RequestError(f"Version {self.version} has no live file {raw_path!r}.", path=raw_path)
+        (descriptor,) = _descriptors(self.logical_files.slice(paths.index(raw_path), 1))
+        if descriptor is None:
+            return np.empty(0, np.uint64)
+        masked = vectors.read_rows(self._store, descriptor)
+        records = self.logical_files.column("num_records")[paths.index(raw_path)].as_py()
+        if records is not None and len(masked) and int(masked[-1]) >= records:
+            raise CorruptDeletionVector(
+                f"The deletion vector {descriptor.unique_id} of {raw_path} masks row {int(masked[-1])}, but the file's "
+                f"statistics count {records} rows. One of the two was written for another file.",
+                path=raw_path,
+                unique_id=descriptor.unique_id,
+                version=self.version,
+            )
+        return masked
+
+    @cached_property
+    def _statistics(self) -> FileStatistics:
+        return FileStatistics(self._files, self.statistics_columns, self.time_zone)
+
+    def _statistics_column(self, name: str) -> StatisticsColumn:
+        """The column of that name, in its own spelling or else in the only one that differs by case (SCHEMA-010)."""
+        try:
+            path = parse_column(name)
+        except ValueError:
+            path = ()
+        alike = [column for column in self.statistics_columns if _lower(column.path) == _lower(path)]
+        found = [column for column in alike if column.path == path] or alike
+        if len(found) == 1:
+            return found[0]
+        names = ", ".join(column.name for column in found or self.statistics_columns)
+        what = f"{name!r} may be several columns" if found else f"There is no column {name!r} with statistics"
+        raise RequestError(f"{what} at version {self.version}. Columns: {names}.", column=name)
+
+
+def _descriptors(files: pa.Table) -> list[DeletionVectorDescriptor | None]:
+    members = ("dv_storage_type", "dv_path_or_inline", "dv_size_in_bytes", "dv_cardinality", "dv_offset")
+    rows = zip(*(files.column(name).to_pylist() for name in members), strict=True)
+    return [None if row[0] is None else DeletionVectorDescriptor(*row) for row in rows]
+
+
+def _schema(metadata: Metadata, version: int) -> StructType:
+    if metadata.schema_string is None:
+        raise CorruptTable(
+            f"The metaData in force at version {version} has no schemaString; the protocol demands one. "
+            "The log was written by a broken client.",
+            version=version,
+        )
+    schema = parse_schema(metadata.schema_string)
+    unknown = [name for name in metadata.partition_columns if schema.field(name) is None]
+    if unknown:
+        raise CorruptTable(
+            f"The partition column {unknown[0]!r} of version {version} is not in the schema.",
+            version=version,
+            column=unknown[0],
+        )
+    return schema
+
+
+def _max_column_id(configuration: dict[str, str]) -> int | None:
+    return number(configuration, MAX_ID_KEY, 0) if MAX_ID_KEY in configuration else None
+
+
+def _lower(path: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part.lower() for part in path)
+
+
+def _check_format(metadata: Metadata, version: int) -> None:
+    if metadata.format.provider.lower() != "parquet":
+        raise CorruptTable(
+            f"Version {version} says its data files are {metadata.format.provider!r}; Delta tables hold Parquet. "
+            "Another program wrote this log.",
+            version=version,
+            found=metadata.format.provider,
+        )
+
+
+def _total(column: pa.Array) -> int | None:
+    return None if column.null_count else _sum(column)
+
+
+def _sum(column: pa.Array) -> int:
+    return int(numbers(column)[0].sum()) if column.null_count < len(column) else 0

@@ -1,0 +1,1 @@
+"""Changed rows: the change feed, and the difference of two versions."""

@@ -1,0 +1,272 @@
+"""The rows in which two versions of a table differ, as a lazy Spark DataFrame.
+
+Only files that are in one version and not in the other, or that got another deletion vector, are read; of the latter
+only the rows whose masking changed. Rows that both sides have are cancelled one against one first, so a rewrite that
+copies rows shows nothing. With key columns what is left is matched by key.
+
+Rules. Columns are matched as `explorer.core.versions.column_matching` says; values are the same as
+`explorer.spark.changes.comparable`
+says, also in keys, so null keys match each other. A key that is left more than once on one side cannot be matched: its
+rows are shown as deleted and inserted and counted in `RowDiffCounts.rows_of_repeated_keys`. Invariant: the rows of the
+first version, less the deletes and old values, plus the inserts and new values, are the rows of the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from explorer.core.errors import ExplorerError, RequestError
+from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.versions.change_feed.sources import ReadEstimate, difference_table, read_estimate
+from explorer.core.versions.column_matching import ColumnComparison, ComparedSide, LeftOutColumn, compare_columns
+from explorer.spark.changes.comparable import by_place, comparable, is_plain
+from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, file_parts, source_rows
+from explorer.spark.scan.layout import layout_of_schema
+from explorer.spark.scan.physical import case_collides, quoted
+
+if TYPE_CHECKING:
+    from explorer.table import Table
+
+__all__ = ["RowDiff", "RowDiffCounts", "count_differences", "row_diff"]
+
+# What one task compares in less time than it takes to spread it.
+_FEW_ROWS: Final = 300_000
+_FEW_BYTES: Final = 64 << 20
+_SURPLUS: Final = "__explorer_surplus"
+_GONE: Final = "__explorer_gone"
+_COME: Final = "__explorer_come"
+_OTHER: Final = "__explorer_other"
+
+
+@dataclass(frozen=True, slots=True)
+class RowDiffCounts:
+    """How many rows differ, exactly.
+
+    Attributes:
+        inserted: Rows that only the second version has; without keys, copies counted.
+        deleted: Rows that only the first version has.
+        updated: Rows that both have under one key, with other values.
+        rows_of_repeated_keys: Rows among those inserted and deleted whose key is there more than once on one side, so
+            that old and new could not be matched.
+    """
+
+    inserted: int
+    deleted: int
+    updated: int
+    rows_of_repeated_keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowDiff:
+    """The rows in which two versions differ, planned and not run.
+
+    Attributes:
+        frame: ``change`` (``insert``, ``delete``, ``update``), ``count`` (how many such rows; 1 for an update),
+            ``repeated_key`` (True if its key is left more than once on a side, so that it could not be matched),
+            ``changed_columns`` (names, of updates alone), ``before`` and ``after``: structs of the compared columns,
+            null where there is no such row. In no order.
+        from_version, to_version: The versions.
+        keys: The key columns; empty if rows were compared whole.
+        schema: The compared columns, names of the later version.
+        left_out: Columns that could not be compared, and why.
+        estimate: Files and bytes to be read, by the log.
+        parts: The reads that make up the frame.
+    """
+
+    frame: DataFrame
+    from_version: int
+    to_version: int
+    keys: tuple[str, ...]
+    schema: StructType
+    left_out: tuple[LeftOutColumn, ...]
+    estimate: ReadEstimate
+    parts: tuple[SourceRows, ...]
+
+    def to_arrow(self, limit: int | None = None, *, readable: bool = False) -> pa.Table:
+        """Run it.
+
+        Args:
+            limit: Number of rows to stop at; None takes all, which must fit into memory.
+            readable: True gives variants as JSON text instead of their binaries, for people.
+
+        Raises:
+            ExplorerError: What Spark raised, typed, naming the file and the version.
+        """
+        from explorer.spark.scan.results import to_arrow
+
+        return to_arrow(self, limit, readable=readable)
+
+    def counts(self) -> RowDiffCounts:
+        """Run it and count.
+
+        Raises:
+            ExplorerError: As `to_arrow`.
+        """
+        return count_differences(self, self.frame)
+
+    def failure(self, error: Exception) -> ExplorerError:
+        """The typed error for an exception out of Spark."""
+        return failure_of_reads(self.parts, error)
+
+
+def row_diff(table: Table, from_version: int, to_version: int, keys: Sequence[str] | None = None) -> RowDiff:
+    """Plan the comparison of the rows of two versions.
+
+    Args:
+        table: The table.
+        from_version, to_version: The versions, in either order.
+        keys: Names of top-level columns, as the later version has them, that identify a row; None compares rows whole.
+
+    Raises:
+        VersionNotFound: A version cannot be read.
+        RequestError: A key is no compared column, is named twice, or cannot be a key.
+        StorageError, CorruptTable, UnsupportedFeature: As of `explorer.spark.scan.scan.rows`.
+        EngineUnavailable: Spark or Java is missing.
+    """
+    history = table.history_record()
+    compared = compare_columns(history, table.snapshot(from_version), table.snapshot(to_version))
+    chosen = _checked_keys(keys, compared, max(from_version, to_version))
+    files = difference_table(history.lifetimes, from_version, to_version)
+    parts = file_parts(table, files)
+    # Both sides must be of one session.
+    collides = case_collides(compared.before.schema) or case_collides(compared.after.schema)
+    gone, come = ([part for part in parts if part.change == change] for change in ("delete", "insert"))
+    before = _side(table, compared.before, files, gone, case_sensitive=collides)
+    after = _side(table, compared.after, files, come, case_sensitive=collides)
+    surplus = _surplus(before.frame, after.frame, compared.schema, few=_are_few(files))
+    frame = _matched(surplus, compared.schema, chosen) if chosen else _whole(surplus, compared.schema)
+    return RowDiff(
+        frame,
+        from_version,
+        to_version,
+        chosen,
+        compared.schema,
+        compared.left_out,
+        read_estimate(files),
+        (before, after),
+    )
+
+
+def count_differences(diff: RowDiff, frame: DataFrame) -> RowDiffCounts:
+    """Count the rows of a diff's frame, or of a copy of it that is kept in memory."""
+    from explorer.spark.scan.results import SPARK_ERRORS
+
+    repeated = sf.when(sf.col("repeated_key"), sf.col("count")).otherwise(sf.lit(0))
+    counted = frame.groupBy("change").agg(sf.sum("count").alias("rows"), sf.sum(repeated).alias("repeated"))
+    try:
+        found = {row["change"]: row for row in counted.collect()}
+    except SPARK_ERRORS as error:
+        raise diff.failure(error) from error
+    rows = {change: int(found[change]["rows"]) if change in found else 0 for change in ("insert", "delete", "update")}
+    return RowDiffCounts(
+        rows["insert"], rows["delete"], rows["update"], sum(int(row["repeated"]) for row in found.values())
+    )
+
+
+def _checked_keys(keys: Sequence[str] | None, compared: ColumnComparison, version: int) -> tuple[str, ...]:
+    chosen = tuple(keys or ())
+    names = [field.name for field in compared.schema.fields]
+    for place, name in enumerate(chosen):
+        if name not in names:
+            left_out = next((column.reason for column in compared.left_out if column.column == name), None)
+            why = f": {left_out}" if left_out else ""
+            raise RequestError(
+                f"There is no column {name!r} to match the rows of versions {compared.before.version} and "
+                f"{compared.after.version} by{why}. Columns: {', '.join(names)}.",
+                column=name,
+                version=version,
+            )
+        if name in chosen[:place]:
+            raise RequestError(f"The key column {name!r} is named twice.", column=name)
+    return chosen
+
+
+def _side(table: Table, side: ComparedSide, files: pa.Table, parts: list[Part], *, case_sensitive: bool) -> SourceRows:
+    layout = layout_of_schema(side.schema, side.partition_columns, side.version, by_id=side.by_id)
+    layout = replace(layout, case_sensitive=case_sensitive, zone=table.snapshot(side.version).time_zone)
+    return source_rows(table, layout, files, parts)
+
+
+def _are_few(files: pa.Table) -> bool:
+    """Whether the files that differ are known to hold few rows."""
+    records, size = files.column("num_records").to_pylist(), read_estimate(files).bytes
+    if None in records or size is None:
+        return False
+    return sum(records) <= _FEW_ROWS and size <= _FEW_BYTES
+
+
+def _surplus(before: DataFrame, after: DataFrame, schema: StructType, *, few: bool) -> DataFrame:
+    """Each distinct row that one side has more often, and how much more often the first side has it."""
+    gone, come = by_place(before, schema), by_place(after, schema)
+    both = gone.withColumn(_SURPLUS, sf.lit(1)).union(come.withColumn(_SURPLUS, sf.lit(-1)))
+    if few:
+        # In one task: to spread them takes longer than to compare them.
+        both = both.coalesce(1)
+    columns = [(f"c{place}", field.type) for place, field in enumerate(schema.fields)]
+    forms = [comparable(sf.col(name), kind).alias(f"g{name}") for name, kind in columns]
+    # Where the form for grouping is the value itself, grouping keeps it; of others one of the equal values is kept.
+    kept = [sf.first(name).alias(name) for name, kind in columns if not is_plain(kind)]
+    grouped = both.groupBy(*forms).agg(sf.sum(_SURPLUS).alias(_SURPLUS), *kept).where(sf.col(_SURPLUS) != 0)
+    values = [sf.col(f"g{name}" if is_plain(kind) else name).alias(name) for name, kind in columns]
+    return grouped.select(*values, _SURPLUS)
+
+
+def _whole(surplus: DataFrame, schema: StructType) -> DataFrame:
+    row, deleted = _row(schema), sf.col(_SURPLUS) > 0
+    return surplus.select(
+        sf.when(deleted, "delete").otherwise("insert").alias("change"),
+        sf.abs(_SURPLUS).alias("count"),
+        sf.lit(False).alias("repeated_key"),
+        sf.lit(None).cast("array<string>").alias("changed_columns"),
+        sf.when(deleted, row).alias("before"),
+        sf.when(~deleted, row).alias("after"),
+    )
+
+
+def _matched(surplus: DataFrame, schema: StructType, keys: tuple[str, ...]) -> DataFrame:
+    """Match what is left by key: one row on each side, one on one side, or more (not matched)."""
+    places = [place for place, field in enumerate(schema.fields) if field.name in keys]
+    by_key = Window.partitionBy(*(comparable(sf.col(f"c{place}"), schema.fields[place].type) for place in places))
+    ordered = by_key.orderBy(sf.col(_SURPLUS).desc())
+    annotated = surplus.select(
+        _row(schema).alias("before"),
+        _SURPLUS,
+        sf.sum(sf.greatest(sf.col(_SURPLUS), sf.lit(0))).over(by_key).alias(_GONE),
+        sf.sum(sf.greatest(-sf.col(_SURPLUS), sf.lit(0))).over(by_key).alias(_COME),
+        # The old row of a pair comes first, the new one after it.
+        sf.lead(_row(schema)).over(ordered).alias(_OTHER),
+    )
+    single, pair = (sf.col(_GONE) <= 1) & (sf.col(_COME) <= 1), (sf.col(_GONE) == 1) & (sf.col(_COME) == 1)
+    deleted, row = sf.col(_SURPLUS) > 0, sf.col("before")
+    return annotated.where(~pair | deleted).select(
+        sf.when(pair, "update").when(deleted, "delete").otherwise("insert").alias("change"),
+        sf.abs(_SURPLUS).alias("count"),
+        (~single).alias("repeated_key"),
+        sf.when(pair, _changed(schema)).alias("changed_columns"),
+        sf.when(deleted, row).alias("before"),
+        sf.when(pair, sf.col(_OTHER)).when(~deleted, row).alias("after"),
+    )
+
+
+def _row(schema: StructType) -> Column:
+    # As text: a Column for each part is several calls into Java.
+    return sf.expr(f"struct({', '.join(f'c{n} AS {quoted(field.name)}' for n, field in enumerate(schema.fields))})")
+
+
+def _changed(schema: StructType) -> Column:
+    """Names of the columns whose values differ between `before` and the other row."""
+    names = []
+    for field in schema.fields:
+        was, now = (f"{side}.{quoted(field.name)}" for side in ("before", _OTHER))
+        if is_plain(field.type):
+            same = sf.expr(f"{was} <=> {now}")
+        else:
+            same = comparable(sf.expr(was), field.type).eqNullSafe(comparable(sf.expr(now), field.type))
+        names.append(sf.when(~same, sf.lit(field.name)))
+    return sf.array_compact(sf.array(*names))

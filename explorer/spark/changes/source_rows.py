@@ -1,0 +1,163 @@
+"""Rows of files that came, went, or got another deletion vector: one read of all files, whatever parts they play.
+
+Protocol sections: Deletion Vectors, Add CDC File. Each part of a file is one row of what is joined to its rows: the
+rows outside a mask, or those inside it. Invariants: a file is read once, however many parts it plays; rows that a part
+does not tell of are never given (CDF-008, CDF-009); a file that is missing, or of another size than the log says, is
+an error that names it and the version concerned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from explorer.core.errors import ExplorerError
+from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.deletion_vectors import read_rows
+from explorer.core.versions.change_feed.sources import masked_difference
+from explorer.spark.engine.failures import failure_of
+from explorer.spark.engine.file_addresses import FileAddress, check_present
+from explorer.spark.scan.layout import Layout
+from explorer.spark.scan.masks import is_masked, mask_column, mask_words
+from explorer.spark.scan.plan import MASK, PATH, ROW, addresses_of, file_facts, file_rows, session_of
+
+if TYPE_CHECKING:
+    from explorer.table import Table
+
+__all__ = ["Part", "SourceRows", "failure_of_reads", "file_parts", "source_rows"]
+
+_INSIDE = PATH + "_inside"
+_Words = list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some rows of one file.
+
+    Attributes:
+        source: Its row among the sources.
+        change: ``insert`` or ``delete``; None where the file itself says.
+        mask: Bit set of row indexes, as in `explorer.spark.scan.masks`; None has no row.
+        inside: True for the rows in the mask, False for those outside.
+    """
+
+    source: int
+    change: Literal["insert", "delete"] | None
+    mask: _Words | None
+    inside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRows:
+    """Rows of some sources, planned and not run.
+
+    Attributes:
+        frame: The rows: columns and marks of the layout.
+        addresses: The files that are read, each once.
+        versions: For each path as in the log, the first version that needs the file.
+    """
+
+    frame: DataFrame
+    addresses: tuple[FileAddress, ...]
+    versions: dict[str, int]
+
+    def failure(self, error: Exception) -> ExplorerError:
+        """The typed error for an exception out of Spark, naming the file and the version concerned."""
+        typed = failure_of(error, self.addresses)
+        version = self.versions.get(typed.facts().get("path", ""))
+        return typed if version is None else failure_of(error, self.addresses, version)
+
+
+def failure_of_reads(reads: Sequence[SourceRows], error: Exception) -> ExplorerError:
+    """The typed error for an exception out of a plan of several reads: that which names a version, if one does."""
+    found = [read.failure(error) for read in reads]
+    return next((typed for typed in found if typed.facts().get("version") is not None), found[0])
+
+
+def file_parts(table: Table, files: pa.Table) -> list[Part]:
+    """The parts that the files of sources play; reads deletion vectors.
+
+    Args:
+        table: The table.
+        files: Sources, columns as in `explorer.core.versions.change_feed.feed.ChangeSources`.
+
+    Raises:
+        CorruptDeletionVector: A vector does not match its descriptor; it names the file and the version.
+    """
+    vectors, before = _descriptors(files, ""), _descriptors(files, "before_")
+    named = list(zip(files.column("raw_path").to_pylist(), files.column("version").to_pylist(), strict=True))
+    parts: list[Part] = []
+    for source, kind in enumerate(files.column("kind").to_pylist()):
+        vector = vectors[source]
+        match kind:
+            case "cdc":
+                parts.append(Part(source, None, None, inside=False))
+            case "difference":
+                deleted, inserted = masked_difference(table.store, before[source], vector, *named[source])
+                if len(deleted):
+                    parts.append(Part(source, "delete", mask_words(deleted), inside=True))
+                if len(inserted):
+                    parts.append(Part(source, "insert", mask_words(inserted), inside=True))
+            case _:
+                mask = None if vector is None else mask_words(read_rows(table.store, vector, *named[source]))
+                parts.append(Part(source, kind, mask, inside=False))
+    return parts
+
+
+def source_rows(table: Table, layout: Layout, files: pa.Table, parts: list[Part]) -> SourceRows:
+    """Plan the reading of parts of files.
+
+    Args:
+        table: The table.
+        layout: How to read the files; its marks are given what is known of each part: the columns of ``files`` and
+            ``change``.
+        files: Sources.
+        parts: Their parts that are wanted.
+
+    Raises:
+        StorageError: A file is missing.
+        CorruptTable: A file's size or a partition value contradicts the log.
+        UnsupportedFeature: A type or location that Spark cannot read right.
+    """
+    chosen = files.take(pa.array([part.source for part in parts], pa.int64()))
+    chosen = chosen.append_column("change", pa.array([part.change for part in parts], pa.string()))
+    addresses = addresses_of(table, chosen)
+    _check_present(chosen, addresses)
+    session_of(layout)
+    masks: dict[str, Any] = {}
+    kept = sf.lit(True)
+    if any(part.mask is not None for part in parts):
+        masks = {MASK: mask_column([part.mask for part in parts]), _INSIDE: pa.array([part.inside for part in parts])}
+        kept = is_masked(sf.col(MASK), sf.col(ROW)) == sf.col(_INSIDE)
+    # Whole files without anything to add to their rows need no join.
+    plain = not masks and not layout.partitions and layout.marks is None
+    facts = None if plain else file_facts(layout, chosen, addresses, masks, kept)
+    distinct = {address.metadata_path: address for address in addresses}
+    versions: dict[str, int] = {}
+    for raw_path, version in zip(
+        chosen.column("raw_path").to_pylist(), chosen.column("version").to_pylist(), strict=True
+    ):
+        versions[raw_path] = min(version, versions.get(raw_path, version))
+    frame = file_rows(layout, list(distinct.values()), facts)
+    return SourceRows(frame, tuple(distinct.values()), versions)
+
+
+def _check_present(files: pa.Table, addresses: list[FileAddress]) -> None:
+    """Look once at each file, for the first version that needs it."""
+    sizes, versions = files.column("size").to_pylist(), files.column("version").to_pylist()
+    seen: set[str] = set()
+    for place in sorted(range(len(addresses)), key=versions.__getitem__):
+        if addresses[place].metadata_path not in seen:
+            seen.add(addresses[place].metadata_path)
+            check_present([addresses[place]], [sizes[place]], versions[place])
+
+
+def _descriptors(files: pa.Table, prefix: str) -> list[DeletionVectorDescriptor | None]:
+    names = ("storage_type", "path_or_inline", "size_in_bytes", "cardinality", "offset")
+    rows = zip(*(files.column(f"{prefix}dv_{name}").to_pylist() for name in names), strict=True)
+    return [None if row[0] is None else DeletionVectorDescriptor(*row) for row in rows]

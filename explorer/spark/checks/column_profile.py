@@ -1,0 +1,284 @@
+"""What the columns of a version hold, and whether the statistics in the log say the same.
+
+Protocol section: Per-file Statistics. Invariants: counts and bounds are of live rows, exact; only the number of
+distinct values is an estimate, and is called so; a statistic is wrong if a reader that trusts it could miss a row
+(STATS-005, STATS-007), and then its file is named.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from explorer.core.errors import RequestError
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
+from explorer.spark.engine.job import Job
+from explorer.spark.rows.preview import submit
+
+if TYPE_CHECKING:
+    from explorer.core.protocol.schema.data_types import DataType
+    from explorer.core.versions.snapshot import Snapshot
+    from explorer.spark.scan.scan import Scan
+    from explorer.table import Table
+
+__all__ = ["ColumnProfile", "Profile", "WrongStatistic", "profile"]
+
+_UNORDERED: Final = frozenset({"void", "variant", "binary"})
+# Statistics of times have milliseconds, values microseconds; the greatest one is cut off, not rounded up (STATS-011).
+_CUT_OFF: Final = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProfile:
+    """One column, over all live rows.
+
+    Attributes:
+        column: Dotted logical name.
+        type: Its type.
+        rows: Live rows.
+        nulls: Rows without a value.
+        distinct: Estimated number of different values (within about 5 %), null not counted; None for types that
+            cannot be compared.
+        min, max: Least and greatest value; None if there is none, or the type has no order. NaN is the greatest.
+    """
+
+    column: str
+    type: str
+    rows: int
+    nulls: int
+    distinct: int | None
+    min: Any
+    max: Any
+
+    @property
+    def null_share(self) -> float:
+        """Share of rows without a value, from 0 to 1; 0 if there are no rows."""
+        return self.nulls / self.rows if self.rows else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WrongStatistic:
+    """A statistic of a file that a reader must not trust.
+
+    Attributes:
+        path: The file, decoded.
+        column: Dotted logical name; None for the number of rows.
+        statistic: ``numRecords``, ``nullCount``, ``minValues`` or ``maxValues``.
+        logged: What the log says.
+        found: What the file's live rows say.
+    """
+
+    path: str
+    column: str | None
+    statistic: str
+    logged: Any
+    found: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The columns of one version.
+
+    Attributes:
+        version: The version.
+        rows: Live rows.
+        columns: One profile for each column, in the order of the schema.
+        findings: Wrong statistics, file by file.
+    """
+
+    version: int
+    rows: int
+    columns: tuple[ColumnProfile, ...]
+    findings: tuple[WrongStatistic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A column to look at, and the alias of its aggregates."""
+
+    path: tuple[str, ...]
+    type: DataType
+    statistics: bool
+    number: int
+
+    @property
+    def name(self) -> str:
+        return format_column(self.path)
+
+    @property
+    def ordered(self) -> bool:
+        return isinstance(self.type, PrimitiveType) and self.type.name not in _UNORDERED
+
+    @property
+    def comparable(self) -> bool:
+        return isinstance(self.type, PrimitiveType) and self.type.name not in ("void", "variant")
+
+
+def profile(table: Table, snapshot: Snapshot, columns: Sequence[str] | None = None) -> Job[Profile]:
+    """Look at all live rows of a version.
+
+    Args:
+        table: The table.
+        snapshot: The version.
+        columns: Dotted logical names; None takes all: fields of structs one by one, arrays and maps as a whole.
+
+    Returns:
+        A job; its errors are RequestError for a column that is not there, those of a scan, and Cancelled.
+    """
+    return submit(f"Profile of {table.name}", lambda job: _profile(job, table, snapshot, columns))
+
+
+def _profile(job: Job[Profile], table: Table, snapshot: Snapshot, columns: Sequence[str] | None) -> Profile:
+    targets = _targets(snapshot, columns)
+    job.report("Counting values and comparing bounds")
+    counts = _counts(table, snapshot, targets)
+    job.report("Estimating the number of different values")
+    distinct = _distinct(table, snapshot, targets)
+    rows = sum(counts.column("rows").to_pylist())
+    profiles = tuple(_column(target, counts, rows, distinct) for target in targets)
+    return Profile(snapshot.version, rows, profiles, tuple(_findings(snapshot, targets, counts)))
+
+
+def _targets(snapshot: Snapshot, columns: Sequence[str] | None) -> tuple[_Target, ...]:
+    stated = {column.path for column in snapshot.statistics_columns if not column.partition}
+    known = {format_column(path): (path, kind, path in stated) for path, kind in _leaves(snapshot.schema, ())}
+    for name in columns or ():
+        if name not in known:
+            raise RequestError(
+                f"{name!r} is no column that can be profiled. Columns: {', '.join(known)}.",
+                column=name,
+                nearest=list(known),
+            )
+    chosen = known if columns is None else {name: known[name] for name in columns}
+    return tuple(_Target(*item, number) for number, item in enumerate(chosen.values()))
+
+
+def _leaves(struct: StructType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
+    """What is looked at: fields that are no structs, at whatever depth of structs; structs without fields."""
+    for field in struct.fields:
+        here = (*path, field.name)
+        if isinstance(field.type, StructType) and field.type.fields:
+            yield from _leaves(field.type, here)
+        else:
+            yield here, field.type
+
+
+def _counts(table: Table, snapshot: Snapshot, targets: Sequence[_Target]) -> pa.Table:
+    """One row a file: ``file`` (its number), ``rows``, and nulls, least and greatest value of each target."""
+    from pyspark.sql import functions as sf
+
+    from explorer.core.transaction.new_files.row_constraints import quoted_column
+    from explorer.spark.scan.plan import plan
+    from explorer.spark.scan.row_place import RowPlace
+
+    place = RowPlace.beside(snapshot.schema)
+    planned = plan(table, snapshot, snapshot.logical_files, None, marks=place)
+    totals = [sf.count(sf.lit(1)).alias("rows")]
+    for target in targets:
+        value = sf.col(quoted_column(target.path))
+        totals.append(sf.count_if(value.isNull()).alias(f"nulls{target.number}"))
+        if target.ordered:
+            totals += [sf.min(value).alias(f"min{target.number}"), sf.max(value).alias(f"max{target.number}")]
+    grouped = planned.frame.groupBy(sf.col(place.file).alias("file")).agg(*totals)
+    return _ran(planned, grouped).sort_by("file")
+
+
+def _distinct(table: Table, snapshot: Snapshot, targets: Sequence[_Target]) -> dict[int, int]:
+    from pyspark.sql import functions as sf
+
+    from explorer.core.transaction.new_files.row_constraints import quoted_column
+    from explorer.spark.scan.scan import scan
+
+    comparable = [target for target in targets if target.comparable]
+    if not comparable:
+        return {}
+    planned = scan(table, snapshot)
+    estimates = [
+        sf.approx_count_distinct(sf.col(quoted_column(target.path))).alias(str(target.number)) for target in comparable
+    ]
+    row = _ran(planned, planned.frame.agg(*estimates)).to_pylist()[0]
+    return {int(number): value for number, value in row.items()}
+
+
+def _ran(planned: Scan, frame: Any) -> pa.Table:
+    return replace(planned, frame=frame).to_arrow()
+
+
+def _column(target: _Target, counts: pa.Table, rows: int, distinct: dict[int, int]) -> ColumnProfile:
+    nulls = sum(counts.column(f"nulls{target.number}").to_pylist())
+    least = greatest = None
+    if target.ordered:
+        least = min(_values(counts, f"min{target.number}"), key=_order, default=None)
+        greatest = max(_values(counts, f"max{target.number}"), key=_order, default=None)
+    number = distinct.get(target.number)
+    # The estimate may lie above what is possible.
+    estimate = None if number is None else min(number, rows - nulls)
+    return ColumnProfile(target.name, type_name(target.type), rows, nulls, estimate, least, greatest)
+
+
+def _values(counts: pa.Table, name: str) -> list[Any]:
+    return [value for value in counts.column(name).to_pylist() if value is not None]
+
+
+def _order(value: Any) -> tuple[bool, Any]:
+    """As Spark orders: NaN above all."""
+    return (True, 0) if value != value else (False, value)  # noqa: PLR0124 - only NaN differs from itself
+
+
+def _findings(snapshot: Snapshot, targets: Sequence[_Target], counts: pa.Table) -> Iterator[WrongStatistic]:
+    files, places = snapshot.logical_files, counts.column("file").to_pylist()
+    paths, physical = files.column("path").to_pylist(), files.column("num_records").to_pylist()
+    masked = [value or 0 for value in files.column("dv_cardinality").to_pylist()]
+    live = dict(zip(places, counts.column("rows").to_pylist(), strict=True))
+    for place, path in enumerate(paths):
+        logged, found = physical[place], live.get(place, 0) + masked[place]
+        if logged is not None and logged != found:
+            yield WrongStatistic(path, None, "numRecords", logged, found)
+    for target in targets:
+        if target.statistics:
+            yield from _wrong_bounds(snapshot, target, counts, paths, masked)
+
+
+def _wrong_bounds(
+    snapshot: Snapshot, target: _Target, counts: pa.Table, paths: Sequence[str], masked: Sequence[int]
+) -> Iterator[WrongStatistic]:
+    logged = snapshot.column_ranges(target.name).to_pylist()
+    aggregates = [f"{kind}{target.number}" for kind in (("nulls", "min", "max") if target.ordered else ("nulls",))]
+    for row in counts.select(["file", "rows", *aggregates]).to_pylist():
+        place = row["file"]
+        said, path = logged[place], paths[place]
+        nulls = row[f"nulls{target.number}"]
+        if _wrong_nulls(said, nulls, row["rows"], exact=masked[place] == 0 or bool(said["tight"])):
+            yield WrongStatistic(path, target.name, "nullCount", said["null_count"], nulls)
+        if not target.ordered:
+            continue
+        least, greatest = row[f"min{target.number}"], row[f"max{target.number}"]
+        if _below(least, said["min"]):
+            yield WrongStatistic(path, target.name, "minValues", said["min"], least)
+        if _below(said["max"], greatest, cut_off=True):
+            yield WrongStatistic(path, target.name, "maxValues", said["max"], greatest)
+
+
+def _wrong_nulls(said: dict[str, Any], nulls: int, rows: int, *, exact: bool) -> bool:
+    """Whether the logged number of nulls misleads; a wide one says only that no row is null, or all are (STATS-007)."""
+    logged = said["null_count"]
+    if logged is None:
+        return False
+    if exact:
+        return bool(logged != nulls)
+    return bool((logged == 0 and nulls) or (logged == said["num_records"] and nulls < rows))
+
+
+def _below(value: Any, other: Any, *, cut_off: bool = False) -> bool:
+    """Whether a value lies below another; never if one is missing or NaN, which statistics leave out."""
+    if value is None or other is None or value != value or other != other:  # noqa: PLR0124 - NaN, as above
+        return False
+    if cut_off and isinstance(value, datetime):
+        with contextlib.suppress(OverflowError):
+            return bool(value + _CUT_OFF <= other)
+    return bool(value < other)

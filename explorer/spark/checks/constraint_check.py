@@ -1,0 +1,281 @@
+"""Hold predicates against all live rows of a version: who breaks which, how often, in which files, where first.
+
+Protocol sections: CHECK Constraints, Column Invariants. Invariants: a row satisfies a predicate only if it is TRUE for
+it: NULL breaks it (CONSTR-007, CONSTR-008); all predicates are judged in one pass over the rows; what cannot be judged
+says so and is never passed; nothing is evaluated of a predicate that was not vetted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from explorer.core.errors import ExpressionRefused
+from explorer.spark.engine.job import Job
+from explorer.spark.rows.preview import submit
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+    from explorer.core.versions.snapshot import Snapshot
+    from explorer.spark.scan.row_place import RowPlace
+    from explorer.spark.scan.scan import Scan
+    from explorer.table import Table
+
+__all__ = ["CheckReport", "CheckResult", "check"]
+
+# Predicates whose answers one long holds.
+_BITS: Final = 62
+_FILES: Final = pa.schema(
+    [
+        ("path", pa.string()),
+        ("raw_path", pa.string()),
+        ("violations", pa.int64()),
+        ("first_row_index", pa.int64()),
+        ("rows_checked", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What became of one predicate.
+
+    Attributes:
+        name: Its name.
+        expression: Its SQL.
+        violations: Rows for which it is not TRUE; None if it could not be judged.
+        rows_checked: Live rows that it was held against; None if it could not be judged.
+        files: The files with violations, in the order of the log: path, raw_path, violations, first_row_index (the
+            place of the first one, from 0, masked rows counted), rows_checked.
+        samples: Some of the violating rows, from the first files with any: ``_file`` (decoded path) and ``_row_index``,
+            then the table's columns, variants as JSON text. The two have more underscores in front where the table has
+            columns of these names.
+        error: Why it could not be judged: its ``reason`` is ``runtime`` if it fails on some row (a division by
+            zero, say), and says what is wrong with its text otherwise.
+    """
+
+    name: str
+    expression: str
+    violations: int | None
+    rows_checked: int | None
+    files: pa.Table
+    samples: pa.Table
+    error: ExpressionRefused | None = None
+
+    @property
+    def passed(self) -> bool:
+        """True if every row satisfies it."""
+        return self.violations == 0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """Predicates held against one version.
+
+    Attributes:
+        version: The version.
+        predicates: One result for each predicate, in the order given.
+    """
+
+    version: int
+    predicates: tuple[CheckResult, ...]
+
+    @property
+    def passed(self) -> bool:
+        """True if every row satisfies every predicate."""
+        return all(result.passed for result in self.predicates)
+
+
+def check(
+    table: Table, snapshot: Snapshot, predicates: Mapping[str, str], *, samples: int = 5, repeatable: bool = True
+) -> Job[CheckReport]:
+    """Hold predicates against all live rows of a version.
+
+    Args:
+        table: The table.
+        snapshot: The version.
+        predicates: SQL over the logical columns, by name. NOT NULL is ``column IS NOT NULL``.
+        samples: Violating rows to show of each predicate, at most.
+        repeatable: Refuse predicates that depend on the time or the session.
+
+    Returns:
+        A job. What is wrong with one predicate stands in its result; what hinders all of them (a missing file, no
+        Spark, Cancelled) is the job's error.
+    """
+    count = len(predicates)
+    name = f"Check of {count:,} {'predicate' if count == 1 else 'predicates'} on {table.name}"
+    return submit(name, lambda job: _Checks(job, table, snapshot, samples).run(predicates, repeatable=repeatable))
+
+
+class _Checks:
+    """The work of one job."""
+
+    def __init__(self, job: Job[CheckReport], table: Table, snapshot: Snapshot, samples: int) -> None:
+        self._job = job
+        self._table = table
+        self._snapshot = snapshot
+        self._samples = samples
+
+    def run(self, predicates: Mapping[str, str], *, repeatable: bool) -> CheckReport:
+        from explorer.spark.scan.predicate import vetted
+
+        self._job.report("Vetting the predicates")
+        results: dict[str, CheckResult] = {}
+        sound: dict[str, str] = {}
+        problems = vetted(self._snapshot.schema, predicates.values(), repeatable=repeatable)
+        for (name, text), problem in zip(predicates.items(), problems, strict=True):
+            self._job.check_cancelled()
+            if problem is None:
+                sound[name] = text
+            else:
+                results[name] = self._unjudged(name, text, problem)
+        if sound:
+            results |= self._judged(sound)
+        return CheckReport(self._snapshot.version, tuple(results[name] for name in predicates))
+
+    def _judged(self, predicates: Mapping[str, str]) -> dict[str, CheckResult]:
+        """All in one pass; if one of them fails on some row, each in a pass of its own, so that each has its answer."""
+        files = f"{self._snapshot.num_files:,} {'file' if self._snapshot.num_files == 1 else 'files'}"
+        self._job.report(f"Checking all rows of {files}")
+        try:
+            return self._counted(predicates)
+        except ExpressionRefused as error:
+            if len(predicates) == 1:
+                return {name: self._unjudged(name, text, error) for name, text in predicates.items()}
+        results: dict[str, CheckResult] = {}
+        for place, (name, text) in enumerate(predicates.items(), 1):
+            self._job.report(f"Checking all rows of {files}, predicate {place:,} of {len(predicates):,}")
+            results |= self._judged_alone(name, text)
+        return results
+
+    def _judged_alone(self, name: str, text: str) -> dict[str, CheckResult]:
+        try:
+            return self._counted({name: text})
+        except ExpressionRefused as error:
+            return {name: self._unjudged(name, text, error)}
+
+    def _counted(self, predicates: Mapping[str, str]) -> dict[str, CheckResult]:
+        counts = _count(self._table, self._snapshot, list(predicates.values()))
+        results = {}
+        for place, (name, text) in enumerate(predicates.items()):
+            broken = _files_of(self._snapshot, counts, place)
+            result = CheckResult(
+                name,
+                text,
+                violations=_sum(broken.column("violations")),
+                rows_checked=_sum(counts.column("rows")),
+                files=broken,
+                samples=_no_samples(),
+            )
+            results[name] = self._sampled(result) if broken.num_rows and self._samples else result
+        return results
+
+    def _sampled(self, result: CheckResult) -> CheckResult:
+        self._job.report(f"Fetching rows that break {result.name}")
+        found = _sample(self._table, self._snapshot, result, self._samples)
+        return replace(result, samples=found)
+
+    def _unjudged(self, name: str, text: str, error: ExpressionRefused) -> CheckResult:
+        return CheckResult(name, text, None, None, _FILES.empty_table(), _no_samples(), error)
+
+
+def _count(table: Table, snapshot: Snapshot, texts: Sequence[str]) -> pa.Table:
+    """One row a file: its number, ``rows``, and for each predicate the violations ``v0`` and the first place ``f0``."""
+    from pyspark.sql import functions as sf
+
+    from explorer.spark.scan.row_place import RowPlace
+
+    place = RowPlace.beside(snapshot.schema)
+    planned = _placed(table, snapshot, snapshot.logical_files, place)
+    words = range(0, len(texts), _BITS)
+    broken = [_broken(texts[start : start + _BITS]).alias(f"m{start // _BITS}") for start in words]
+    rows = planned.frame.select(sf.col(place.file).alias("file"), sf.col(place.row).alias("row"), *broken)
+    # Most rows break nothing or the same, so they are counted by what they break; each predicate is summed up after.
+    kinds = rows.groupBy("file", *(f"m{start // _BITS}" for start in words)).agg(
+        sf.count(sf.lit(1)).alias("n"), sf.min("row").alias("first")
+    )
+    totals = [sf.sum("n").alias("rows")]
+    for number in range(len(texts)):
+        bit = sf.col(f"m{number // _BITS}").bitwiseAND(sf.lit(1 << number % _BITS)) != 0
+        totals.append(sf.coalesce(sf.sum(sf.when(bit, sf.col("n"))), sf.lit(0)).alias(f"v{number}"))
+        totals.append(sf.min(sf.when(bit, sf.col("first"))).alias(f"f{number}"))
+    grouped = kinds.groupBy("file").agg(*totals)
+    return replace(planned, frame=grouped, where="; ".join(texts)).to_arrow().sort_by("file")
+
+
+def _broken(texts: Sequence[str]) -> Column:
+    """The predicates that a row breaks, a bit each."""
+    from pyspark.sql import functions as sf
+
+    nothing = sf.lit(0).cast("long")
+    bits = [
+        sf.when(_violated(text), sf.lit(1 << place).cast("long")).otherwise(nothing) for place, text in enumerate(texts)
+    ]
+    return reduce(lambda one, other: one.bitwiseOR(other), bits)
+
+
+def _files_of(snapshot: Snapshot, counts: pa.Table, number: int) -> pa.Table:
+    """The files with violations of one predicate, in the order of the log."""
+    import pyarrow.compute as pc
+
+    broken = counts.filter(pc.greater(counts.column(f"v{number}"), 0))
+    files = snapshot.logical_files.take(broken.column("file"))
+    columns = [files.column("path"), files.column("raw_path")]
+    columns += [broken.column(f"v{number}"), broken.column(f"f{number}"), broken.column("rows")]
+    return pa.table(columns, schema=_FILES)
+
+
+def _sample(table: Table, snapshot: Snapshot, result: CheckResult, limit: int) -> pa.Table:
+    """The first violating rows: only as many files are read as hold enough of them."""
+    import pyarrow.compute as pc
+    from pyspark.sql import functions as sf
+
+    from explorer.spark.scan.physical import quoted
+    from explorer.spark.scan.results import readable_frame
+    from explorer.spark.scan.row_place import RowPlace, free_name
+
+    counts, needed = result.files.column("violations").to_pylist(), 0
+    while needed < len(counts) and sum(counts[:needed]) < limit:
+        needed += 1
+    wanted = result.files.column("raw_path").slice(0, needed)
+    files = snapshot.logical_files
+    files = files.filter(pc.is_in(files.column("raw_path"), wanted.combine_chunks()))
+    place = RowPlace.beside(snapshot.schema)
+    planned = _placed(table, snapshot, files, place)
+    rows = planned.frame.where(_violated(result.expression)).orderBy(place.file, place.row).limit(limit)
+    names = [field.name for field in snapshot.schema.fields]
+    rows = rows.select(place.file, place.row, *(sf.col(quoted(name)) for name in names))
+    found = replace(planned, frame=readable_frame(rows), where=result.expression).to_arrow()
+    paths = files.column("path").take(found.column(0))
+    return pa.table(
+        [paths, *found.columns[1:]],
+        names=[free_name("_file", snapshot.schema), free_name("_row_index", snapshot.schema), *names],
+    )
+
+
+def _violated(text: str) -> Column:
+    from pyspark.sql import functions as sf
+
+    # The parentheses keep a trailing word from being taken for an alias, the newline ends a comment.
+    return ~sf.coalesce(sf.expr(f"({text}\n)"), sf.lit(False))
+
+
+def _placed(table: Table, snapshot: Snapshot, files: pa.Table, place: RowPlace) -> Scan:
+    from explorer.spark.scan.plan import plan
+
+    return plan(table, snapshot, files, None, marks=place)
+
+
+def _no_samples() -> pa.Table:
+    return pa.table({"_file": pa.array([], pa.string()), "_row_index": pa.array([], pa.int64())})
+
+
+def _sum(column: pa.ChunkedArray) -> int:
+    import pyarrow.compute as pc
+
+    return int(pc.sum(column).as_py() or 0)

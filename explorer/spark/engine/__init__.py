@@ -1,0 +1,1 @@
+"""Spark itself: Java, session, jobs, failures, addresses of files."""

@@ -1,0 +1,228 @@
+"""Where Spark finds a data file, and how it will name it.
+
+Protocol section: Add File (``path``). Two spellings matter. Spark is *given* an unquoted path in which ``*?[]{}\\`` are
+pattern characters; it *gives back* ``_metadata.file_path`` quoted as Java quotes a URI. Invariants: each live file gets
+exactly one address; a local file that is missing, or of another size than the log says, is an error that names it,
+before Spark sees it; a file that Spark's own reader would skip or cannot reach is refused before it is asked to.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import posixpath
+import re
+import shutil
+import tempfile
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from explorer.core.errors import CorruptTable, StorageError, UnsupportedFeature
+from explorer.core.protocol.file_paths import is_absolute
+
+__all__ = [
+    "FileAddress",
+    "RemoteFile",
+    "address_of",
+    "check_present",
+    "check_readable",
+    "java_uri",
+    "leaves_table",
+    "local_address",
+]
+
+# What java.net.URI leaves as it is in a path; other ASCII is quoted, letters beyond ASCII are not.
+_LEGAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-!.~'()*/:@&=+$,;")
+_QUOTED_CATEGORIES: Final = frozenset({"Cc", "Zs", "Zl", "Zp"})
+_GLOB: Final = re.compile(r"([*?\[\]{}\\])")
+_HADOOP_SCHEMES: Final = {"s3": "s3a"}
+_SPARK_SCHEMES: Final = frozenset({"s3a", "gs", "abfs", "abfss", "wasb", "wasbs", "hdfs", "viewfs", "dbfs"})
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file in an object store as a task of Spark can read it by itself.
+
+    Attributes:
+        store: An obstore store, which holds the credentials and can be sent to another process.
+        key: The file's key in it.
+        size: Its size in bytes by the log, or None.
+        told: True if the store was opened with options that Spark does not know.
+        secrets: Texts that no error may hold.
+    """
+
+    store: Any
+    key: str
+    size: int | None
+    told: bool
+    secrets: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"RemoteFile({self.key!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class FileAddress:
+    """One data file as Spark must be told of it.
+
+    Attributes:
+        raw_path: The path as in the log: the file's key.
+        local: Path on this machine, or None for a file in an object store.
+        reader_path: What the reader is given, pattern characters escaped.
+        metadata_path: What ``_metadata.file_path`` will say.
+        remote: How a task can read it without Spark's reader; None for a local file.
+    """
+
+    raw_path: str
+    local: str | None
+    reader_path: str
+    metadata_path: str
+    remote: RemoteFile | None = None
+
+
+def address_of(table_location: str, raw_path: str, path: str) -> FileAddress:
+    """The address of one live file.
+
+    Args:
+        table_location: Canonical URL of the table, ``file:///abs/orders`` or ``s3://bucket/orders``.
+        raw_path: The path as in the log.
+        path: The same decoded: relative to the table, or absolute (``/a/b``, ``s3://bucket/key``).
+    """
+    location = _located(table_location, path)
+    if location.startswith("/"):
+        return local_address(raw_path, location)
+    scheme, _, rest = location.partition("://")
+    scheme = _HADOOP_SCHEMES.get(scheme, scheme)
+    bucket, _, key = rest.partition("/")
+    return FileAddress(raw_path, None, f"{scheme}://{bucket}/{_escaped(key)}", f"{scheme}://{bucket}/{java_uri(key)}")
+
+
+def local_address(raw_path: str, location: str) -> FileAddress:
+    """The address of a file on this machine, by its absolute path."""
+    # Hadoop folds ``//``, ``.`` and ``..`` of a path as text, and so must the key that is matched with its answer.
+    location = "/" + posixpath.normpath(location).lstrip("/")
+    readable = _readable_link(location) if _is_odd(location) else location
+    return FileAddress(raw_path, location, "file:" + _escaped(readable), "file:" + java_uri(readable))
+
+
+def check_readable(addresses: Sequence[FileAddress]) -> None:
+    """Check that Spark's own reader can read files in object stores.
+
+    Raises:
+        UnsupportedFeature: Spark has no file system for the location, or would skip a file of that name.
+    """
+    for address in addresses:
+        scheme = address.reader_path.partition("://")[0]
+        if address.local is None and scheme not in _SPARK_SCHEMES:
+            raise UnsupportedFeature(
+                f"Spark cannot read rows from {address.metadata_path}: it has no file system for {scheme}://. "
+                "Everything but rows works; for rows, copy the table to a file system or an object store.",
+                features=[f"{scheme}://"],
+                operation="read rows",
+            )
+        if address.local is None and _is_odd(address.reader_path):
+            raise UnsupportedFeature(
+                f"Spark skips a file of this name: {address.metadata_path}. It takes names that begin with _ or . for "
+                "hidden files. Rewrite the file under another name, for example with OPTIMIZE.",
+                features=["hidden file name"],
+                operation="read rows",
+                path=address.raw_path,
+            )
+
+
+def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None], version: int) -> None:
+    """Check that local files are there and of the size that the log states.
+
+    Args:
+        addresses: The files to read.
+        sizes: Their sizes in bytes by the log, in the same order.
+        version: Version of the snapshot, for the error.
+
+    Raises:
+        StorageError: A file is missing.
+        CorruptTable: A file has another size.
+    """
+    for address, size in zip(addresses, sizes, strict=True):
+        if address.local is None:
+            continue
+        try:
+            found = os.stat(address.local).st_size
+        except OSError as error:
+            raise StorageError(
+                f"The data file {address.raw_path} of version {version} is not there ({error.strerror}). "
+                "It was removed after the commit, by VACUUM or by hand: choose a version whose files are still kept.",
+                path=address.raw_path,
+                version=version,
+            ) from error
+        if size is not None and size != found:
+            raise CorruptTable(
+                f"The data file {address.raw_path} of version {version} has {found} bytes, but the log says {size}. "
+                "It was overwritten or cut short; data files are never changed in place.",
+                path=address.raw_path,
+                version=version,
+                expected=size,
+                found=found,
+            )
+
+
+def leaves_table(path: str) -> bool:
+    """True for a decoded path that does not stay below the table's root: absolute, or climbing out by ``..``."""
+    return is_absolute(path) or (".." in path and posixpath.normpath(path).startswith(".."))
+
+
+def java_uri(path: str) -> str:
+    """Quote a path as ``java.net.URI`` does, which is how Spark spells ``_metadata.file_path``."""
+    if _LEGAL.issuperset(path):
+        return path
+    return "".join(_quoted_character(character) for character in path)
+
+
+def _quoted_character(character: str) -> str:
+    if character in _LEGAL:
+        return character
+    if ord(character) >= 128 and unicodedata.category(character) not in _QUOTED_CATEGORIES:
+        return character
+    return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
+
+
+def _located(table_location: str, path: str) -> str:
+    if path.startswith("/") or "://" in path:
+        return path
+    if re.match(r"[A-Za-z][A-Za-z0-9+.\-]*:/", path):
+        scheme, _, rest = path.partition(":")
+        return f"{scheme}:///{rest.lstrip('/')}"
+    split = urlsplit(table_location)
+    if split.scheme in ("file", ""):
+        return unquote(split.path).rstrip("/") + "/" + path
+    return f"{split.scheme}://{split.netloc}{unquote(split.path).rstrip('/')}/{path}"
+
+
+def _escaped(path: str) -> str:
+    return _GLOB.sub(r"\\\1", path)
+
+
+def _is_odd(location: str) -> bool:
+    """True for a name that Spark takes for a hidden file, or that Hadoop cannot open on a local disk."""
+    name = location.rpartition("/")[2]
+    hidden = name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
+    return hidden or (":" in name and location.startswith("/"))
+
+
+def _readable_link(location: str) -> str:
+    """A link to the file under a name that Spark reads; it lives as long as this process."""
+    link = os.path.join(_link_folder(), sha256(location.encode("utf-8", "surrogatepass")).hexdigest() + ".parquet")
+    if not os.path.lexists(link):
+        os.symlink(location, link)
+    return link
+
+
+@functools.cache
+def _link_folder() -> str:
+    folder = tempfile.mkdtemp(prefix="delta-table-explorer-links-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

@@ -1,0 +1,282 @@
+"""Launch, find and let go of Spark sessions: the seam to PySpark's JVM gateway.
+
+Invariants: what a launch sets in the process's environment is as before once it is over; what the JVM prints goes to a
+file of its own, never to our stdout or stderr; a closed session leaves no process behind.
+
+No archive of loaded classes (AppCDS) is kept between starts: measured on several days its gain was between two seconds
+of seven and nothing, and an archive that was cut short crashes the JVM.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, Final
+
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from explorer.core.errors import EngineUnavailable
+from explorer.spark.engine.java import find_java
+
+__all__ = ["answers", "connect", "existing_session", "forget", "how_it_ended", "launch"]
+
+_CONF: Final = {
+    "spark.app.name": "delta-table-explorer",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # Above this many paths Spark lists them in a job of its own, which is slower by far (30 s for 10,000 files).
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+}
+# Spark takes a configuration without an appender for the default one and puts its own in place.
+_LOG4J: Final = """\
+status = off
+appender.quiet.type = Null
+appender.quiet.name = quiet
+rootLogger.level = off
+rootLogger.appenderRef.quiet.ref = quiet
+"""
+
+
+def existing_session() -> SparkSession | None:
+    """The session that the program around us already runs, or None."""
+    if "pyspark.sql.connect.session" in sys.modules:
+        from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+        remote: Any = ConnectSession.getActiveSession()
+        if remote is not None and not remote.is_stopped:
+            found: SparkSession = remote
+            return found
+    context = SparkContext._active_spark_context
+    if context is None or how_context_ended(context) is not None:
+        return None
+    return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+
+
+def launch(master: str, conf: Mapping[str, str]) -> SparkSession:
+    """Start a session, in a JVM of its own unless the program around us has started one that still runs.
+
+    Raises:
+        EngineUnavailable: There is no Java, or the JVM or Spark did not come up.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="delta-table-explorer-spark-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    spark_conf = SparkConf(loadDefaults=False).setAll(list(_settings(master, conf, folder).items()))
+    if _gateway_died(SparkContext._gateway):
+        _clear_globals()
+    output = (folder / "jvm.log").open("w+b")
+    try:
+        with _environment(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1"):
+            if SparkContext._gateway is None:
+                _start_jvm(spark_conf, output)
+            session = SparkSession.builder.config(conf=spark_conf).getOrCreate()
+    except EngineUnavailable:
+        raise
+    except Exception as error:
+        said = _tail(output)
+        _clear_globals()
+        raise EngineUnavailable(
+            f"Spark did not start on {master}: {_first_line(error)}{f' The JVM said: {said}' if said else ''}",
+            engine="spark",
+        ) from error
+    finally:
+        output.close()
+    _silence_query_context()
+    return session
+
+
+def _start_jvm(conf: SparkConf, output: IO[bytes]) -> None:
+    java = find_java()
+    with _environment(JAVA_HOME=str(java.home)):
+        streams = {"stdout": output, "stderr": subprocess.STDOUT}
+        jvm = launch_gateway(conf, popen_kwargs=streams)  # type: ignore[no-untyped-call]  # PySpark's own
+    jvm.started_by_explorer = True
+    SparkContext._ensure_initialized(gateway=jvm)
+
+
+def connect(url: str, conf: Mapping[str, str]) -> SparkSession:
+    """Connect to a Spark Connect server.
+
+    Raises:
+        EngineUnavailable: The client's packages are missing, or the server does not answer.
+    """
+    try:
+        builder = SparkSession.builder.remote(url)
+        for key, value in {"spark.sql.session.timeZone": "UTC", **conf}.items():
+            builder = builder.config(key, value)
+        session = builder.create()
+        _silence_query_context()
+        session.range(1).count()
+    except (PySparkRuntimeError, ImportError) as error:
+        install = 'pip install "pyspark[connect]"'
+        raise EngineUnavailable(
+            f"Spark Connect needs packages that are not installed: {_first_line(error)} To get them: {install}.",
+            engine="spark",
+            install=install,
+        ) from error
+    except Exception as error:
+        raise EngineUnavailable(
+            f"The Spark Connect server at {url} cannot be used: {_first_line(error)} "
+            "Check its address and that it runs.",
+            engine="spark",
+        ) from error
+    return session
+
+
+def how_it_ended(session: SparkSession) -> str | None:
+    """One sentence on how the session ended, or None if it lives."""
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        stopped: bool = session.is_stopped  # type: ignore[attr-defined]  # only the Connect session has it
+        return "The Spark Connect session was closed." if stopped else None
+    return how_context_ended(session.sparkContext)
+
+
+def how_context_ended(context: SparkContext) -> str | None:
+    """One sentence on how a classic context ended, or None if it lives."""
+    if context._jsc is None:
+        return "Spark was stopped."
+    gateway: Any = context._gateway
+    if _gateway_died(gateway):
+        return f"Spark's Java process died (exit code {gateway.proc.returncode})."
+    return None
+
+
+def answers(session: SparkSession) -> bool:
+    """Whether the session's JVM answers and runs Spark; one that does not is ended for good."""
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        return True
+    context = session.sparkContext
+    try:
+        return context._jsc is not None and not context._jsc.sc().isStopped()
+    except (Py4JError, OSError):
+        process = getattr(context._gateway, "proc", None)
+        if process is not None:
+            _end(process)
+        return False
+
+
+def close(session: SparkSession) -> None:
+    """Stop a session that we started, and its JVM if that is ours too."""
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        session.stop()
+        return
+    if how_it_ended(session) is None:
+        session.stop()
+    forget(session)
+
+
+def forget(session: SparkSession) -> None:
+    """Clear PySpark's globals after a session ended, so that another can start; a newer session is left alone."""
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        return
+    context = session.sparkContext
+    if SparkContext._active_spark_context not in (None, context):
+        return
+    server = getattr(context, "_accumulatorServer", None)
+    if server is not None:
+        server.shutdown()
+    context._jsc = None
+    if _gateway_died(context._gateway) or getattr(context._gateway, "started_by_explorer", False):
+        _clear_globals()
+
+
+def _gateway_died(gateway: Any) -> bool:
+    process = getattr(gateway, "proc", None)
+    return process is not None and process.poll() is not None
+
+
+def _clear_globals() -> None:
+    SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
+    SparkSession._activeSession = None
+    _discard_gateway()
+
+
+def _settings(master: str, conf: Mapping[str, str], folder: Path) -> dict[str, str]:
+    log4j = folder / "log4j2.properties"
+    log4j.write_text(_LOG4J, "utf-8")
+    settings = {
+        **_CONF,
+        "spark.master": master,
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.local.dir": str(folder),
+        **conf,
+    }
+    options = f"-Dlog4j2.configurationFile={log4j.as_uri()} -Dderby.system.home={folder}"
+    settings["spark.driver.extraJavaOptions"] = f"{options} {conf.get('spark.driver.extraJavaOptions', '')}".strip()
+    return settings
+
+
+def _discard_gateway() -> None:
+    gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
+    if gateway is None:
+        return
+    with contextlib.suppress(Exception):
+        gateway.shutdown()
+    process = getattr(gateway, "proc", None)
+    if process is None:
+        return
+    # The JVM ends when its standard input closes.
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@contextlib.contextmanager
+def _environment(**values: str) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _silence_query_context() -> None:
+    """Keep Spark's loggers of query contexts from writing JSON lines to stderr; what they say is in the exceptions."""
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).disabled = True
+
+
+def _tail(output: IO[bytes]) -> str:
+    """The last lines of what the JVM printed, without frames of stacks, which tell nobody what to do."""
+    output.flush()
+    output.seek(0)
+    lines = output.read().decode("utf-8", "replace").splitlines()
+    telling = [line for line in lines if "incubator modules" not in line and not line.startswith("\tat ")]
+    return " ".join(telling[-5:])[-600:]
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip().splitlines()
+    return text[0] if text else type(error).__name__

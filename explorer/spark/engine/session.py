@@ -1,0 +1,220 @@
+"""The Spark engine of the process: one session, started at the first request, with a state that can be shown.
+
+Invariants: opening a table never starts it; a session that the user already has is used and never stopped or
+configured by us; a JVM that died is noticed, said, and started anew at the next request; nothing is written to stdout.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from explorer.core.errors import EngineUnavailable
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Engine", "EngineState", "configure", "engine", "require_pyspark"]
+
+EngineState = Literal["off", "starting", "ready", "failed"]
+
+MASTER_VARIABLE: Final = "DELTA_EXPLORER_SPARK"
+_INSTALL_SPARK: Final = 'pip install "delta-table-explorer[spark]"'
+
+
+class Engine:
+    """A Spark session that starts when it is first asked for.
+
+    Args:
+        master: A Spark master URL, ``sc://host:port`` for Spark Connect, or None for the user's own session if there
+            is one, else the variable ``DELTA_EXPLORER_SPARK``, else ``local[*]``.
+        conf: Spark settings on top of ours; used only for a session that we start.
+    """
+
+    def __init__(self, master: str | None = None, conf: Mapping[str, str] | None = None) -> None:
+        self._master = master
+        self._conf = dict(conf or {})
+        self._changed = threading.Condition(threading.RLock())
+        self._state: EngineState = "off"
+        self._detail = "Spark starts at the first request for rows."
+        self._session: SparkSession | None = None
+        self._case_sensitive: SparkSession | None = None
+        self._owned = False
+        self._failure: BaseException | None = None
+
+    @property
+    def state(self) -> EngineState:
+        """What the engine is doing; a JVM that died since the last look is noticed here."""
+        with self._changed:
+            self._notice_death()
+            return self._state
+
+    @property
+    def detail(self) -> str:
+        """One sentence on the state: the master and Spark version, why it failed, or that it starts on demand."""
+        with self._changed:
+            self._notice_death()
+            return self._detail
+
+    @property
+    def connected_remotely(self) -> bool:
+        """True if the session is one of Spark Connect, which has no JVM at hand."""
+        session = self._session
+        return session is not None and type(session).__module__.startswith("pyspark.sql.connect")
+
+    def start(self) -> None:
+        """Begin to start the session, if it is not there; returns at once."""
+        with self._changed:
+            self._notice_death()
+            if self._state in ("starting", "ready"):
+                return
+            self._become("starting", "Starting Spark (some seconds).")
+            threading.Thread(target=self._start, name="spark-start", daemon=True).start()
+
+    def session(self) -> SparkSession:
+        """The running session; starts it and waits for it.
+
+        Raises:
+            EngineUnavailable: PySpark or Java is missing, or Spark did not start.
+        """
+        self._check_alive()
+        self.start()
+        with self._changed:
+            self._changed.wait_for(lambda: self._state != "starting")
+            if self._session is not None and self._state == "ready":
+                return self._session
+            if isinstance(self._failure, EngineUnavailable):
+                # A fresh one each time: a raised exception carries the traceback of its raising.
+                facts = self._failure.facts()
+                raise EngineUnavailable(
+                    str(self._failure), engine=facts.get("engine"), install=facts.get("install")
+                ) from self._failure.__cause__
+            raise EngineUnavailable(f"Spark did not start: {self._detail}", engine="spark") from self._failure
+
+    def case_sensitive_session(self) -> SparkSession:
+        """A sibling session that tells column names apart by case, for tables whose names differ only so."""
+        session = self.session()
+        with self._changed:
+            if self._case_sensitive is None:
+                # Classic and Connect have no call for this in common, and PySpark types only the classic one.
+                sibling: SparkSession = getattr(session, "cloneSession" if self.connected_remotely else "newSession")()
+                sibling.conf.set("spark.sql.caseSensitive", "true")
+                sibling.conf.set("spark.sql.session.timeZone", "UTC")
+                self._case_sensitive = sibling
+            return self._case_sensitive
+
+    def stop(self) -> None:
+        """Stop the session and its JVM, if they are ours; a session of the user's is only let go."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._state != "starting")
+            session, owned = self._session, self._owned
+            self._session = self._case_sensitive = None
+            self._become("off", "Stopped; Spark starts again at the next request for rows.")
+            if session is not None and owned:
+                from explorer.spark.engine import gateway
+
+                gateway.close(session)
+
+    def _start(self) -> None:
+        try:
+            session, owned = self._acquire()
+        except Exception as error:  # noqa: BLE001 - whatever stops Spark from starting is shown, and raised to who asks
+            with self._changed:
+                self._failure = error
+                self._become("failed", str(error))
+            return
+        with self._changed:
+            self._session, self._owned, self._failure = session, owned, None
+            whose = "" if owned else " (your session)"
+            self._become("ready", f"Spark {session.version} on {_master_of(session)}{whose}.")
+
+    def _acquire(self) -> tuple[SparkSession, bool]:
+        require_pyspark()
+        from explorer.spark.engine import gateway
+
+        master = self._master or os.environ.get(MASTER_VARIABLE)
+        if master is not None and master.startswith("sc://"):
+            return gateway.connect(master, self._conf), True
+        users = gateway.existing_session()
+        if users is not None:
+            return users, False
+        return gateway.launch(master or "local[*]", self._conf), True
+
+    def _notice_death(self) -> None:
+        session = self._session
+        if session is None:
+            return
+        from explorer.spark.engine import gateway
+
+        ended = gateway.how_it_ended(session)
+        if ended is not None:
+            self._lose(session, ended)
+
+    def _check_alive(self) -> None:
+        """Ask the JVM itself: one that is just dying still looks alive from outside."""
+        with self._changed:
+            session = self._session
+            if session is None:
+                return
+            from explorer.spark.engine import gateway
+
+            if not gateway.answers(session):
+                self._lose(session, gateway.how_it_ended(session) or "Spark was stopped.")
+
+    def _lose(self, session: SparkSession, ended: str) -> None:
+        from explorer.spark.engine import gateway
+
+        gateway.forget(session)
+        self._session = self._case_sensitive = None
+        self._become("off", f"{ended} It starts again at the next request for rows.")
+
+    def _become(self, state: EngineState, detail: str) -> None:
+        self._state, self._detail = state, detail
+        self._changed.notify_all()
+
+
+def require_pyspark() -> None:
+    """Check that PySpark is installed.
+
+    Raises:
+        EngineUnavailable: It is not; the message says how to get it.
+    """
+    if importlib.util.find_spec("pyspark") is None:
+        raise EngineUnavailable(
+            f"Rows are read through Spark, and the package pyspark is not installed. To get it: {_INSTALL_SPARK}. "
+            "Everything but rows works without it.",
+            engine="spark",
+            install=_INSTALL_SPARK,
+        )
+
+
+_engine = Engine()
+_engine_lock = threading.Lock()
+
+
+def engine() -> Engine:
+    """The engine of this process."""
+    return _engine
+
+
+def configure(master: str | None = None, conf: Mapping[str, str] | None = None) -> Engine:
+    """Choose where the process's engine runs; a running one of ours is stopped.
+
+    Args:
+        master: A Spark master URL or ``sc://host:port``; None for the defaults of `Engine`.
+        conf: Spark settings on top of ours.
+    """
+    global _engine  # noqa: PLW0603 - one engine for each process is the point
+    with _engine_lock:
+        _engine.stop()
+        _engine = Engine(master, conf)
+        return _engine
+
+
+def _master_of(session: Any) -> str:
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        return "Spark Connect"
+    return str(session.sparkContext.master)

@@ -1,0 +1,1 @@
+"""Rows for people: previews, pages, the history of a key."""

@@ -1,0 +1,204 @@
+"""All rows of a plan as Arrow batches, a Spark partition at a time, as a job with progress and cancel.
+
+Nothing here holds more than a partition: Spark packs its Arrow batches into rows of bytes, which can be fetched one by
+one where whole results cannot. Spark's work runs as a job on a thread of its own; the batches come through a short
+queue, so that a slow writer slows Spark down instead of filling the memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, PrimitiveType, StructType, to_arrow
+
+if TYPE_CHECKING:
+    from explorer.core.versions.change_feed.feed import ChangeSources
+    from explorer.core.versions.snapshot import Snapshot
+    from explorer.spark.rows.preview import Job
+    from explorer.spark.scan.results import Planned
+    from explorer.table import Table
+
+__all__ = ["RowStream", "change_stream", "result_schema", "row_batches", "version_stream"]
+
+_WAITING_BATCHES: Final = 8
+_POLL_SECONDS: Final = 0.1
+_CHANGE_FIELDS: Final = (
+    pa.field("_change_type", pa.string()),
+    pa.field("_commit_version", pa.int64()),
+    pa.field("_commit_timestamp", pa.timestamp("us", "UTC")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RowStream:
+    """Rows to be streamed, not planned yet.
+
+    Attributes:
+        name: What it is, for people.
+        phase: What is being done, for people.
+        schema: The schema of the batches.
+        plan: Plans all of them.
+        pieces: Plans them piece by piece, each small enough to be held, where Spark cannot stream them; else None.
+    """
+
+    name: str
+    phase: str
+    schema: pa.Schema
+    plan: Callable[[], Planned]
+    pieces: Callable[[], Iterator[Planned]] | None
+
+
+def result_schema(schema: StructType) -> pa.Schema:
+    """A table's columns as they come: in order, logical names, exact types, all nullable."""
+    return pa.schema([pa.field(field.name, _nullable(to_arrow(field.type))) for field in schema.fields])
+
+
+def version_stream(table: Table, snapshot: Snapshot, where: str | None) -> RowStream:
+    """The rows of a version for which a condition is true."""
+
+    def planned(files: pa.Table | None = None) -> Planned:
+        from explorer.spark.scan.scan import scan
+
+        return scan(table, snapshot, files, where)
+
+    def pieces() -> Iterator[Planned]:
+        files = snapshot.logical_files
+        return (planned(files.slice(index, 1)) for index in range(files.num_rows))
+
+    return RowStream(
+        f"Rows of {table.name} at version {snapshot.version}",
+        f"Reading {snapshot.num_files:,} files",
+        result_schema(snapshot.schema),
+        planned,
+        pieces if _holds_variant(snapshot.schema) else None,
+    )
+
+
+def change_stream(table: Table, sources: ChangeSources) -> RowStream:
+    """The rows of the change feed of a range of versions."""
+    schema = table.snapshot(sources.schema_version).schema
+
+    def planned(files: pa.Table | None = None) -> Planned:
+        from explorer.spark.changes.changes import changes_of
+
+        return changes_of(table, sources if files is None else msgspec.structs.replace(sources, files=files))
+
+    def pieces() -> Iterator[Planned]:
+        return (planned(sources.files.slice(index, 1)) for index in range(sources.files.num_rows))
+
+    return RowStream(
+        f"Changes of {table.name}, versions {sources.from_version} to {sources.to_version}",
+        f"Reading the changes of {sources.files.num_rows:,} files",
+        pa.schema([*result_schema(schema), *_CHANGE_FIELDS]),
+        planned,
+        pieces if _holds_variant(schema) else None,
+    )
+
+
+def row_batches(
+    stream: RowStream, followed: Callable[[Job[Any]], contextlib.AbstractContextManager[None]]
+) -> Generator[pa.RecordBatch]:
+    """Yield the rows; closing the iterator cancels the work.
+
+    Args:
+        stream: The rows.
+        followed: Shows the progress of the job for as long as its context is open.
+
+    Raises:
+        EngineUnavailable: Spark or Java is missing.
+        ExplorerError: What went wrong in Spark.
+    """
+    from explorer.spark.rows.preview import submit
+
+    batches: queue.Queue[pa.RecordBatch] = queue.Queue(_WAITING_BATCHES)
+    job = submit(stream.name, lambda job: _produce(job, stream, batches))
+    try:
+        with followed(job):
+            while job.state == "running" or not batches.empty():
+                with contextlib.suppress(queue.Empty):
+                    yield batches.get(timeout=_POLL_SECONDS).cast(stream.schema)
+        job.result()
+    finally:
+        _stop(job, batches)
+
+
+def _produce(job: Job[None], stream: RowStream, batches: queue.Queue[pa.RecordBatch]) -> None:
+    from explorer.spark.scan.results import to_arrow
+
+    job.report(stream.phase)
+    if stream.pieces is None:
+        _hand_over(job, _streamed(stream.plan()), batches)
+        return
+    # Spark cannot hand variants to Python functions: piece by piece instead.
+    for piece in stream.pieces():
+        _hand_over(job, iter(to_arrow(piece).to_batches()), batches)
+
+
+def _streamed(planned: Planned) -> Iterator[pa.RecordBatch]:
+    from explorer.spark.scan.results import SPARK_ERRORS
+
+    # Defined here, so that it travels to Spark's workers by value: they may not have this package.
+    def packed(batches: Any) -> Any:
+        import pyarrow
+
+        for batch in batches:
+            sink = pyarrow.BufferOutputStream()
+            with pyarrow.ipc.new_stream(sink, batch.schema) as writer:
+                writer.write_batch(batch)
+            yield pyarrow.RecordBatch.from_arrays([pyarrow.array([sink.getvalue().to_pybytes()])], names=["stream"])
+
+    found = planned.frame.mapInArrow(packed, "stream binary").toLocalIterator(prefetchPartitions=True)
+    while True:
+        try:
+            row = next(found, None)
+        except SPARK_ERRORS as error:
+            raise planned.failure(error) from error
+        if row is None:
+            return
+        yield from pa.ipc.open_stream(row["stream"])
+
+
+def _hand_over(job: Job[None], found: Iterator[pa.RecordBatch], batches: queue.Queue[pa.RecordBatch]) -> None:
+    for batch in found:
+        handed = False
+        while not handed:
+            job.check_cancelled()
+            with contextlib.suppress(queue.Full):
+                batches.put(batch, timeout=_POLL_SECONDS)
+                handed = True
+
+
+def _stop(job: Job[None], batches: queue.Queue[pa.RecordBatch]) -> None:
+    job.cancel()
+    while not batches.empty():
+        batches.get_nowait()
+
+
+def _holds_variant(kind: DataType) -> bool:
+    match kind:
+        case PrimitiveType():
+            return kind.name == "variant"
+        case ArrayType():
+            return _holds_variant(kind.element_type)
+        case MapType():
+            return _holds_variant(kind.key_type) or _holds_variant(kind.value_type)
+        case StructType():
+            return any(_holds_variant(field.type) for field in kind.fields)
+
+
+def _nullable(kind: pa.DataType) -> pa.DataType:
+    """The same type with every part nullable, as Spark gives it."""
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, _nullable(field.type)) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_nullable(kind.key_type), _nullable(kind.item_type))
+    if pa.types.is_list(kind):
+        return pa.list_(pa.field("element", _nullable(kind.value_type)))
+    return kind

@@ -1,0 +1,255 @@
+"""Which versions had the rows of a key, and with what values.
+
+Every file that was live at a version of the range and that may hold the key, by its statistics, is read once; at which
+versions a row that was found there was visible is told by the lifetimes of the file and of its deletion vectors, not by
+a scan of each version. Invariants: columns are those of the last version of the range, matched as
+`explorer.core.versions.column_matching` says; one that some file cannot give is left out by name; keys and values are
+the same as `explorer.spark.changes.comparable` says; the driver holds at most `MAX_ROWS` rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from explorer.core.errors import RequestError
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
+from explorer.core.versions.column_matching import ComparedSide, LeftOutColumn, compare_columns
+from explorer.core.versions.key_files import KeyFiles, key_condition, live_between
+from explorer.spark.changes.comparable import by_place, comparable
+from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, source_rows
+from explorer.spark.rows.row_key import checked_key, literal
+from explorer.spark.rows.version_spans import row_spans
+from explorer.spark.scan.layout import layout_of_schema
+from explorer.spark.scan.physical import case_collides
+
+if TYPE_CHECKING:
+    from explorer.core.versions.snapshot import Snapshot
+    from explorer.table import Table
+
+__all__ = ["MAX_ROWS", "RowHistory", "row_history"]
+
+MAX_ROWS: Final = 10_000
+"""Rows of all files together that a key may have; what has more is no key."""
+
+_VOID: Final = PrimitiveType("void")
+_FILE: Final = "__explorer_history_file"
+_ROW: Final = "__explorer_history_row"
+
+
+@dataclass(frozen=True, slots=True)
+class RowHistory:
+    """The rows of a key over a range of versions.
+
+    Attributes:
+        key: The key: column names and values.
+        from_version, to_version: The range, both inclusive.
+        spans: One row for each time in which there was a row of certain values: ``from_version``, ``to_version`` (both
+            inclusive), ``copies`` (such rows), ``row`` (a struct of the columns of the last version; variants as JSON
+            text). Ascending by ``from_version``. A version in no span had no row of the key.
+        left_out: Columns that could not be shown over the whole range, and why.
+        files_read: Files that were read.
+        files_total: Files that were live at a version of the range.
+    """
+
+    key: dict[str, Any]
+    from_version: int
+    to_version: int
+    spans: pa.Table
+    left_out: tuple[LeftOutColumn, ...]
+    files_read: int
+    files_total: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Epoch:
+    """Files that are read in one way, columns as of `live_between`."""
+
+    side: ComparedSide
+    files: pa.Table
+
+
+def row_history(
+    table: Table, key: Mapping[str, Any], from_version: int | None = None, to_version: int | None = None
+) -> RowHistory:
+    """Follow the rows of a key.
+
+    Args:
+        table: The table.
+        key: Values by column name, names of ``to_version``; None is null. Types are those that PyArrow has for the
+            columns: int, str, Decimal, date, datetime (with a zone for ``timestamp``), float, bool, bytes.
+        from_version: The first version; None is the oldest that can be read.
+        to_version: The last version; None is the newest.
+
+    Raises:
+        RequestError: The key names no column or one that cannot be a key, a value does not fit its column, the key has
+            more than `MAX_ROWS` rows, or the range runs backwards.
+        VersionNotFound: A version cannot be read.
+        StorageError, CorruptTable, UnsupportedFeature: As of `explorer.spark.scan.scan.rows`.
+        EngineUnavailable: Spark or Java is missing.
+    """
+    first = table.version_range()[0] if from_version is None else from_version
+    last = table.latest_version() if to_version is None else to_version
+    if first > last:
+        raise RequestError(f"The range {first} to {last} runs backwards. Give the earlier version first.")
+    shown = table.snapshot(last)
+    values = checked_key(key, shown)
+    files = live_between(table.history_record().lifetimes, first, last)
+    epochs, left_out = _epochs(table, files, first, shown)
+    schema = _common_schema(shown, epochs, left_out)
+    _check_followed(key, schema, left_out, first, last)
+    epochs = _that_may_hold(table, epochs, values, shown, first)
+    rows, read = _rows(table, epochs, schema, values)
+    if rows.num_rows > MAX_ROWS:
+        raise RequestError(
+            f"More than {MAX_ROWS:,} rows of the files of versions {first} to {last} have these values: they are no "
+            "key. Add columns to the key, or take a shorter range.",
+            columns=list(key),
+        )
+    read_from = [epoch.files for epoch in epochs] or [files.slice(0, 0)]
+    given = {format_column((field.name,)) for field in schema.fields}
+    left_out = [column for column in left_out if column.version != last or column.column not in given]
+    spans = row_spans(table.store, pa.concat_tables(read_from), rows)
+    total = len(set(files.column("path").to_pylist()))
+    return RowHistory(dict(key), first, last, spans, tuple(left_out), read, total)
+
+
+def _epochs(table: Table, files: pa.Table, first: int, shown: Snapshot) -> tuple[list[_Epoch], list[LeftOutColumn]]:
+    """The files by the schema under which they were last live, and the columns that some of these cannot give."""
+    history = table.history_record()
+    starts = history.layout_changes(first, shown.version)
+    ends = [start - 1 for start in starts[1:]] + [shown.version]
+    lasts = files.column("last").to_pylist()
+    epochs: list[_Epoch] = []
+    left_out: dict[tuple[str, int], LeftOutColumn] = {}
+    for start, end in zip(starts, ends, strict=True):
+        chosen = files.filter(pa.array([start <= last <= end for last in lasts], pa.bool_()))
+        then = shown if end == shown.version else table.snapshot(start)
+        compared = compare_columns(history, then, shown)
+        for column in compared.left_out:
+            left_out.setdefault((column.column, column.version), column)
+        if not chosen.num_rows:
+            continue
+        side = msgspec.structs.replace(compared.before, version=shown.version)
+        alike = next((place for place, epoch in enumerate(epochs) if epoch.side == side), None)
+        if alike is None:
+            epochs.append(_Epoch(side, chosen))
+        else:
+            epochs[alike] = _Epoch(side, pa.concat_tables([epochs[alike].files, chosen]))
+    return epochs, list(left_out.values())
+
+
+def _common_schema(shown: Snapshot, epochs: Sequence[_Epoch], left_out: list[LeftOutColumn]) -> StructType:
+    """The columns of the last version that all files can be read as; adds to ``left_out`` those that narrowed."""
+    common = []
+    for field in shown.schema.fields:
+        kinds = [there.type for epoch in epochs if (there := epoch.side.schema.field(field.name)) is not None]
+        wider = next((kind for kind in kinds if kind != _VOID and type_name(kind) != type_name(field.type)), None)
+        if wider is not None:
+            reason = f"it was {type_name(wider)}, which holds more than its {type_name(field.type)}"
+            left_out.append(LeftOutColumn(format_column((field.name,)), shown.version, reason))
+        elif len(kinds) == len(epochs):
+            common.append(field)
+    return StructType(tuple(common))
+
+
+def _check_followed(
+    key: Mapping[str, Any], schema: StructType, left_out: Sequence[LeftOutColumn], first: int, last: int
+) -> None:
+    for name in key:
+        if schema.field(name) is None:
+            reason = next((c.reason for c in left_out if c.column == format_column((name,))), "not in all of them")
+            raise RequestError(
+                f"The key column {name!r} cannot be followed from version {first} to {last}: {reason}. Take a shorter "
+                "range.",
+                column=name,
+            )
+
+
+def _that_may_hold(
+    table: Table, epochs: list[_Epoch], values: dict[str, Any], shown: Snapshot, first: int
+) -> list[_Epoch]:
+    """The epochs with those files alone that may hold the key."""
+    # A moment as a partition value depends on a zone; statistics and all other values do not.
+    zoned = {field.name for field in shown.schema.fields if field.type == PrimitiveType("timestamp")}
+    where = key_condition({name: value for name, value in values.items() if name not in zoned})
+    if where is None:
+        return epochs
+    known = KeyFiles(table.snapshot(first).file_columns, first, table.commits(first + 1, shown.version))
+    by_partition = len({epoch.side.partition_columns for epoch in epochs}) <= 1
+    kept = [
+        replace(epoch, files=known.candidates(epoch.files, epoch.side, where, by_partition=by_partition))
+        for epoch in epochs
+    ]
+    return [epoch for epoch in kept if epoch.files.num_rows]
+
+
+def _rows(
+    table: Table, epochs: Sequence[_Epoch], schema: StructType, values: Mapping[str, Any]
+) -> tuple[pa.Table, int]:
+    """The rows of the key in all files: columns, file, row index; and how many files were read."""
+    from explorer.spark.scan.results import Reading, to_arrow
+
+    names = [field.name for field in schema.fields] + [_FILE, _ROW]
+    if not epochs:
+        kinds = [field.type for field in schema.to_arrow()] + [pa.string(), pa.int64()]
+        return pa.Table.from_arrays([pa.array([], kind) for kind in kinds], names=names), 0
+    collides = any(case_collides(epoch.side.schema) for epoch in epochs)
+    reads = [_read(table, epoch, schema, collides=collides) for epoch in epochs]
+    frames = [by_place(read.frame, schema, keep=2).where(_condition(schema, values)) for read in reads]
+    found = Reading(reduce(DataFrame.union, frames), lambda error: failure_of_reads(reads, error))
+    read = {address.metadata_path for part in reads for address in part.addresses}
+    return to_arrow(found, MAX_ROWS + 1, readable=True).rename_columns(names), len(read)
+
+
+def _read(table: Table, epoch: _Epoch, schema: StructType, *, collides: bool) -> SourceRows:
+    fields = tuple(field for field in epoch.side.schema.fields if schema.field(field.name) is not None)
+    partitions = tuple(name for name in epoch.side.partition_columns if schema.field(name) is not None)
+    layout = layout_of_schema(StructType(fields), partitions, epoch.side.version, by_id=epoch.side.by_id)
+    sources = epoch.files.append_column("version", epoch.files.column("last"))
+    parts = {path: place for place, path in enumerate(sources.column("path").to_pylist())}
+    chosen = [Part(place, None, None, inside=False) for place in parts.values()]
+    zone = table.snapshot(epoch.side.version).time_zone
+    return source_rows(table, replace(layout, case_sensitive=collides, zone=zone, marks=_Places()), sources, chosen)
+
+
+def _condition(schema: StructType, values: Mapping[str, Any]) -> Column:
+    places = {field.name: (f"c{place}", field.type) for place, field in enumerate(schema.fields)}
+    same = []
+    for name, value in values.items():
+        column, kind = places[name]
+        # Of floats the comparable form: Parquet's own filters, which a bare column reaches, keep both zeros apart.
+        found, wanted = (comparable(side, kind) for side in (sf.col(column), literal(value, kind)))
+        same.append(found.eqNullSafe(wanted))
+    return reduce(Column.__and__, same)
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where a row stands: its file, as the log has it, and its index there."""
+
+    def read_fields(self) -> list[st.StructField]:
+        return []
+
+    def read_columns(self) -> list[Column]:
+        return []
+
+    def fact_fields(self) -> list[st.StructField]:
+        return [st.StructField(_FILE, st.StringType())]
+
+    def facts(self, files: pa.Table) -> dict[str, Any]:
+        return {_FILE: files.column("path")}
+
+    def columns(self, row_index: Column) -> list[Column]:
+        return [sf.col(_FILE), row_index.alias(_ROW)]
+
+    def no_columns(self) -> list[Column]:
+        return [sf.lit(None).cast("string").alias(_FILE), sf.lit(None).cast("long").alias(_ROW)]

@@ -1,0 +1,238 @@
+"""The rows of a version page by page, in the order of the log's files and of places in them; masked ones on request.
+
+Protocol section: Deletion Vectors. Invariants: every live row is on exactly one page, whatever the size of a page; a
+page reads no file before the one it begins in, and no more files than it needs by the log; a masked row is never given
+without being marked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.spark.rows.preview import Job, submit
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from explorer.core.versions.snapshot import Snapshot
+    from explorer.table import Table
+
+__all__ = ["RowPage", "RowPosition", "row_page"]
+
+_GROWTH: Final = 4
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class RowPosition:
+    """Where a page begins: the number of a file in ``snapshot.logical_files``, and the place of a row in it."""
+
+    file: int = 0
+    row: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RowPage:
+    """Some rows of a version, in order.
+
+    Attributes:
+        table: The rows: the table's columns, logical names; variants as JSON text.
+        places: Where each row is: ``file`` (its number), ``path`` (decoded), ``row`` (its place in the file, from 0,
+            masked rows counted), ``masked`` (a deletion vector hides it).
+        begin: Where the page begins.
+        following: Where the next one begins; None if there is no other row.
+        files_read: Files that were read.
+        note: What they are of the whole, for people.
+    """
+
+    table: pa.Table
+    places: pa.Table
+    begin: RowPosition
+    following: RowPosition | None
+    files_read: int
+    note: str
+
+
+def row_page(
+    table: Table,
+    snapshot: Snapshot,
+    begin: RowPosition | None = None,
+    limit: int = 100,
+    *,
+    where: str | None = None,
+    masked: bool = False,
+) -> Job[RowPage]:
+    """Fetch a page of rows.
+
+    Args:
+        table: The table.
+        snapshot: The version.
+        begin: Where to begin; None begins with the first row.
+        limit: Rows at most.
+        where: A boolean SQL expression; with it, files are read until enough rows match, all of them at worst.
+        masked: Give masked rows too, marked.
+
+    Returns:
+        A job; its errors are those of `explorer.spark.scan.scan.rows`, and Cancelled.
+    """
+    asked = _Asked(table, snapshot, begin or RowPosition(), limit, where, masked)
+    return submit(f"Rows of {table.name} at version {snapshot.version}", lambda job: _page(job, asked))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a page was asked for with."""
+
+    table: Table
+    snapshot: Snapshot
+    begin: RowPosition
+    limit: int
+    where: str | None
+    masked: bool
+
+
+def _page(job: Job[RowPage], asked: _Asked) -> RowPage:
+    snapshot, begin, limit = asked.snapshot, asked.begin, asked.limit
+    files, numbers = _candidates(asked)
+    total = files.num_rows
+    first, count = 0, 1 if asked.where is not None else _enough(files, begin, limit, masked=asked.masked)
+    parts: list[pa.Table] = []
+    found = 0
+    while True:
+        end = min(first + count, total)
+        job.report(_phase(first, end, total))
+        # One row more than wanted tells where the next page begins.
+        parts.append(_read(asked, files.slice(first, end - first), numbers[first:end], limit + 1 - found))
+        found += parts[-1].num_rows
+        job.check_cancelled()
+        if found > limit or end >= total:
+            break
+        first, count = end, count * _GROWTH
+    rows = pa.concat_tables(parts)
+    following = _position(rows, limit) if found > limit else None
+    shown = rows.slice(0, limit)
+    places = _places(snapshot, shown)
+    note = _note(places, begin, following, snapshot.num_files, where=asked.where is not None)
+    return RowPage(shown.select(shown.column_names[:-2]), places, begin, following, end, note)
+
+
+def _candidates(asked: _Asked) -> tuple[pa.Table, Numbers]:
+    """The files that may hold a row of the page, and their numbers among all."""
+    from explorer.spark.scan.layout import layout_of
+    from explorer.spark.scan.plan import session_of
+    from explorer.spark.scan.pruning import needed_files
+
+    files = asked.snapshot.logical_files
+    numbers = np.arange(files.num_rows)
+    kept = numbers >= asked.begin.file
+    if asked.where is not None and not asked.masked:
+        session = session_of(layout_of(asked.snapshot))
+        needed = needed_files(session, asked.snapshot, files, asked.where).column("raw_path").combine_chunks()
+        kept &= pc.is_in(files.column("raw_path"), needed).to_numpy(zero_copy_only=False).astype(bool)
+    return files.filter(pa.array(kept)), numbers[kept]
+
+
+def _read(asked: _Asked, files: pa.Table, numbers: Numbers, limit: int) -> pa.Table:
+    """Rows of some files, in order; after the table's columns the number of the file and the place in it."""
+    from pyspark.sql import functions as sf
+    from pyspark.sql.types import StructType
+
+    from explorer.spark.scan.plan import plan
+    from explorer.spark.scan.predicate import condition
+    from explorer.spark.scan.results import Reading, to_arrow
+    from explorer.spark.scan.row_place import RowPlace
+
+    snapshot, begin = asked.snapshot, asked.begin
+    marks = RowPlace.beside(snapshot.schema)
+    files = _without_vectors(files) if asked.masked else files
+    # The condition comes after the plan, which else would leave out files and number the others anew.
+    planned = replace(plan(asked.table, snapshot, files, None, marks=marks), where=asked.where)
+    frame: DataFrame = planned.frame
+    if asked.where is not None:
+        # The marks are no columns of the table: a condition cannot speak of them.
+        frame = frame.where(condition(frame.sparkSession, StructType(frame.schema.fields[:-2]), asked.where))
+    number, place = sf.col(marks.file), sf.col(marks.row)
+    if begin.row and numbers[:1].tolist() == [begin.file]:
+        frame = frame.where((number > 0) | (place >= begin.row))
+    rows = to_arrow(Reading(frame.orderBy(number, place), planned.failure), limit, readable=True)
+    *_, number_column, place_column = rows.columns
+    found = numbers[number_column.to_numpy(zero_copy_only=False).astype(np.int64)]
+    # A read without files gives columns that may be null; all parts must be of one schema.
+    columns = {marks.file: pa.chunked_array([pa.array(found, pa.int64())]), marks.row: place_column}
+    return pa.table({**{name: rows.column(name) for name in rows.column_names[:-2]}, **columns})
+
+
+def _without_vectors(files: pa.Table) -> pa.Table:
+    for index, field in enumerate(files.schema):
+        if field.name.startswith("dv_"):
+            files = files.set_column(index, field, pa.nulls(files.num_rows, field.type))
+    return files
+
+
+def _enough(files: pa.Table, begin: RowPosition, limit: int, *, masked: bool) -> int:
+    """Number of the first files that hold more than ``limit`` rows by the log; one without a count does."""
+    found = -begin.row
+    values = zip(*(files.column(name).to_pylist() for name in ("num_records", "dv_cardinality")), strict=True)
+    for index, (count, hidden) in enumerate(values, 1):
+        if count is None:
+            return index
+        found += count - (0 if masked else hidden or 0)
+        if found > limit:
+            return index
+    return max(1, int(files.num_rows))
+
+
+def _position(rows: pa.Table, index: int) -> RowPosition:
+    file, row = (rows.column(name)[index].as_py() for name in rows.column_names[-2:])
+    return RowPosition(file, row)
+
+
+def _places(snapshot: Snapshot, rows: pa.Table) -> pa.Table:
+    files = snapshot.logical_files
+    number, place = (
+        rows.column(name).to_numpy(zero_copy_only=False).astype(np.int64) for name in rows.column_names[-2:]
+    )
+    hidden = np.zeros(len(number), bool)
+    for file in np.unique(number).tolist():
+        if files.column("dv_storage_type")[file].as_py() is not None:
+            mine = number == file
+            vector = snapshot.deletion_vector_rows(files.column("raw_path")[file].as_py())
+            hidden[mine] = np.isin(place[mine].astype(np.uint64), vector)
+    return pa.table(
+        {
+            "file": number,
+            "path": files.column("path").take(pa.array(number)),
+            "row": place,
+            "masked": hidden,
+        }
+    )
+
+
+def _phase(first: int, end: int, total: int) -> str:
+    if total == 0:
+        return "No files to read"
+    if end - first == 1:
+        return f"Reading file {end:,} of {total:,}"
+    return f"Reading files {first + 1:,} to {end:,} of {total:,}"
+
+
+def _note(places: pa.Table, begin: RowPosition, following: RowPosition | None, total: int, *, where: bool) -> str:
+    count = places.num_rows
+    first_page = begin == RowPosition()
+    if not total:
+        return "The table has no files at this version."
+    if not count:
+        return f"No {'' if first_page else 'other '}row{' matches' if where else ''}."
+    rows = f"{count:,} {'row' if count == 1 else 'rows'}{' that match' if where else ''}"
+    if first_page and following is None:
+        return f"All {rows}, from {total:,} {'file' if total == 1 else 'files'}."
+    low, high = (places.column("file")[index].as_py() + 1 for index in (0, count - 1))
+    place = f"file {low:,}" if low == high else f"files {low:,} to {high:,}"
+    kind = "The first" if first_page else "The last" if following is None else "The next"
+    return f"{kind} {rows}, from {place} of {total:,}."

@@ -1,0 +1,147 @@
+"""The jobs there are: any work, and previews of rows.
+
+Protocol section: Per-file Statistics (``numRecords``), by which a preview chooses its files. Invariants: a preview
+reads no more files than it needs, each at most once, and says what share of the table it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from explorer.spark.engine.job import Job, JobState
+from explorer.spark.scan.scan import scan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from explorer.core.versions.snapshot import Snapshot
+    from explorer.table import Table
+
+__all__ = ["Job", "JobState", "Preview", "preview", "submit"]
+
+Result = TypeVar("Result")
+
+# When the first files did not give enough rows, each further step reads this many times as many.
+_GROWTH: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """Some rows of a version, for people.
+
+    Attributes:
+        table: The rows, logical names; variants as JSON text.
+        note: What they are of the whole: ``50 rows of 12,497 from the first of 8 files``.
+        files_read: Files that were read.
+        complete: True if there are no other rows.
+    """
+
+    table: pa.Table
+    note: str
+    files_read: int
+    complete: bool
+
+
+def submit(name: str, work: Callable[[Job[Result]], Result]) -> Job[Result]:
+    """Run ``work`` as a job on a thread of its own, with the engine started first.
+
+    Args:
+        name: What is being done, for people: ``Preview of orders``.
+        work: Called with the job, so that it can report its phase and notice a cancel.
+    """
+    job: Job[Result] = Job(name)
+    job.begin(work)
+    return job
+
+
+def preview(table: Table, snapshot: Snapshot, limit: int = 100, where: str | None = None) -> Job[Preview]:
+    """Fetch some rows of a version; the first files that hold enough are chosen by the log, and only they are read.
+
+    Args:
+        table: The table.
+        snapshot: The version.
+        limit: Rows at most.
+        where: A boolean SQL expression; with it, files are read until enough rows match, all of them at worst.
+
+    Returns:
+        A job; its errors are those of `explorer.spark.scan.scan.rows`, and Cancelled.
+    """
+    name = f"Preview of {table.name} at version {snapshot.version}"
+    return submit(name, lambda job: _preview(job, table, snapshot, limit, where))
+
+
+def _preview(job: Job[Preview], table: Table, snapshot: Snapshot, limit: int, where: str | None) -> Preview:
+    import pyarrow as pa
+
+    files = snapshot.logical_files
+    if where is not None:
+        from explorer.spark.engine.session import engine
+        from explorer.spark.scan.pruning import needed_files
+
+        files = needed_files(engine().session(), snapshot, files, where)
+    begin, end = 0, _enough(files, limit) if where is None else 1
+    parts: list[pa.Table] = []
+    found = 0
+    while True:
+        end = min(end, files.num_rows)
+        job.report(_phase(begin, end, files.num_rows))
+        planned = scan(table, snapshot, files.slice(begin, end - begin), where)
+        job.check_cancelled()
+        # One row more than wanted tells a full answer from a cut one.
+        parts.append(planned.to_arrow(limit + 1 - found, readable=True))
+        found += parts[-1].num_rows
+        if found >= limit or end == files.num_rows:
+            break
+        begin, end = end, end * _GROWTH
+    rows = pa.concat_tables(parts).slice(0, limit)
+    complete = end == files.num_rows and found <= limit
+    return Preview(rows, _note(snapshot, rows.num_rows, end, complete, where), end, complete)
+
+
+def _enough(files: pa.Table, limit: int) -> int:
+    """Number of files from the first on that hold ``limit`` rows by the log; one without a count is taken for full."""
+    physical, masked = files.column("num_records").to_pylist(), files.column("dv_cardinality").to_pylist()
+    live = 0
+    for index, (count, hidden) in enumerate(zip(physical, masked, strict=True), 1):
+        if count is None:
+            return index
+        live += count - (hidden or 0)
+        if live >= limit:
+            return index
+    return int(files.num_rows)
+
+
+def _phase(begin: int, end: int, total: int) -> str:
+    if total == 0:
+        return "No files to read"
+    if end - begin == 1:
+        return f"Reading file {end:,} of {total:,}"
+    return f"Reading files {begin + 1:,} to {end:,} of {total:,}"
+
+
+def _note(snapshot: Snapshot, shown: int, read: int, complete: bool, where: str | None) -> str:
+    count = f"{shown:,} {'row' if shown == 1 else 'rows'}"
+    matching = " that match" if where is not None else ""
+    total = snapshot.num_files
+    if total == 0:
+        return "The table has no files at this version."
+    if complete and shown == 0:
+        return f"No row{' matches' if where is not None else ''} in {_files(total)}."
+    if complete:
+        return f"All {count}{matching}, from {_files(total)}."
+    known = None if where is not None else _live_rows(snapshot)
+    of = "" if known is None else f" of {known:,}"
+    first = "" if read == 1 else f"{read:,} "
+    place = _files(total) if read == total else f"the first {first}of {_files(total)}"
+    return f"{count}{of}{matching} from {place}."
+
+
+def _files(count: int) -> str:
+    return f"{count:,} {'file' if count == 1 else 'files'}"
+
+
+def _live_rows(snapshot: Snapshot) -> int | None:
+    physical = snapshot.num_records
+    return None if physical is None else physical - snapshot.num_deleted_records

@@ -1,0 +1,99 @@
+"""Values of a key: checked against the columns, and as constants that Spark compares exactly.
+
+Invariant: a value that is no value of its column is refused; none is rounded, but to the nearest value of a float
+column, and none moved to another zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql import functions as sf
+
+from explorer.core.errors import RequestError
+from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, to_arrow, type_name
+from explorer.spark.scan.physical import spark_type
+
+if TYPE_CHECKING:
+    from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["checked_key", "literal"]
+
+_TAKEN: Final[dict[str, type | tuple[type, ...]]] = {
+    "string": str,
+    "binary": bytes,
+    "boolean": bool,
+    "date": date,
+    "timestamp": datetime,
+    "timestamp_ntz": datetime,
+    "decimal": (int, Decimal),
+    "float": (int, float),
+    "double": (int, float),
+}
+"""What a value may be, where it is not an int."""
+
+
+def checked_key(key: Mapping[str, Any], shown: Snapshot) -> dict[str, Any]:
+    """The key's values as PyArrow holds them in the columns' types.
+
+    Args:
+        key: Values by column name.
+        shown: The version whose columns they are.
+
+    Raises:
+        RequestError: There is no value, no such column, a column is no key, or a value does not fit.
+    """
+    if not key:
+        raise RequestError("The key is empty: give the value of one column at least.")
+    return {name: _checked(name, value, shown) for name, value in key.items()}
+
+
+def literal(value: Any, kind: DataType) -> Column:
+    """The value as a constant of a primitive type."""
+    match value:
+        case bytes():
+            return sf.unhex(sf.lit(value.hex()))
+        case None | bool() | int() | float() | str():
+            constant = sf.lit(value)
+        case datetime():
+            constant = sf.lit(value.isoformat(" "))
+        case _:
+            # A decimal or a date: its text is exact, where a Java object might bring a scale or a zone of its own.
+            constant = sf.lit(str(value))
+    return constant.cast(spark_type(kind))
+
+
+def _checked(name: str, value: Any, shown: Snapshot) -> Any:
+    field = shown.schema.field(name)
+    if field is None:
+        names = ", ".join(field.name for field in shown.schema.fields)
+        raise RequestError(f"There is no column {name!r} at version {shown.version}. Columns: {names}.", column=name)
+    kind = field.type
+    if not isinstance(kind, PrimitiveType) or kind.name in ("variant", "void"):
+        raise RequestError(f"The column {name!r} is {type_name(kind)}, which cannot be a key.", column=name)
+    try:
+        scalar = pa.scalar(value, to_arrow(kind)) if _fits(value, kind) else None
+    except (pa.ArrowException, OverflowError, TypeError):
+        scalar = None
+    if scalar is None:
+        raise RequestError(
+            f"{value!r} is no value of the column {name!r}, which is {type_name(kind)}.",
+            column=name,
+            expected=type_name(kind),
+        )
+    return scalar.as_py()
+
+
+def _fits(value: Any, kind: PrimitiveType) -> bool:
+    """False where PyArrow would take the value for something else."""
+    if value is None:
+        return True
+    if isinstance(value, datetime):
+        return kind.name == ("timestamp_ntz" if value.tzinfo is None else "timestamp")
+    # A truth value is an int to Python.
+    return isinstance(value, _TAKEN.get(kind.name, int)) and isinstance(value, bool) == (kind.name == "boolean")

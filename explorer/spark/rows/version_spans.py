@@ -1,0 +1,118 @@
+"""Rows found in files -> the versions in which they were visible.
+
+Protocol section: Deletion Vectors. Invariants: a row is visible from the version that added its file to the one before
+its file was removed or masked it; spans of one value neither overlap nor touch with the same number of copies.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.deletion_vectors import read_rows
+from explorer.core.protocol.log_store import LogStore
+
+__all__ = ["row_spans"]
+
+_VECTOR: Final = ("dv_storage_type", "dv_path_or_inline", "dv_size_in_bytes", "dv_cardinality", "dv_offset")
+
+
+def row_spans(store: LogStore, files: pa.Table, rows: pa.Table) -> pa.Table:
+    """Say when each of some rows was there.
+
+    Args:
+        store: The table's store; deletion vectors are read from it.
+        files: The files, one row for each deletion vector that they had; columns of `explorer.core.versions.key_files`.
+        rows: The rows: any columns, then the file's decoded path and the row's index.
+
+    Returns:
+        from_version, to_version (inclusive), copies, row (a struct of the columns); ascending.
+
+    Raises:
+        CorruptDeletionVector: A vector does not match its descriptor.
+    """
+    values = rows.select(range(rows.num_columns - 2)).combine_chunks()
+    identities = _identities(values)
+    first_place = {identity: place for place, identity in reversed(list(enumerate(identities)))}
+    changes: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    places = zip(identities, *(rows.column(-2 + i).to_pylist() for i in range(2)), strict=True)
+    by_file: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for identity, path, index in places:
+        by_file[path].append((identity, index))
+    for path, first, last, masked in _instances(store, files, by_file):
+        for identity, index in by_file[path]:
+            if index not in masked:
+                changes[identity][first] += 1
+                changes[identity][last + 1] -= 1
+    spans = sorted(
+        (begin, end, copies, first_place[identity])
+        for identity, steps in changes.items()
+        for begin, end, copies in _runs(steps)
+    )
+    return _table(spans, values)
+
+
+def _instances(
+    store: LogStore, files: pa.Table, wanted: Mapping[str, Any]
+) -> Iterator[tuple[str, int, int, frozenset[int]]]:
+    """Path, first and last version, and masked rows of the instances of some paths."""
+    for file in files.select(["path", "raw_path", "first", "last", *_VECTOR]).to_pylist():
+        if file["path"] not in wanted:
+            continue
+        masked: frozenset[int] = frozenset()
+        if file["dv_storage_type"] is not None:
+            descriptor = DeletionVectorDescriptor(*(file[name] for name in _VECTOR))
+            indexes = np.array([index for _, index in wanted[file["path"]]], np.uint64)
+            masked = frozenset(
+                np.intersect1d(indexes, read_rows(store, descriptor, file["raw_path"], file["last"])).tolist()
+            )
+        yield file["path"], file["first"], file["last"], masked
+
+
+def _runs(steps: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
+    """Longest runs of versions with the same number of copies, from what changes at each version."""
+    copies = 0
+    for begin, following in pairwise(sorted(version for version, change in steps.items() if change)):
+        copies += steps[begin]
+        if copies:
+            yield begin, following - 1, copies
+
+
+def _table(spans: list[tuple[int, int, int, int]], values: pa.Table) -> pa.Table:
+    columns = list(zip(*spans, strict=True)) or [(), (), (), ()]
+    arrays = [column.combine_chunks() for column in values.columns]
+    row = pa.StructArray.from_arrays(arrays, names=values.column_names)
+    return pa.table(
+        {
+            "from_version": pa.array(columns[0], pa.int64()),
+            "to_version": pa.array(columns[1], pa.int64()),
+            "copies": pa.array(columns[2], pa.int64()),
+            "row": row.take(pa.array(columns[3], pa.int64())),
+        }
+    )
+
+
+def _identities(values: pa.Table) -> list[str]:
+    """A text for each row, equal for rows of the same values."""
+    columns = [[_same(value, column.type) for value in column.to_pylist()] for column in values.columns]
+    return [repr(row) for row in zip(*columns, strict=True)]
+
+
+def _same(value: Any, kind: pa.DataType) -> Any:
+    if value is None:
+        return None
+    if pa.types.is_floating(kind):
+        return 0.0 if value == 0 else value
+    if pa.types.is_struct(kind):
+        return [_same(value[field.name], field.type) for field in kind]
+    if pa.types.is_map(kind):
+        return sorted((repr(_same(key, kind.key_type)), repr(_same(item, kind.item_type))) for key, item in value)
+    if pa.types.is_list(kind):
+        return [_same(item, kind.value_type) for item in value]
+    return value

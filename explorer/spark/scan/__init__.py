@@ -1,0 +1,1 @@
+"""From a snapshot to a DataFrame of its rows."""

@@ -1,0 +1,111 @@
+"""How the columns of rows come about: from files, from the log, or from nothing (void).
+
+Protocol sections: Column Mapping, Partition Value Serialization. Invariants: a partition column is never read from a
+file (PART-014); where columns are not mapped, files hold logical names (CM-002).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql import types as st
+
+from explorer.core.errors import CorruptTable
+from explorer.core.protocol.schema.column_mapping import unmapped
+from explorer.core.protocol.schema.data_types import StructField, StructType
+from explorer.spark.scan.physical import case_collides
+
+if TYPE_CHECKING:
+    from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["Layout", "RowMarks", "layout_of", "layout_of_schema"]
+
+
+class RowMarks(Protocol):
+    """Columns that say something of a row beside the table's own: where it is, who it is, what became of it."""
+
+    def read_fields(self) -> list[st.StructField]:
+        """What to ask of the files on top of the table's columns."""
+
+    def read_columns(self) -> list[Column]:
+        """What `read_fields` asked for, under the names that `columns` expects."""
+
+    def fact_fields(self) -> list[st.StructField]:
+        """Types of `facts`."""
+
+    def facts(self, files: pa.Table) -> dict[str, Any]:
+        """What is known of each file, one value for each row of ``files``."""
+
+    def columns(self, row_index: Column) -> list[Column]:
+        """The columns, over what `read_columns` and `facts` brought."""
+
+    def no_columns(self) -> list[Column]:
+        """The columns of no rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How to read some files.
+
+    Attributes:
+        schema: The columns to give, logical names, in order.
+        stored: Those that files hold.
+        partitions: Those whose values the log holds.
+        by_id: True if files name columns by Parquet field id.
+        case_sensitive: True if names must be told apart by case.
+        version: The version whose files they are, for errors.
+        marks: Columns to give after those of the schema.
+        zone: Where partition values that say no zone were written.
+    """
+
+    schema: StructType
+    stored: tuple[StructField, ...]
+    partitions: tuple[StructField, ...]
+    by_id: bool
+    case_sensitive: bool
+    version: int
+    marks: RowMarks | None = None
+    zone: tzinfo = UTC
+
+    def with_marks(self, marks: RowMarks) -> Layout:
+        """The same with other columns after those of the schema."""
+        return replace(self, marks=marks)
+
+
+def layout_of(snapshot: Snapshot) -> Layout:
+    """The layout of a snapshot's files."""
+    mode = snapshot.column_mapping_mode
+    fields = snapshot.schema.fields
+    schema = StructType(tuple(unmapped(field) for field in fields)) if mode == "none" else snapshot.schema
+    found = layout_of_schema(schema, snapshot.partition_columns, snapshot.version, by_id=mode == "id")
+    return replace(found, zone=snapshot.time_zone)
+
+
+def layout_of_schema(schema: StructType, partition_columns: tuple[str, ...], version: int, *, by_id: bool) -> Layout:
+    """The layout of files written under a schema.
+
+    Args:
+        schema: The columns to give; physical names and ids are those of the files.
+        partition_columns: Logical names.
+        version: For errors.
+        by_id: As in `Layout`.
+
+    Raises:
+        CorruptTable: A partition column is not in the schema.
+    """
+    partitions = []
+    for name in partition_columns:
+        field = schema.field(name)
+        if field is None:
+            raise CorruptTable(
+                f"The partition column {name!r} of version {version} is not in the schema.",
+                column=name,
+                version=version,
+            )
+        partitions.append(field)
+    stored = tuple(field for field in schema.fields if field.name not in partition_columns)
+    return Layout(schema, stored, tuple(partitions), by_id, case_collides(schema), version)

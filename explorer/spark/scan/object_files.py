@@ -1,0 +1,203 @@
+"""Rows of tables that lie in an object store or in memory.
+
+Spark's own reader needs jars for an object store that PySpark does not bring. Where the session has them, and reaches
+the store without being told how, it reads by itself; else the tasks read with obstore and PyArrow, which come with this
+program, and credentials go to them inside the function they run: never into the session's settings, a plan or a log.
+A table in memory is written to a folder of this process first. Invariant: whichever way is taken, the frame has the
+physical columns, the file's name and the row's place.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from pyspark import cloudpickle
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+from pyspark.sql.pandas.types import to_arrow_type
+
+from explorer.core.errors import StorageError
+from explorer.core.protocol.file_paths import is_absolute
+from explorer.spark.engine.file_addresses import FileAddress, RemoteFile
+from explorer.spark.scan import object_rows
+from explorer.spark.scan.object_rows import ObjectRows, Shape
+
+if TYPE_CHECKING:
+    from explorer.table import Table
+
+__all__ = ["FileRows", "needs_tasks", "read_objects", "remote_file", "spooled"]
+
+_FIELD_ID: Final = "parquet.field.id"
+_FILE_SYSTEMS: Final = {
+    "s3": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+    "s3a": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+    "gs": "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem",
+    "abfs": "org.apache.hadoop.fs.azurebfs.AzureBlobFileSystem",
+    "abfss": "org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem",
+}
+_MOST_TASKS: Final = 64
+_stores: Final[weakref.WeakKeyDictionary[Table, dict[str, Any]]] = weakref.WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class FileRows:
+    """Rows of files as they are there.
+
+    Attributes:
+        frame: The physical columns.
+        path: The file's name, as its address says it.
+        row: The row's place in the file, from 0.
+    """
+
+    frame: DataFrame
+    path: Column
+    row: Column
+
+
+def remote_file(table: Table, path: str, size: int | None) -> RemoteFile:
+    """How a task reads a file of a table in an object store.
+
+    Raises:
+        NotAllowed: The log points outside the places that may be read.
+    """
+    root = table.location.rstrip("/")
+    folder, _, name = path.rpartition("/") if is_absolute(path) else (root, "", path)
+    store = _opened(table, folder)
+    sent, key = store.sendable(name)
+    return RemoteFile(sent, key, size, store.told, store.secrets)
+
+
+def needs_tasks(session: SparkSession, addresses: Sequence[FileAddress]) -> bool:
+    """Whether the tasks have to read the files, as Spark's own reader cannot reach some of them."""
+    remote = [address for address in addresses if address.remote is not None]
+    if not remote:
+        return False
+    if any(address.remote is not None and address.remote.told for address in remote):
+        return True
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        return False
+    private: Any = session
+    configuration = private._jsc.hadoopConfiguration()
+    wanted = {_FILE_SYSTEMS.get(address.reader_path.partition("://")[0]) for address in remote}
+    return any(name is None or configuration.getClassByNameOrNull(name) is None for name in wanted)
+
+
+def read_objects(session: SparkSession, addresses: Sequence[FileAddress], schema: st.StructType) -> FileRows:
+    """The files' rows, read by the tasks.
+
+    Args:
+        session: Where to read.
+        addresses: The files, local ones too.
+        schema: What to read, physical names, Parquet field ids in the metadata of fields that are found by them.
+    """
+    cloudpickle.register_pickle_by_value(object_rows)  # type: ignore[no-untyped-call]  # PySpark's own
+    path, row = _free("__explorer_object", schema), _free("__explorer_place", schema)
+    shapes = tuple(_shape(field.name, field.dataType, field.metadata) for field in schema.fields)
+    files, stores = _sent(addresses)
+    secrets = {secret for address in addresses if address.remote is not None for secret in address.remote.secrets}
+    fields = [st.StructField(field.name, field.dataType) for field in schema.fields]
+    fields += [st.StructField(path, st.StringType()), st.StructField(row, st.LongType())]
+    frame = session.createDataFrame(files).repartition(min(files.num_rows, _MOST_TASKS))
+    read = object_rows.reader(ObjectRows(stores, tuple(sorted(secrets, key=len, reverse=True)), shapes, path, row))
+    return FileRows(frame.mapInArrow(read, st.StructType(fields)), sf.col(path), sf.col(row))
+
+
+def _free(name: str, schema: st.StructType) -> str:
+    taken = {field.name.lower() for field in schema.fields}
+    while name in taken:
+        name = f"{name}_"
+    return name
+
+
+def spooled(table: Table, path: str) -> str:
+    """A copy on disk of a file of a table in memory; it lives as long as this process.
+
+    Raises:
+        StorageError: The table has no such file.
+    """
+    store, key = table.store.elsewhere(path if is_absolute(path) else f"{table.location.rstrip('/')}/{path}")
+    try:
+        data = store.read(key)
+    except FileNotFoundError as error:
+        raise StorageError(f"The data file {path} is not there.", path=path) from error
+    target = os.path.join(_spool(), sha256(data).hexdigest() + ".parquet")
+    if not os.path.exists(target):
+        # Two threads may write the same bytes at once; each to a name of its own.
+        handle, partial = tempfile.mkstemp(dir=_spool(), prefix="partial-")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(partial, target)
+    return target
+
+
+def _opened(table: Table, folder: str) -> Any:
+    """The store of a folder; one for each table and folder, as opening one takes a while."""
+    known = _stores.setdefault(table, {})
+    if folder not in known:
+        known[folder] = table.store.elsewhere(f"{folder}/_")[0]
+    return known[folder]
+
+
+def _sent(addresses: Sequence[FileAddress]) -> tuple[pa.Table, tuple[Any, ...]]:
+    """One row a file for the tasks, and the stores that the rows speak of by number."""
+    stores: list[Any] = []
+    numbers: dict[int, int] = {}
+    columns: tuple[list[Any], ...] = ([], [], [], [])
+    for address in addresses:
+        remote = address.remote or _local(address)
+        if id(remote.store) not in numbers:
+            numbers[id(remote.store)] = len(stores)
+            stores.append(remote.store)
+        row = (numbers[id(remote.store)], remote.key, remote.size, address.metadata_path)
+        for column, value in zip(columns, row, strict=True):
+            column.append(value)
+    types = {"store": pa.int32(), "key": pa.string(), "size": pa.int64(), "name": pa.string()}
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, types.values(), strict=True)]
+    return pa.table(arrays, names=list(types)), tuple(stores)
+
+
+def _local(address: FileAddress) -> RemoteFile:
+    assert address.local is not None
+    return RemoteFile(_disk(), address.local.lstrip("/"), None, told=False)
+
+
+@functools.cache
+def _disk() -> Any:
+    from obstore.store import LocalStore
+
+    return LocalStore("/")
+
+
+def _shape(name: str, kind: st.DataType, metadata: dict[str, Any] | None = None) -> Shape:
+    field_id = (metadata or {}).get(_FIELD_ID)
+    match kind:
+        case st.StructType():
+            parts = tuple(_shape(field.name, field.dataType, field.metadata) for field in kind.fields)
+            return Shape(name, field_id, pa.struct([]), parts)
+        case st.ArrayType():
+            return Shape(name, field_id, pa.list_(pa.null()), (_shape("element", kind.elementType),))
+        case st.MapType():
+            parts = (_shape("key", kind.keyType), _shape("value", kind.valueType))
+            return Shape(name, field_id, pa.map_(pa.string(), pa.null()), parts)
+        case st.VariantType():
+            halves = tuple(Shape(half, None, pa.binary()) for half in ("value", "metadata"))
+            return Shape(name, field_id, pa.struct([]), halves)
+    return Shape(name, field_id, to_arrow_type(kind, timezone="UTC"))
+
+
+@functools.cache
+def _spool() -> str:
+    folder = tempfile.mkdtemp(prefix="delta-table-explorer-memory-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

@@ -1,0 +1,218 @@
+"""From the table's schema to what Spark reads in the files, and back to logical columns.
+
+Protocol sections: Column Mapping, Schema Serialization Format, Type Widening. Invariants: files are read by physical
+name (and by field id in id mode), with the table's own types, so that Spark widens what an older file holds (CM-003 to
+CM-005); void columns are never asked of a file and read as null (D-10); everything that leaves here has logical names,
+at every depth, in the schema's order.
+"""
+
+from __future__ import annotations
+
+from typing import Final, assert_never
+
+from pyspark.sql import Column
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from explorer.core.errors import UnsupportedFeature
+from explorer.core.protocol.schema.data_types import (
+    ArrayType,
+    DataType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    type_name,
+)
+
+__all__ = ["case_collides", "logical_column", "quoted", "read_schema", "spark_type"]
+
+_PARQUET_FIELD_ID: Final = "parquet.field.id"
+_INTEGER_DIGITS: Final = {"byte": 10, "short": 10, "integer": 10, "long": 20}
+_PRIMITIVES: Final[dict[str, st.DataType]] = {
+    "string": st.StringType(),
+    "long": st.LongType(),
+    "integer": st.IntegerType(),
+    "short": st.ShortType(),
+    "byte": st.ByteType(),
+    "float": st.FloatType(),
+    "double": st.DoubleType(),
+    "boolean": st.BooleanType(),
+    "binary": st.BinaryType(),
+    "date": st.DateType(),
+    "timestamp": st.TimestampType(),
+    "timestamp_ntz": st.TimestampNTZType(),
+    "variant": st.VariantType(),
+    "void": st.NullType(),
+}
+
+
+def quoted(name: str) -> str:
+    """A column name as Spark's parser takes it: in backticks, whatever it holds."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def spark_type(kind: DataType) -> st.DataType:
+    """A logical type as Spark's, every part nullable: a reader does not enforce NOT NULL."""
+    match kind:
+        case PrimitiveType("decimal"):
+            return st.DecimalType(kind.precision, kind.scale)
+        case PrimitiveType():
+            return _PRIMITIVES[kind.name]
+        case ArrayType():
+            return st.ArrayType(spark_type(kind.element_type))
+        case MapType():
+            return st.MapType(spark_type(kind.key_type), spark_type(kind.value_type))
+        case StructType():
+            return st.StructType([st.StructField(field.name, spark_type(field.type)) for field in kind.fields])
+        case _:
+            assert_never(kind)
+
+
+def read_schema(fields: tuple[StructField, ...], by_id: bool) -> st.StructType:
+    """The schema to read data files with.
+
+    Args:
+        fields: Columns that files hold (no partition columns); void ones are left out.
+        by_id: True in column-mapping mode ``id``: Spark then finds columns by Parquet field id.
+
+    Raises:
+        UnsupportedFeature: A void type stands where no null can be put in (inside an array or a map).
+    """
+    return st.StructType([_read_field(field, by_id) for field in fields if not _is_void(field.type)])
+
+
+def logical_column(source: Column, field: StructField) -> Column:
+    """The logical column, from the physical one that `read_schema` asked for.
+
+    A cast renames nested fields, as casts between structs go by position.
+    """
+    return _logical_field(source, field).alias(field.name)
+
+
+def case_collides(schema: StructType) -> bool:
+    """True if two names at one level, logical or physical, differ only by case."""
+    return any(
+        len({name.lower() for name in names}) < len(set(names))
+        for struct in _structs(schema)
+        for names in ([f.name for f in struct.fields], [f.physical_name for f in struct.fields])
+    )
+
+
+def _is_void(kind: DataType) -> bool:
+    return isinstance(kind, PrimitiveType) and kind.name == "void"
+
+
+def _holds_void(kind: DataType) -> bool:
+    match kind:
+        case PrimitiveType():
+            return kind.name == "void"
+        case ArrayType():
+            return _holds_void(kind.element_type)
+        case MapType():
+            return _holds_void(kind.key_type) or _holds_void(kind.value_type)
+        case StructType():
+            return any(_holds_void(field.type) for field in kind.fields)
+        case _:
+            assert_never(kind)
+
+
+def _read_field(field: StructField, by_id: bool) -> st.StructField:
+    metadata = {_PARQUET_FIELD_ID: field.field_id} if by_id and field.field_id is not None else None
+    return st.StructField(field.physical_name, _widest(field) or _read_type(field.type, by_id), metadata=metadata)
+
+
+def _widest(field: StructField) -> st.DecimalType | None:
+    """The decimal to read a column as that once held integers, if its own has too few digits for Spark's reader.
+
+    Spark reads 32-bit integers as decimals of 10 digits before the point, 64-bit ones of 20. The protocol allows no
+    such narrow target, but tables have them.
+    """
+    kind = field.type
+    if not isinstance(kind, PrimitiveType) or kind.name != "decimal":
+        return None
+    changes = field.metadata.get("delta.typeChanges")
+    came_from = {change.get("fromType") for change in changes or () if isinstance(change, dict)}
+    digits = max((_INTEGER_DIGITS[name] for name in came_from if name in _INTEGER_DIGITS), default=0)
+    precision = min(max(kind.precision, digits + kind.scale), 38)
+    return None if precision == kind.precision else st.DecimalType(precision, kind.scale)
+
+
+def _read_type(kind: DataType, by_id: bool) -> st.DataType:
+    match kind:
+        case PrimitiveType():
+            return spark_type(kind)
+        case ArrayType():
+            return st.ArrayType(_read_type(_without_void(kind.element_type, kind), by_id))
+        case MapType():
+            key, value = _without_void(kind.key_type, kind), _without_void(kind.value_type, kind)
+            return st.MapType(_read_type(key, by_id), _read_type(value, by_id))
+        case StructType():
+            fields = read_schema(kind.fields, by_id)
+            if not fields.fields and kind.fields:
+                raise _misplaced_void(kind)
+            return fields
+        case _:
+            assert_never(kind)
+
+
+def _without_void(part: DataType, whole: DataType) -> DataType:
+    if _holds_void(part):
+        raise _misplaced_void(whole)
+    return part
+
+
+def _misplaced_void(kind: DataType) -> UnsupportedFeature:
+    return UnsupportedFeature(
+        f"The type {type_name(kind)} has void where no file can hold it (inside an array or a map, or as the only "
+        "fields of a struct), so its values cannot be told. Writers must not make such columns.",
+        features=["void"],
+        operation="read rows",
+    )
+
+
+def _logical_field(source: Column, field: StructField) -> Column:
+    if _is_void(field.type):
+        return sf.lit(None)
+    if _widest(field) is not None:
+        return source.cast(spark_type(field.type))
+    return _logical(source, field.type)
+
+
+def _logical(source: Column, kind: DataType) -> Column:
+    if isinstance(kind, PrimitiveType) and kind.name in {"float", "double"}:
+        # Changes no value, and keeps comparisons out of the reader: it skips by bounds that know nothing of NaN, which
+        # is above all numbers, and tells 0.0 from -0.0.
+        return sf.nanvl(source, sf.lit(float("nan")).cast(spark_type(kind)))
+    if isinstance(kind, StructType) and (_holds_void(kind) or (_holds_float(kind) and not _needs_cast(kind))):
+        return _rebuilt(source, kind)
+    return source.cast(spark_type(kind)) if _needs_cast(kind) else source
+
+
+def _holds_float(kind: StructType) -> bool:
+    kinds = [field.type for struct in _structs(kind) for field in struct.fields]
+    return any(isinstance(each, PrimitiveType) and each.name in {"float", "double"} for each in kinds)
+
+
+def _rebuilt(source: Column, struct: StructType) -> Column:
+    parts = [_logical_field(source.getField(field.physical_name), field).alias(field.name) for field in struct.fields]
+    return sf.when(source.isNotNull(), sf.struct(*parts))
+
+
+def _needs_cast(kind: DataType) -> bool:
+    fields = [field for struct in _structs(kind) for field in struct.fields]
+    return any(field.name != field.physical_name or _widest(field) is not None for field in fields)
+
+
+def _structs(kind: DataType) -> list[StructType]:
+    match kind:
+        case PrimitiveType():
+            return []
+        case ArrayType():
+            return _structs(kind.element_type)
+        case MapType():
+            return _structs(kind.key_type) + _structs(kind.value_type)
+        case StructType():
+            return [kind, *(inner for field in kind.fields for inner in _structs(field.type))]
+        case _:
+            assert_never(kind)

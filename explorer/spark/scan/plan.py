@@ -1,0 +1,320 @@
+"""The Spark plan of a scan: files, deletion vectors, mapping and partition values.
+
+Protocol sections: Reader Requirements, Deletion Vectors, Column Mapping, Partition Value Serialization. One read of all
+live files; where a file needs more than its own bytes (partition values, masked rows) one broadcast join on the file's
+name brings it. Invariants: a file that the join does not know raises, it never drops rows; partition values come from
+the log alone (PART-001, PART-014); nothing here starts a job.
+
+`file_rows` is the part that all ways to rows share: a snapshot's live rows, changes, and differences of versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from explorer.core.errors import CorruptTable, ExplorerError
+from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.deletion_vectors import read_rows
+from explorer.core.protocol.file_paths import is_absolute
+from explorer.core.protocol.partition_values import parse_partition_value
+from explorer.core.protocol.schema.data_types import StructField, to_arrow
+from explorer.spark.engine.failures import failure_of
+from explorer.spark.engine.file_addresses import (
+    FileAddress,
+    address_of,
+    check_present,
+    check_readable,
+    leaves_table,
+    local_address,
+)
+from explorer.spark.engine.session import engine
+from explorer.spark.scan.layout import Layout, RowMarks, layout_of
+from explorer.spark.scan.masks import is_masked, mask_column, mask_words
+from explorer.spark.scan.object_files import FileRows, needs_tasks, read_objects, remote_file, spooled
+from explorer.spark.scan.physical import logical_column, quoted, read_schema, spark_type
+from explorer.spark.scan.predicate import filtered
+from explorer.spark.scan.pruning import needed_files
+from explorer.spark.scan.row_identity import row_identity
+from explorer.spark.scan.scan import Scan
+
+if TYPE_CHECKING:
+    from explorer.core.versions.snapshot import Snapshot
+    from explorer.table import Table
+
+__all__ = ["MASK", "PATH", "ROW", "FileFacts", "addresses_of", "file_facts", "file_rows", "plan", "session_of"]
+
+# Set for each read, so that the session's own settings (it may be the user's) cannot make an answer wrong.
+_READ_OPTIONS: Final = {
+    "ignoreMissingFiles": "false",
+    "ignoreCorruptFiles": "false",
+    "recursiveFileLookup": "false",
+    # Files say themselves if Spark 2 wrote them in the Julian calendar; those that do not are Gregorian.
+    "datetimeRebaseMode": "CORRECTED",
+    "int96RebaseMode": "CORRECTED",
+}
+_FIELD_ID_READ: Final = "spark.sql.parquet.fieldId.read.enabled"
+_PREFIX: Final = "__explorer_"
+PATH: Final = f"{_PREFIX}path"
+ROW: Final = f"{_PREFIX}row"
+MASK: Final = f"{_PREFIX}mask"
+_FILE: Final = f"{_PREFIX}file"
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What rows need to know of their files: one row for each part that a file plays.
+
+    Attributes:
+        columns: `PATH` (the name Spark gives the file), partition values, masks, and the facts of the marks.
+        types: Their Spark types.
+        kept: Whether a row of a known file is given, over these columns and the row's index; never null.
+    """
+
+    columns: pa.Table
+    types: st.StructType
+    kept: Column
+
+
+def plan(
+    table: Table,
+    snapshot: Snapshot,
+    files: pa.Table,
+    where: str | None,
+    *,
+    identified: bool = False,
+    marks: RowMarks | None = None,
+) -> Scan:
+    """Plan a scan of some of a snapshot's live files; see `explorer.spark.scan.scan.scan`.
+
+    Args:
+        table, snapshot, files, where: As there.
+        identified: As ``row_identity`` there.
+        marks: Other columns to give after those of the table.
+    """
+    layout = layout_of(snapshot)
+    if identified:
+        marks = row_identity(snapshot, layout.schema)
+    if marks is not None:
+        layout = layout.with_marks(marks)
+    session = session_of(layout)
+    if where is not None:
+        files = needed_files(session, snapshot, files, where)
+    addresses = addresses_of(table, files)
+    check_present(addresses, files.column("size").to_pylist(), snapshot.version)
+    masks = _masks(table, files, snapshot.version)
+    facts = None
+    if masks is not None or layout.partitions or layout.marks is not None:
+        kept = sf.lit(True) if masks is None else ~is_masked(sf.col(MASK), sf.col(ROW))
+        facts = file_facts(layout, files, addresses, {} if masks is None else {MASK: masks}, kept)
+    frame = file_rows(layout, addresses, facts)
+    if where is not None:
+        frame = filtered(frame, where)
+    return Scan(frame, tuple(addresses), snapshot.version, where)
+
+
+def session_of(layout: Layout) -> SparkSession:
+    """The session to read with; to be asked for before the first Column is made, which only a session can.
+
+    Raises:
+        EngineUnavailable: Spark or Java is missing.
+    """
+    return engine().case_sensitive_session() if layout.case_sensitive else engine().session()
+
+
+def file_rows(layout: Layout, addresses: Sequence[FileAddress], facts: FileFacts | None) -> DataFrame:
+    """The rows of some files: the layout's columns and marks.
+
+    Args:
+        layout: How to read them.
+        addresses: The files, each once.
+        facts: What to join to each row; None if only the files' bytes matter.
+
+    Raises:
+        StorageError: A file is missing.
+    """
+    session = session_of(layout)
+    if not addresses:
+        return _no_rows(session, layout)
+    return _selected(_read(session, layout, addresses), layout, facts)
+
+
+def file_facts(
+    layout: Layout, files: pa.Table, addresses: Sequence[FileAddress], masks: Mapping[str, Any], kept: Column
+) -> FileFacts:
+    """Put together what is known of files.
+
+    Args:
+        layout: How they are read.
+        files: What the log says of each: raw_path, partition_values, and what the marks need.
+        addresses: Their addresses, one for each row of ``files``; the same file may come several times.
+        masks: Columns of `explorer.spark.scan.masks.MASK_TYPE`, or of booleans, that ``kept`` needs.
+        kept: As in `FileFacts`.
+
+    Raises:
+        CorruptTable: A partition value is missing or does not parse.
+    """
+    columns: dict[str, Any] = {PATH: pa.array([address.metadata_path for address in addresses])}
+    fields = [st.StructField(PATH, st.StringType())]
+    values = _partition_arrays(layout, files)
+    for index, field in enumerate(layout.partitions):
+        columns[f"{_PREFIX}p{index}"] = values[field.name]
+        fields.append(st.StructField(f"{_PREFIX}p{index}", spark_type(field.type)))
+    for name, column in masks.items():
+        columns[name] = column
+        kind = st.BooleanType() if column.type == pa.bool_() else st.ArrayType(st.ArrayType(st.LongType()))
+        fields.append(st.StructField(name, kind))
+    if layout.marks is not None:
+        columns |= layout.marks.facts(files)
+        fields += layout.marks.fact_fields()
+    return FileFacts(pa.table(columns), st.StructType(fields), kept)
+
+
+def addresses_of(table: Table, files: pa.Table) -> list[FileAddress]:
+    """Where the files are, one address for each row of ``files``.
+
+    Raises:
+        NotAllowed: The log points outside the places that may be read.
+        StorageError: A file of a table in memory is missing.
+    """
+    raw_paths, paths = files.column("raw_path").to_pylist(), files.column("path").to_pylist()
+    for path in paths:
+        if leaves_table(path):
+            # Raises NotAllowed where the log points outside the places that may be read.
+            table.store.elsewhere(path if is_absolute(path) else f"{table.location}/{path}")
+    if table.location.startswith("memory:"):
+        return [local_address(raw, spooled(table, path)) for raw, path in zip(raw_paths, paths, strict=True)]
+    addresses = [address_of(table.location, raw, path) for raw, path in zip(raw_paths, paths, strict=True)]
+    sizes = files.column("size").to_pylist()
+    return [
+        address if address.local is not None else replace(address, remote=remote_file(table, path, size))
+        for address, path, size in zip(addresses, paths, sizes, strict=True)
+    ]
+
+
+def _no_rows(session: SparkSession, layout: Layout) -> DataFrame:
+    columns = [sf.lit(None).cast(spark_type(field.type)).alias(field.name) for field in layout.schema.fields]
+    return session.range(0).select(*columns, *(layout.marks.no_columns() if layout.marks else ()))
+
+
+def _selected(found: FileRows, layout: Layout, facts: FileFacts | None) -> DataFrame:
+    sources = {field.name: sf.col(quoted(field.physical_name)) for field in layout.stored}
+    frame = found.frame
+    if facts is not None:
+        frame, sources = _joined(found, layout, facts)
+    columns = [logical_column(sources[field.name], field) for field in layout.schema.fields]
+    if layout.marks is not None:
+        columns += layout.marks.columns(sf.col(ROW))
+    return frame.select(*columns)
+
+
+def _read(session: SparkSession, layout: Layout, addresses: Sequence[FileAddress]) -> FileRows:
+    schema = read_schema(layout.stored, layout.by_id)
+    if layout.marks is not None:
+        schema = st.StructType([*schema.fields, *layout.marks.read_fields()])
+    if layout.by_id and session.conf.get(_FIELD_ID_READ, "false") != "true":
+        # Concerns only reads whose schema carries field ids, so it changes no other read of the session.
+        session.conf.set(_FIELD_ID_READ, "true")
+    if needs_tasks(session, addresses):
+        return read_objects(session, addresses, schema)
+    check_readable(addresses)
+    try:
+        reader = session.read.schema(schema).options(**_READ_OPTIONS)
+        frame = reader.parquet(*(address.reader_path for address in addresses))
+    except AnalysisException as error:
+        raise failure_of(error, addresses, layout.version) from error
+    metadata = frame.metadataColumn("_metadata")
+    return FileRows(frame, metadata.getField("file_path"), metadata.getField("row_index"))
+
+
+def _joined(found: FileRows, layout: Layout, facts: FileFacts) -> tuple[DataFrame, dict[str, Column]]:
+    """Join to each row what is known of its file, and drop the rows that are not kept."""
+    names = set(found.frame.columns)
+    stored = [field for field in layout.stored if field.physical_name in names]
+    # Positional names: a physical name may be anything, ours included.
+    frame = found.frame.select(
+        *(sf.col(quoted(field.physical_name)).alias(f"{_PREFIX}c{i}") for i, field in enumerate(stored)),
+        found.path.alias(_FILE),
+        found.row.alias(ROW),
+        *(layout.marks.read_columns() if layout.marks else ()),
+    )
+    path = sf.col(_FILE)
+    known = frame.sparkSession.createDataFrame(facts.columns, schema=facts.types)
+    frame = frame.join(sf.broadcast(known), path == sf.col(PATH), "left")
+    unknown = sf.raise_error(sf.concat(sf.lit("explorer: no entry of the log for the file "), path)).cast("boolean")
+    kept = sf.when(sf.col(PATH).isNull(), unknown).otherwise(facts.kept)
+    sources = {field.name: sf.col(f"{_PREFIX}c{i}") for i, field in enumerate(stored)}
+    sources |= {field.name: sf.lit(None) for field in layout.stored if field.name not in sources}
+    sources |= {field.name: sf.col(f"{_PREFIX}p{i}") for i, field in enumerate(layout.partitions)}
+    return frame.where(kept), sources
+
+
+def _masks(table: Table, files: pa.Table, version: int) -> Any | None:
+    """The files' deletion vectors as an Arrow column; None if no file has one."""
+    kinds = files.column("dv_storage_type").to_pylist()
+    if not any(kinds):
+        return None
+    places, sizes, cardinalities, offsets = (
+        files.column(f"dv_{name}").to_pylist() for name in ("path_or_inline", "size_in_bytes", "cardinality", "offset")
+    )
+    raw_paths = files.column("raw_path").to_pylist()
+    masks = [
+        None
+        if kind is None
+        else mask_words(read_rows(table.store, DeletionVectorDescriptor(kind, *rest), raw_path, version))
+        for raw_path, kind, *rest in zip(raw_paths, kinds, places, sizes, cardinalities, offsets, strict=True)
+    ]
+    return mask_column(masks)
+
+
+def _partition_arrays(layout: Layout, files: pa.Table) -> dict[str, Any]:
+    """Typed partition values, one Arrow array a column; keys are logical names."""
+    if not layout.partitions:
+        return {}
+    maps = [dict(entries or ()) for entries in files.column("partition_values").to_pylist()]
+    raw_paths = files.column("raw_path").to_pylist()
+    return {field.name: _partition_array(layout, field, maps, raw_paths) for field in layout.partitions}
+
+
+def _partition_array(
+    layout: Layout, field: StructField, maps: Sequence[dict[str, str | None]], raw_paths: Sequence[str]
+) -> Any:
+    typed, version = [], layout.version
+    for values, raw_path in zip(maps, raw_paths, strict=True):
+        key = _partition_key(values, field)
+        if key is None:
+            raise CorruptTable(
+                f"The file {raw_path} of version {version} has no value for the partition column "
+                f"{field.name!r}; the protocol demands one for every file, null included.",
+                path=raw_path,
+                version=version,
+                column=field.name,
+            )
+        try:
+            typed.append(parse_partition_value(values[key], field.type, field.name, layout.zone))
+        except ExplorerError as error:
+            error.add_facts(path=raw_path, version=version)
+            raise
+    try:
+        return pa.array(typed, to_arrow(field.type))
+    except (pa.ArrowInvalid, OverflowError) as error:
+        raise CorruptTable(
+            f"A partition value of column {field.name!r} at version {version} does not fit its type: {error}.",
+            column=field.name,
+            version=version,
+        ) from error
+
+
+def _partition_key(values: dict[str, str | None], field: StructField) -> str | None:
+    """The key under which the file holds the column's value: exactly, else ignoring case as the reference does."""
+    if field.physical_name in values:
+        return field.physical_name
+    lowered = field.physical_name.lower()
+    return next((key for key in values if key.lower() == lowered), None)

@@ -1,0 +1,46 @@
+"""Leave out files that cannot hold a row that is asked for, before Spark sees them.
+
+Protocol section: Per-file Statistics (data skipping). Invariants: what the log cannot tell keeps a file; where Spark
+would read a predicate otherwise than the core does (another time zone, names told apart by case), nothing is left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.core.errors import RequestError
+from explorer.spark.scan.physical import case_collides
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["needed_files"]
+
+_ZONE: Final = "spark.sql.session.timeZone"
+_UTC: Final = frozenset({"UTC", "Etc/UTC", "Z", "+00:00", "GMT"})
+
+
+def needed_files(session: SparkSession, snapshot: Snapshot, files: pa.Table, where: str) -> pa.Table:
+    """The files that may hold a row for which the predicate is TRUE.
+
+    Args:
+        session: Where the predicate will be evaluated.
+        snapshot: The version.
+        files: Some rows of ``snapshot.logical_files``.
+        where: A vetted predicate; one that the core cannot read keeps every file.
+    """
+    if case_collides(snapshot.schema) or session.conf.get(_ZONE, "") not in _UTC:
+        return files
+    try:
+        kept = snapshot.skipping(where).files.column("kept")
+    except RequestError:
+        return files
+    everything = snapshot.logical_files
+    if files is everything:
+        return files.filter(kept)
+    return files.filter(pc.is_in(files.column("raw_path"), everything.column("raw_path").filter(kept).combine_chunks()))

@@ -1,0 +1,124 @@
+"""Who a row is: its file, its place there, and the id and commit version that row tracking gives it.
+
+Protocol section: Row Tracking. Invariants: an id is the one materialised in the file where it is not null, else the
+file's base row id plus the row's place in the file, masked rows counted; a commit version is the materialised one, else
+the file's default (ROWTRACK-006); both are null wherever the log gives none, never guessed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from explorer.core.errors import CorruptTable, RequestError
+from explorer.core.protocol.schema.data_types import StructType
+from explorer.spark.scan.physical import quoted
+
+if TYPE_CHECKING:
+    from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["RowIdentity", "row_identity"]
+
+_FILE: Final = "_file"
+_ROW_INDEX: Final = "_row_index"
+_ROW_ID: Final = "_row_id"
+_COMMIT_VERSION: Final = "_row_commit_version"
+_COLUMNS: Final = (_FILE, _ROW_INDEX, _ROW_ID, _COMMIT_VERSION)
+# What each column of the log is called in the plan: table columns are renamed there, so that none can be like these.
+_FACTS: Final[dict[str, tuple[str, st.DataType, pa.DataType]]] = {
+    "path": ("__explorer_identity_file", st.StringType(), pa.string()),
+    "base_row_id": ("__explorer_identity_base", st.LongType(), pa.int64()),
+    "default_row_commit_version": ("__explorer_identity_version", st.LongType(), pa.int64()),
+}
+_MATERIALISED: Final = "__explorer_identity_m"
+
+
+@dataclass(frozen=True, slots=True)
+class RowIdentity:
+    """The identity columns of one version.
+
+    Attributes:
+        materialised: Physical names of the columns with ids and with commit versions; None if rows are not tracked.
+    """
+
+    materialised: tuple[str, str] | None
+
+    def read_fields(self) -> list[st.StructField]:
+        """What to ask of the files on top of the table's columns; null where a file has no such column."""
+        return [st.StructField(name, st.LongType()) for name in self.materialised or ()]
+
+    def read_columns(self) -> list[Column]:
+        """What `read_fields` asked for, under the names that `columns` expects."""
+        names = self.materialised or ()
+        return [sf.col(quoted(name)).alias(f"{_MATERIALISED}{index}") for index, name in enumerate(names)]
+
+    def fact_fields(self) -> list[st.StructField]:
+        """Types of `facts`."""
+        return [st.StructField(name, kind) for name, kind, _ in _FACTS.values()]
+
+    def facts(self, files: pa.Table) -> dict[str, Any]:
+        """What the log says of each file, one value for each row of ``files``."""
+        return {name: files.column(source).cast(kind) for source, (name, _, kind) in _FACTS.items()}
+
+    def columns(self, row_index: Column) -> list[Column]:
+        """The four columns, over what `read_columns` and `facts` brought."""
+        path, base, default = (sf.col(name) for name, _, _ in _FACTS.values())
+        row_id = version = sf.lit(None).cast("long")
+        if self.materialised is not None:
+            row_id = sf.coalesce(sf.col(f"{_MATERIALISED}0"), base + row_index)
+            version = sf.coalesce(sf.col(f"{_MATERIALISED}1"), default)
+        values = (path, row_index, row_id, version)
+        return [value.alias(name) for value, name in zip(values, _COLUMNS, strict=True)]
+
+    def no_columns(self) -> list[Column]:
+        """The four columns of no rows."""
+        kinds = ("string", "long", "long", "long")
+        return [sf.lit(None).cast(kind).alias(name) for kind, name in zip(kinds, _COLUMNS, strict=True)]
+
+
+def row_identity(snapshot: Snapshot, schema: StructType) -> RowIdentity:
+    """The identity columns of a snapshot.
+
+    Args:
+        snapshot: The version to read.
+        schema: The table's columns as they are read.
+
+    Raises:
+        RequestError: A column of the table has the name of one of them.
+        CorruptTable: Rows are tracked, but the columns with materialised ids are not named, or named as a column of
+            the table, so that ids cannot be told.
+    """
+    for field in schema.fields:
+        if field.name.lower() in _COLUMNS:
+            raise RequestError(
+                f"The table has a column {field.name!r} at version {snapshot.version}, which is the name of a column "
+                "of row identity. Read its rows without their identity.",
+                column=field.name,
+                version=snapshot.version,
+            )
+    tracking = snapshot.row_tracking
+    if not tracking.enabled:
+        return RowIdentity(None)
+    row_id, version = tracking.row_id_column, tracking.row_commit_version_column
+    if row_id is None or version is None:
+        raise CorruptTable(
+            f"Version {snapshot.version} tracks rows, but its properties do not name the columns with materialised row "
+            "ids and commit versions, so the ids of rows that were moved cannot be told. Rows can be read without "
+            "their identity.",
+            version=snapshot.version,
+        )
+    taken = [field.physical_name.lower() for field in schema.fields]
+    for name, others in ((row_id, taken), (version, [*taken, row_id.lower()])):
+        if name.lower() in others:
+            raise CorruptTable(
+                f"Version {snapshot.version} keeps materialised row ids or commit versions in a column {name!r}, which "
+                "is another column too, so they cannot be told. Rows can be read without their identity.",
+                column=name,
+                version=snapshot.version,
+            )
+    return RowIdentity((row_id, version))

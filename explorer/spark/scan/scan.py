@@ -1,0 +1,106 @@
+"""Rows of a snapshot, as a lazy Spark DataFrame or as Arrow.
+
+This module loads PySpark only inside its calls, so that a missing package is a typed error like a missing Java.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from explorer.spark.engine.session import require_pyspark
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from explorer.core.errors import ExplorerError
+    from explorer.core.versions.snapshot import Snapshot
+    from explorer.spark.engine.file_addresses import FileAddress
+    from explorer.table import Table
+
+__all__ = ["Scan", "rows", "scan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Rows of some files of one version, planned and not run.
+
+    Attributes:
+        frame: The rows: one column for each of the schema, in its order, logical names, exact types, all nullable;
+            after them those of row identity, if asked for.
+        addresses: The files that are read.
+        version: Version of the snapshot.
+        where: The predicate, or None.
+    """
+
+    frame: DataFrame
+    addresses: tuple[FileAddress, ...]
+    version: int
+    where: str | None
+
+    def to_arrow(self, limit: int | None = None, *, readable: bool = False) -> pa.Table:
+        """Run it.
+
+        Args:
+            limit: Number of rows to stop at; None takes all, which must fit into memory.
+            readable: True gives variants as JSON text instead of their binaries, for people.
+
+        Raises:
+            ExplorerError: What Spark raised, typed, naming the file and the version.
+        """
+        from explorer.spark.scan.results import to_arrow
+
+        return to_arrow(self, limit, readable=readable)
+
+    def failure(self, error: Exception) -> ExplorerError:
+        """The typed error for an exception out of Spark."""
+        from explorer.spark.engine.failures import failure_of
+
+        return failure_of(error, self.addresses, self.version, self.where)
+
+
+def rows(table: Table, snapshot: Snapshot, where: str | None = None, row_identity: bool = False) -> DataFrame:
+    """All live rows of a snapshot; lazy.
+
+    Args:
+        table: The table the snapshot is of.
+        snapshot: The version to read.
+        where: A boolean SQL expression over the logical columns, and those of row identity if they are asked for; only
+            rows for which it is TRUE are kept.
+        row_identity: Add ``_file`` (the file's path in the log, decoded), ``_row_index`` (the row's place in the file,
+            from 0, masked rows counted), ``_row_id`` and ``_row_commit_version`` (null where row tracking is not
+            enabled or gives none).
+
+    Raises:
+        StorageError: A data file is missing.
+        CorruptTable: A data file's size, a partition value or a deletion vector contradicts the log, or row tracking
+            does not say where it keeps the ids that are asked for.
+        UnsupportedFeature: A type or location that Spark cannot read right.
+        RequestError: ``where`` is not one boolean expression over the columns, or calls what is refused; or the table
+            has a column of a name that ``row_identity`` adds.
+        EngineUnavailable: Spark or Java is missing.
+    """
+    return scan(table, snapshot, where=where, row_identity=row_identity).frame
+
+
+def scan(
+    table: Table,
+    snapshot: Snapshot,
+    files: pa.Table | None = None,
+    where: str | None = None,
+    row_identity: bool = False,
+) -> Scan:
+    """Plan a scan of a snapshot's live rows, or of those in some of its files; errors as `rows`.
+
+    Args:
+        table: The table the snapshot is of.
+        snapshot: The version to read.
+        files: Rows of ``snapshot.logical_files``; None for all.
+        where, row_identity: As in `rows`.
+    """
+    require_pyspark()
+    from explorer.spark.scan.plan import plan
+
+    chosen = snapshot.logical_files if files is None else files
+    return plan(table, snapshot, chosen, where, identified=row_identity)

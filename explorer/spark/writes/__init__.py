@@ -1,0 +1,1 @@
+"""What a commit needs of the rows: matches, rewrites, rows to append."""

@@ -1,0 +1,204 @@
+"""Rows that are to enter a table: read through Spark, brought to the table's schema, held to its rules.
+
+Protocol sections: CHECK Constraints, Generated Columns, Default Columns, Identity Columns. Invariants: a column that
+the rows lack is generated, defaulted or null, in this order; a column that the table lacks is refused; no row is
+written unless all rows keep all rules.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent
+from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.schema.data_types import StructField, StructType
+from explorer.core.protocol.sql.vetting import check_text
+from explorer.core.protocol.table_features import active_features
+from explorer.core.transaction.new_files.row_constraints import CURRENT_DEFAULT, GENERATION, RowRule, row_rules
+from explorer.core.transaction.proposal import GuardResult
+from explorer.spark.engine.failures import failure_of, first_sentence
+from explorer.spark.engine.session import engine
+from explorer.spark.scan.physical import quoted, spark_type
+from explorer.spark.scan.results import to_arrow
+
+if TYPE_CHECKING:
+    from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["Incoming", "incoming_rows"]
+
+IDENTITY_START: Final = "delta.identity.start"
+
+
+class Incoming(msgspec.Struct, frozen=True):
+    """Rows in the table's schema.
+
+    Attributes:
+        rows: A column for each field, logical names; identity columns that the rows lack are null.
+        given: Names of the table's columns that the rows brought.
+        guards: The table's rules, judged over the rows.
+    """
+
+    rows: pa.Table
+    given: tuple[str, ...]
+    guards: tuple[GuardResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shaped:
+    """Rows in the table's schema, planned and not run."""
+
+    frame: DataFrame
+
+    def failure(self, error: Exception) -> ExplorerError:
+        """The typed error for what running it raised."""
+        return _refusal(error)
+
+
+def incoming_rows(snapshot: Snapshot, source: str | pa.Table | DataFrame) -> Incoming:
+    """Read rows and hold them to the table's rules.
+
+    Args:
+        snapshot: The version they are to enter.
+        source: A Parquet or CSV file or folder, or rows.
+
+    Raises:
+        InvalidIntent: The source cannot be read, or its columns do not fit the table.
+        EngineUnavailable: Spark or Java is missing.
+    """
+    session = engine().session()
+    try:
+        frame = _frame(session, source)
+        shaped = _shaped(frame, snapshot)
+        rules = row_rules(snapshot)
+        broken = _violations(shaped, rules, _generated_identity(snapshot.schema, frame))
+        rows = to_arrow(_Shaped(shaped))
+    except PySparkException as error:
+        raise _refusal(error) from error
+    given = {name.lower() for name in frame.columns}
+    columns = tuple(field.name for field in snapshot.schema.fields if field.name.lower() in given)
+    return Incoming(rows, columns, tuple(_guard(rule, count, rows.num_rows) for rule, count in broken))
+
+
+def _refusal(error: Exception) -> ExplorerError:
+    found = failure_of(error)
+    if isinstance(found, (EngineUnavailable, Cancelled)):
+        return found
+    return InvalidIntent(f"The rows do not fit the table: {first_sentence(error)}", field="source")
+
+
+def _frame(session: SparkSession, source: str | pa.Table | DataFrame) -> DataFrame:
+    if isinstance(source, pa.Table):
+        return session.createDataFrame(source)
+    if not isinstance(source, str):
+        return source
+    folder = decode_path(source) if source.startswith("file:/") else source
+    if os.path.isdir(f"{folder}/_delta_log"):
+        raise InvalidIntent(
+            f"The source {source!r} is a Delta table: its files hold rows that were deleted too. Append the rows of a "
+            "version instead: write them to a file (delta-explorer rows TABLE --output), or give them as rows.",
+            field="source",
+        )
+    suffix = PurePosixPath(source.rstrip("/")).suffix.lower()
+    reader = session.read.options(recursiveFileLookup="false")
+    match suffix:
+        case ".csv":
+            return reader.csv(source, header=True, inferSchema=False, mode="FAILFAST", enforceSchema=False)
+        case ".parquet" | "":
+            return reader.parquet(source)
+        case _:
+            raise InvalidIntent(
+                f"The source {source!r} is neither Parquet nor CSV by its name.",
+                field="source",
+                allowed=[".parquet", ".csv", "a folder of Parquet files"],
+            )
+
+
+def _shaped(frame: DataFrame, snapshot: Snapshot) -> DataFrame:
+    """The rows in the table's columns and types."""
+    given = {name.lower(): name for name in frame.columns}
+    if len(given) < len(frame.columns):
+        raise InvalidIntent("The rows have two columns whose names differ by case alone.", field="source")
+    known = {field.name.lower() for field in snapshot.schema.fields}
+    foreign = [name for name in frame.columns if name.lower() not in known]
+    if foreign:
+        names = ", ".join(field.name for field in snapshot.schema.fields)
+        raise InvalidIntent(
+            f"The table has no column {foreign[0]!r}. Its columns: {names}. Add the column first, or leave it out.",
+            field="source",
+            allowed=[field.name for field in snapshot.schema.fields],
+        )
+    features = active_features(snapshot.protocol)
+    plain = [field for field in snapshot.schema.fields if not _computed(field, given)]
+    first = frame.select(*(_value(field, given, features).alias(field.name) for field in plain))
+    columns: list[Column] = []
+    for field in snapshot.schema.fields:
+        if _computed(field, given):
+            text = str(field.metadata[GENERATION])
+            check_text(text)
+            columns.append(sf.expr(f"(\n{text}\n)").cast(spark_type(field.type)).alias(field.name))
+        else:
+            columns.append(sf.col(quoted(field.name)))
+    return first.select(*columns)
+
+
+def _computed(field: StructField, given: dict[str, str]) -> bool:
+    return GENERATION in field.metadata and field.name.lower() not in given
+
+
+def _value(field: StructField, given: dict[str, str], features: frozenset[str]) -> Column:
+    kind = spark_type(field.type)
+    name = given.get(field.name.lower())
+    if name is not None:
+        if IDENTITY_START in field.metadata and not field.metadata.get("delta.identity.allowExplicitInsert", False):
+            raise InvalidIntent(
+                f"The identity column {field.name!r} is generated always: leave it out of the rows.", field="source"
+            )
+        return sf.col(quoted(name)).cast(kind)
+    default = field.metadata.get(CURRENT_DEFAULT)
+    if default is not None and "allowColumnDefaults" in features:
+        check_text(str(default))
+        return sf.expr(f"(\n{default}\n)").cast(kind)
+    return sf.lit(None).cast(kind)
+
+
+def _generated_identity(schema: StructType, frame: DataFrame) -> frozenset[str]:
+    given = {name.lower() for name in frame.columns}
+    return frozenset(f.name for f in schema.fields if IDENTITY_START in f.metadata and f.name.lower() not in given)
+
+
+def _violations(frame: DataFrame, rules: Sequence[RowRule], numbered: frozenset[str]) -> list[tuple[RowRule, int]]:
+    """How many rows break each rule, in one pass; an identity column still to be numbered may be null."""
+    judged = [rule for rule in rules if not (rule.kind == "not-null" and rule.name in numbered)]
+    if not judged:
+        return []
+    for rule in judged:
+        check_text(rule.expression)
+    counts = [
+        sf.count_if(~sf.coalesce(sf.expr(f"(\n{rule.expression}\n)"), sf.lit(False))).alias(f"rule{place}")
+        for place, rule in enumerate(judged)
+    ]
+    found: dict[str, Any] = frame.agg(*counts).toArrow().to_pylist()[0]
+    return [(rule, found[f"rule{place}"]) for place, rule in enumerate(judged)]
+
+
+def _guard(rule: RowRule, broken: int, rows: int) -> GuardResult:
+    evidence: dict[str, Any] = {"rule": rule.expression, "rows": rows, "violations": broken}
+    if not broken:
+        detail = f"All {rows} rows keep it."
+        return GuardResult(f"new-rows:{rule.kind}:{rule.name}", "pass", evidence | {"detail": detail})
+    return GuardResult(
+        f"new-rows:{rule.kind}:{rule.name}",
+        "fail",
+        evidence | {"detail": f"{broken} of {rows} rows break it."},
+        "Mend these rows, or leave them out.",
+    )

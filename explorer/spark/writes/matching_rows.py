@@ -1,0 +1,66 @@
+"""Which rows of a version match a predicate, as row indexes by file.
+
+One aggregate over a scan: bitmaps of 32,768 rows each, so that what comes back grows with the files and not with the
+text of their names. Invariants: indexes are places in the data file, from 0, masked rows counted but never given.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from explorer.spark.scan.results import to_arrow
+from explorer.spark.scan.scan import Scan, scan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from explorer.core.versions.snapshot import Snapshot
+    from explorer.table import Table
+
+__all__ = ["matching_rows"]
+
+_BITS: Final = 32_768
+
+
+def matching_rows(
+    table: Table, snapshot: Snapshot, where: str, files: pa.Table | None = None
+) -> dict[str, npt.NDArray[np.uint64]]:
+    """Find the live rows for which a predicate is TRUE.
+
+    Args:
+        table: The table.
+        snapshot: The version.
+        where: A boolean SQL expression over the logical columns.
+        files: Rows of ``snapshot.logical_files`` to look into; None for all.
+
+    Returns:
+        Ascending row indexes by decoded path; files without a match are left out.
+
+    Raises:
+        RequestError: The predicate cannot be used.
+        ExplorerError: What `explorer.spark.scan.scan.scan` raises.
+    """
+    from pyspark.sql import functions as sf
+
+    found = scan(table, snapshot, files, where, row_identity=True)
+    # Spark counts the bits of a bitmap from 1.
+    place = sf.col("_row_index") + 1
+    frame = (
+        found.frame.select("_file", place.alias("place"))
+        .groupBy("_file", sf.bitmap_bucket_number("place").alias("bucket"))
+        .agg(sf.bitmap_construct_agg(sf.bitmap_bit_position("place")).alias("bits"))
+    )
+    rows = to_arrow(Scan(frame, found.addresses, found.version, where), None)
+    parts: dict[str, list[tuple[int, npt.NDArray[np.uint64]]]] = {}
+    for path, bucket, bits in zip(
+        *(rows.column(name).to_pylist() for name in ("_file", "bucket", "bits")), strict=True
+    ):
+        places = np.flatnonzero(np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")).astype(np.uint64)
+        parts.setdefault(path, []).append((bucket, places + np.uint64((bucket - 1) * _BITS)))
+    return {
+        path: np.concatenate([places for _, places in sorted(found, key=lambda part: part[0])])
+        for path, found in parts.items()
+    }

@@ -1,0 +1,152 @@
+"""The guards of a plan as a person reads them: what was found, the evidence, what to do, and what keeps it back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from explorer import formatting as fmt
+from explorer.core.transaction.commit_plan import CommitPlan
+from explorer.core.transaction.intents.records import MaintenanceIntent
+from explorer.core.transaction.proposal import GuardResult
+
+__all__ = ["EvidenceTable", "GuardView", "guard_counts", "guard_views", "verdict"]
+
+_ORDER: Final = {"fail": 0, "unknown": 1, "warn": 2, "pass": 3}
+_SIGNS: Final = {"fail": "\u00d7", "unknown": "?", "warn": "!", "pass": "\u2713"}
+_LISTED: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceTable:
+    """Evidence that is a list of alike things: rows that break a rule, say."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class GuardView:
+    """A guard, judged.
+
+    Attributes:
+        name, status: As the guard has them.
+        sign: One character for the status.
+        sentence: What was found, in words.
+        facts: The other evidence, by name.
+        tables: Evidence that is a list of records.
+        remedy: What to do, empty where there is nothing to do.
+        accepted: Unknown, and accepted by name.
+        blocks: It keeps the plan from being committed.
+    """
+
+    name: str
+    status: str
+    sign: str
+    sentence: str
+    facts: tuple[tuple[str, str], ...]
+    tables: tuple[EvidenceTable, ...]
+    remedy: str
+    accepted: bool
+    blocks: bool
+
+
+def guard_views(plan: CommitPlan) -> tuple[GuardView, ...]:
+    """Describe the guards of a plan, those that block it first."""
+    blocking = set(map(id, plan.blocking))
+    said = getattr(plan.intent, "expression", None)
+    views = [_guard(guard, plan.accepted, said, blocks=id(guard) in blocking) for guard in plan.guards]
+    return tuple(sorted(views, key=lambda view: _ORDER[view.status]))
+
+
+def guard_counts(guards: Sequence[GuardView]) -> str:
+    """Return how many guards have each status, in words: ``1 failed, 2 warnings, 4 passed``; ``all 5 passed``."""
+    found = {status: sum(guard.status == status for guard in guards) for status in _ORDER}
+    if len(guards) > 1 and found["pass"] == len(guards):
+        return f"all {len(guards)} passed"
+    words = {"fail": "failed", "unknown": "unknown", "warn": "warning" if found["warn"] == 1 else "warnings"}
+    return ", ".join(f"{n} {words.get(status, 'passed')}" for status, n in found.items() if n)
+
+
+def verdict(plan: CommitPlan, guards: Sequence[GuardView]) -> tuple[str, str]:
+    """Return what follows from the guards in one sentence, and how grave it is."""
+    upkeep = isinstance(plan.intent, MaintenanceIntent)
+    made = "done" if upkeep else "committed"
+    failing = [guard for guard in guards if guard.blocks and guard.status == "fail"]
+    unknown = [guard for guard in guards if guard.blocks and guard.status == "unknown"]
+    if failing:
+        return f"This must not be {made}: {fmt.plural(len(failing), 'guard')} failed.", "danger"
+    if unknown and not plan.checked_rows and plan.proposal is not None and plan.proposal.row_checks:
+        return "The rows have to be looked at before this can be committed.", "warning"
+    if unknown:
+        what = "One guard is" if len(unknown) == 1 else f"{len(unknown)} guards are"
+        return f"{what} unknown. Mend the cause, or accept by name what cannot be known.", "warning"
+    if upkeep and not plan.files:
+        return "There is nothing to do.", "ok"
+    if warnings := sum(guard.status == "warn" for guard in guards):
+        what = "the warning" if warnings == 1 else f"the {warnings} warnings"
+        return f"This can be {made}. Read {what} first.", "warning"
+    return f"This can be {made}.", "ok"
+
+
+def _guard(guard: GuardResult, accepted: Sequence[str], said: str | None, *, blocks: bool) -> GuardView:
+    """Describe a guard; ``said`` is the expression that stands above all of them anyway."""
+    others = {name: value for name, value in guard.evidence.items() if name != "detail" and value != said}
+    tables = tuple(_table(name, value) for name, value in others.items() if _is_table(value))
+    facts = tuple(
+        (name, _fact(value)) for name, value in others.items() if not _is_table(value) and value not in (None, [], {})
+    )
+    return GuardView(
+        name=guard.name,
+        status=guard.status,
+        sign=_SIGNS[guard.status],
+        sentence=str(guard.evidence.get("detail") or guard.name.replace("-", " ").capitalize()),
+        facts=facts,
+        tables=tables,
+        remedy=guard.remedy or "",
+        accepted=guard.status == "unknown" and guard.name in accepted,
+        blocks=blocks,
+    )
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and all(isinstance(item, Mapping) for item in value)
+
+
+def _table(name: str, records: Sequence[Mapping[str, Any]]) -> EvidenceTable:
+    flat = [dict(_flat(record)) for record in records[:_LISTED]]
+    columns = tuple(dict.fromkeys(column for record in flat for column in record))
+    rows = tuple(tuple(record.get(column, "") for column in columns) for record in flat)
+    return EvidenceTable(name, columns, rows, len(records) - len(flat))
+
+
+def _flat(record: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    """The members of a record; those of a record inside it (a row of the table) take its place."""
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            yield from ((str(inner), fmt.value_text(item)) for inner, item in value.items())
+        else:
+            yield str(name), _fact(value)
+
+
+def _fact(value: object) -> str:
+    match value:
+        case None:
+            return "\u2014"
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return fmt.count(value)
+        case list() | tuple():
+            shown = ", ".join(str(item) for item in value[:_LISTED])
+            return shown if len(value) <= _LISTED else f"{shown} and {len(value) - _LISTED} more"
+        case Mapping() if all(isinstance(item, str | int) for item in value.values()):
+            return ", ".join(f"{name}: {item}" for name, item in value.items())
+        case Mapping():
+            return json.dumps(value, ensure_ascii=False, default=str)
+        case _:
+            return str(value).removesuffix(", 0:00:00")  # whole days of an interval

@@ -1,0 +1,91 @@
+"""Plans that write no commit as a person reads them: the files that come or go, why each, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from explorer import formatting as fmt
+from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, MaintenanceFile
+from explorer.core.transaction.intents.records import CleanLog, CompactLog, Vacuum
+from explorer.views.act.written_lines import ADDED, REMOVED, SAME, WrittenLine
+
+__all__ = ["PlannedFile", "doing", "done_facts", "done_title", "file_lines", "planned_files"]
+
+SHOWN: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFile:
+    """A file that would come or go: its key under the table's root, its size in words, and why."""
+
+    sign: str
+    tone: str
+    path: str
+    size: str
+    reason: str
+
+
+def planned_files(plan: CommitPlan) -> tuple[PlannedFile, ...]:
+    """Return the first files of a plan that writes no commit."""
+    return tuple(
+        PlannedFile(
+            REMOVED if file.change == "delete" else ADDED,
+            "removed" if file.change == "delete" else "added",
+            file.path,
+            "" if file.size is None else fmt.size(file.size),
+            file.reason or "",
+        )
+        for file in plan.files[:SHOWN]
+    )
+
+
+def file_lines(plan: CommitPlan) -> tuple[WrittenLine, ...]:
+    """Say in a few lines what would come and go; no version is written."""
+    deleted = [file for file in plan.files if file.change == "delete"]
+    written = [file for file in plan.files if file.change != "delete"]
+    lines = [WrittenLine(ADDED, fmt.plural(len(written), "file"), _size(written))] if written else []
+    lines += [WrittenLine(REMOVED, fmt.plural(len(deleted), "file"), _size(deleted))] if deleted else []
+    lines += [] if lines else [WrittenLine(SAME, "no file", "comes or goes")]
+    return (*lines, WrittenLine(SAME, "no commit:", f"the table stays at v{plan.read_version}"))
+
+
+def doing(plan: CommitPlan) -> str:
+    """Return what the button says that does it."""
+    if plan.commit_version is not None:
+        return f"Commit v{plan.commit_version}"
+    match plan.intent:
+        case CleanLog() | Vacuum():
+            return f"Delete {fmt.plural(len(plan.files), 'file')}" if plan.files else "Delete nothing"
+        case CompactLog():
+            return "Write the compaction"
+        case _:
+            return "Write the checkpoint"
+
+
+def done_title(result: CommitResult) -> str:
+    """Say what was done, where no commit was written."""
+    deleted = sum(file.change == "delete" for file in result.plan.files)
+    written = len(result.plan.files) - deleted
+    told = [
+        f"{fmt.plural(count, 'file')} {verb}" for count, verb in ((written, "written"), (deleted, "deleted")) if count
+    ]
+    return " and ".join(told) or "Nothing was left to do"
+
+
+def done_facts(result: CommitResult, approved: CommitPlan) -> list[tuple[str, str]]:
+    """Return what of it is worth keeping."""
+    files = result.plan.files
+    facts = [("files", fmt.plural(len(files), "file"))]
+    if any(file.size is not None for file in files):
+        facts.append(("size", _size(files)))
+    if left := len(approved.files) - len(files):
+        facts.append(
+            ("left", f"{fmt.plural(left, 'file')} of the plan, which {'is' if left == 1 else 'are'} needed now")
+        )
+    return facts
+
+
+def _size(files: Sequence[MaintenanceFile]) -> str:
+    return fmt.size(sum(file.size or 0 for file in files)) if any(file.size is not None for file in files) else ""

@@ -1,0 +1,119 @@
+"""What a proposal would write, in a few lines: properties, columns, protocol and files that come, go or change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from explorer import formatting as fmt
+from explorer.core.protocol.schema.column_mapping import mapping_mode
+from explorer.core.transaction.proposal import Proposal
+from explorer.core.versions.diff import ColumnChange, PropertyChange, diff_metadata, diff_properties, diff_protocols
+
+__all__ = ["ADDED", "REMOVED", "SAME", "WrittenLine", "written_lines"]
+
+ADDED: Final = "+"
+REMOVED: Final = "\u2212"
+CHANGED: Final = "~"
+SAME: Final = "\u00b7"
+_SHOWN: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenLine:
+    """One thing that changes: ``+`` comes, ``\u2212`` goes, ``~`` changes, ``\u00b7`` stays; what, and to what."""
+
+    sign: str
+    subject: str
+    detail: str = ""
+
+
+def written_lines(proposal: Proposal, snapshot: Any) -> tuple[WrittenLine, ...]:
+    """Compare a proposal with the version it rests on.
+
+    Args:
+        proposal: What would be written.
+        snapshot: The version.
+    """
+    lines = [*_metadata(proposal, snapshot), *_protocol(proposal, snapshot), *_small(proposal), *_files(proposal)]
+    if len(lines) > _SHOWN:
+        rest = WrittenLine(SAME, f"{len(lines) - _SHOWN} more changes", "in the actions themselves")
+        return (*lines[:_SHOWN], rest)
+    return tuple(lines)
+
+
+def _metadata(proposal: Proposal, snapshot: Any) -> Iterator[WrittenLine]:
+    before, after = snapshot.metadata, proposal.metadata
+    if after is None:
+        yield WrittenLine(SAME, "metadata", "unchanged")
+        return
+    changes = diff_properties(before.configuration, after.configuration)
+    yield from (_property(change) for change in changes)
+    protocol = proposal.protocol or snapshot.protocol
+    modes = snapshot.column_mapping_mode, mapping_mode(after.configuration, protocol)
+    columns = diff_metadata(before, after, modes)
+    yield from (_column(change) for change in columns)
+    others = [("description", before.description, after.description), ("name", before.name, after.name)]
+    partitions = [", ".join(item.partition_columns) or None for item in (before, after)]
+    others.append(("partition columns", partitions[0], partitions[1]))
+    changed = [PropertyChange(key, was, now) for key, was, now in others if was != now]
+    yield from (_property(change) for change in changed)
+    if not (changes or columns or changed):
+        yield WrittenLine(SAME, "metadata", "written anew, the same for people")
+
+
+def _property(change: PropertyChange) -> WrittenLine:
+    if change.before is None:
+        return WrittenLine(ADDED, change.key, change.after or "")
+    if change.after is None:
+        return WrittenLine(REMOVED, change.key, f"was {change.before}")
+    return WrittenLine(CHANGED, change.key, f"{change.before} \u2192 {change.after}")
+
+
+def _column(change: ColumnChange) -> WrittenLine:
+    match change.kind:
+        case "added":
+            return WrittenLine(ADDED, f"column {change.column}", change.after or "")
+        case "dropped":
+            return WrittenLine(REMOVED, f"column {change.column}", f"was {change.before}")
+        case _:
+            before, after = change.before or "none", change.after or "none"
+            return WrittenLine(CHANGED, f"column {change.column}", f"{change.kind}: {before} \u2192 {after}")
+
+
+def _protocol(proposal: Proposal, snapshot: Any) -> Iterator[WrittenLine]:
+    before = snapshot.protocol
+    now = f"({before.min_reader_version}, {before.min_writer_version})"
+    change = None if proposal.protocol is None else diff_protocols(before, proposal.protocol)
+    if change is None:
+        yield WrittenLine(SAME, "protocol", f"unchanged {now}")
+        return
+    after = f"({change.after.min_reader_version}, {change.after.min_writer_version})"
+    yield WrittenLine(CHANGED, "protocol", now if now == after else f"{now} \u2192 {after}")
+    readers = set(change.after.reader_features or ())
+    for name in change.features_added:
+        yield WrittenLine(ADDED, f"feature {name}", "binds readers and writers" if name in readers else "binds writers")
+    for name in change.features_removed:
+        yield WrittenLine(REMOVED, f"feature {name}")
+
+
+def _small(proposal: Proposal) -> Iterator[WrittenLine]:
+    for transaction in proposal.transactions:
+        yield WrittenLine(ADDED, f"transaction {transaction.app_id}", str(transaction.version))
+    for domain in proposal.domains:
+        yield WrittenLine(REMOVED if domain.removed else ADDED, f"domain {domain.domain}")
+
+
+def _files(proposal: Proposal) -> Iterator[WrittenLine]:
+    if not (proposal.adds or proposal.removes or proposal.change_files):
+        yield WrittenLine(SAME, "no data file", "comes or goes")
+        return
+    if proposal.adds:
+        size = fmt.size(sum(add.size or 0 for add in proposal.adds))
+        yield WrittenLine(ADDED, fmt.plural(len(proposal.adds), "file"), size)
+    if proposal.removes:
+        stays = "stays until a vacuum" if len(proposal.removes) == 1 else "stay until a vacuum"
+        yield WrittenLine(REMOVED, fmt.plural(len(proposal.removes), "file"), stays)
+    if proposal.change_files:
+        yield WrittenLine(ADDED, fmt.plural(len(proposal.change_files), "file"), "of the change data feed")

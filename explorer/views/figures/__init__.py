@@ -1,0 +1,1 @@
+"""Figures, as plain Plotly documents."""

@@ -1,0 +1,241 @@
+"""The smaller charts: a total over versions, the share of masked rows by file, the value ranges of a column.
+
+All take Arrow columns or numpy arrays and return a `Figure`; none reads a table.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from explorer import formatting as fmt
+from explorer.views.figures.plotly import Figure, axis, base_layout, nice_ticks, version_ticks
+from explorer.views.figures.theme import Theme
+from explorer.views.table.commits import Commits
+from explorer.views.table.ranges import ColumnRanges, depth
+
+__all__ = ["BARS", "HEAVY", "masked_shares", "ranges_figure", "total_over_versions"]
+
+BARS = 200
+HEAVY = 30.0
+_LEAST_SLOTS = 24
+_STRETCHES = 500
+_TOTALS = {"rows": "live rows", "files": "files", "size": "bytes", "masked": "masked rows"}
+
+
+def total_over_versions(commits: Commits, theme: Theme, *, metric: str, version: int, height: int = 210) -> Figure:
+    """Draw one total (``rows``, ``files``, ``size`` or ``masked``) as a step line over the versions."""
+    chosen = _extremes(_totals(commits, metric))
+    versions, values = commits.versions[chosen], _totals(commits, metric)[chosen]
+    known = values[np.isfinite(values)]
+    top = float(known.max()) if len(known) else 0.0
+    ticks = nice_ticks(top, wanted=4)
+    format_value = fmt.size if metric == "size" else fmt.compact
+    color = theme.remasked if metric == "masked" else theme.accent
+    line = {
+        "type": "scatter",
+        "mode": "lines" if len(values) > 60 else "lines+markers",
+        "x": versions.astype(np.float64),
+        "y": values,
+        "line": {"shape": "hv", "color": color, "width": 2},
+        "marker": {"size": 5, "color": color},
+        "connectgaps": False,
+        "hovertext": [f"v{v}<br>{_amount(value, metric)}" for v, value in zip(versions, values, strict=True)],
+        "hoverinfo": "text",
+    }
+    layout = base_layout(theme, height, margin={"l": 52, "r": 10, "t": 8, "b": 20})
+    first, last = commits.first, commits.last
+    layout |= {
+        "hovermode": "x",
+        "xaxis": axis(theme, range=[first - 0.5, max(last, first + 1) + 0.5], **version_ticks(first, last, 14)),
+        "yaxis": axis(
+            theme,
+            range=[0, (top or 1) * 1.12],
+            tickvals=[0, *ticks],
+            ticktext=["0", *(format_value(int(t)) if t >= 1 else f"{t:g}" for t in ticks)],
+            showgrid=True,
+            zeroline=True,
+        ),
+        "shapes": [_cursor(version, theme)],
+    }
+    return {"data": [line], "layout": layout}
+
+
+def masked_shares(vectors: pa.Table, theme: Theme, *, live_files: int, chosen: str = "") -> Figure:
+    """Draw the share of masked rows by file, largest first; the axis has room for every live file.
+
+    Args:
+        vectors: Columns ``path``, ``cardinality``, ``share`` (0 to 1, null unknown), sorted; `BARS` are drawn.
+        theme: Colours.
+        live_files: Live files of the version, with and without masked rows.
+        chosen: ``path`` of the file at hand.
+    """
+    shown = vectors.slice(0, BARS)
+    shares = np.nan_to_num(shown.column("share").cast(pa.float64()).to_numpy(zero_copy_only=False)) * 100
+    paths = shown.column("path").to_pylist()
+    masked = shown.column("cardinality").to_pylist()
+    bars = {
+        "type": "bar",
+        "x": np.arange(len(paths), dtype=np.float64),
+        "y": shares,
+        "marker": {"color": [theme.danger if share > HEAVY else theme.remasked for share in shares], "opacity": 0.9},
+        "width": 0.78,
+        "customdata": [fmt.plotly_text(path, 60) for path in paths],
+        "hovertext": [
+            f"{fmt.plotly_text(path, 60)}<br>{fmt.plural(rows, 'row')} masked, {share:.1f} %"
+            for path, rows, share in zip(paths, masked, shares, strict=True)
+        ],
+        "hoverinfo": "text",
+    }
+    top = max(float(shares.max()) if len(shares) else 0.0, 0.1)
+    slots = max(min(live_files, BARS), len(paths), _LEAST_SLOTS)
+    ticks = nice_ticks(top, wanted=4)
+    layout = base_layout(theme, 220 if len(paths) > 8 else 160, margin={"l": 48, "r": 12, "t": 10, "b": 12})
+    layout |= {
+        "bargap": 0.2,
+        "xaxis": axis(theme, range=[-0.7, slots - 0.3], showticklabels=False),
+        "yaxis": axis(
+            theme, range=[0, top * 1.1], tickvals=[0, *ticks], ticktext=[f"{t:g} %" for t in [0, *ticks]],
+            showgrid=True, zeroline=True,
+        ),
+        "shapes": [
+            *(_band(index - 0.5, index + 0.5, theme.cursor) for index, path in enumerate(paths) if path == chosen),
+            *([_threshold(theme)] if top > HEAVY / 2 else []),
+        ],
+        "annotations": [_threshold_label(theme)] if top > HEAVY / 2 else [],
+    }  # fmt: skip
+    return {"data": [bars], "layout": layout}
+
+
+def _threshold(theme: Theme) -> dict[str, Any]:
+    line = {"color": theme.danger, "width": 1, "dash": "4px,3px"}
+    return {"type": "line", "xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": HEAVY, "y1": HEAVY, "line": line}
+
+
+def _threshold_label(theme: Theme) -> dict[str, Any]:
+    return {
+        "xref": "paper", "yref": "y", "x": 1, "y": HEAVY, "xanchor": "right", "yanchor": "bottom", "showarrow": False,
+        "text": f"heavily masked above {HEAVY:g} %", "font": {"size": 10.5, "color": theme.danger},
+    }  # fmt: skip
+
+
+def ranges_figure(ranges: ColumnRanges, theme: Theme, *, chosen: str = "", height: int | None = None) -> Figure:
+    """Draw the range of a column in every file, least value first; beyond `BARS` files, how many files overlap."""
+    files = len(ranges.paths)
+    if files > BARS:
+        return _depth_figure(ranges, theme, height or 260)
+    rows = np.arange(files, dtype=np.float64)
+    wide = np.array([tight is False for tight in ranges.tight], dtype=bool)
+    at_hand = np.array([path == chosen for path in ranges.paths], dtype=bool)
+    thickness = 7.0 if files < 40 else 5.0 if files < 90 else 3.0
+    traces = [
+        _segments(ranges, rows, ~wide & ~at_hand, color=theme.idle, width=thickness, dash="solid"),
+        _segments(ranges, rows, wide & ~at_hand, color=theme.warning, width=thickness, dash="2px,2px"),
+        _segments(ranges, rows, at_hand, color=theme.accent, width=thickness, dash="solid"),
+        _hover_points(ranges, rows),
+    ]
+    needed = int(max(120, min(520, files * (thickness + 4) + 44)))
+    layout = base_layout(theme, height or needed, margin={"l": 14, "r": 14, "t": 6, "b": 26})
+    layout |= {
+        "hovermode": "closest",
+        "xaxis": _value_axis(ranges, theme),
+        "yaxis": axis(theme, range=[files - 0.3, -0.7], showticklabels=False),
+    }
+    return {"data": traces, "layout": layout}
+
+
+def _segments(ranges: ColumnRanges, rows: Any, kept: Any, *, color: str, width: float, dash: str) -> dict[str, Any]:
+    """One line per file in one trace; a file with a single value gets a short stroke so that it can be seen."""
+    low, high = ranges.low[kept], ranges.high[kept]
+    short = np.maximum((ranges.span * 0.004) - (high - low), 0) / 2
+    x = np.column_stack([low - short, high + short, np.full(len(low), np.nan)]).ravel()
+    y = np.repeat(rows[kept], 3)
+    return {
+        "type": "scatter", "mode": "lines", "x": ranges.shown(x), "y": y, "hoverinfo": "skip",
+        "line": {"color": color, "width": width, "dash": dash},
+    }  # fmt: skip
+
+
+def _hover_points(ranges: ColumnRanges, rows: Any) -> dict[str, Any]:
+    texts = [
+        f"{fmt.plotly_text(path, 60)}<br>{fmt.plotly_text(low, 40)} \u2192 {fmt.plotly_text(high, 40)}"
+        for path, low, high in zip(ranges.paths, ranges.low_texts, ranges.high_texts, strict=True)
+    ]
+    middle = (ranges.low + ranges.high) / 2
+    return {
+        "type": "scatter", "mode": "markers", "x": ranges.shown(middle), "y": rows, "hovertext": texts,
+        "hoverinfo": "text", "marker": {"size": 10, "color": "rgba(0,0,0,0)"},
+    }  # fmt: skip
+
+
+def _depth_figure(ranges: ColumnRanges, theme: Theme, height: int) -> Figure:
+    edges, files = depth(ranges)
+    area = {
+        "type": "scatter", "mode": "lines", "x": ranges.shown(edges), "y": files, "fill": "tozeroy",
+        "line": {"shape": "hv", "color": theme.accent, "width": 1.5}, "fillcolor": theme.between,
+        "hovertext": [f"{int(number)} files" for number in files], "hoverinfo": "text",
+    }  # fmt: skip
+    top = float(files.max()) if len(files) else 1.0
+    ticks = nice_ticks(top, wanted=4)
+    layout = base_layout(theme, height, margin={"l": 56, "r": 14, "t": 8, "b": 26})
+    layout |= {
+        "hovermode": "x",
+        "xaxis": _value_axis(ranges, theme),
+        "yaxis": axis(
+            theme, range=[0, top * 1.1], tickvals=[0, *ticks], ticktext=[fmt.compact(t) for t in [0, *ticks]],
+            showgrid=True, title={"text": "files", "font": {"size": 10.5, "color": theme.muted}},
+        ),
+    }  # fmt: skip
+    return {"data": [area], "layout": layout}
+
+
+def _value_axis(ranges: ColumnRanges, theme: Theme) -> dict[str, Any]:
+    settings: dict[str, Any] = {"showgrid": True, "nticks": 9}
+    if ranges.kind == "time":
+        settings["type"] = "date"
+    elif ranges.kind == "order":
+        shown = np.linspace(0, len(ranges.order) - 1, min(6, len(ranges.order))).astype(int)
+        settings |= {"tickvals": shown, "ticktext": [fmt.plotly_text(ranges.order[i], 18) for i in shown]}
+    return axis(theme, **settings)
+
+
+def _extremes(values: Any) -> Any:
+    """Return the places to draw: all, or of a long row the least and the greatest of each stretch, and the ends."""
+    if len(values) <= 2 * _STRETCHES:
+        return np.arange(len(values))
+    edges = np.linspace(0, len(values), _STRETCHES + 1).astype(int)
+    stretches = [np.nan_to_num(values[start:end]) for start, end in pairwise(edges)]
+    places = [(start + s.argmin(), start + s.argmax()) for start, s in zip(edges, stretches, strict=False)]
+    return np.unique([0, *np.ravel(places), len(values) - 1])
+
+
+def _totals(commits: Commits, metric: str) -> Any:
+    match metric:
+        case "files":
+            return commits.values("num_files")
+        case "size":
+            return commits.values("num_bytes")
+        case "masked":
+            return commits.values("num_deleted_rows")
+        case _:
+            return commits.values("num_rows")
+
+
+def _amount(value: float, metric: str) -> str:
+    if not np.isfinite(value):
+        return f"{_TOTALS[metric]} unknown"
+    return fmt.size(int(value)) if metric == "size" else f"{fmt.count(int(value))} {_TOTALS[metric]}"
+
+
+def _cursor(version: int, theme: Theme) -> dict[str, Any]:
+    return _band(version - 0.5, version + 0.5, theme.cursor)
+
+
+def _band(left: float, right: float, fill: str) -> dict[str, Any]:
+    return {
+        "type": "rect", "xref": "x", "yref": "paper", "x0": left, "x1": right, "y0": 0, "y1": 1,
+        "fillcolor": fill, "line": {"width": 0}, "layer": "below",
+    }  # fmt: skip

@@ -1,0 +1,93 @@
+"""What every figure shares: plotly's JSON as plain dictionaries, one layout in the colours of a theme.
+
+Builders return a `Figure`, a dictionary of ``data`` and ``layout`` that any plotly front end draws; `as_plotly` makes
+the plotly.py object of it. No label in a figure holds text that has not gone through `formatting.plotly_text`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+from explorer.views.figures.theme import FONT_FAMILY, Theme
+
+__all__ = ["Figure", "as_plotly", "axis", "base_layout", "nice_ticks", "version_ticks"]
+
+Figure: TypeAlias = dict[str, Any]
+
+
+def base_layout(theme: Theme, height: int, margin: dict[str, int]) -> dict[str, Any]:
+    """Return the layout all figures start from: no legend, no drag, transparent grounds, the theme's type."""
+    return {
+        "template": "none",
+        "height": height,
+        "margin": margin | {"pad": 0},
+        "autosize": True,
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": FONT_FAMILY, "size": 11, "color": theme.muted},
+        "hoverlabel": {
+            "bgcolor": theme.surface,
+            "bordercolor": theme.line,
+            "font": {"family": FONT_FAMILY, "size": 12, "color": theme.ink},
+            "align": "left",
+        },
+        "hovermode": "closest",
+        "dragmode": False,
+        "showlegend": False,
+    }
+
+
+def axis(theme: Theme, **settings: Any) -> dict[str, Any]:
+    """Return an axis without lines or zoom, its labels in the muted colour; ``settings`` go on top."""
+    shared = {
+        "fixedrange": True,
+        "showgrid": False,
+        "zeroline": False,
+        "zerolinecolor": theme.line,
+        "zerolinewidth": 1,
+        "gridcolor": theme.grid,
+        "showline": False,
+        "ticks": "",
+        "automargin": False,
+        "tickfont": {"size": 10.5, "color": theme.muted},
+    }
+    return shared | settings
+
+
+def nice_ticks(top: float, square_root: bool = False, wanted: int = 2) -> list[float]:
+    """Return up to ``wanted`` round values in (0, top], spread over the axis (which may be a square-root scale)."""
+    if not top > 0 or not math.isfinite(top):
+        return []
+    if square_root:
+        magnitudes = (s * 10.0**p for p in range(int(math.log10(top)) + 1, -3, -1) for s in (5, 2, 1))
+        largest = next((value for value in magnitudes if value <= top), top)
+        return sorted({_round_down(largest / 6), largest} if wanted > 1 else {largest})
+    step = _round_up(top / wanted)
+    return [step * index for index in range(1, wanted + 1) if step * index <= top * 1.0001] or [_round_down(top)]
+
+
+def version_ticks(first: int, last: int, most: int) -> dict[str, Any]:
+    """Return at most ``most`` round versions between two, labelled ``v10``."""
+    step = next(s * 10**p for p in range(18) for s in (1, 2, 5) if (last - first + 1) / (s * 10**p) <= most)
+    ticks = list(range(-(-first // step) * step, last + 1, step))
+    return {"tickvals": ticks, "ticktext": [f"v{tick}" for tick in ticks]}
+
+
+def as_plotly(figure: Figure) -> Any:
+    """Return the figure as a ``plotly.graph_objects.Figure`` (plotly is imported here, not before)."""
+    import plotly.graph_objects as go
+
+    return go.Figure(figure)
+
+
+def _round_down(value: float) -> float:
+    if not value > 0:
+        return 0.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(factor * power for factor in (5, 2, 1) if factor * power <= value * 1.0001)
+
+
+def _round_up(value: float) -> float:
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= value * 0.9999)

@@ -1,0 +1,323 @@
+"""The timeline: what each version did to the rows, and where the table's form changed.
+
+Rows added stand above zero (solid), rows removed hang below (hatched), rows masked hang below as an outline; a diamond
+is a change of schema, protocol or properties. A history longer than `MARKS` versions is drawn in bins of equal
+width. The two ends of the comparison are shapes, so that moving them redraws no bar.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from explorer import formatting as fmt
+from explorer.views.figures.plotly import Figure, axis, base_layout, nice_ticks, version_ticks
+from explorer.views.figures.theme import Theme
+from explorer.views.table.commits import CommitRecord, Commits, commit_sentence
+
+__all__ = ["MARKS", "Lane", "Timeline", "timeline_figure", "timeline_of", "timeline_shapes"]
+
+MARKS = 480
+_SLOTS = 24
+_HEIGHT = 140
+_LANE = 10
+_LEAST_CURSOR = 0.006
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A stripe under the bars: a name and the inclusive version ranges it covers."""
+
+    name: str
+    spans: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The bars, oldest first: equal-length arrays over marks (a version, or a bin of versions).
+
+    Attributes:
+        first, last: The versions the axis covers.
+        width: Versions per mark.
+        start: First version of each mark.
+        added, removed, masked: Amounts in ``unit`` (masked may be negative: rows shown again).
+        unknown: Whether an amount of the mark is not known.
+        form: Whether schema, protocol or properties changed.
+        unit: ``rows``, or ``files`` where no commit states its rows.
+        labels: Plain text for each mark, unescaped.
+    """
+
+    first: int
+    last: int
+    width: int
+    start: Any
+    added: Any
+    removed: Any
+    masked: Any
+    unknown: Any
+    form: Any
+    unit: str
+    labels: tuple[str, ...]
+
+    @property
+    def square_root(self) -> bool:
+        """Whether amounts differ so much that a linear scale would hide most bars."""
+        amounts = np.abs(np.concatenate([self.added, self.removed, self.masked]))
+        amounts = amounts[amounts > 0]
+        return len(amounts) > 2 and bool(amounts.max() > 8 * np.median(amounts))
+
+    def position(self, version: int) -> float:
+        """Return where a version stands on the axis."""
+        return self.first + (version - self.first) // self.width * self.width + (self.width - 1) / 2
+
+
+def timeline_of(commits: Commits, window: tuple[int, int] | None = None) -> Timeline:
+    """Measure the bars of a history, or of the versions in ``window`` (inclusive)."""
+    kept = np.ones(len(commits), dtype=bool)
+    if window is not None:
+        kept = (commits.versions >= window[0]) & (commits.versions <= window[1])
+    versions = commits.versions[kept]
+    first, last = int(versions[0]), int(versions[-1])
+    width = max(1, -(-(last - first + 1) // MARKS))
+    unit, columns = _amounts(commits)
+    bins = (versions - first) // width
+    count = int(bins[-1]) + 1
+    sums = [_summed(column[kept], bins, count) for column in columns]
+    added, removed, masked = sums
+    unknown = _summed(np.isnan(columns[0][kept]) | np.isnan(columns[1][kept]), bins, count) > 0
+    form = _summed(commits.flags("metadata_changed", "protocol_changed", "schema_changed")[kept], bins, count) > 0
+    start = first + np.arange(count) * width
+    labels = tuple(_labels(commits, start) if width == 1 else _bin_labels(versions, start, sums, unit))
+    return Timeline(first, last, width, start, added, removed, masked, unknown, form, unit, labels)
+
+
+def timeline_figure(
+    timeline: Timeline, theme: Theme, *, version: int, compared: int | None = None, lanes: tuple[Lane, ...] = ()
+) -> Figure:
+    """Draw the timeline. ``version`` is the chosen end (yellow), ``compared`` the other (dashed)."""
+    scale = np.sqrt if timeline.square_root else np.asarray
+    up = scale(timeline.added + np.maximum(-timeline.masked, 0))
+    masked = np.maximum(timeline.masked, 0)
+    down = scale(timeline.removed + masked)
+    removed = scale(timeline.removed)
+    low = float(np.max(down))
+    high = max(float(np.max(up)), 1e-9 if low else 1.0)
+    floor = 0.025 * (high + low)
+    taken, hidden = _least(removed, floor), _least(down - removed, floor)
+    x = timeline.start + (timeline.width - 1) / 2
+    traces = [
+        _bars("added", x, _least(up, floor), np.zeros(len(x)), marker={"color": theme.added}, timeline=timeline),
+        _bars("removed", x, -taken, np.zeros(len(x)), marker=_hatched(theme), timeline=timeline),
+        _bars("masked", x, -hidden, -taken, marker=_outlined(theme), timeline=timeline),
+        _stubs(timeline, x, floor, theme),
+        _quiet(timeline, x, theme),
+        _diamonds(timeline, x, theme),
+    ]
+    layout = base_layout(theme, _HEIGHT, margin={"l": 64, "r": 12, "t": 8, "b": 18 + _LANE * len(lanes)})
+    right = max(timeline.last + 0.5, timeline.first - 0.5 + _SLOTS * timeline.width)
+    layout |= {
+        "meta": {"first": timeline.first, "last": timeline.last, "width": timeline.width},
+        "barmode": "overlay",
+        "bargap": 0.18 if len(x) < 200 else 0,
+        "xaxis": axis(
+            theme,
+            range=[timeline.first - 0.5, right],
+            **_version_ticks(timeline),
+            ticklabelstandoff=3 + _LANE * len(lanes),
+        ),
+        "yaxis": axis(theme, range=[-low * 1.08 - floor * 3, high * 1.08], **_row_ticks(timeline, high, low)),
+        "shapes": timeline_shapes(timeline, theme, version=version, compared=compared, lanes=lanes),
+        "annotations": [
+            _unit_label(timeline, theme),
+            *(_lane_label(lane, row, theme) for row, lane in enumerate(lanes)),
+        ],
+    }
+    return {"data": traces, "layout": layout}
+
+
+def timeline_shapes(
+    timeline: Timeline, theme: Theme, *, version: int, compared: int | None = None, lanes: tuple[Lane, ...] = ()
+) -> list[dict[str, Any]]:
+    """Return the shapes that carry the state: the comparison's two ends, what lies between, the lanes."""
+    # In a long history one version is thinner than a hair; the ends are drawn wide enough to be seen.
+    half = max(timeline.width / 2, _LEAST_CURSOR * (timeline.last - timeline.first + 1) / 2)
+    layer = "above" if len(timeline.start) > 200 else "below"
+    at = timeline.position(version)
+    shapes = [_band(at - half, at + half, theme.cursor, layer=layer)]
+    if compared is not None and compared != version:
+        other = timeline.position(compared)
+        left, right = sorted((at, other))
+        shapes.append(_band(left + half, right - half, theme.between))
+        shapes.append(_band(other - half, other + half, theme.between, theme.accent, layer=layer))
+    for row, lane in enumerate(lanes):
+        color = (theme.ok, theme.accent)[row % 2]
+        shapes += [_stripe(start - 0.5, end + 0.5, row, color) for start, end in lane.spans]
+    return shapes
+
+
+def _amounts(commits: Commits) -> tuple[str, tuple[Any, Any, Any]]:
+    rows = commits.net("rows_added"), commits.net("rows_removed"), commits.values("rows_masked")
+    if np.isfinite(rows[0]).any() or np.isfinite(rows[1]).any():
+        return "rows", rows
+    names = ("num_files_added", "num_files_removed", "num_files_remasked")
+    added, removed, remasked = (commits.values(name) for name in names)
+    return "files", (added, removed, remasked)
+
+
+def _summed(values: Any, bins: Any, count: int) -> Any:
+    return np.bincount(bins, weights=np.nan_to_num(values.astype(np.float64)), minlength=count)
+
+
+def _labels(commits: Commits, start: Any) -> list[str]:
+    return [_label(commits.record(int(v)), int(v)) if commits.has(int(v)) else f"v{v}: not in the log" for v in start]
+
+
+def _bin_labels(versions: Any, start: Any, sums: list[Any], unit: str) -> list[str]:
+    ends = [*(start[1:] - 1), versions[-1]]
+    return [
+        f"v{first} to v{last}\n+{fmt.compact(float(added))} \u2212{fmt.compact(float(removed))} {unit}"
+        for first, last, added, removed in zip(start, ends, sums[0], sums[1], strict=True)
+    ]
+
+
+def _label(commit: CommitRecord | None, version: int) -> str:
+    if commit is None:
+        return f"v{version}"
+    who = f" by {commit.user_name}" if commit.user_name else ""
+    return f"v{version} {commit.operation}{who}\n{commit_sentence(commit)}\n{fmt.day(commit.timestamp)}"
+
+
+def _bars(name: str, x: Any, height: Any, base: Any, *, marker: dict[str, Any], timeline: Timeline) -> dict[str, Any]:
+    there = np.flatnonzero(height)
+    return {
+        "type": "bar",
+        "name": name,
+        "x": np.asarray(x, dtype=np.float64)[there],
+        "y": np.asarray(height, dtype=np.float64)[there],
+        "base": np.asarray(base, dtype=np.float64)[there],
+        "marker": marker,
+        "width": 0.8 * timeline.width if len(x) < 200 else timeline.width,
+        "hovertext": [_hover(timeline.labels[index]) for index in there],
+        "hoverinfo": "text",
+        "showlegend": False,
+    }
+
+
+def _hover(label: str) -> str:
+    return "<br>".join(fmt.plotly_text(line, 90) for line in label.split("\n"))
+
+
+def _least(amounts: Any, floor: float) -> Any:
+    # What is not zero must be seen: a bar has a least height.
+    return np.where(amounts > 0, np.maximum(amounts, floor), 0)
+
+
+def _hatched(theme: Theme) -> dict[str, Any]:
+    pattern = {"shape": "/", "fgcolor": theme.removed, "bgcolor": theme.surface, "size": 5, "solidity": 0.5}
+    return {"color": theme.removed, "pattern": pattern, "line": {"color": theme.removed, "width": 0.6}}
+
+
+def _outlined(theme: Theme) -> dict[str, Any]:
+    return {"color": theme.surface, "line": {"color": theme.remasked, "width": 1.6}}
+
+
+def _stubs(timeline: Timeline, x: Any, floor: float, theme: Theme) -> dict[str, Any]:
+    """Commits whose rows the log does not state: a grey stub across the zero line, not a bar of height zero."""
+    silent = timeline.unknown & (timeline.added == 0) & (timeline.removed == 0) & (timeline.masked == 0)
+    height = np.where(silent, 2 * floor, 0)
+    return _bars(
+        "rows unknown", x, height, -height / 2, marker={"color": theme.idle, "opacity": 0.55}, timeline=timeline
+    )
+
+
+def _quiet(timeline: Timeline, x: Any, theme: Theme) -> dict[str, Any]:
+    """Commits that changed no row and no form (a compaction, a vacuum): a tick on the zero line."""
+    moved = (timeline.added != 0) | (timeline.removed != 0) | (timeline.masked != 0)
+    where = np.flatnonzero(~(moved | timeline.form | timeline.unknown))
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "no row changed",
+        "x": np.asarray(x, dtype=np.float64)[where],
+        "y": np.zeros(len(where)),
+        "marker": {"symbol": "line-ns", "size": 7, "line": {"color": theme.idle, "width": 1.6}},
+        "hovertext": [_hover(timeline.labels[index]) for index in where],
+        "hoverinfo": "text",
+        "showlegend": False,
+    }
+
+
+def _diamonds(timeline: Timeline, x: Any, theme: Theme) -> dict[str, Any]:
+    where = np.flatnonzero(timeline.form)
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "schema, protocol or properties",
+        "x": np.asarray(x, dtype=np.float64)[where],
+        "y": np.zeros(len(where)),
+        "marker": {"symbol": "diamond", "size": 9, "color": theme.surface, "line": {"color": theme.ink, "width": 1.4}},
+        "hovertext": [_hover(timeline.labels[index]) for index in where],
+        "hoverinfo": "text",
+        "cliponaxis": False,
+        "showlegend": False,
+    }
+
+
+def _version_ticks(timeline: Timeline) -> dict[str, Any]:
+    return version_ticks(timeline.first, timeline.last, 18)
+
+
+def _row_ticks(timeline: Timeline, high: float, low: float) -> dict[str, Any]:
+    square = timeline.square_root
+    top = nice_ticks(high**2 if square else high, square)
+    bottom = nice_ticks(low**2 if square else low, square) if low > 0.35 * high else []
+    # Rows are whole: there is no tick at half a row.
+    values = [-value for value in reversed(bottom) if value >= 1] + [0.0, *(value for value in top if value >= 1)]
+    at = [np.sign(value) * np.sqrt(abs(value)) if square else value for value in values]
+    at, values = _apart(at, values, 0.17 * (high + low))
+    texts = [fmt.compact(abs(value)) if value else "0" for value in values]
+    return {"tickvals": at, "ticktext": texts, "zeroline": True}
+
+
+def _unit_label(timeline: Timeline, theme: Theme) -> dict[str, Any]:
+    """The axis' unit, and its scale where that is not linear."""
+    text = f"{timeline.unit}<br>\u221a scale" if timeline.square_root else timeline.unit
+    return {
+        "xref": "paper", "yref": "paper", "x": 0, "y": 1, "xshift": -62, "yshift": 4,
+        "xanchor": "left", "yanchor": "top",
+        "showarrow": False, "align": "left", "text": text, "font": {"size": 9.5, "color": theme.muted},
+    }  # fmt: skip
+
+
+def _apart(places: list[float], values: list[float], gap: float) -> tuple[list[float], list[float]]:
+    """Drop ticks whose labels would touch; zero and the outermost stay."""
+    kept: list[tuple[float, float]] = [(0.0, 0.0)]
+    for place, value in sorted(zip(places, values, strict=True), key=lambda tick: -abs(tick[0])):
+        if all(abs(place - other) >= gap for other, _ in kept):
+            kept.append((place, value))
+    kept.sort()
+    return [place for place, _ in kept], [value for _, value in kept]
+
+
+def _lane_label(lane: Lane, row: int, theme: Theme) -> dict[str, Any]:
+    return {
+        "xref": "paper", "yref": "paper", "x": 0, "y": 0, "yshift": -(6 + _LANE * row), "xshift": -6,
+        "xanchor": "right", "yanchor": "middle", "showarrow": False,
+        "text": fmt.plotly_text(lane.name), "font": {"size": 9, "color": theme.muted},
+    }  # fmt: skip
+
+
+def _band(left: float, right: float, fill: str, outline: str | None = None, *, layer: str = "below") -> dict[str, Any]:
+    line = {"width": 1.2, "color": outline, "dash": "dot"} if outline else {"width": 0}
+    box = {"type": "rect", "xref": "x", "yref": "paper", "x0": left, "x1": right, "y0": 0, "y1": 1}
+    return box | {"fillcolor": fill, "line": line, "layer": layer}
+
+
+def _stripe(left: float, right: float, row: int, color: str) -> dict[str, Any]:
+    top = -(4 + _LANE * row)
+    return {
+        "type": "rect", "xref": "x", "yref": "paper", "ysizemode": "pixel", "yanchor": 0,
+        "x0": left, "x1": right, "y0": top - 3, "y1": top, "fillcolor": color, "line": {"width": 0},
+    }  # fmt: skip

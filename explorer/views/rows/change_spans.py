@@ -1,0 +1,97 @@
+"""Where the changes of a range of versions come from, as one strip: recorded, told by files, nothing, or a hole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final
+
+import pyarrow as pa
+
+__all__ = ["ChangeSpan", "VersionCounts", "change_counts", "change_spans"]
+
+_WORDS: Final = {
+    "recorded": "recorded by the change feed",
+    "files": "told by the files that came and went",
+    "inferred": "not recorded; inferred from the files that came and went",
+    "none": "no row changed",
+    "off": "not recorded: the change feed was off",
+    "schema": "its rows do not fit the schema of the range",
+    "gone": "its commit is not in the log",
+    "unresolved": "a removed file\u2019s partition values are not known",
+    "vacuumed": "a file with its rows is no longer there",
+}
+HOLES: Final = frozenset({"off", "schema", "gone", "unresolved", "vacuumed"})
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSpan:
+    """Versions in a row whose changes come from one kind of source, and how much of the strip they take."""
+
+    from_version: int
+    to_version: int
+    kind: str
+    words: str
+    share: float
+
+    @property
+    def is_hole(self) -> bool:
+        """Whether they cannot be told."""
+        return self.kind in HOLES
+
+    @property
+    def versions(self) -> str:
+        """``v3`` or ``v3\u2013v7``."""
+        same = self.from_version == self.to_version
+        return f"v{self.from_version}" if same else f"v{self.from_version}\u2013v{self.to_version}"
+
+
+@dataclass(frozen=True, slots=True)
+class VersionCounts:
+    """How many rows a version inserted, deleted and updated."""
+
+    version: int
+    inserted: int
+    deleted: int
+    updated: int
+
+
+def change_spans(sources: Any) -> tuple[ChangeSpan, ...]:
+    """Return the spans of a range, ascending, without a gap.
+
+    Args:
+        sources: An `explorer.core.versions.change_feed.feed.ChangeSources`, its holes skipped.
+    """
+    kinds = dict.fromkeys(range(sources.from_version, sources.to_version + 1), "none")
+    kinds |= {told.version: _kind(told) for told in sources.versions}
+    for hole in sources.skipped:
+        last = min(hole.to_version, sources.to_version)
+        kinds |= dict.fromkeys(range(max(hole.from_version, sources.from_version), last + 1), hole.kind)
+    total = len(kinds)
+    spans = []
+    for kind, found in groupby(sorted(kinds), key=kinds.__getitem__):
+        versions = list(found)
+        spans.append(ChangeSpan(versions[0], versions[-1], kind, _WORDS[kind], len(versions) / total))
+    return tuple(spans)
+
+
+def change_counts(counts: pa.Table) -> tuple[VersionCounts, ...]:
+    """Return the counts of a preview by version: an update counts once."""
+    found: dict[int, dict[str, int]] = {}
+    for record in counts.to_pylist():
+        found.setdefault(record["version"], {})[record["change_type"]] = record["rows"]
+    return tuple(_counts(version, kinds) for version, kinds in sorted(found.items()))
+
+
+def _kind(told: Any) -> str:
+    if told.source == "none":
+        return "none"
+    if told.source == "cdc":
+        return "recorded"
+    return "files" if told.recorded else "inferred"
+
+
+def _counts(version: int, kinds: Mapping[str, int]) -> VersionCounts:
+    updated = kinds.get("update_postimage", 0)
+    return VersionCounts(version, kinds.get("insert", 0), kinds.get("delete", 0), updated)

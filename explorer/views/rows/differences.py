@@ -1,0 +1,106 @@
+"""Rows in which two versions differ, as a person reads them: what came, went or changed, old and new side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from explorer import formatting as fmt
+
+__all__ = ["DifferenceCell", "DifferenceRow", "RowDifferences", "row_differences"]
+
+_SIGNS = {"insert": ("+", "added"), "delete": ("\u2212", "removed"), "update": ("~", "remasked")}
+_COLUMNS = 60
+_WIDTH = 120
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceCell:
+    """A value; ``before`` is the old one where it changed, else None."""
+
+    text: str
+    before: str | None = None
+    is_null: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceRow:
+    """A row that differs: its sign and how often it is there; ``repeated`` if its key stands for several rows."""
+
+    sign: str
+    tone: str
+    count: int
+    repeated: bool
+    cells: tuple[DifferenceCell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowDifferences:
+    """What a comparison of rows shows.
+
+    Attributes:
+        columns: Names of the columns shown: keys first, then those that changed, then the others.
+        changed: How many of them changed in some row that is shown.
+        more_columns: Columns that are not shown.
+        rows: The rows.
+        inserted, deleted, updated, repeated: How many there are in all.
+        note: What the rows are of the whole.
+        left_out: Columns that could not be compared, and why.
+    """
+
+    columns: tuple[str, ...]
+    changed: int
+    more_columns: int
+    rows: tuple[DifferenceRow, ...]
+    inserted: int
+    deleted: int
+    updated: int
+    repeated: int
+    note: str
+    left_out: tuple[tuple[str, str], ...]
+
+
+def row_differences(preview: Any) -> RowDifferences:
+    """Describe the rows that were fetched.
+
+    Args:
+        preview: An `explorer.spark.changes.change_preview.RowDiffPreview`.
+    """
+    kind = preview.table.schema.field("before").type
+    names = [kind.field(index).name for index in range(kind.num_fields)]
+    records = preview.table.to_pylist()
+    changed = {name for record in records for name in record["changed_columns"] or ()}
+    keys = [name for name in names if name in preview.keys]
+    ordered = [*keys, *(name for name in names if name in changed)]
+    ordered += [name for name in names if name not in ordered]
+    shown = ordered[:_COLUMNS]
+    counts = preview.counts
+    return RowDifferences(
+        columns=tuple(shown),
+        changed=len(changed),
+        more_columns=len(ordered) - len(shown),
+        rows=tuple(_row(record, shown) for record in records),
+        inserted=counts.inserted,
+        deleted=counts.deleted,
+        updated=counts.updated,
+        repeated=counts.rows_of_repeated_keys,
+        note=preview.note,
+        left_out=tuple((column.column, column.reason) for column in preview.left_out),
+    )
+
+
+def _row(record: Mapping[str, Any], columns: Sequence[str]) -> DifferenceRow:
+    sign, tone = _SIGNS[record["change"]]
+    before, after = record["before"], record["after"]
+    current = after if after is not None else before
+    changed = set(record["changed_columns"] or ())
+    cells = tuple(
+        DifferenceCell(
+            fmt.value_text(current[name], _WIDTH),
+            fmt.value_text(before[name], _WIDTH) if name in changed else None,
+            current[name] is None,
+        )
+        for name in columns
+    )
+    return DifferenceRow(sign, tone, record["count"], bool(record["repeated_key"]), cells)

@@ -1,0 +1,292 @@
+"""What a page asks of rows: a page of them, what changed in a range of versions, how two versions differ.
+
+Each is one piece of Spark's work at a time, begun when asked. What it would read is told before, by the log alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from explorer import formatting as fmt
+from explorer.core.errors import ExplorerError, RequestError
+from explorer.core.versions.change_feed.sources import difference_table, read_estimate
+from explorer.views.listing import Listing
+from explorer.views.problems import Problem, problem_of
+from explorer.views.rows.change_spans import ChangeSpan, change_spans
+from explorer.views.rows.differences import RowDifferences, row_differences
+from explorer.views.rows.listings import changes_listing, rows_listing
+from explorer.views.rows.spark_work import SparkWork, WorkState, start_notice
+
+if TYPE_CHECKING:
+    from explorer.spark.changes.change_preview import ChangePreview, RowDiffPreview
+    from explorer.spark.rows.pages import RowPage
+    from explorer.views import TableView
+
+__all__ = [
+    "PAGE_ROWS",
+    "ChangeOrigins",
+    "ComparedRows",
+    "PagedRows",
+    "RangeChanges",
+    "RowsAsked",
+    "change_origins",
+    "change_range",
+    "comparison_estimate",
+    "live_rows",
+    "names_in",
+    "rows_estimate",
+]
+
+PAGE_ROWS: Final = 100
+_CHANGES: Final = 200
+_OF_EACH_KIND: Final = 100
+_NAME: Final = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]+?))\s*(?:,|\Z)")
+
+
+@dataclass(frozen=True, slots=True)
+class RowsAsked:
+    """Whose rows, of which version, under which condition, masked ones too."""
+
+    location: str
+    version: int
+    where: str
+    masked: bool
+
+
+class PagedRows:
+    """At most one page of the rows of a version.
+
+    Args:
+        changed: Called, on any thread, when what is to be shown has changed.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._work: SparkWork[RowPage] = SparkWork(changed)
+        self._begins: list[Any] = []
+
+    def start(self, view: TableView, where: str = "", *, masked: bool = False) -> None:
+        """Begin to read the first rows of the chosen version; a running read is stopped."""
+        self._begins = [None]
+        self._read(view, RowsAsked(view.facts.location, view.version, where, masked))
+
+    def turn(self, view: TableView, *, back: bool) -> None:
+        """Read the page after or before the one that is shown, of the same question.
+
+        Raises:
+            RequestError: There is none.
+        """
+        asked, page = self.asked, self._work.result
+        following = page.following if page is not None else None
+        if asked is None or page is None or (len(self._begins) < 2 if back else not following):
+            raise RequestError("There is no such page of rows.", field="page")
+        self._begins = self._begins[:-1] if back else [*self._begins, following]
+        self._read(view, asked)
+
+    def cancel(self) -> None:
+        """Stop a running read."""
+        self._work.cancel()
+
+    @property
+    def asked(self) -> RowsAsked | None:
+        """What is being read, or was read last."""
+        return self._work.key if isinstance(self._work.key, RowsAsked) else None
+
+    @property
+    def state(self) -> WorkState:
+        """How far the read is."""
+        return self._work.state
+
+    @property
+    def page(self) -> RowPage | None:
+        """What was read last; None while nothing was, or while the next page is being read."""
+        return self._work.result
+
+    @property
+    def has_earlier(self) -> bool:
+        """Whether there is a page before."""
+        return len(self._begins) > 1
+
+    @property
+    def has_later(self) -> bool:
+        """Whether there is a page after."""
+        return self._work.result is not None and self._work.result.following is not None
+
+    def listing(self) -> Listing | None:
+        """Return the rows that were read, if any were."""
+        page, asked = self.page, self.asked
+        if page is None or asked is None:
+            return None
+        return rows_listing(f"rows-v{asked.version}", page.table, page.places)
+
+    def _read(self, view: TableView, asked: RowsAsked) -> None:
+        begin = self._begins[-1]
+
+        def make() -> Any:
+            from explorer.spark.rows.pages import row_page
+
+            snapshot = view.facts.snapshot(asked.version)
+            where = asked.where.strip() or None
+            return row_page(view.facts.table, snapshot, begin, PAGE_ROWS, where=where, masked=asked.masked)
+
+        self._work.begin(asked, make)
+
+
+class RangeChanges:
+    """At most one range of changes: after the version compared with, up to the chosen one.
+
+    Args:
+        changed: Called, on any thread, when what is to be shown has changed.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._work: SparkWork[ChangePreview] = SparkWork(changed)
+
+    def start(self, view: TableView, *, inferred: bool = False) -> None:
+        """Begin to read the changes; a running read is stopped."""
+        first, last = change_range(view)
+
+        def make() -> Any:
+            from explorer.spark.changes.change_preview import change_preview
+
+            return change_preview(view.facts.table, first, last, _CHANGES, inferred=inferred, skip=True)
+
+        self._work.begin(_changes_key(view, inferred), make)
+
+    def cancel(self) -> None:
+        """Stop a running read."""
+        self._work.cancel()
+
+    def found(self, view: TableView, *, inferred: bool) -> ChangePreview | None:
+        """Return what was read, if it is what the view is at."""
+        return self._work.about(_changes_key(view, inferred))
+
+    def state(self, view: TableView, *, inferred: bool) -> WorkState:
+        """Return how far the read is; idle if it is of another range."""
+        return self._work.state if self._work.key == _changes_key(view, inferred) else WorkState()
+
+    def listing(self) -> Listing | None:
+        """Return the changes that were read, if any were."""
+        found = self._work.result
+        if found is None:
+            return None
+        first, last = (found.versions[place].version if found.versions else 0 for place in (0, -1))
+        return changes_listing(f"changes-v{first}-v{last}", found.table)
+
+
+class ComparedRows:
+    """At most one comparison of the rows of the two versions at hand.
+
+    Args:
+        changed: Called, on any thread, when what is to be shown has changed.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._work: SparkWork[RowDiffPreview] = SparkWork(changed)
+
+    def start(self, view: TableView, keys: str = "") -> None:
+        """Begin to compare, rows matched by key columns written as `names_in` reads them; a running one is stopped."""
+        ends = view.other, view.version
+
+        def make() -> Any:
+            from explorer.spark.changes.change_preview import row_diff_preview
+
+            return row_diff_preview(view.facts.table, *ends, names_in(keys) or None, _OF_EACH_KIND)
+
+        self._work.begin(_ends_key(view, keys), make)
+
+    def cancel(self) -> None:
+        """Stop a running comparison."""
+        self._work.cancel()
+
+    def found(self, view: TableView, keys: str) -> RowDifferences | None:
+        """Return the rows that differ, if they are of what the view is at."""
+        preview = self._work.about(_ends_key(view, keys))
+        return row_differences(preview) if preview is not None else None
+
+    def state(self, view: TableView, keys: str) -> WorkState:
+        """Return how far the comparison is; idle if it is another one."""
+        return self._work.state if self._work.key == _ends_key(view, keys) else WorkState()
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeOrigins:
+    """Where the changes of a range would come from, by the log.
+
+    Attributes:
+        spans: The versions of the range, by kind of source.
+        estimate: What reading them takes, for people.
+        available: There is something to read.
+        problem: Why nothing can be said.
+    """
+
+    spans: tuple[ChangeSpan, ...] = ()
+    estimate: str = ""
+    available: bool = False
+    problem: Problem | None = None
+
+
+def change_range(view: TableView) -> tuple[int, int]:
+    """Return the versions whose changes lead from the earlier of the two at hand to the later, both inclusive."""
+    low, high = sorted((view.other, view.version))
+    return min(low + 1, high), high
+
+
+def change_origins(view: TableView, *, inferred: bool) -> ChangeOrigins:
+    """Return where the changes of the view's range would come from."""
+    facts, (first, last) = view.facts, change_range(view)
+    try:
+        sources = facts.keep(
+            ("sources", first, last, inferred), lambda: facts.table.change_sources(first, last, inferred, skip=True)
+        )
+    except ExplorerError as error:
+        return ChangeOrigins(problem=problem_of(error))
+    reading = read_estimate(sources.files)
+    estimate = f"{fmt.plural(reading.files, 'file')}, {fmt.size(reading.bytes)}, hold the changes.{start_notice()}"
+    return ChangeOrigins(change_spans(sources), estimate, reading.files > 0)
+
+
+def comparison_estimate(view: TableView) -> tuple[str, bool]:
+    """Return what comparing the rows of the two versions at hand takes, for people, and whether there is anything."""
+    if view.other == view.version:
+        return "", False
+    try:
+        life = view.facts.table.history_record().lifetimes
+        reading = read_estimate(difference_table(life, view.other, view.version))
+    except ExplorerError:
+        return "", False  # whoever shows the comparison of files has said why
+    if not reading.files:
+        return "No file differs, so no row does.", False
+    return f"{fmt.plural(reading.files, 'file')}, {fmt.size(reading.bytes)}, are read.{start_notice()}", True
+
+
+def rows_estimate(snapshot: Any, where: str = "") -> str:
+    """Return what reading the first rows of a version takes."""
+    if not snapshot.num_files:
+        return f"v{snapshot.version} has no live file: there are no rows to read."
+    files = fmt.plural(snapshot.num_files, "file")
+    if where.strip():
+        size = fmt.size(snapshot.size_in_bytes)
+        most = f"at most {files}, {size}, less those the log rules out."
+        return f"Files are read until {PAGE_ROWS} rows match: {most}{start_notice()}"
+    return f"The first {PAGE_ROWS} rows come from the first of {files}, so a second or two.{start_notice()}"
+
+
+def live_rows(snapshot: Any) -> int | None:
+    """Return how many rows of a version no deletion vector hides; None where the log does not say."""
+    return None if snapshot.num_records is None else snapshot.num_records - snapshot.num_deleted_records
+
+
+def names_in(text: str) -> list[str]:
+    """Return the column names in a list with commas; one with a comma in it stands in backticks."""
+    return [(quoted.replace("``", "`") or plain).strip() for quoted, plain in _NAME.findall(text) if quoted or plain]
+
+
+def _changes_key(view: TableView, inferred: bool) -> tuple[object, ...]:
+    return view.facts.location, *change_range(view), inferred
+
+
+def _ends_key(view: TableView, keys: str) -> tuple[object, ...]:
+    return view.facts.location, view.other, view.version, keys

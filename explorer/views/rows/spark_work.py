@@ -1,0 +1,147 @@
+"""One piece of work of Spark at a time, for one window and one purpose: begun when asked, shown, stopped.
+
+Nothing here starts Spark but a job.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from explorer.core.errors import ExplorerError
+from explorer.views.problems import Problem, problem_of
+
+__all__ = ["SparkWork", "WorkState", "each_second", "engine_state", "start_notice"]
+
+_PACE = 0.25
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkState:
+    """How far the work is: ``idle``, ``running``, ``done``, ``failed`` or ``cancelled``; why it failed, if it did."""
+
+    state: str = "idle"
+    phase: str = ""
+    done: int = 0
+    total: int = 0
+    elapsed: float = 0.0
+    problem: Problem | None = None
+
+
+class SparkWork(Generic[Result]):
+    """At most one job.
+
+    Args:
+        changed: Called, on any thread, when what is to be shown has changed.
+
+    Attributes:
+        key: What the job, or its result, is about; None before the first.
+        result: What came out of the last job, while no other was begun.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        self._lock = threading.Lock()
+        self._job: Any = None
+        self._told = 0.0
+        self._problem: Problem | None = None
+        self.key: Hashable = None
+        self.result: Result | None = None
+
+    def begin(self, key: Hashable, make: Callable[[], Any]) -> None:
+        """Begin a job; one that runs is stopped.
+
+        Args:
+            key: What it is about.
+            make: Makes the job (`explorer.spark.rows.preview.Job`).
+        """
+        self.cancel()
+        with self._lock:
+            self.key, self.result, self._problem, self._job = key, None, None, None
+        try:
+            job = make()
+        except ImportError as error:
+            self._problem = _missing(error)
+        except ExplorerError as error:
+            self._problem = problem_of(error)
+        else:
+            self._job = job
+            job.subscribe(self._report)
+            each_second(job, self._report)
+        self._changed()
+
+    def cancel(self) -> None:
+        """Stop a job that runs."""
+        job = self._job
+        if job is not None and job.state == "running":
+            job.cancel()
+
+    def about(self, key: Hashable) -> Result | None:
+        """Return the result, if it is about this."""
+        return self.result if self.key == key else None
+
+    @property
+    def state(self) -> WorkState:
+        """How far the job is."""
+        job = self._job
+        if job is None:
+            return WorkState("failed" if self._problem else "idle", problem=self._problem)
+        return WorkState(job.state, job.phase, job.done, job.total, job.elapsed, self._problem)
+
+    def _report(self, job: Any) -> None:
+        with self._lock:
+            now = time.monotonic()
+            if job is not self._job or (job.state == "running" and now - self._told < _PACE):
+                return
+            self._told = now
+            if job.state == "done":
+                self.result = job.result()
+            elif job.state in {"failed", "cancelled"}:
+                self._problem = problem_of(job.error)
+        self._changed()
+
+
+def each_second(job: Any, then: Callable[[Any], None]) -> None:
+    """Call something with a job each second while it runs: Spark that starts or plans has nothing else to tell."""
+
+    def tell() -> None:
+        while True:
+            try:
+                job.result(timeout=1)
+            except TimeoutError:
+                then(job)
+            except ExplorerError:
+                return
+            else:
+                return
+
+    threading.Thread(target=tell, name=f"{job.id}-seconds", daemon=True).start()
+
+
+def engine_state() -> dict[str, str]:
+    """Return the state of Spark's engine and a sentence on it; this does not start it."""
+    try:
+        from explorer.spark.engine.session import engine
+    except ImportError:
+        return {"state": "off", "detail": "PySpark is not installed."}
+    current = engine()
+    return {"state": current.state, "detail": current.detail}
+
+
+def start_notice() -> str:
+    """Return what an estimate says where Spark is not running yet, with a space in front; else nothing."""
+    return "" if engine_state()["state"] == "ready" else " Spark starts first, which takes about ten seconds."
+
+
+def _missing(error: ImportError) -> Problem:
+    return Problem(
+        kind="EngineUnavailable",
+        severity="warning",
+        title="Spark is not available",
+        message=f"Rows are read by Spark, which is not installed ({error}).",
+        next_step='Install it with pip install "delta-table-explorer[spark]" and start again. The rest goes on.',
+    )

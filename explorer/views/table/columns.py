@@ -1,0 +1,103 @@
+"""Columns over time: the river's lines, the table of columns at a version, hazards, one column's story."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from explorer import formatting as fmt
+from explorer.core.protocol.schema.data_types import format_column
+from explorer.views.figures.river import RiverLine, river_lines
+from explorer.views.listing import Listing, ListingColumn
+from explorer.views.table.facts import TableFacts
+from explorer.views.table.overview import fields_of
+
+__all__ = ["ColumnStory", "column_story", "columns_listing", "lines_of"]
+
+_COLUMNS = (
+    ListingColumn("name", "column", "text"),
+    ListingColumn("type", "type", "mono"),
+    ListingColumn("nullable", "null", "text"),
+    ListingColumn("partition", "partition", "text"),
+    ListingColumn("bounds", "files with bounds", "text"),
+    ListingColumn("comment", "comment", "text"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnStory:
+    """One physical column: what it is, and what befell it, as names and texts."""
+
+    name: str
+    label: str
+    facts: tuple[tuple[str, str], ...]
+
+
+def lines_of(facts: TableFacts) -> tuple[RiverLine, ...]:
+    """Return the river's lines, kept."""
+    return facts.keep("river", lambda: river_lines(facts.lineage()))
+
+
+def columns_listing(facts: TableFacts, version: int) -> Listing:
+    """Return the columns of a version as a list, nested ones with dotted names."""
+    return facts.keep(("columns", version), lambda: _listing(facts, version))
+
+
+def column_story(facts: TableFacts, name: str) -> ColumnStory | None:
+    """Tell what befell the column that bears a name now (or bore it last), or None if there is none."""
+    columns = facts.lineage().columns
+    column = next((c for c in reversed(columns) if format_column(c.path) == name and c.dropped_at is None), None)
+    column = column or next((c for c in reversed(columns) if format_column(c.path) == name), None)
+    if column is None or not column.spans:
+        return None
+    label = f"field {column.field_id}" if column.field_id is not None else "known by name"
+    last = column.spans[-1]
+    entries = [
+        ("physical", column.physical_name.replace("`", "")),
+        ("type", last.type),
+        ("null", "allowed" if last.nullable else "not allowed"),
+    ]
+    entries.append((f"v{column.spans[0].from_version}", f"first seen as {column.spans[0].name}"))
+    entries += [
+        (f"v{new.from_version}", _befell(old, new)) for old, new in zip(column.spans, column.spans[1:], strict=False)
+    ]
+    if column.dropped_at is not None:
+        entries.append((f"v{column.dropped_at}", "dropped"))
+    return ColumnStory(name, label, tuple((key, fmt.plain(text, 300)) for key, text in entries))
+
+
+def _befell(old: Any, new: Any) -> str:
+    changes = []
+    if old.name != new.name:
+        changes.append(f"renamed to {new.name}")
+    if old.type != new.type:
+        changes.append(f"type {old.type} \u2192 {new.type}")
+    if old.nullable != new.nullable:
+        changes.append("null allowed" if new.nullable else "null no longer allowed")
+    return ", ".join(changes) or "changed"
+
+
+def _listing(facts: TableFacts, version: int) -> Listing:
+    snapshot = facts.snapshot(version)
+    coverage = {row["column"]: row for row in facts.coverage(version).to_pylist()}
+    fields = fields_of(snapshot.schema, snapshot.partition_columns)
+    table = pa.table(
+        {
+            "name": pa.array([field.name for field in fields], pa.string()),
+            "type": pa.array([field.type for field in fields], pa.string()),
+            "nullable": pa.array(["yes" if field.nullable else "no" for field in fields], pa.string()),
+            "partition": pa.array(["yes" if field.partition else None for field in fields], pa.string()),
+            "bounds": pa.array([_bounds(coverage.get(field.name)) for field in fields], pa.string()),
+            "comment": pa.array([field.comment or None for field in fields], pa.string()),
+        }
+    )
+    columns = tuple(
+        c for c in _COLUMNS if c.key not in {"partition", "comment"} or table.column(c.key).null_count < len(fields)
+    )
+    return Listing(f"{facts.name}-v{version}-columns", columns, table, ("name", "type", "comment"))
+
+
+def _bounds(row: dict[str, Any] | None) -> str | None:
+    return None if row is None else f"{fmt.count(row['files'])} / {fmt.count(row['files_total'])}"

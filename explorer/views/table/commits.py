@@ -1,0 +1,211 @@
+"""The history of a table as the views need it: one record per commit, and columns over all versions.
+
+Input is the Arrow table of `Table.history()`, newest first. Rows that a commit only rewrote (compaction, copy-on-write)
+are taken out of what it added and removed, so that a physical rewrite is never shown as a logical change.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from explorer import formatting as fmt
+
+__all__ = ["CommitRecord", "Commits", "commit_sentence"]
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRecord:
+    """One commit. Counts are ``None`` where the log does not say.
+
+    Rows are those a reader sees, net of rewrites; ``num_rows`` is their number after the commit. Sizes are bytes.
+    """
+
+    version: int
+    timestamp: datetime | None
+    operation: str
+    user_name: str
+    engine_info: str
+    parameters: dict[str, str] = field(default_factory=dict)
+    metrics: dict[str, str] = field(default_factory=dict)
+    reason: str = ""
+    files_added: int | None = None
+    files_removed: int | None = None
+    files_remasked: int | None = None
+    bytes_added: int | None = None
+    bytes_removed: int | None = None
+    rows_added: int | None = None
+    rows_removed: int | None = None
+    rows_masked: int | None = None
+    rows_rewritten: int | None = None
+    num_files: int | None = None
+    num_bytes: int | None = None
+    num_rows: int | None = None
+    num_deleted_rows: int | None = None
+    metadata_changed: bool = False
+    protocol_changed: bool = False
+    schema_changed: bool = False
+
+    @property
+    def changes_form(self) -> bool:
+        """Whether schema, protocol or properties changed (the diamond)."""
+        return self.metadata_changed or self.protocol_changed or self.schema_changed
+
+
+class Commits:
+    """All commits of a table, oldest first.
+
+    Args:
+        history: The Arrow table of `Table.history()`, or None where it cannot be read.
+    """
+
+    def __init__(self, history: pa.Table | None) -> None:
+        self.history = (
+            pa.table({"version": pa.array([], pa.int64())}) if history is None else history.sort_by("version")
+        )
+        self.versions = self.integers("version", 0)
+        self._row_of = {int(version): row for row, version in enumerate(self.versions)}
+
+    def __len__(self) -> int:
+        return len(self.versions)
+
+    @property
+    def first(self) -> int:
+        """The oldest version with a commit in the log."""
+        return int(self.versions[0])
+
+    @property
+    def last(self) -> int:
+        """The newest version."""
+        return int(self.versions[-1])
+
+    def has(self, version: int) -> bool:
+        """Whether the log still holds the commit of a version."""
+        return version in self._row_of
+
+    def record(self, version: int) -> CommitRecord | None:
+        """Return the commit of a version, or ``None`` if it is no longer in the log."""
+        row = self._row_of.get(version)
+        return None if row is None else _record(self.history.slice(row, 1).to_pylist()[0])
+
+    def records(self, from_version: int, to_version: int, limit: int = 50) -> list[CommitRecord]:
+        """Return up to ``limit`` newest commits of (from, to], newest first."""
+        wanted = [version for version in self.versions if from_version < version <= to_version][-limit:]
+        return [record for version in reversed(wanted) if (record := self.record(int(version))) is not None]
+
+    def values(self, column: str) -> Any:
+        """Return a numeric column as float64, NaN where unknown."""
+        return self.history.column(column).cast(pa.float64()).to_numpy(zero_copy_only=False)
+
+    def integers(self, column: str, unknown: int = 0) -> Any:
+        """Return an integer column as int64, ``unknown`` for null."""
+        values = self.values(column)
+        return np.where(np.isnan(values), unknown, values).astype(np.int64)
+
+    def flags(self, *columns: str) -> Any:
+        """Return where any of the boolean columns is true."""
+        result = np.zeros(len(self), dtype=bool)
+        for column in columns:
+            result |= self.history.column(column).fill_null(False).to_numpy(zero_copy_only=False).astype(bool)
+        return result
+
+    def texts(self, column: str) -> list[str]:
+        """Return a text column, empty for null."""
+        return [value or "" for value in self.history.column(column).to_pylist()]
+
+    def net(self, column: str) -> Any:
+        """Return ``rows_added`` or ``rows_removed`` less the rows only rewritten, NaN where unknown."""
+        rewritten = np.nan_to_num(self.values("rows_rewritten"))
+        return np.maximum(self.values(column) - rewritten, 0)
+
+
+def commit_sentence(commit: CommitRecord | None) -> str:
+    """Say in a few words what a commit did to rows and files, without the operation's name.
+
+    >>> commit_sentence(None)
+    'its commit is no longer in the log'
+    """
+    if commit is None:
+        return "its commit is no longer in the log"
+    parts = [text for text in _row_words(commit) if text]
+    parts = parts or [text for text in _file_words(commit) if text]
+    if commit.rows_rewritten and not (commit.rows_added or commit.rows_removed or commit.rows_masked):
+        parts = [f"{fmt.plural(commit.rows_rewritten, 'row')} rewritten, none changed"]
+    if commit.changes_form:
+        parts.append(_form_words(commit))
+    return ", ".join(parts) or "no change to the data"
+
+
+def _row_words(commit: CommitRecord) -> list[str]:
+    masked = commit.rows_masked
+    return [
+        f"+{fmt.plural(commit.rows_added, 'row')}" if commit.rows_added else "",
+        f"\u2212{fmt.plural(commit.rows_removed, 'row')}" if commit.rows_removed else "",
+        f"{fmt.plural(masked, 'row')} masked" if masked and masked > 0 else "",
+        f"{fmt.plural(-masked, 'row')} unmasked" if masked and masked < 0 else "",
+    ]
+
+
+def _file_words(commit: CommitRecord) -> list[str]:
+    return [
+        f"+{fmt.plural(commit.files_added, 'file')}" if commit.files_added else "",
+        f"\u2212{fmt.plural(commit.files_removed, 'file')}" if commit.files_removed else "",
+        f"{fmt.plural(commit.files_remasked, 'file')} re-masked" if commit.files_remasked else "",
+    ]
+
+
+def _form_words(commit: CommitRecord) -> str:
+    if commit.version == 0 and commit.schema_changed:
+        return "table created"
+    names = ["schema"] * commit.schema_changed + ["protocol"] * commit.protocol_changed
+    return f"{' and '.join(names)} changed" if names else "properties changed"
+
+
+def _record(row: dict[str, Any]) -> CommitRecord:
+    rewritten = row["rows_rewritten"] or 0
+    return CommitRecord(
+        version=row["version"],
+        timestamp=row["timestamp"],
+        operation=row["operation"] or "commit",
+        user_name=row["user_name"] or "",
+        engine_info=row["engine_info"] or "",
+        parameters=dict(row["parameters"] or ()),
+        metrics=dict(row["metrics"] or ()),
+        reason=_reason(row["reason"]),
+        files_added=row["num_files_added"],
+        files_removed=row["num_files_removed"],
+        files_remasked=row["num_files_remasked"],
+        bytes_added=row["bytes_added"],
+        bytes_removed=row["bytes_removed"],
+        rows_added=_net(row["rows_added"], rewritten),
+        rows_removed=_net(row["rows_removed"], rewritten),
+        rows_masked=row["rows_masked"],
+        rows_rewritten=row["rows_rewritten"],
+        num_files=row["num_files"],
+        num_bytes=row["num_bytes"],
+        num_rows=row["num_rows"],
+        num_deleted_rows=row["num_deleted_rows"],
+        metadata_changed=bool(row["metadata_changed"]),
+        protocol_changed=bool(row["protocol_changed"]),
+        schema_changed=bool(row["schema_changed"]),
+    )
+
+
+def _net(rows: int | None, rewritten: int) -> int | None:
+    return None if rows is None else max(rows - rewritten, 0)
+
+
+def _reason(text: str | None) -> str:
+    # Some writers store userMetadata as a JSON string of a string.
+    if not text:
+        return ""
+    try:
+        decoded = json.loads(text)
+    except ValueError:
+        return text
+    return decoded if isinstance(decoded, str) else text

@@ -1,0 +1,160 @@
+"""Two versions side by side: totals, the files that differ, and what changed in schema, protocol and properties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer import formatting as fmt
+from explorer.views.listing import Listing, ListingColumn, partition_texts
+from explorer.views.table.commits import CommitRecord
+from explorer.views.table.facts import TableFacts
+
+__all__ = ["CHANGES", "Comparison", "FormChange", "comparison_of"]
+
+CHANGES = ("added", "removed", "remasked")
+SIGNS = {"added": "+", "removed": "\u2212", "remasked": "~"}
+_COLUMNS = (
+    ListingColumn("sign", "", "sign"),
+    ListingColumn("path", "path", "path"),
+    ListingColumn("partition", "partition", "text"),
+    ListingColumn("num_records", "rows", "rows"),
+    ListingColumn("size", "size", "size"),
+    ListingColumn("masked", "masked", "gained"),
+    ListingColumn("happened", "what happened", "text"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FormChange:
+    """A change of schema or properties: its sign, its subject, and the change in words."""
+
+    sign: str
+    subject: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What the diff of two versions shows; ``files`` holds every file that differs."""
+
+    from_version: int
+    to_version: int
+    totals: Any
+    files: Listing
+    counts: dict[str, int]
+    schema: tuple[FormChange, ...]
+    protocol: Any
+    properties: tuple[FormChange, ...]
+    commits: tuple[CommitRecord, ...]
+    commits_between: int
+
+    @property
+    def net_rows(self) -> int | None:
+        """Live rows gained from the one version to the other; None if a count is not known."""
+        totals = self.totals
+        if totals.rows_added is None or totals.rows_removed is None or totals.rows_masked is None:
+            return None
+        return int(totals.rows_added - totals.rows_removed - totals.rows_masked)
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs."""
+        return not (self.files.total or self.schema or self.protocol or self.properties)
+
+
+def comparison_of(facts: TableFacts, from_version: int, to_version: int) -> Comparison:
+    """Compare two versions; the first may be the later one."""
+    key = ("comparison", from_version, to_version)
+    return facts.keep(key, lambda: _compare(facts, from_version, to_version))
+
+
+def _compare(facts: TableFacts, from_version: int, to_version: int) -> Comparison:
+    diff = facts.diff(from_version, to_version)
+    partition_columns = facts.snapshot(to_version).partition_columns
+    columns = tuple(c for c in _COLUMNS if c.key != "partition" or partition_columns)
+    if partition_columns:
+        columns = tuple(replace(c, kind="name") if c.key == "path" else c for c in columns)
+    low, high = sorted((from_version, to_version))
+    return Comparison(
+        from_version=from_version,
+        to_version=to_version,
+        totals=diff.totals,
+        files=Listing(
+            f"{facts.name}-v{from_version}-v{to_version}-files",
+            columns,
+            _rows(diff.files, partition_columns),
+            ("path", "partition", "happened"),
+        ),
+        counts={change: int(pc.sum(pc.equal(diff.files.column("change"), change)).as_py() or 0) for change in CHANGES},
+        schema=tuple(_column_change(change) for change in diff.schema),
+        protocol=diff.protocol,
+        properties=tuple(_property_change(change) for change in (*diff.attributes, *diff.properties)),
+        commits=tuple(facts.commits.records(low, high, 12)),
+        commits_between=high - low,
+    )
+
+
+def _rows(files: pa.Table, partition_columns: tuple[str, ...]) -> pa.Table:
+    change = files.column("change")
+    before, after = files.column("dv_cardinality_before"), files.column("dv_cardinality_after")
+    had, has = pc.fill_null(before, 0), pc.fill_null(after, 0)
+    masked = pc.if_else(pc.equal(change, "remasked"), pc.subtract(has, had), pc.if_else(pc.equal(has, 0), had, has))
+    moved = pc.binary_join_element_wise("rows masked ", had.cast(pa.string()), " \u2192 ", has.cast(pa.string()), "")
+    rewritten = pc.and_(pc.invert(pc.fill_null(files.column("data_change"), True)), pc.not_equal(change, "remasked"))
+    happened = pc.if_else(
+        pc.equal(change, "remasked"),
+        moved,
+        pc.if_else(rewritten, "rewritten, no row changed", pc.if_else(pc.equal(change, "added"), "new", "gone")),
+    )
+    signs = pc.if_else(
+        pc.equal(change, "added"),
+        SIGNS["added"],
+        pc.if_else(pc.equal(change, "removed"), SIGNS["removed"], SIGNS["remasked"]),
+    )
+    return pa.table(
+        {
+            "sign": signs,
+            "change": change,
+            "path": files.column("path"),
+            "partition": partition_texts(files.column("partition_values"), partition_columns),
+            "num_records": files.column("num_records"),
+            "size": files.column("size"),
+            "masked": pc.if_else(pc.equal(masked, 0), None, masked),
+            "happened": happened,
+        }
+    )
+
+
+def _column_change(change: Any) -> FormChange:
+    before, after = _described(change.before), _described(change.after)
+    match change.kind:
+        case "added":
+            return FormChange("+", change.column, after)
+        case "dropped":
+            return FormChange("\u2212", change.column, f"dropped, was {before}")
+        case "renamed":
+            return FormChange(
+                "~",
+                f"{before} \u2192 {after}",
+                "renamed" + (f", field {change.field_id}" if change.field_id is not None else ""),
+            )
+        case _:
+            return FormChange("~", change.column, f"{change.kind}: {before} \u2192 {after}")
+
+
+def _described(value: object) -> str:
+    return "none" if value is None else fmt.value_text(value, 120)
+
+
+def _property_change(change: Any) -> FormChange:
+    if change.before is None:
+        return FormChange("+", change.key, fmt.value_text(change.after, 400))
+    if change.after is None:
+        return FormChange("\u2212", change.key, f"was {fmt.value_text(change.before, 400)}")
+    return FormChange(
+        "~", change.key, f"{fmt.value_text(change.before, 200)} \u2192 {fmt.value_text(change.after, 200)}"
+    )

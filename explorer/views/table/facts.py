@@ -1,0 +1,172 @@
+"""What is known of one table, read once and kept: history, timeline, snapshots, diffs, lineage.
+
+One `TableFacts` serves all sessions that look at a table. It is fixed at the newest version it was made at; when the
+table has moved on, a new one is made. Its methods may be called from several threads: one lock keeps the calls into
+the core apart.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from explorer import formatting as fmt
+from explorer.core.errors import ExplorerError, TableError, VersionNotFound
+from explorer.views.figures.timeline import MARKS, Lane, Timeline, timeline_of
+from explorer.views.table.commits import Commits
+from explorer.views.table.ranges import ColumnRanges, column_ranges
+
+__all__ = ["TableFacts"]
+
+_KEPT = 64
+T = TypeVar("T")
+
+
+class TableFacts:
+    """Answers about a table, cached.
+
+    Args:
+        table: A `Table` from `explorer.open_table`.
+        name: What to call it; the table's own name unless given.
+
+    Attributes:
+        first, last: The readable versions.
+        commits: The commits; none where the history cannot be read.
+        problem: Why the history cannot be read, or None.
+
+    Raises:
+        ExplorerError: The table cannot be read at all.
+    """
+
+    def __init__(self, table: Any, name: str = "") -> None:
+        self.table = table
+        self.name: str = name or table.name
+        self.location: str = table.location
+        self._lock = threading.RLock()
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+        self.first, self.last = table.version_range()
+        self.problem: TableError | None = None
+        try:
+            self.commits = Commits(table.history())
+        except TableError as error:
+            # A line that cannot be read spoils the history, not the versions before it.
+            self.commits = Commits(None)
+            self.problem = error
+
+    def check(self, version: int) -> int:
+        """Return the version if it can be shown.
+
+        Raises:
+            VersionNotFound: It is outside the readable range; ``nearest`` is the closest one inside.
+        """
+        if self.first <= version <= self.last:
+            return version
+        raise VersionNotFound(
+            f"Version {version} of {self.name} is not there: versions {self.first} to {self.last} can be shown.",
+            version=version,
+            earliest=self.first,
+            latest=self.last,
+            nearest=min(max(version, self.first), self.last),
+        )
+
+    def version_named(self, text: str) -> int:
+        """Return the version that a person names: ``12``, ``v12``, or a time: the newest committed at or before it.
+
+        A time without a zone is UTC, as all times are shown.
+
+        Raises:
+            VersionNotFound: It is neither a number nor a time, or no version that can be shown.
+            TimestampOutOfRange: The time lies before the first version or after the newest.
+        """
+        wanted = text.strip()
+        digits = wanted.removeprefix("v")
+        if digits.isascii() and digits.isdecimal() and len(digits) < 19:
+            return self.check(int(digits))
+        try:
+            time = datetime.fromisoformat("" if digits.isdecimal() else wanted.removesuffix(" UTC"))
+        except ValueError:
+            raise VersionNotFound(
+                f"\u201c{fmt.shorten(text, 60)}\u201d is no version of {self.name}: versions {self.first} to "
+                f"{self.last} can be shown, by number or by a time such as 2026-03-02 14:05.",
+                earliest=self.first,
+                latest=self.last,
+                nearest=self.last,
+            ) from None
+        with self._lock:
+            return self.check(self.table.history_record().version_at(time if time.tzinfo else time.replace(tzinfo=UTC)))
+
+    def snapshot(self, version: int) -> Any:
+        """Return the snapshot of a version."""
+        return self.keep(("snapshot", version), lambda: self.table.snapshot(version=self.check(version)))
+
+    def snapshot_works(self, version: int) -> bool:
+        """Whether the version itself can be shown."""
+        try:
+            self.snapshot(version)
+        except ExplorerError:
+            return False
+        return True
+
+    def diff(self, from_version: int, to_version: int) -> Any:
+        """Return the difference of two versions."""
+        return self.keep(("diff", from_version, to_version), lambda: self.table.diff(from_version, to_version))
+
+    def lineage(self) -> Any:
+        """Return the columns' lineage over all versions."""
+        return self.keep("lineage", self.table.column_lineage)
+
+    def coverage(self, version: int) -> pa.Table:
+        """Return which columns have statistics in how many files."""
+        return self.keep(("coverage", version), self.snapshot(version).statistics_coverage)
+
+    def ranges(self, version: int, column: str) -> ColumnRanges:
+        """Return the ranges of a column at a version."""
+        return self.keep(
+            ("ranges", version, column), lambda: column_ranges(self.snapshot(version).column_ranges(column))
+        )
+
+    def timeline(self, window: tuple[int, int] | None = None) -> Timeline:
+        """Return the timeline of all commits, or of those in a window of versions."""
+        return self.keep(("timeline", window), lambda: timeline_of(self.commits, window))
+
+    def window_around(self, version: int) -> tuple[int, int] | None:
+        """Return as many versions as can be drawn singly, with the given one in the middle."""
+        if not len(self.commits):
+            return None
+        first, last = self.commits.first, self.commits.last
+        start = max(first, min(version - MARKS // 2, last - MARKS + 1))
+        return start, min(last, start + MARKS - 1)
+
+    def feed_lane(self) -> Lane | None:
+        """Return the versions whose commits recorded the change feed; None if the feed was never on.
+
+        A commit records changes when the property is on in the metadata it leaves behind.
+        """
+        return self.keep("feed", self._feed_lane)
+
+    def keep(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what is kept under a key, or make it (one thread at a time) and keep it."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                result: T = self._kept[key]
+                return result
+            made = self._kept[key] = make()
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+            return made
+
+    def _feed_lane(self) -> Lane | None:
+        on = np.flatnonzero(self.commits.flags("change_feed"))
+        if not len(on):
+            return None
+        versions = self.commits.versions[on]
+        breaks = np.flatnonzero(np.diff(versions) != 1)
+        starts, ends = versions[[0, *(breaks + 1)]], versions[[*breaks, -1]]
+        return Lane("change feed", tuple((int(start), int(end)) for start, end in zip(starts, ends, strict=True)))

@@ -1,0 +1,123 @@
+"""Value ranges of one column across the files, on an axis that fits its type.
+
+Numbers and times have a place of their own; strings, booleans and the rest are placed by their order among all bounds.
+Files without bounds are left out and counted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from explorer import formatting as fmt
+
+__all__ = ["ColumnRanges", "column_ranges", "depth"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRanges:
+    """Bounds by file, least value first.
+
+    Attributes:
+        kind: ``number``, ``time`` (milliseconds since the epoch) or ``order`` (rank among ``order``).
+        low, high: Places on the axis, one per file.
+        paths, low_texts, high_texts, tight: The file, its bounds as text, and whether the bounds are tight.
+        order: For ``order``, the distinct bounds as text.
+        missing: Files without bounds for the column.
+    """
+
+    kind: str
+    low: Any
+    high: Any
+    paths: tuple[str, ...]
+    low_texts: tuple[str, ...]
+    high_texts: tuple[str, ...]
+    tight: tuple[bool | None, ...]
+    order: tuple[str, ...]
+    missing: int
+
+    @property
+    def span(self) -> float:
+        """Width of the axis that the bounds cover."""
+        return float(self.high.max() - self.low.min()) or 1.0 if len(self.low) else 1.0
+
+    @property
+    def overlap(self) -> float | None:
+        """Mean number of files whose range holds the least value of a file: 1.0 means that no ranges overlap."""
+        if not len(self.low):
+            return None
+        started = np.searchsorted(np.sort(self.low), self.low, side="right")
+        ended = np.searchsorted(np.sort(self.high), self.low, side="left")
+        return float(np.mean(started - ended))
+
+    def shown(self, places: Any) -> Any:
+        """Return places as plotly takes them: times as ISO text, all else as they are."""
+        if self.kind != "time":
+            return places
+        return [None if np.isnan(p) else str(np.datetime64(int(p), "ms")) for p in places]
+
+
+def column_ranges(bounds: pa.Table) -> ColumnRanges:
+    """Place the bounds of `Snapshot.column_ranges` (columns path, min, max, tight) on an axis."""
+    rows = [row for row in bounds.select(["path", "min", "max", "tight"]).to_pylist() if _bounded(row)]
+    missing = bounds.num_rows - len(rows)
+    kind = _kind(rows)
+    place, order = _placing(kind, rows)
+    rows.sort(key=lambda row: (place(row["min"]), place(row["max"])))
+    return ColumnRanges(
+        kind=kind,
+        low=np.array([place(row["min"]) for row in rows], dtype=np.float64),
+        high=np.array([place(row["max"]) for row in rows], dtype=np.float64),
+        paths=tuple(row["path"] for row in rows),
+        low_texts=tuple(fmt.value_text(row["min"], 60) for row in rows),
+        high_texts=tuple(fmt.value_text(row["max"], 60) for row in rows),
+        tight=tuple(row["tight"] for row in rows),
+        order=order,
+        missing=missing,
+    )
+
+
+def depth(ranges: ColumnRanges, steps: int = 400) -> tuple[Any, Any]:
+    """Return places along the axis and how many files' ranges hold each."""
+    edges = np.linspace(ranges.low.min(), ranges.high.max(), steps)
+    low, high = np.sort(ranges.low), np.sort(ranges.high)
+    return edges, np.searchsorted(low, edges, side="right") - np.searchsorted(high, edges, side="left")
+
+
+def _bounded(row: dict[str, Any]) -> bool:
+    values = (row["min"], row["max"])
+    return all(value is not None and not (isinstance(value, float) and math.isnan(value)) for value in values)
+
+
+def _kind(rows: list[dict[str, Any]]) -> str:
+    sample = rows[0]["min"] if rows else 0
+    if isinstance(sample, bool):
+        return "order"
+    if isinstance(sample, int | float | Decimal):
+        return "number" if all(abs(float(row[end])) < 1e300 for row in rows for end in ("min", "max")) else "order"
+    return "time" if isinstance(sample, date | datetime) else "order"
+
+
+def _placing(kind: str, rows: list[dict[str, Any]]) -> tuple[Any, tuple[str, ...]]:
+    if kind == "number":
+        return float, ()
+    if kind == "time":
+        return _milliseconds, ()
+    distinct = sorted({value for row in rows for value in (row["min"], row["max"])})
+    rank = {value: float(index) for index, value in enumerate(distinct)}
+    return rank.__getitem__, tuple(fmt.value_text(value, 40) for value in distinct)
+
+
+def _milliseconds(value: date | datetime) -> float:
+    if not isinstance(value, datetime):
+        return (value - _EPOCH.date()).days * 86_400_000.0
+    moment = value if value.tzinfo else value.replace(tzinfo=UTC)
+    return (moment - _EPOCH).total_seconds() * 1000

@@ -1,0 +1,185 @@
+"""The tables that are served, each opened once for all sessions and opened anew when it has moved on.
+
+A table that cannot be read stays in the list, with its cause; it never keeps another from being shown.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+import explorer
+from explorer.core.errors import ExplorerError
+from explorer.views import TableFacts
+from explorer.views.problems import Problem, problem_of
+from explorer.web.served_roots import Roots, TableRef
+
+__all__ = ["Catalog", "SparkBar", "TableSummary"]
+
+_FRESH = 2.0
+_RECENT = 30
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SparkBar:
+    """One commit of a sparkline; heights are shares of the tallest, ``form`` marks a change without rows."""
+
+    added: float
+    taken: float
+    form: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TableSummary:
+    """A row of the list of tables; all but the name is unknown where ``problem`` is set."""
+
+    ref: TableRef
+    problem: Problem | None = None
+    version: int | None = None
+    operation: str = ""
+    user_name: str = ""
+    timestamp: datetime | None = None
+    rows: int | None = None
+    size: int | None = None
+    files: int | None = None
+    bars: tuple[SparkBar, ...] = ()
+    pending: bool = False
+
+    @property
+    def health(self) -> str:
+        """``ok``, or the severity of the problem."""
+        return self.problem.severity if self.problem else "ok"
+
+
+class Catalog:
+    """The served tables.
+
+    Args:
+        roots: As for `Roots`.
+        allow_commits: Open tables so that they can be changed; else every commit is refused by the table itself.
+
+    Attributes:
+        allow_commits: As given.
+    """
+
+    def __init__(self, roots: Sequence[str], *, allow_commits: bool = False) -> None:
+        self.roots = Roots(roots)
+        self.allow_commits = allow_commits
+        self._lock = threading.Lock()
+        self._kept: dict[str, tuple[TableFacts, float]] = {}
+        self._opening: dict[str, threading.Lock] = {}
+
+    def refs(self) -> list[TableRef]:
+        """Return the tables under the roots, by name."""
+        return list(self.roots.tables())
+
+    def facts(self, name: str) -> TableFacts:
+        """Return the facts of a table as it is now (looked at no more than every two seconds).
+
+        Raises:
+            NotAllowed: The name leads outside the served roots.
+            ExplorerError: The table cannot be read.
+        """
+        ref = self.roots.locate(name)
+        with self._opener(ref.location):
+            kept = self._kept.get(ref.location)
+            if kept is not None:
+                facts, looked = kept
+                if time.monotonic() - looked < _FRESH:
+                    return facts
+                # A session may still hold the old facts, so the table looks at the log again as another object.
+                newest = explorer.open_table(ref.location, roots=(ref.root,), read_only=True)
+                if newest.latest_version() == facts.last:
+                    self._keep(ref.location, facts)
+                    return facts
+            facts = TableFacts(explorer.open_table(ref.location, roots=(ref.root,), read_only=True), ref.title)
+            self._keep(ref.location, facts)
+            return facts
+
+    def open(self, name: str) -> explorer.Table:
+        """Return the table as an object of its own, to plan changes of it; read-only unless commits are allowed.
+
+        Raises:
+            NotAllowed: The name leads outside the served roots.
+            ExplorerError: The table cannot be opened.
+        """
+        ref = self.roots.locate(name)
+        return explorer.open_table(ref.location, roots=(ref.root,), read_only=not self.allow_commits)
+
+    def look_again(self, name: str, *, anew: bool = False) -> None:
+        """Look at the log at the next question, however recently that was done.
+
+        Args:
+            name: The table.
+            anew: Open it anew even if its version is the same: files of earlier versions may be gone.
+        """
+        location = self.roots.locate(name).location
+        with self._lock:
+            if anew:
+                self._kept.pop(location, None)
+            elif location in self._kept:
+                self._kept[location] = (self._kept[location][0], -_FRESH)
+
+    def summary(self, ref: TableRef) -> TableSummary:
+        """Return a table's row in the list; any failure becomes the row's problem."""
+        try:
+            return _summary(ref, self.facts(ref.name))
+        except ExplorerError as error:
+            return TableSummary(ref, problem=problem_of(error))
+        except Exception as error:  # noqa: BLE001  # one table must not take the list with it; the fault is logged
+            _log.exception("cannot summarise %s", ref.location)
+            return TableSummary(ref, problem=problem_of(error))
+
+    def _keep(self, location: str, facts: TableFacts) -> None:
+        with self._lock:
+            self._kept[location] = (facts, time.monotonic())
+
+    def _opener(self, location: str) -> threading.Lock:
+        with self._lock:
+            return self._opening.setdefault(location, threading.Lock())
+
+
+def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
+    # A table whose last version cannot be shown right is not healthy, whatever its history says.
+    facts.snapshot(facts.last)
+    commit = facts.commits.record(facts.last)
+    if commit is None:
+        snapshot = facts.snapshot(facts.last)
+        rows = snapshot.num_records
+        return TableSummary(
+            ref,
+            version=facts.last,
+            timestamp=snapshot.timestamp,
+            rows=None if rows is None else rows - snapshot.num_deleted_records,
+            size=snapshot.size_in_bytes,
+            files=snapshot.num_files,
+        )
+    return TableSummary(
+        ref,
+        version=facts.last,
+        operation=commit.operation,
+        user_name=commit.user_name,
+        timestamp=commit.timestamp,
+        rows=commit.num_rows,
+        size=commit.num_bytes,
+        files=commit.num_files,
+        bars=_bars(facts),
+    )
+
+
+def _bars(facts: TableFacts) -> tuple[SparkBar, ...]:
+    timeline = facts.timeline((max(facts.commits.first, facts.last - _RECENT + 1), facts.last))
+    added = np.sqrt(timeline.added + np.maximum(-timeline.masked, 0))
+    taken = np.sqrt(timeline.removed + np.maximum(timeline.masked, 0))
+    top = max(float(np.max(added)), float(np.max(taken)), 1.0)
+    return tuple(
+        SparkBar(float(up) / top, float(down) / top, bool(form))
+        for up, down, form in zip(added, taken, timeline.form, strict=True)
+    )

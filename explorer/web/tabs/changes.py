@@ -1,0 +1,70 @@
+"""The Changes tab: which rows changed between the two versions at hand, from the change feed or from the files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from explorer.core.errors import RequestError
+from explorer.views import TableView
+from explorer.views.listing import Listing
+from explorer.views.rows.change_spans import change_counts
+from explorer.views.rows.row_work import RangeChanges, change_origins, change_range
+from explorer.views.rows.spark_work import engine_state
+from explorer.web.address import Address
+from explorer.web.tabs import arranged
+
+__all__ = ["FeedWork"]
+
+
+class FeedWork:
+    """At most one range of changes for one window.
+
+    Args:
+        changed: Called, on any thread, when what is to be shown has changed.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changes = RangeChanges(changed)
+
+    def start(self, view: TableView, address: Address) -> None:
+        """Begin to read the changes that an address asks for; a running read is stopped."""
+        self._changes.start(view, inferred=_inferred(address))
+
+    def cancel(self) -> None:
+        """Stop a running read."""
+        self._changes.cancel()
+
+    def listing_required(self) -> Listing:
+        """Return the changes that were read.
+
+        Raises:
+            RequestError: None were.
+        """
+        if (found := self._changes.listing()) is None:
+            raise RequestError("No changes have been read yet.", field="list")
+        return found
+
+    def values(self, view: TableView, address: Address) -> dict[str, Any]:
+        """Return the values of the Changes tab's template."""
+        inferred = _inferred(address)
+        first, last = change_range(view)
+        found = self._changes.found(view, inferred=inferred)
+        kept = self._changes.listing() if found is not None else None
+        listing = arranged(kept, address) if kept is not None else None
+        return {
+            "origins": change_origins(view, inferred=inferred),
+            "first": first,
+            "last": last,
+            "inferred": inferred,
+            "engine": engine_state(),
+            "job": self._changes.state(view, inferred=inferred),
+            "found": found,
+            "counts": change_counts(found.counts) if found is not None and found.counts is not None else (),
+            "listing": listing,
+            "page": listing.paged() if listing is not None else None,
+        }
+
+
+def _inferred(address: Address) -> bool:
+    return address.feed == "inferred"

@@ -1,0 +1,78 @@
+"""The rows of the Data tab: a page of them, read by Spark when asked, with progress and a way to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from explorer import formatting as fmt
+from explorer.core.errors import RequestError
+from explorer.views import TableView
+from explorer.views.listing import Listing
+from explorer.views.rows.row_work import PagedRows, live_rows, rows_estimate
+from explorer.views.rows.spark_work import engine_state
+from explorer.views.table.overview import fields_of
+from explorer.web.address import Address
+from explorer.web.tabs import arranged
+
+__all__ = ["RowsWork"]
+
+
+class RowsWork:
+    """At most one page of rows for one window.
+
+    Args:
+        changed: Called, on any thread, when what is to be shown has changed.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._rows = PagedRows(changed)
+
+    def start(self, view: TableView, address: Address) -> None:
+        """Begin to read the first rows that an address asks for; a running read is stopped."""
+        self._rows.start(view, address.where, masked=address.masked == "1")
+
+    def turn(self, view: TableView, *, back: bool) -> None:
+        """Read the page after or before the one that is shown, of the same question.
+
+        Raises:
+            RequestError: There is none.
+        """
+        self._rows.turn(view, back=back)
+
+    def cancel(self) -> None:
+        """Stop a running read."""
+        self._rows.cancel()
+
+    def listing_required(self) -> Listing:
+        """Return the rows that were read.
+
+        Raises:
+            RequestError: None were.
+        """
+        if (found := self._rows.listing()) is None:
+            raise RequestError("No rows have been read yet.", field="list")
+        return found
+
+    def values(self, view: TableView, address: Address) -> dict[str, Any]:
+        """Return the values of the Data tab's template."""
+        snapshot = view.facts.snapshot(view.version)
+        asked = self._rows.asked
+        mine = asked is not None and asked.location == view.facts.location
+        kept = self._rows.listing() if mine else None
+        listing = arranged(kept, address) if kept is not None else None
+        return {
+            "fields": fields_of(snapshot.schema, snapshot.partition_columns),
+            "about": f"{fmt.quantity(live_rows(snapshot), 'row')} in {fmt.plural(snapshot.num_files, 'file')}",
+            "estimate": rows_estimate(snapshot, address.where),
+            "available": snapshot.num_files > 0,
+            "has_masked": snapshot.num_deleted_records > 0,
+            "engine": engine_state(),
+            "job": self._rows.state,
+            "asked": asked if mine else None,
+            "note": self._rows.page.note if self._rows.page is not None else "",
+            "earlier": self._rows.has_earlier,
+            "later": self._rows.has_later,
+            "listing": listing,
+            "page": listing.paged() if listing is not None else None,
+        }

@@ -1,0 +1,200 @@
+"""Version checksums of our own: bins, what is given when, and when none can be told from the one before."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from explorer.core.log.commit import Commit, decode_commit
+from explorer.core.log.log_path import commit_name
+from explorer.core.log.log_segment import list_log
+from explorer.core.log.replay import TableState, read_commits, replay_files, replay_state
+from explorer.core.log.version_checksum import VersionChecksum
+from explorer.core.log.writing.checksum import SIZE_BINS, next_checksum, version_checksum, write_checksum
+from explorer.core.protocol.actions import Action, Add, CommitInfo, DomainMetadata, SetTransaction
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.logical_files import LogicalFiles
+from tests.support.memory_logs import MASKED, METADATA, PROTOCOL, add, lines, new_store, remove, vector, write
+
+TIMED = msgspec.structs.replace(METADATA, configuration={"delta.enableInCommitTimestamps": "true"})
+
+
+def _state(store: LogStore) -> tuple[TableState, LogicalFiles, CommitInfo | None]:
+    segment = list_log(store).segment()
+    commits = list(read_commits(store, segment.commits))
+    return replay_state(store, segment, commits), replay_files(store, segment, commits), commits[-1].commit_info()
+
+
+def _full(*commits: tuple[Action, ...]) -> VersionChecksum | None:
+    store = new_store()
+    write(store, dict(enumerate(commits)))
+    return version_checksum(*_state(store))
+
+
+def _next(
+    before: tuple[Action, ...], after: tuple[Action, ...], *, vouched: bool = False, known: bool = False, **changes: Any
+) -> tuple[VersionChecksum | None, VersionChecksum | None]:
+    """The checksum by the step, with members of the one before replaced, and in full."""
+    store = new_store()
+    write(store, {0: before})
+    first_state, first_files, info = _state(store)
+    first = version_checksum(first_state, first_files, info)
+    assert first is not None
+    previous = json.loads(msgspec.json.encode(first)) | changes
+    kept = {name: item for name, item in previous.items() if item is not None}
+    write(store, {1: after})
+    state, files, info = _state(store)
+    live = first_files if known else None
+    found = next_checksum(json.dumps(kept).encode(), _commit(after), state, live, vouched=vouched)
+    return found, version_checksum(state, files, info)
+
+
+def _commit(actions: tuple[Action, ...]) -> Commit:
+    return decode_commit(lines(actions), 1, commit_name(1))
+
+
+def _sized(path: str, size: int) -> Add:
+    return Add(path=path, size=size, modification_time=1)
+
+
+@pytest.mark.conformance("CRC-004")
+def test_sizes_are_counted_in_bins_that_are_closed_on_the_left() -> None:
+    assert SIZE_BINS[0] == 0
+    assert len(SIZE_BINS) == 95
+    sizes = (0, 8191, 8192, 16383, 1 << 38, 1 << 50)
+    found = _full((PROTOCOL, METADATA, *(_sized(str(size), size) for size in sizes)))
+    assert found is not None
+    histogram = found.file_size_histogram
+    assert histogram is not None
+    assert [histogram.file_counts[place] for place in (0, 1, 94)] == [2, 2, 2]
+    assert [histogram.total_bytes[place] for place in (0, 1, 94)] == [8191, 24575, (1 << 38) + (1 << 50)]
+    assert sum(histogram.file_counts) == found.num_files == 6
+    assert sum(histogram.total_bytes) == found.table_size_bytes == sum(sizes)
+
+
+@pytest.mark.conformance("CRC-005")
+def test_masked_rows_are_counted_in_ten_bins() -> None:
+    counts = (1, 9, 10, 99, 100, 9_999_999, 10**7, 2_147_483_646, 2_147_483_647)
+    masked = (add(str(count), vector=vector(str(count), count)) for count in counts)
+    found = _full((MASKED, METADATA, add("whole"), *masked))
+    assert found is not None
+    assert found.deleted_record_counts_histogram_opt is not None
+    assert found.deleted_record_counts_histogram_opt.deleted_record_counts == (1, 2, 2, 1, 0, 0, 0, 1, 2, 1)
+    assert found.num_deleted_records_opt == sum(counts)
+    assert found.num_deletion_vectors_opt == len(counts)
+    plain = _full((PROTOCOL, METADATA, add("whole")))
+    assert plain is not None
+    assert plain.num_deleted_records_opt is None
+
+
+@pytest.mark.conformance("CRC-002", "CRC-003", "CRC-008")
+def test_what_is_optional_is_given_exactly_when_it_is_due() -> None:
+    info = CommitInfo(in_commit_timestamp=77, txn_id="x-1", operation="WRITE")
+    gone = DomainMetadata(domain="gone", configuration="{}")
+    timed = _full(
+        (PROTOCOL, TIMED, gone),
+        (info, SetTransaction(app_id="b", version=2), msgspec.structs.replace(gone, removed=True)),
+    )
+    assert timed is not None
+    value = json.loads(msgspec.json.encode(timed))
+    assert (value["inCommitTimestampOpt"], value["txnId"]) == (77, "x-1")
+    assert value["setTransactions"] == [{"appId": "b", "version": 2}]
+    assert value["domainMetadata"] == []
+    assert (value["numMetadata"], value["numProtocol"]) == (1, 1)
+    assert value["metadata"]["id"] == METADATA.id
+    assert value["protocol"] == {"minReaderVersion": 1, "minWriterVersion": 2}
+    untimed = _full((PROTOCOL, METADATA), (info,))
+    assert untimed is not None
+    assert "inCommitTimestampOpt" not in json.loads(msgspec.json.encode(untimed))
+
+
+def test_there_is_no_checksum_where_a_size_is_not_known() -> None:
+    bare = b'{"add":{"path":"a","partitionValues":{},"modificationTime":1,"dataChange":true}}'
+    assert _full((PROTOCOL, METADATA, bare)) is None
+
+
+BASE = (MASKED, METADATA, add("a"), add("b"), add("c", vector=vector("v1", 5)))
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        (add("d"),),
+        (remove("a", size=100), add("d")),
+        (remove("b", size=100), add("b", vector=vector("v2", 3))),
+        (remove("c", size=100, vector=vector("v1", 5)), add("c", vector=vector("v3", 6))),
+        (remove("b"), add("b", vector=vector("v2", 3))),
+        (msgspec.structs.replace(METADATA, name="other"), SetTransaction(app_id="app", version=1)),
+        (DomainMetadata(domain="d", configuration="{}"), CommitInfo(txn_id="t")),
+        (PROTOCOL,),
+    ],
+)
+@pytest.mark.conformance("CRC-004")
+def test_the_step_from_the_one_before_gives_what_the_whole_state_gives(after: tuple[Action, ...]) -> None:
+    for options in ({"vouched": True}, {"known": True}):
+        found, full = _next(BASE, after, **options)
+        assert found == full is not None
+    listed = [{"path": "a", "size": 100}, {"path": "b", "size": 100}]
+    listed.append({"path": "c", "size": 100, "deletionVector": msgspec.to_builtins(vector("v1", 5))})
+    found, full = _next(BASE, after, allFiles=listed)
+    assert found == full
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        (add("a", records=9),),
+        (remove("nowhere", size=7),),
+        (msgspec.structs.replace(add("a"), data_change=False, base_row_id=4),),
+        (remove("c", size=100),),
+        (msgspec.structs.replace(remove("a"), data_change=False), remove("b")),
+    ],
+)
+def test_what_a_commit_does_not_say_is_told_by_the_files_before_and_else_not_at_all(after: tuple[Action, ...]) -> None:
+    found, full = _next(BASE, after, known=True)
+    assert found == full is not None
+    assert _next(BASE, after)[0] is None
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        (msgspec.structs.replace(add("a"), data_change=False, base_row_id=4),),
+        (msgspec.structs.replace(remove("a", size=100), data_change=False),),
+        (remove("a"),),
+    ],
+)
+def test_not_everything_is_taken_at_its_word(after: tuple[Action, ...]) -> None:
+    assert _next(BASE, after, vouched=True)[0] is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"metadata": None},
+        {"metadata": {"id": "another"}},
+        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 1}},
+        {"fileSizeHistogram": None},
+        {"fileSizeHistogram": {"sortedBinBoundaries": [0], "fileCounts": [3], "totalBytes": [300]}},
+        {"numDeletedRecordsOpt": None},
+        {"deletedRecordCountsHistogramOpt": {"deletedRecordCounts": [1]}},
+        {"numFiles": "three"},
+    ],
+)
+def test_a_checksum_before_that_lacks_something_or_differs_is_not_gone_by(changes: dict[str, Any]) -> None:
+    assert _next(BASE, (add("d"),), vouched=True, **changes)[0] is None
+
+
+@pytest.mark.conformance("CRC-001")
+def test_a_checksum_is_written_once() -> None:
+    store = new_store()
+    found = _full((PROTOCOL, METADATA))
+    assert found is not None
+    assert write_checksum(store, 0, found)
+    data = store.read("_delta_log/00000000000000000000.crc")
+    assert isinstance(json.loads(data), dict)
+    assert not write_checksum(store, 0, msgspec.structs.replace(found, num_files=9))
+    assert store.read("_delta_log/00000000000000000000.crc") == data

@@ -1,0 +1,162 @@
+"""Deletion vectors: the worked vectors, the frame, and every way in which bytes can lie."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+import numpy as np
+import pytest
+
+from explorer.core.errors import CorruptDeletionVector, UnsupportedFeature
+from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.deletion_vectors import (
+    decode_bitmap,
+    encode_bitmap,
+    location,
+    read_rows,
+    unframe,
+    z85_decode,
+    z85_encode,
+)
+from explorer.storage import open_store
+
+INLINE = "^Bg9^0rr910000000000iXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L"
+LEGACY = "^9>0=0rr918#]%siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L"
+BIG_ENDIAN = "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L"
+ROWS = [3, 4, 7, 11, 18, 29]
+FRAMES = bytes.fromhex(
+    "01"
+    "0000002cd1d339640100000000000000000000003a300000010000000000050010000000"
+    "0300040007000b0012001d00acd74a79"
+    "00000038d1d339640200000000000000000000003a3000000100000000000000100000000000"
+    "010000003a30000001000000000000001000000005003acdf3c1"
+)  # fmt: skip
+
+
+def descriptor(
+    kind: str, text: str, size: int, cardinality: int, offset: int | None = None
+) -> DeletionVectorDescriptor:
+    return DeletionVectorDescriptor(kind, text, size, cardinality, offset)
+
+
+@pytest.mark.conformance("DV-025")
+def test_z85_of_the_specification() -> None:
+    any_one = descriptor("i", "", 0, 0)
+    assert z85_decode("HelloWorld", any_one).hex() == "864fd26fb559f75b"
+    assert z85_encode(bytes.fromhex("864fd26fb559f75b")) == "HelloWorld"
+    assert z85_encode(bytes([1, 2, 3, 4, 5, 6])) == "0rJua1Qj@b"
+    assert z85_decode("0rJua1Qj@b", any_one)[:6] == bytes([1, 2, 3, 4, 5, 6])
+
+
+@pytest.mark.parametrize("text", ["Hello", "HelloWorl", "Hell~World", "Hellö", "##093"])
+@pytest.mark.conformance("DV-025")
+def test_text_that_is_not_z85_is_refused(text: str) -> None:
+    if text == "Hello":
+        assert len(z85_decode(text, descriptor("i", text, 4, 0))) == 4
+        return
+    with pytest.raises(CorruptDeletionVector):
+        z85_decode(text, descriptor("i", text, 4, 0))
+
+
+@pytest.mark.conformance("DV-006", "DV-007", "DV-008")
+def test_relative_locations_come_from_the_uuid() -> None:
+    prefixed = descriptor("u", "ab^-aqEH.-t@S}K{vb[*k^", 40, 6, 4)
+    assert location(prefixed) == "ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
+    assert prefixed.unique_id == "uab^-aqEH.-t@S}K{vb[*k^@4"
+    bare = descriptor("u", "vBn[lx{q8@P<9BNH/isA", 36, 2, 1)
+    assert location(bare) == "deletion_vector_61d16c75-6994-46b7-a15b-8b538852e50e.bin"
+
+
+@pytest.mark.conformance("DV-006", "DV-009")
+def test_absolute_locations_are_decoded_once_and_inline_ones_have_none() -> None:
+    assert location(descriptor("p", "s3://mytable/a%20b%2525.bin", 1, 1, 4)) == "s3://mytable/a b%25.bin"
+    inline = descriptor("i", INLINE, 44, 6)
+    assert location(inline) is None
+    assert inline.unique_id == f"i{INLINE}"
+
+
+@pytest.mark.conformance("DV-005")
+def test_an_unknown_storage_type_is_refused() -> None:
+    with pytest.raises(UnsupportedFeature, match="storage type"):
+        location(descriptor("x", "whatever", 1, 1))
+
+
+@pytest.mark.parametrize(("text", "size"), [(INLINE, 44), (LEGACY, 40)])
+@pytest.mark.conformance("DV-010", "DV-015", "DV-017")
+def test_inline_vectors_give_their_rows(text: str, size: int) -> None:
+    rows = read_rows(open_store("memory://vectors/t"), descriptor("i", text, size, 6))
+    assert rows.tolist() == ROWS
+
+
+@pytest.mark.conformance("DV-018")
+def test_the_big_endian_sample_of_the_text_is_refused() -> None:
+    with pytest.raises(CorruptDeletionVector, match="magic"):
+        read_rows(open_store("memory://vectors/t"), descriptor("i", BIG_ENDIAN, 40, 6))
+
+
+@pytest.mark.parametrize(
+    ("offset", "size", "rows"), [(1, 44, ROWS), (53, 56, [0, 2**32 + 5])], ids=["first vector", "second vector"]
+)
+@pytest.mark.conformance("DV-012", "DV-013")
+def test_vectors_in_one_file_are_found_by_their_offset(offset: int, size: int, rows: list[int]) -> None:
+    store = open_store(f"memory://frames-{offset}/t")
+    store.put_if_absent("deletion_vector_61d16c75-6994-46b7-a15b-8b538852e50e.bin", FRAMES)
+    found = read_rows(store, descriptor("u", "vBn[lx{q8@P<9BNH/isA", size, len(rows), offset))
+    assert found.tolist() == rows
+    assert found.dtype == np.uint64
+
+
+def test_the_empty_vector() -> None:
+    empty = descriptor("i", "^Bg9^0000000000", 12, 0)
+    assert read_rows(open_store("memory://vectors/t"), empty).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda frame: frame[:3], "ends before"),
+        (lambda frame: frame[:20], "ends within"),
+        (lambda frame: struct.pack(">i", 43) + frame[4:], "43 bytes"),
+        (lambda frame: frame[:10] + b"\x07" + frame[11:], "CRC-32"),
+    ],
+)
+@pytest.mark.conformance("DV-014")
+def test_a_frame_that_lies_is_refused(change, reason: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(CorruptDeletionVector, match=reason):
+        unframe(change(FRAMES[1:53]), descriptor("u", "vBn[lx{q8@P<9BNH/isA", 44, 6, 1))
+
+
+@pytest.mark.conformance("DV-011", "DV-014")
+def test_a_missing_file_a_wrong_version_and_an_absent_offset_are_refused() -> None:
+    store = open_store("memory://broken/t")
+    vector = descriptor("u", "vBn[lx{q8@P<9BNH/isA", 44, 6, 1)
+    with pytest.raises(CorruptDeletionVector, match="is gone"):
+        read_rows(store, vector)
+    store.put_if_absent("deletion_vector_61d16c75-6994-46b7-a15b-8b538852e50e.bin", b"\x02" + FRAMES[1:])
+    with pytest.raises(CorruptDeletionVector, match="version 1"):
+        read_rows(store, vector)
+    other = open_store("memory://offsets/t")
+    other.put_if_absent("deletion_vector_61d16c75-6994-46b7-a15b-8b538852e50e.bin", FRAMES)
+    with pytest.raises(CorruptDeletionVector, match="the descriptor 44"):
+        read_rows(other, descriptor("u", "vBn[lx{q8@P<9BNH/isA", 44, 6))
+
+
+@pytest.mark.conformance("DV-020")
+def test_a_cardinality_that_lies_is_refused() -> None:
+    with pytest.raises(CorruptDeletionVector, match="masks 6 rows, the descriptor says 5"):
+        read_rows(open_store("memory://vectors/t"), descriptor("i", INLINE, 44, 5))
+
+
+@pytest.mark.conformance("DV-016")
+def test_rows_beyond_the_range_are_refused() -> None:
+    data = encode_bitmap(np.array([1 << 63], np.uint64))
+    with pytest.raises(CorruptDeletionVector, match="beyond"):
+        decode_bitmap(data, descriptor("i", "", len(data), 1))
+
+
+def test_encoding_gives_the_bytes_of_the_worked_example() -> None:
+    data = encode_bitmap(np.array(ROWS, np.uint64))
+    assert data == FRAMES[5:49]
+    assert zlib.crc32(data) == 0xACD74A79
+    assert z85_encode(data) == INLINE

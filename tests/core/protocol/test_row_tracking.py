@@ -1,0 +1,137 @@
+"""Row tracking and clustering columns as a snapshot tells them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+import explorer
+from explorer.core.errors import CorruptTable
+from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
+from tests.support import memory_logs
+from tests.support.checkpoint_shapes import write_checkpoint
+
+TRACKED = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("rowTracking", "domainMetadata"))
+CLUSTERED = Protocol(min_reader_version=2, min_writer_version=7, writer_features=("clustering", "domainMetadata"))
+
+
+def _tracked(properties: dict[str, str], *actions: DomainMetadata, protocol: Protocol = TRACKED) -> explorer.Snapshot:
+    metadata = msgspec.structs.replace(memory_logs.METADATA, configuration=properties)
+    return memory_logs.table({0: [protocol, metadata, *actions]}).snapshot()
+
+
+def test_row_tracking_is_told_with_its_columns_and_mark() -> None:
+    tracking = _tracked(
+        {
+            "delta.enableRowTracking": "true",
+            "delta.rowTracking.materializedRowIdColumnName": "_row-id",
+            "delta.rowTracking.materializedRowCommitVersionColumnName": "_row-version",
+        },
+        DomainMetadata(domain="delta.rowTracking", configuration='{"rowIdHighWaterMark":41}'),
+    ).row_tracking
+    assert (tracking.supported, tracking.enabled, tracking.suspended) == (True, True, False)
+    assert (tracking.row_id_column, tracking.row_commit_version_column) == ("_row-id", "_row-version")
+    assert tracking.high_water_mark == 41
+
+
+def test_row_tracking_may_be_supported_and_suspended() -> None:
+    tracking = _tracked({"delta.rowTrackingSuspended": "true"}).row_tracking
+    assert (tracking.supported, tracking.enabled, tracking.suspended) == (True, False, True)
+    assert tracking.high_water_mark is None
+
+
+def test_the_properties_mean_nothing_without_the_feature() -> None:
+    tracking = _tracked({"delta.enableRowTracking": "true"}, protocol=memory_logs.PROTOCOL).row_tracking
+    assert (tracking.supported, tracking.enabled) == (False, False)
+
+
+@pytest.mark.parametrize("configuration", ["", "{}", "[]", '{"rowIdHighWaterMark":"x"}'])
+def test_a_domain_without_the_mark_is_an_error(configuration: str) -> None:
+    snapshot = _tracked({}, DomainMetadata(domain="delta.rowTracking", configuration=configuration))
+    with pytest.raises(CorruptTable, match="rowIdHighWaterMark"):
+        _ = snapshot.row_tracking
+
+
+def test_base_row_ids_are_those_of_the_last_add_from_commits_and_checkpoints() -> None:
+    added = memory_logs.add("a", base_row_id=7, default_row_commit_version=3)
+    store = memory_logs.new_store()
+    write_checkpoint(store, 1, [TRACKED, memory_logs.METADATA, added], "classic")
+    table = memory_logs.table({2: [memory_logs.add("b", base_row_id=8, default_row_commit_version=2)]}, store)
+    rows = table.snapshot().files().select(["path", "base_row_id", "default_row_commit_version"]).to_pylist()
+    assert {(row["path"], row["base_row_id"], row["default_row_commit_version"]) for row in rows} == {
+        ("a", 7, 3),
+        ("b", 8, 2),
+    }
+
+
+@pytest.mark.conformance("ROWTRACK-007")
+def test_materialised_columns_are_no_columns_of_the_table() -> None:
+    snapshot = _tracked({"delta.rowTracking.materializedRowIdColumnName": "_row-id"})
+    assert [field.name for field in snapshot.schema.fields] == ["id"]
+
+
+def _column(name: str, number: int, kind: Any = "long") -> dict[str, Any]:
+    mapping = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
+    return {"name": name, "type": kind, "nullable": True, "metadata": mapping}
+
+
+def _clustered(configuration: str, mode: str) -> explorer.Snapshot:
+    inner = {"type": "struct", "fields": [_column("deep", 3)]}
+    schema = {"type": "struct", "fields": [_column("a.b", 1), _column("nested", 2, inner)]}
+    metadata = Metadata(
+        id="0e8a4c6e-2d0b-4f4c-9a3e-6a1f9a3b7c55",
+        schema_string=json.dumps(schema),
+        configuration={"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "3"},
+    )
+    protocol = msgspec.structs.replace(CLUSTERED, writer_features=("clustering", "domainMetadata", "columnMapping"))
+    domain = DomainMetadata(domain="delta.clustering", configuration=configuration)
+    return memory_logs.table({0: [protocol, metadata, domain]}).snapshot()
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        '["col-1"]',
+        '[["col-1"]]',
+    ],
+)
+def test_clustering_columns_are_shown_by_their_logical_names_in_both_shapes(columns: str) -> None:
+    snapshot = _clustered(f'{{"clusteringColumns":{columns},"domainName":"delta.clustering"}}', "name")
+    assert snapshot.clustering_columns == ("`a.b`",)
+
+
+def test_nested_clustering_columns_are_paths() -> None:
+    assert _clustered('{"clusteringColumns":[["col-2","col-3"],["col-1"]]}', "name").clustering_columns == (
+        "nested.deep",
+        "`a.b`",
+    )
+
+
+def test_without_mapping_names_in_the_files_are_the_names() -> None:
+    domain = DomainMetadata(domain="delta.clustering", configuration='{"clusteringColumns":["id"]}')
+    assert memory_logs.table({0: [CLUSTERED, memory_logs.METADATA, domain]}).snapshot().clustering_columns == ("id",)
+
+
+@pytest.mark.conformance("DOMAIN-005")
+def test_a_table_that_is_not_clustered_has_no_clustering_columns() -> None:
+    domain = DomainMetadata(domain="delta.clustering", configuration='{"clusteringColumns":["id"]}')
+    removed = DomainMetadata(domain="delta.clustering", configuration="", removed=True)
+    table = memory_logs.table({0: [CLUSTERED, memory_logs.METADATA, domain], 1: [removed]})
+    assert table.snapshot(1).clustering_columns == ()
+    assert memory_logs.table({0: [memory_logs.PROTOCOL, memory_logs.METADATA]}).snapshot().clustering_columns == ()
+
+
+@pytest.mark.parametrize(
+    ("configuration", "reason"),
+    [
+        ("{", "clusteringColumns"),
+        ('{"clusteringColumns":"a"}', "clusteringColumns"),
+        ('{"clusteringColumns":["x"]}', "'x'"),
+    ],
+)
+def test_a_clustering_domain_that_cannot_be_understood_is_an_error(configuration: str, reason: str) -> None:
+    with pytest.raises(CorruptTable, match=reason):
+        _ = _clustered(configuration, "name").clustering_columns

@@ -1,0 +1,187 @@
+"""When commits were made: times of files and in-commit timestamps, and versions looked up by time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import explorer
+from explorer.core.errors import CorruptTable, TimestampOutOfRange
+from explorer.core.log.log_path import commit_name
+from explorer.core.protocol.actions import Action, CommitInfo, Metadata, Protocol
+from explorer.storage import open_store
+from tests.support import memory_logs
+from tests.support.checkpoint_shapes import write_checkpoint
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+PROTOCOL = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("inCommitTimestamp",))
+
+
+def _at(minutes: float) -> datetime:
+    return START + timedelta(minutes=minutes)
+
+
+def _ms(minutes: float) -> int:
+    return int(_at(minutes).timestamp() * 1000)
+
+
+def _metadata(*, enabled: bool = True, since: tuple[int, float] | None = None) -> Metadata:
+    properties = {"delta.enableInCommitTimestamps": str(enabled).lower()}
+    if since is not None:
+        properties["delta.inCommitTimestampEnablementVersion"] = str(since[0])
+        properties["delta.inCommitTimestampEnablementTimestamp"] = str(_ms(since[1]))
+    return msgspec.structs.replace(memory_logs.METADATA, configuration=properties)
+
+
+def _info(minutes: float | None) -> CommitInfo:
+    return CommitInfo(operation="WRITE", in_commit_timestamp=None if minutes is None else _ms(minutes))
+
+
+def _table(folder: Path, commits: Mapping[int, tuple[float, Iterable[Action]]]) -> explorer.Table:
+    """A table whose commit files have these times, in minutes."""
+    memory_logs.write(open_store(folder), {version: actions for version, (_, actions) in commits.items()})
+    for version, (minutes, _) in commits.items():
+        os.utime(folder / commit_name(version), (_ms(minutes) / 1000, _ms(minutes) / 1000))
+    return explorer.open_table(str(folder))
+
+
+def _times(table: explorer.Table) -> list[float]:
+    rows = table.history().to_pylist()[::-1]
+    return [(row["timestamp"] - START) / timedelta(minutes=1) for row in rows]
+
+
+def _first(*actions: Any) -> list[Any]:
+    return [PROTOCOL, memory_logs.METADATA, *actions]
+
+
+@pytest.mark.conformance("LOG-025")
+def test_times_of_files_that_run_backwards_are_raised(tmp_path: Path) -> None:
+    table = _table(tmp_path, {0: (5, _first()), 1: (3, []), 2: (9, [])})
+    millisecond = 1 / 60_000
+    assert _times(table) == pytest.approx([5, 5 + millisecond, 9])
+    assert table.snapshot(1).timestamp == _at(5) + timedelta(milliseconds=1)
+    assert table.snapshot(timestamp=_at(6)).version == 1
+
+
+@pytest.mark.conformance("ICT-004")
+def test_in_commit_timestamps_are_the_time_from_the_version_that_enabled_them(tmp_path: Path) -> None:
+    table = _table(
+        tmp_path,
+        {
+            0: (0, _first()),
+            1: (1, []),
+            2: (50, [_info(2), _metadata(since=(2, 2))]),
+            3: (51, [_info(3)]),
+        },
+    )
+    assert _times(table) == [0, 1, 2, 3]
+    assert [table.snapshot(version).timestamp for version in range(4)] == [_at(0), _at(1), _at(2), _at(3)]
+
+
+@pytest.mark.conformance("ICT-004")
+def test_a_timestamp_in_a_commit_counts_only_where_they_are_enabled(tmp_path: Path) -> None:
+    table = _table(
+        tmp_path,
+        {
+            0: (10, _first(_info(1))),
+            1: (20, [_info(2), _metadata(since=(1, 2))]),
+            2: (30, [_info(3), _metadata(enabled=False)]),
+            3: (1, [_info(4)]),
+        },
+    )
+    assert _times(table) == pytest.approx([10, 2, 30, 30 + 1 / 60_000])
+    assert [table.snapshot(version).timestamp for version in (2, 3)] == [_at(30), _at(30) + timedelta(milliseconds=1)]
+
+
+@pytest.mark.conformance("LOG-025", "ICT-004")
+@pytest.mark.parametrize("history_first", [False, True])
+def test_after_they_were_disabled_files_are_not_older_than_the_timestamps(tmp_path: Path, history_first: bool) -> None:
+    table = _table(
+        tmp_path,
+        {0: (0, [PROTOCOL, _info(100), _metadata()]), 1: (1, [_metadata(enabled=False)]), 2: (2, [])},
+    )
+    if history_first:
+        table.history()
+    assert table.snapshot(2).timestamp == _at(100) + timedelta(milliseconds=2)
+    assert _times(table)[2] == pytest.approx(100 + 2 / 60_000)
+
+
+@pytest.mark.conformance("ICT-005")
+def test_a_moment_is_looked_up_only_on_its_side_of_enablement(tmp_path: Path) -> None:
+    """The files were copied an hour later: those from before in-commit timestamps look newer than what follows."""
+    table = _table(
+        tmp_path,
+        {
+            0: (60, _first()),
+            1: (61, []),
+            2: (62, [_info(2), _metadata(since=(2, 2))]),
+            3: (63, [_info(90)]),
+        },
+    )
+    assert _times(table) == [60, 61, 2, 90]
+    assert table.snapshot(timestamp=_at(2)).version == 2
+    # Versions 0 and 1 have file times of 60 and 61 minutes, and yet came before.
+    assert table.snapshot(timestamp=_at(75)).version == 2
+    assert table.snapshot(timestamp=_at(90)).version == 3
+    with pytest.raises(TimestampOutOfRange) as caught:
+        table.snapshot(timestamp=_at(1))
+    assert caught.value.nearest == 0
+    with pytest.raises(TimestampOutOfRange) as caught:
+        table.snapshot(timestamp=_at(91))
+    assert caught.value.nearest == 3
+
+
+@pytest.mark.conformance("ICT-005")
+def test_before_enablement_the_earlier_versions_are_searched(tmp_path: Path) -> None:
+    table = _table(
+        tmp_path,
+        {0: (0, _first()), 1: (1, []), 2: (9, [_info(8), _metadata(since=(2, 8))]), 3: (9, [_info(9)])},
+    )
+    found = [table.snapshot(timestamp=_at(minutes)).version for minutes in (0, 0.5, 1, 7.9, 8, 8.5, 9)]
+    assert found == [0, 0, 1, 1, 2, 2, 3]
+
+
+@pytest.mark.conformance("ICT-004")
+def test_a_checkpoint_tells_since_when_the_commits_before_it_have_timestamps(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    write_checkpoint(store, 4, [PROTOCOL, _metadata(since=(3, 3))], "classic")
+    table = _table(tmp_path, {2: (70, [_info(1)]), 3: (71, [_info(3)]), 4: (72, [_info(4)]), 5: (73, [_info(5)])})
+    assert _times(table) == [70, 3, 4, 5]
+    assert table.snapshot(4).timestamp == _at(4)
+
+
+def test_no_version_is_found_by_time_where_a_timestamp_is_lacking(tmp_path: Path) -> None:
+    table = _table(tmp_path, {0: (0, [PROTOCOL, _info(1), _metadata()]), 1: (5, [_info(None)]), 2: (6, [_info(6)])})
+    with pytest.raises(CorruptTable, match="no inCommitTimestamp") as caught:
+        table.snapshot(timestamp=_at(6))
+    assert caught.value.version == 1
+    assert table.snapshot(1).version == 1
+
+
+def test_a_time_that_no_calendar_has_is_an_error(tmp_path: Path) -> None:
+    table = _table(tmp_path, {0: (0, [PROTOCOL, _metadata(), CommitInfo(in_commit_timestamp=1 << 60)])})
+    with pytest.raises(CorruptTable, match="no calendar"):
+        _ = table.snapshot().timestamp
+
+
+@pytest.mark.conformance("LOG-025")
+def test_milliseconds_are_exact(tmp_path: Path) -> None:
+    times = [1_700_000_000_001 + 7 * number for number in range(200)]
+    first: list[Action] = [PROTOCOL, _metadata()]
+    table = memory_logs.table(
+        {
+            number: [CommitInfo(in_commit_timestamp=time), *(first if not number else [])]
+            for number, time in enumerate(times)
+        },
+        open_store(tmp_path),
+    )
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    for number, time in enumerate(times):
+        assert table.snapshot(timestamp=epoch + timedelta(milliseconds=time)).version == number
+        assert table.snapshot(number).timestamp == epoch + timedelta(milliseconds=time)

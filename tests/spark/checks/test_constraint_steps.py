@@ -1,0 +1,39 @@
+"""Constraints on tables of the reference writer: what it found in the rows, Spark finds here too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import explorer
+from explorer.core.errors import InvalidIntent
+from tests.conftest import reference_root
+from tests.golden.commit_differences import DIFFERENCES
+from tests.support.reference_steps import Step, copy_before, steps
+
+pytestmark = [pytest.mark.reference, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+
+ROOT = reference_root()
+STEPS = [
+    step for step in steps(ROOT) if step.intent["kind"] == "add-constraint" and step.table.startswith("constraints")
+]
+
+
+@pytest.mark.conformance("CONSTR-007", "CONSTR-008", "CONSTR-009")
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+def test_a_constraint_is_added_only_if_every_row_satisfies_it(step: Step, tmp_path: Path) -> None:
+    table = explorer.open_table(copy_before(ROOT, step, tmp_path, with_data=True))
+    refused = step.version is None or "refused" in getattr(DIFFERENCES.get(step.name), "paths", ())
+    try:
+        plan = table.plan(step.intent, user="tester")
+    except InvalidIntent:
+        assert refused
+        return
+    guards = {guard.name: guard for guard in plan.guards}
+    assert plan.committable is not refused, guards
+    if refused:
+        assert guards["existing-rows"].status == "fail"
+        assert guards["existing-rows"].remedy
+        return
+    assert guards["existing-rows"].status == "pass"

@@ -1,0 +1,83 @@
+"""Rows of the reference writer's tables, at every version, against what the reference itself reads."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import explorer
+from explorer.core.errors import ExplorerError, StorageError, UnsupportedFeature, VersionNotFound
+from explorer.core.protocol.schema.data_types import StructType
+from explorer.spark.scan.scan import scan
+from tests.conftest import reference_root
+from tests.support.golden_expectations import expected
+from tests.support.row_content import content_hash
+
+pytestmark = [pytest.mark.reference, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+
+ROOT = reference_root()
+EXPECTED = expected(ROOT)
+
+# Versions that the reference reads and that are refused here, and why.
+REFUSED: Final = {}
+# Versions that the reference refuses for the age of their log files alone, which a copy of the table does not keep.
+OPEN_WHEN_YOUNG: Final = {("log-cleanup", 6): 6, ("log-cleanup", 7): 7}
+_CHAR: Final = re.compile(r"char\((\d+)\)\Z")
+
+
+def _padded(rows: pa.Table, schema: StructType) -> pa.Table:
+    """Pad CHAR columns as the reference does when it reads; the files and the protocol hold the text as given."""
+    for index, field in enumerate(schema.fields):
+        declared = str(field.metadata.get("__CHAR_VARCHAR_TYPE_STRING", ""))
+        if (match := _CHAR.match(declared)) is not None:
+            rows = rows.set_column(index, field.name, pc.utf8_rpad(rows.column(index), int(match[1])))
+        elif declared == "struct<c:char(2)>":
+            structs = rows.column(index).combine_chunks()
+            inner = pc.utf8_rpad(pc.struct_field(structs, "c"), 2)
+            padded = pa.StructArray.from_arrays([inner], names=["c"], mask=structs.is_null())
+            rows = rows.set_column(index, field.name, padded)
+    return rows
+
+
+def _found(table: explorer.Table, version: int) -> tuple[int, str]:
+    snapshot = table.snapshot(version)
+    # The reference's hash takes a variant as its JSON text.
+    rows = scan(table, snapshot).to_arrow(readable=True)
+    return rows.num_rows, content_hash(_padded(rows, snapshot.schema) if table.name == "char-varchar" else rows)
+
+
+def _opened(record: dict[str, Any]) -> list[dict[str, Any]]:
+    return [version for version in record["versions"] if "content_hash" in version]
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_rows_equal_what_the_reference_reads(name: str) -> None:
+    table = explorer.open_table(ROOT / "tables" / name)
+    for record in _opened(EXPECTED[name]):
+        version = record["version"]
+        if (name, version) in REFUSED:
+            with pytest.raises(UnsupportedFeature) as caught:
+                table.rows(version)
+            assert caught.value.features == ["geospatial"]
+        else:
+            assert (record["row_count"], record["content_hash"]) == _found(table, version), f"version {version}"
+
+
+@pytest.mark.parametrize("name", [name for name, r in EXPECTED.items() if len(_opened(r)) < len(r["versions"])])
+def test_versions_that_the_reference_cannot_open_are_refused_by_version_or_by_file(name: str) -> None:
+    table = explorer.open_table(ROOT / "tables" / name)
+    for record in EXPECTED[name]["versions"]:
+        version = record["version"]
+        if "content_hash" in record:
+            continue
+        if (name, version) in OPEN_WHEN_YOUNG:
+            assert OPEN_WHEN_YOUNG[name, version] == _found(table, version)[0]
+            continue
+        with pytest.raises(ExplorerError) as caught:
+            table.rows(version)
+        assert isinstance(caught.value, VersionNotFound if "VersionNotFound" in str(record["error"]) else StorageError)
+        assert caught.value.version == version

@@ -1,0 +1,68 @@
+"""A survey of many tables: one row each, whatever they are."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import explorer
+from explorer.core.errors import RequestError
+from explorer.survey import SCHEMA, look, survey
+from tests.conftest import reference_root
+from tests.support.spark_tables import DataFile, column, write_table
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+
+
+@pytest.mark.reference
+def test_every_table_is_a_row_and_broken_ones_say_why(tmp_path: Path) -> None:
+    names = ["append-only", "checkpoint-multipart", "deletion-vectors", "vacuum"]
+    places = [str(reference_root() / "tables" / name) for name in names]
+    broken = tmp_path / "broken" / "_delta_log"
+    broken.mkdir(parents=True)
+    (broken / f"{0:020}.json").write_text("{")
+    asked = [*places, str(tmp_path / "broken"), str(tmp_path / "nothing"), places[0]]
+    found = survey(asked, verify=True).result(120)
+    assert found.schema.names == SCHEMA.names
+    assert found.column("location").to_pylist() == asked
+    assert found.column("error").to_pylist() == [None] * 4 + ["MalformedAction", "TableNotFound", None]
+    for row, place in zip(found.to_pylist(), places, strict=False):
+        snapshot = explorer.open_table(place).snapshot()
+        expected = (snapshot.version, snapshot.num_files, snapshot.size_in_bytes, snapshot.num_records)
+        assert expected == (row["version"], row["num_files"], row["size_in_bytes"], row["num_records"])
+        assert row == look(place, verify=True)
+    assert "deletionVectors" in found.column("features").to_pylist()[2]
+
+
+def test_the_program_that_is_sent_to_workers_is_whole(tmp_path: Path) -> None:
+    """In a process that has nothing else of it."""
+    from explorer.spark.map_tables import package
+
+    root = write_table(tmp_path / "t", [column("id", "long")], [DataFile("a.parquet", pa.table({"id": [1, 2]}))])
+    asked = (
+        f"from explorer.survey import look; import explorer; print(explorer.__file__, look({str(root)!r}, verify=True))"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-P", "-c", asked],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": package()},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert answer.stdout.startswith(f"{package()}/explorer/__init__.py")
+    assert "'num_records': 2" in answer.stdout
+    assert "'error': None" in answer.stdout
+
+
+def test_nothing_to_look_at_and_what_no_task_can_see(tmp_path: Path) -> None:
+    assert survey([]).result(60).num_rows == 0
+    with pytest.raises(RequestError, match="memory"):
+        survey(["memory://x/y"])
+    outside = survey([tmp_path / "t"], roots=[str(tmp_path / "only here")], storage_options={"aws_secret": "s3cr3t"})
+    assert outside.result(60).column("error").to_pylist() == ["NotAllowed"]

@@ -1,0 +1,60 @@
+"""Readers that we did not write, each behind one function: DuckDB's delta extension, and deltalake."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder
+
+import explorer
+from explorer.core.protocol.table_features import supported_features
+from tests.support.row_content import content_hash
+
+__all__ = ["assert_others_read", "deltalake_rows", "duckdb_connection", "duckdb_rows", "read_by_deltalake"]
+
+NOT_READ_BY_DELTALAKE = frozenset({"columnMapping", "typeWidening", "vacuumProtocolCheck"})
+"""Features for which deltalake refuses a table (1.6.6)."""
+
+
+def duckdb_connection() -> duckdb.DuckDBPyConnection:
+    """A connection with the delta extension that was installed beside it."""
+    (extension,) = Path(str(files("duckdb_extension_delta"))).rglob("delta.duckdb_extension")
+    connection = duckdb.connect()
+    connection.load_extension(str(extension))
+    connection.execute("set timezone = 'UTC'")
+    return connection
+
+
+def duckdb_rows(folder: Path, version: int | None = None) -> pa.Table:
+    """The rows of a table's newest or of another version."""
+    chosen = "" if version is None else f", version = {version}"
+    return duckdb_connection().execute(f"from delta_scan('{folder}'{chosen})").to_arrow_table()
+
+
+def deltalake_rows(folder: Path, version: int | None = None) -> pa.Table:
+    """The rows of a table's newest or of another version."""
+    table = DeltaTable(folder, version=version)
+    return pa.table(QueryBuilder().register("t", table).execute("select * from t").read_all())
+
+
+def read_by_deltalake(folder: Path) -> bool:
+    """False if deltalake refuses the newest version for one of its features."""
+    features = supported_features(explorer.open_table(folder).snapshot().protocol)
+    return NOT_READ_BY_DELTALAKE.isdisjoint(features)
+
+
+def assert_others_read(folder: Path, rows: pa.Table, where: str) -> None:
+    """DuckDB reads these rows, and so does deltalake unless the table has a feature that it refuses.
+
+    Args:
+        folder: The table's folder.
+        rows: Its rows, in any order.
+        where: Told if one reads other rows.
+    """
+    for reader in (duckdb_rows, deltalake_rows) if read_by_deltalake(folder) else (duckdb_rows,):
+        found = reader(folder)
+        assert found.column_names == rows.column_names, (reader.__name__, where)
+        assert content_hash(found.cast(rows.schema)) == content_hash(rows), (reader.__name__, where)

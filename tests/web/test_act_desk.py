@@ -1,0 +1,298 @@
+"""A change at a window's desk: planned, approved, committed, refused; what came of it is told as it was."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import explorer
+from explorer.core.errors import RequestError
+from explorer.web.act_desk import ChangeDesk
+from explorer.web.address import Address
+from explorer.web.pages import table_page
+from explorer.web.served_tables import Catalog
+from tests.support import hostile_tables
+from tests.support.faulty_store import FaultyStore
+from tests.support.idle_windows import works_at
+
+DESCRIBE = "&act=set-description&f.description=Orders+of+the+shop"
+RULE = "&act=add-constraint&f.name=positive&f.expression=id+%3E+0"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    served = tmp_path / "w"
+    rows = [hostile_tables.commit_info("WRITE"), hostile_tables.add("a.parquet", 3, None, id=(1, 3))]
+    created = [
+        hostile_tables.commit_info("CREATE TABLE"),
+        hostile_tables.protocol(),
+        hostile_tables.metadata({"id": "long"}),
+    ]
+    hostile_tables.write_table(served / "orders", [created, rows])
+    return served
+
+
+def desk_at(root: Path, *, allow_commits: bool = True, person: str = "ana", signed_in: bool = False) -> ChangeDesk:
+    return ChangeDesk(Catalog([str(root)], allow_commits=allow_commits), person, signed_in=signed_in, changed=list)
+
+
+def address(change: str) -> Address:
+    return Address.parse(f"?t=w/orders&tab=act&step=plan{change}")
+
+
+def planned(desk: ChangeDesk, change: str = DESCRIBE) -> str:
+    """Plan and show a change; the plan's digest."""
+    found = desk.planned(address(change), newest=1, show=True)
+    assert found.plan is not None, found.error
+    return found.plan.digest
+
+
+def version(root: Path) -> int:
+    return explorer.open_table(root / "orders").latest_version()
+
+
+def test_what_was_approved_is_committed_with_its_reason_and_its_person(root: Path) -> None:
+    desk = desk_at(root)
+    desk.approve("orders", " Ask <b>Ana</b>\n", planned(desk))
+    desk.commit()
+    assert desk.refusal is None
+    assert desk.outcome is not None
+    assert (desk.outcome.outcome, desk.outcome.version, desk.outcome.rebased_from) == ("committed", 2, None)
+    assert dict(desk.outcome.facts)["reason"] == "Ask <b>Ana</b>"
+    (newest,) = explorer.open_table(root / "orders").history(1).to_pylist()
+    assert (newest["user_name"], newest["reason"]) == ("ana", "Ask <b>Ana</b>")
+    assert desk.document()["outcome"] == "committed"
+    assert desk.catalog.facts("w/orders").last == 2
+
+
+def test_a_read_only_server_is_refused_by_the_table_itself(root: Path) -> None:
+    desk = desk_at(root, allow_commits=False)
+    desk.approve("orders", "because", planned(desk))
+    desk.commit()
+    assert desk.refusal is not None
+    assert desk.refusal.kind == "NotAllowed"
+    assert (desk.outcome, desk.committing, version(root)) == (None, False, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "told"),
+    [("order", "why", "is not the table"), ("", "why", "type orders"), ("orders", " ", "why")],
+)
+def test_nothing_is_committed_without_the_name_and_a_reason(root: Path, name: str, reason: str, told: str) -> None:
+    desk = desk_at(root)
+    desk.approve(name, reason, planned(desk))
+    desk.commit()
+    assert told in (desk.approval_problem or "")
+    assert (desk.outcome, version(root)) == (None, 1)
+
+
+def test_only_the_plan_that_was_shown_can_be_approved(root: Path) -> None:
+    desk = desk_at(root)
+    with pytest.raises(RequestError, match="no plan at hand"):
+        desk.approve("orders", "why", "0" * 64)
+    before = planned(desk)
+    planned(desk, "&act=set-description&f.description=Other")
+    with pytest.raises(RequestError, match="not the one at hand"):
+        desk.approve("orders", "why", before)
+    assert not desk.committing
+
+
+def test_a_commit_in_between_that_stands_against_it_is_named(root: Path) -> None:
+    desk = desk_at(root)
+    digest = planned(desk)
+    other = explorer.open_table(root / "orders")
+    other.commit(other.plan({"kind": "set-description", "description": "theirs"}), reason="first")
+    desk.approve("orders", "why", digest)
+    desk.commit()
+    assert desk.outcome is not None
+    assert (desk.outcome.outcome, desk.outcome.winner, version(root)) == ("conflicted", 2, 2)
+
+
+def test_a_commit_in_between_that_does_not_is_built_upon_and_told(root: Path) -> None:
+    desk = desk_at(root)
+    digest = planned(desk)
+    taken = [hostile_tables.commit_info("SET TRANSACTION"), {"txn": {"appId": "loader", "version": 7}}]
+    log = root / "orders" / "_delta_log" / f"{2:020}.json"
+    log.write_text("\n".join(map(json.dumps, taken)))
+    desk.approve("orders", "why", digest)
+    desk.commit()
+    assert desk.outcome is not None
+    assert (desk.outcome.outcome, desk.outcome.version, desk.outcome.rebased_from) == ("committed", 3, 1)
+
+
+def test_a_commit_that_breaks_off_by_a_fault_is_told_to_be_in_doubt_and_can_be_sent_again(root: Path) -> None:
+    desk = desk_at(root)
+    digest = planned(desk)
+    kept = desk.planned(address(DESCRIBE), newest=1)
+    assert kept.table is not None
+    sound = kept.table.store
+
+    def breaks(number: int) -> None:
+        if "create" in faulty.requests[number]:
+            raise ZeroDivisionError("a fault of the program")
+
+    kept.table.store = faulty = FaultyStore(sound, between=breaks)
+    desk.approve("orders", "why", digest)
+    desk.commit()
+    assert desk.refusal is not None
+    assert (desk.refusal.kind, desk.in_doubt, desk.committing, version(root)) == ("ZeroDivisionError", True, False, 1)
+    kept.table.store = sound
+    desk.approve("orders", "why", digest)
+    desk.commit()
+    assert desk.outcome is not None
+    assert (desk.outcome.outcome, desk.in_doubt, version(root)) == ("committed", False, 2)
+
+
+def test_a_lost_answer_is_unknown_names_its_version_and_is_found_by_trying_again(root: Path) -> None:
+    desk = desk_at(root)
+    digest = planned(desk)
+    kept = desk.planned(address(DESCRIBE), newest=1)
+    assert kept.table is not None
+    sound = kept.table.store
+
+    def loses(number: int) -> None:
+        if any("create" in request for request in faulty.requests):
+            faulty.faults[number] = "answer lost" if "create" in faulty.requests[number] else "fails"
+
+    kept.table.store = faulty = FaultyStore(sound, between=loses)
+    desk.approve("orders", "why", digest)
+    desk.commit()
+    assert desk.outcome is not None
+    assert (desk.outcome.outcome, dict(desk.outcome.facts)["in doubt"]) == ("unknown", "v2")
+    kept.table.store = sound
+    desk.try_again()
+    desk.commit()
+    assert desk.outcome is not None
+    assert (desk.outcome.outcome, desk.outcome.version, version(root)) == ("committed", 2, 2)
+
+
+def test_an_unknown_guard_blocks_until_it_is_accepted_by_its_name(root: Path) -> None:
+    desk = desk_at(root)
+    planned(desk, RULE)
+    for wrong in ("", "everything", "committer"):
+        with pytest.raises(RequestError, match="existing-rows"):
+            desk.accept(wrong)
+    desk.accept(" existing-rows ")
+    found = desk.planned(address(RULE), newest=1)
+    assert found.plan is not None
+    assert found.plan.committable
+    other = desk.planned(address(RULE.replace("0", "1")), newest=1)
+    assert other.plan is not None
+    assert not other.plan.committable
+
+
+def test_a_plan_that_was_not_shown_yet_is_made_on_the_newest_version(root: Path) -> None:
+    desk = desk_at(root)
+    before = desk.planned(address(DESCRIBE), newest=1)
+    other = explorer.open_table(root / "orders")
+    other.commit(other.plan({"kind": "set-transaction", "appId": "a", "version": 1}), reason="first")
+    shown = desk.planned(address(DESCRIBE), newest=2, show=True)
+    assert [found.plan and found.plan.read_version for found in (before, shown)] == [1, 2]
+    other.commit(other.plan({"kind": "set-transaction", "appId": "a", "version": 2}), reason="second")
+    assert desk.planned(address(DESCRIBE), newest=3) is shown
+    desk.plan_again()
+    again = desk.planned(address(DESCRIBE), newest=3)
+    assert again.plan is not None
+    assert again.plan.read_version == 3
+
+
+def test_a_name_can_be_given_where_nobody_signed_in_and_not_where_someone_did(root: Path) -> None:
+    free, known = desk_at(root, person=""), desk_at(root, person="ana", signed_in=True)
+    for desk in (free, known):
+        desk.named(" bob ")
+    assert (free.person, known.person) == ("bob", "ana")
+
+
+def test_what_makes_no_sense_is_kept_as_the_error_it_is(root: Path) -> None:
+    found = desk_at(root).planned(address("&act=rename-column&f.column=nothing&f.to=x"), newest=1)
+    assert (found.plan, type(found.error).__name__) == (None, "InvalidIntent")
+
+
+def test_a_look_that_was_cancelled_before_it_began_ends_as_cancelled(root: Path) -> None:
+    desk = desk_at(root)
+    planned(desk, RULE)
+    assert desk.begin_look()
+    assert not desk.begin_look()
+    with pytest.raises(RequestError, match="being looked at"):
+        desk.approve("orders", "why", planned(desk, RULE))
+    desk.cancel_look()
+    assert desk.look.state == "cancelled"
+    desk.look_at_rows()
+    assert desk.look.state == "cancelled"
+
+
+VACUUM = "&act=vacuum"
+
+
+def unused_file(root: Path, name: str = "old.parquet") -> Path:
+    """A data file that version 2 and 3 added and removed eleven days ago and more."""
+    log = root / "orders" / "_delta_log"
+    removed = {"remove": {"path": name, "deletionTimestamp": 1_772_460_311_000, "dataChange": True}}
+    for number, action in enumerate([hostile_tables.add(name, 2), removed], 2):
+        (log / f"{number:020}.json").write_text(
+            "\n".join(map(json.dumps, [hostile_tables.commit_info("WRITE"), action]))
+        )
+    for file in ("a.parquet", name):
+        (root / "orders" / file).write_bytes(b"x" * 700)
+        os.utime(root / "orders" / file, (1_772_460_311, 1_772_460_311))
+    return root / "orders" / name
+
+
+def test_what_writes_no_commit_is_done_without_a_reason_and_its_table_is_opened_anew(root: Path) -> None:
+    unused, desk = unused_file(root), desk_at(root)
+    before = desk.catalog.facts("w/orders")
+    digest = planned(desk, VACUUM)
+    desk.approve("order", "", digest)
+    assert not desk.committing
+    desk.approve("orders", "", digest)
+    desk.commit()
+    assert desk.refusal is None
+    assert desk.outcome is not None
+    assert (desk.outcome.outcome, desk.outcome.title, desk.outcome.version) == ("committed", "1 file deleted", None)
+    assert desk.outcome.text == "The table is at v3, as before."
+    assert not unused.exists()
+    assert (root / "orders" / "a.parquet").exists()
+    assert version(root) == 3
+    assert desk.catalog.facts("w/orders") is not before
+
+
+def test_a_file_that_is_needed_again_stays_and_the_receipt_says_so(root: Path) -> None:
+    unused, desk = unused_file(root), desk_at(root)
+    digest = planned(desk, VACUUM)
+    again = [hostile_tables.commit_info("RESTORE"), hostile_tables.add(unused.name, 2)]
+    (root / "orders" / "_delta_log" / f"{4:020}.json").write_text("\n".join(map(json.dumps, again)))
+    desk.approve("orders", "", digest)
+    desk.commit()
+    assert desk.outcome is not None
+    assert dict(desk.outcome.facts)["left"] == "1 file of the plan, which is needed now"
+    assert unused.exists()
+
+
+def test_work_on_files_that_breaks_off_does_not_claim_that_nothing_was_done(root: Path) -> None:
+    unused, desk = unused_file(root), desk_at(root)
+    digest = planned(desk, VACUUM)
+    kept = desk.planned(address(VACUUM), newest=3)
+    assert kept.table is not None
+
+    def fails(number: int) -> None:
+        if "delete" in faulty.requests[number]:
+            faulty.faults[number] = "answer lost"
+
+    kept.table.store = faulty = FaultyStore(kept.table.store, between=fails)
+    desk.approve("orders", "", digest)
+    desk.commit()
+    assert desk.refusal is not None
+    assert (desk.refusal.kind, desk.outcome, unused.exists()) == ("StorageError", None, False)
+    shown = table_page(desk.catalog, address(VACUUM), "light", works_at(desk)).regions["lead"]
+    assert "the work broke off" in shown
+    assert "Plan again to see what is left." in shown
+    assert "nothing was committed" not in shown
+
+
+def test_a_read_only_server_refuses_to_delete_files(root: Path) -> None:
+    unused, desk = unused_file(root), desk_at(root, allow_commits=False)
+    desk.approve("orders", "", planned(desk, VACUUM))
+    desk.commit()
+    assert desk.refusal is not None
+    assert (desk.refusal.kind, unused.exists()) == ("NotAllowed", True)

@@ -1,0 +1,224 @@
+"""The Act tab as HTML: every change can be chosen, hostile answers stay text, a wrong answer is told at its place."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import explorer
+from explorer.views.act.forms import change_kinds
+from explorer.web.act_desk import ChangeDesk
+from explorer.web.act_page import checked_answers
+from explorer.web.address import Address
+from explorer.web.pages import Rendered, table_page
+from explorer.web.served_tables import Catalog
+from tests.support import hostile_tables
+from tests.support.idle_windows import works_at
+from tests.support.page_elements import assert_harmless
+
+ANSWERS = (
+    "name",
+    "expression",
+    "column",
+    "to",
+    "feature",
+    "mode",
+    "version",
+    "timestamp",
+    "key.0",
+    "value.0",
+    "keys.0",
+    "type",
+    "comment",
+    "at",
+    "from",
+    "olderThan",
+)
+WIDE = 2_000
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    root = tmp_path_factory.mktemp("served") / "w"
+    hostile_tables.hostile_table(root / "hostile")
+    created = [hostile_tables.commit_info("CREATE TABLE"), hostile_tables.protocol()]
+    hostile_tables.write_table(root / "plain", [[*created, hostile_tables.metadata({"id": "long", "other": "string"})]])
+    columns = {f"column_{number}": "long" for number in range(WIDE)}
+    hostile_tables.write_table(root / "wide", [[*created, hostile_tables.metadata(columns)]])
+    return Catalog([str(root)])
+
+
+def page(catalog: Catalog, table: str, change: str = "") -> Rendered:
+    desk = ChangeDesk(catalog, hostile_tables.HOSTILE, signed_in=False, changed=list)
+    address = Address.parse(f"?t=w/{table}&tab=act{change}")
+    return table_page(catalog, address, "light", works_at(desk))
+
+
+def hostile(kind: str, step: str) -> Address:
+    answers = tuple((name, hostile_tables.HOSTILE) for name in sorted(ANSWERS))
+    return Address(table="w/hostile", tab="act", act=kind, step=step, answers=answers)
+
+
+@pytest.mark.parametrize("kind", change_kinds())
+@pytest.mark.parametrize("step", ["fill", "plan"])
+def test_hostile_answers_and_names_become_no_element_and_no_handler(catalog: Catalog, kind: str, step: str) -> None:
+    desk = ChangeDesk(catalog, hostile_tables.HOSTILE, signed_in=False, changed=list)
+    address = hostile(kind, step)
+    shown = table_page(catalog, address, "light", works_at(desk))
+    assert shown.view is not None
+    regions = shown.regions | checked_answers(shown.view.facts, address, desk, 1)
+    assert_harmless("".join(regions.values()))
+    assert "act" in shown.regions["lead"]
+
+
+def test_a_hostile_plan_is_shown_as_text(catalog: Catalog) -> None:
+    address = Address(
+        table="w/hostile",
+        tab="act",
+        act="set-description",
+        step="plan",
+        answers=(("description", hostile_tables.HOSTILE),),
+    )
+    desk = ChangeDesk(catalog, hostile_tables.HOSTILE, signed_in=False, changed=list)
+    shown = table_page(catalog, address, "light", works_at(desk))
+    html = "".join(shown.regions.values())
+    assert_harmless(html)
+    assert "The exact actions" in html
+
+
+def test_every_change_is_offered_with_how_the_table_stands(catalog: Catalog) -> None:
+    lead = page(catalog, "plain").regions["lead"]
+    impossible = {
+        "drop-constraint", "rename-column", "drop-columns", "drop-not-null", "drop-feature", "restore", "compact-log",
+        "unset-properties",
+    }  # fmt: skip
+    for kind in set(change_kinds()) - impossible:
+        assert f"act={kind}" in lead
+    assert "The table has no constraint." in lead
+    assert "set the column mapping to name first" in lead
+    assert "This server plans and never writes." in lead
+    plan = page(catalog, "plain", "&act=set-description&f.description=x&step=plan").regions["lead"]
+    assert "Not from here: this server never writes." in plan
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "told"),
+    [
+        ("&act=add-constraint&f.name=x&f.expression=idd+%3E+0", "expression", "Did you mean id?"),
+        (
+            "&act=set-properties&f.key.0=mine&f.value.0=1&f.key.1=delta.appendOnly&f.value.1=maybe",
+            "key.1",
+            "true or false",
+        ),
+        ("&act=set-properties&f.key.0=delta.apendOnly&f.value.0=true", "key.0", "delta.appendOnly"),
+        ("&act=vacuum&f.olderThan=soon", "olderThan", "neither an interval"),
+        ("&act=widen-type&f.column=id&f.type=lang", "type", "no type that a column can be widened to"),
+        ("&act=move-column&f.column=id&f.at=behind", "at", "behind"),
+    ],
+)
+def test_a_wrong_answer_is_told_at_its_place(catalog: Catalog, change: str, place: str, told: str) -> None:
+    address = Address.parse(f"?t=w/plain&tab=act{change}")
+    desk = ChangeDesk(catalog, "", signed_in=False, changed=list)
+    regions = checked_answers(catalog.facts("w/plain"), address, desk, 2)
+    assert told in regions[f"act-note-{place}"]
+    lead = page(catalog, "plain", f"{change}&step=plan").regions["lead"]
+    assert told in lead
+    assert f'act-note-{place}"' in "".join(re.findall(r'aria-describedby="[^"]*"', lead)), "who hears the form hears it"
+
+
+def test_what_is_wrong_with_no_answer_alone_is_told_below_the_form(catalog: Catalog) -> None:
+    desk = ChangeDesk(catalog, "", signed_in=False, changed=list)
+    address = Address.parse("?t=w/hostile&tab=act&act=restore&f.version=7")
+    regions = checked_answers(catalog.facts("w/hostile"), address, desk, 0)
+    assert "Versions 0 to 1 can be read." in regions["act-note-version"]
+    assert "No such version" in regions["act-check"]
+    address = Address.parse("?t=w/plain&tab=act&act=add-columns&f.name=x&f.type=lang")
+    assert "is not known to the protocol" in checked_answers(catalog.facts("w/plain"), address, desk, 0)["act-check"]
+
+
+def test_what_is_no_version_is_told_in_words(catalog: Catalog) -> None:
+    desk = ChangeDesk(catalog, "", signed_in=False, changed=list)
+    for change, name in (("restore&f.version=last", "version"), ("compact-log&f.from=0&f.to=last", "to")):
+        address = Address.parse(f"?t=w/hostile&tab=act&act={change}")
+        regions = checked_answers(catalog.facts("w/hostile"), address, desk, 0)
+        assert "is no version: write a number" in regions[f"act-note-{name}"]
+
+
+def test_what_deletes_files_is_planned_when_asked_and_says_what_would_go(catalog: Catalog) -> None:
+    address = Address.parse("?t=w/plain&tab=act&act=vacuum&step=plan")
+    desk = ChangeDesk(catalog, "", signed_in=False, changed=list)
+    regions = checked_answers(catalog.facts("w/plain"), address, desk, 0)
+    assert "all files of the table are listed" in regions["act-check"]
+    shown = page(catalog, "plain", "&act=vacuum&step=plan").regions
+    assert "There is nothing to do." in shown["lead"]
+    assert "no commit:" in shown["side"]
+    assert "Who commits" not in shown["side"]
+    assert "Ready." in page(catalog, "plain", "&act=checkpoint").regions["lead"]
+
+
+def test_what_is_still_to_fill_in_is_no_error(catalog: Catalog) -> None:
+    desk = ChangeDesk(catalog, "", signed_in=False, changed=list)
+    address = Address.parse("?t=w/plain&tab=act&act=add-constraint&f.name=x")
+    regions = checked_answers(catalog.facts("w/plain"), address, desk, 0)
+    assert "Still to fill in: expression." in regions["act-check"]
+    assert "note-error" not in "".join(regions.values())
+
+
+def test_a_filled_in_pair_asks_for_another(catalog: Catalog) -> None:
+    desk = ChangeDesk(catalog, "", signed_in=False, changed=list)
+    address = Address.parse("?t=w/plain&tab=act&act=set-properties&f.key.0=delta.appendOnly&f.value.0=true")
+    regions = checked_answers(catalog.facts("w/plain"), address, desk, 1)
+    assert 'name="f.key.1"' in regions["act-pair-1"]
+    assert "Rows may be added" in regions["act-note-key.0"]
+    assert "act-pair-2" not in checked_answers(catalog.facts("w/plain"), address, desk, 2)
+    assert page(catalog, "plain", address.to()[1:].partition("tab=act")[2]).regions["lead"].count('name="f.key.') == 2
+
+
+def test_two_thousand_columns_are_suggested_by_what_is_typed(catalog: Catalog) -> None:
+    shown = page(catalog, "wide", "&act=add-constraint")
+    assert len("".join(shown.regions.values())) < 60_000
+    assert "1,940 more" in shown.regions["side"]
+    desk = ChangeDesk(catalog, "", signed_in=False, changed=list)
+    address = Address.parse("?t=w/wide&tab=act&act=rename-column&f.column=column_199")
+    regions = checked_answers(catalog.facts("w/wide"), address, desk, 0)
+    assert regions["act-columns"].count("<option") == 11
+    assert "long" in regions["act-note-column"]
+
+
+def test_an_old_version_proposes_itself_to_be_restored(tmp_path: Path) -> None:
+    created = [
+        hostile_tables.commit_info("CREATE TABLE"),
+        hostile_tables.protocol(),
+        hostile_tables.metadata({"id": "long"}),
+    ]
+    hostile_tables.write_table(
+        tmp_path / "w" / "two", [created, [hostile_tables.commit_info("WRITE"), hostile_tables.add("a.parquet", 3)]]
+    )
+    catalog = Catalog([str(tmp_path / "w")])
+    assert 'value="0"' in page(catalog, "two", "&v=0&act=restore").regions["lead"]
+    assert "Restore" in page(catalog, "two", "&act=restore&f.version=0&step=plan").regions["lead"]
+
+
+def test_a_plan_that_was_shown_stays_and_says_that_the_table_has_moved_on(tmp_path: Path) -> None:
+    created = [
+        hostile_tables.commit_info("CREATE TABLE"),
+        hostile_tables.protocol(),
+        hostile_tables.metadata({"id": "long"}),
+    ]
+    hostile_tables.write_table(tmp_path / "w" / "moving", [created])
+    catalog = Catalog([str(tmp_path / "w")], allow_commits=True)
+    desk = ChangeDesk(catalog, "ana", signed_in=False, changed=list)
+    address = Address.parse("?t=w/moving&tab=act&act=set-description&f.description=x&step=plan")
+    before = table_page(catalog, address, "light", works_at(desk)).regions["lead"]
+    assert "Commit v1" in before
+    other = explorer.open_table(tmp_path / "w" / "moving")
+    other.commit(other.plan({"kind": "set-transaction", "appId": "other", "version": 1}), reason="first")
+    catalog.look_again("w/moving")
+    after = table_page(catalog, address, "light", works_at(desk)).regions["lead"]
+    assert "The table has moved on." in after
+    assert "data-confirm" in before
+    assert "data-confirm" not in after
+    desk.plan_again()
+    again = table_page(catalog, address, "light", works_at(desk)).regions["lead"]
+    assert "Commit v2" in again
+    assert "data-confirm" in again

@@ -1,0 +1,146 @@
+"""The tabs that show rows, before Spark is asked: where changes come from, what would be read, what is typed."""
+
+from pathlib import Path
+
+import pytest
+
+import explorer
+from explorer.core.errors import RequestError
+from explorer.views.rows.change_spans import change_spans
+from explorer.views.rows.row_work import names_in
+from explorer.web.address import Address
+from explorer.web.pages import Rendered, table_page
+from explorer.web.served_tables import Catalog
+from tests.support import hostile_tables
+from tests.support.idle_windows import idle_works
+
+FEED = {"delta.enableChangeDataFeed": "true"}
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    """A table whose feed is off, then on for versions 3 and 4, then off; version 2 changes no row."""
+    root = tmp_path_factory.mktemp("served") / "w"
+    protocol = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 4}}
+    columns = {"id": "long", "v": "string"}
+    hostile_tables.write_table(
+        root / "feed",
+        [
+            [hostile_tables.commit_info("CREATE TABLE"), protocol, hostile_tables.metadata(columns)],
+            [hostile_tables.commit_info("WRITE"), hostile_tables.add("a.parquet", 3)],
+            [hostile_tables.commit_info("SET TBLPROPERTIES"), hostile_tables.metadata(columns, team="a")],
+            [hostile_tables.commit_info("SET TBLPROPERTIES"), hostile_tables.metadata(columns, (), **FEED)],
+            [hostile_tables.commit_info("WRITE"), hostile_tables.add("b.parquet", 5)],
+            [hostile_tables.commit_info("SET TBLPROPERTIES"), hostile_tables.metadata(columns)],
+        ],
+    )
+    for name in ("a", "b"):
+        (root / "feed" / f"{name}.parquet").write_bytes(b"there")
+    return Catalog([str(root)])
+
+
+def page(catalog: Catalog, query: str) -> Rendered:
+    return table_page(catalog, Address.parse(f"?t=w/feed&{query}"), "light", idle_works(catalog))
+
+
+def test_every_version_of_the_range_has_its_source_or_its_hole(catalog: Catalog) -> None:
+    table = catalog.facts("w/feed").table
+    recorded, inferred = (
+        [(span.versions, span.kind, span.is_hole) for span in change_spans(table.change_sources(0, 5, mode, skip=True))]
+        for mode in (False, True)
+    )
+    assert recorded == [("v0\u2013v2", "off", True), ("v3", "none", False), ("v4", "files", False), ("v5", "off", True)]
+    assert [span[:2] for span in inferred] == [
+        ("v0", "none"), ("v1", "inferred"), ("v2\u2013v3", "none"), ("v4", "files"), ("v5", "none"),
+    ]  # fmt: skip
+    spans = change_spans(table.change_sources(0, 5, skip=True))
+    assert sum(span.share for span in spans) == pytest.approx(1)
+
+
+def test_the_changes_tab_draws_holes_and_says_what_would_be_read(catalog: Catalog) -> None:
+    lead = page(catalog, "tab=changes&v=5&c=0").regions["lead"]
+    assert "Rows that changed in v1 to v5" in lead
+    assert 'class="from-off hole"' in lead
+    assert "1 file, 1.0 kB, hold the changes." in lead
+    assert "Read the changes" in lead
+    assert "No row changed" in page(catalog, "tab=changes&v=3").regions["lead"]
+    off = page(catalog, "tab=changes&v=1").regions["lead"]
+    assert "Rows that changed in v1<" in off
+    assert "Nothing to read" in off
+    assert "recorded or inferred" in off
+    assert "Read the changes" in page(catalog, "tab=changes&v=1&feed=inferred").regions["lead"]
+
+
+def test_the_diff_tab_says_what_comparing_rows_would_read(catalog: Catalog) -> None:
+    rest = page(catalog, "tab=diff&v=4&c=0&keys=id").regions["rest"]
+    assert "2 files, 2.0 kB, are read." in rest
+    assert 'value="id"' in rest
+    assert "No file differs, so no row does." in page(catalog, "tab=diff&v=3&c=2").regions["rest"]
+    assert page(catalog, "tab=diff&v=3&c=3").regions["rest"] == ""
+
+
+def test_a_condition_stands_in_the_form_and_changes_the_estimate(catalog: Catalog) -> None:
+    lead = page(catalog, "tab=data&where=id+%3C+%22x%22").regions["lead"]
+    assert 'value="id &lt; &#34;x&#34;"' in lead
+    assert "Files are read until 100 rows match: at most 2 files" in lead
+    assert "masked rows" not in lead
+
+
+def test_a_version_is_asked_for_by_a_time_and_the_links_stay_at_its_number(catalog: Catalog) -> None:
+    times = catalog.facts("w/feed").table.history().column("timestamp").to_pylist()
+    shown = page(catalog, f"tab=data&v={times[-1]:%Y-%m-%d+%H:%M:%S.%f}")
+    assert shown.view is not None
+    assert "v=20" not in shown.regions["tabs"]
+    assert f"v={shown.view.version}" in shown.regions["tabs"]
+    refused = page(catalog, "tab=data&v=1999-01-01").regions["lead"]
+    assert "No version at that time" in refused
+    assert "Show v0" in refused
+    assert "by a time such as" in page(catalog, "tab=data&v=yesterday").regions["lead"]
+
+
+def test_a_version_without_files_says_so(catalog: Catalog) -> None:
+    lead = page(catalog, "tab=data&v=0").regions["lead"]
+    assert "No rows at this version" in lead
+    assert "Show 100 rows" not in lead
+
+
+def test_there_is_no_page_of_rows_before_the_first(catalog: Catalog) -> None:
+    works = idle_works(catalog)
+    shown = page(catalog, "tab=data")
+    assert shown.view is not None
+    for back in (True, False):
+        with pytest.raises(RequestError, match="no such page"):
+            works.rows.turn(shown.view, back=back)
+    for work in (works.rows, works.feed):
+        with pytest.raises(RequestError, match="have been read yet"):
+            work.listing_required()
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("", []),
+        ("id", ["id"]),
+        (" id , region ", ["id", "region"]),
+        ("`a,b`, c", ["a,b", "c"]),
+        ("`a``b`", ["a`b"]),
+        ("a b", ["a b"]),
+        (",,", []),
+    ],
+)
+def test_key_columns_are_listed_with_commas(text: str, names: list[str]) -> None:
+    assert names_in(text) == names
+
+
+def test_an_absent_file_is_a_hole(tmp_path: Path) -> None:
+    created = [
+        hostile_tables.commit_info("CREATE TABLE"),
+        hostile_tables.protocol(),
+        hostile_tables.metadata({"id": "long"}),
+    ]
+    hostile_tables.write_table(
+        tmp_path / "gone", [created, [hostile_tables.commit_info("WRITE"), hostile_tables.add("a.parquet", 3)]]
+    )
+    table = explorer.open_table(tmp_path / "gone")
+    spans = change_spans(table.change_sources(0, 1, True, skip=True))
+    assert [(span.versions, span.kind) for span in spans] == [("v0", "none"), ("v1", "vacuumed")]
