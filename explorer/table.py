@@ -15,9 +15,9 @@ from explorer.core.log.commit import Commit
 from explorer.core.log.replay import read_commits
 from explorer.core.log.verify.verify import IntegrityReport, verify
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.protocol.schema.column_mapping import Lineage
 from explorer.core.protocol.times import aware_moment, zone_named
 from explorer.core.versions.change_feed.feed import ChangeSources, change_sources, check_sources, without_vacuumed
+from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.delta_log import TableLog
 from explorer.core.versions.diff import SnapshotDiff, diff_versions
 from explorer.core.versions.history import History

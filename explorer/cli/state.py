@@ -10,8 +10,8 @@ import typer
 import explorer
 from explorer.cli.arguments import JsonFlag, TableArgument, TimestampOption, VersionOption
 from explorer.cli.output import count, emit, facts, listing, moment, patience, size
-from explorer.core.protocol.schema.column_mapping import ColumnLine, Lineage
 from explorer.core.protocol.schema.data_types import format_column, parse_column, type_name
+from explorer.core.versions.column_lineage import ColumnLine, Lineage
 
 __all__ = ["register"]
 

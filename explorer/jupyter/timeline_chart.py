@@ -10,7 +10,7 @@ from plotly.graph_objects import FigureWidget
 
 from explorer.views import TableView
 from explorer.views.figures.plotly import Figure
-from explorer.views.figures.timeline import Timeline
+from explorer.views.table.timeline import Timeline
 
 __all__ = ["TimelineChart"]
 

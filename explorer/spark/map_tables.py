@@ -19,8 +19,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from explorer.spark.engine.job import Job
-from explorer.spark.rows.preview import submit
+from explorer.spark.engine.job import Job, submit
 
 __all__ = ["Look", "map_tables", "package"]
 

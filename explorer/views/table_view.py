@@ -14,13 +14,14 @@ from explorer.views.figures.charts import masked_shares, ranges_figure, total_ov
 from explorer.views.figures.plotly import Figure
 from explorer.views.figures.river import river_figure
 from explorer.views.figures.theme import Theme, theme_named
-from explorer.views.figures.timeline import Lane, timeline_figure, timeline_shapes
+from explorer.views.figures.timeline import timeline_figure, timeline_shapes
 from explorer.views.table.columns import lines_of
 from explorer.views.table.commits import CommitRecord
 from explorer.views.table.comparison import Comparison, comparison_of
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.files import masked_listing
 from explorer.views.table.overview import Overview, overview_of
+from explorer.views.table.timeline import Lane
 
 __all__ = ["METRICS", "TABS", "TableView"]
 

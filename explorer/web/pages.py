@@ -15,10 +15,10 @@ import numpy as np
 from explorer.core.errors import ExplorerError
 from explorer.views import TableFacts, TableView
 from explorer.views.figures.plotly import Figure
-from explorer.views.figures.timeline import MARKS, Timeline
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import CommitRecord
 from explorer.views.table.overview import findings_of
+from explorer.views.table.timeline import MARKS, Timeline
 from explorer.web.act_page import change_page
 from explorer.web.address import Address
 from explorer.web.render import render, render_blocks

@@ -12,10 +12,11 @@ from explorer.core.errors import TimestampOutOfRange, VersionNotFound
 from explorer.views import TableFacts, TableView, as_plotly
 from explorer.views.figures.charts import total_over_versions
 from explorer.views.figures.theme import DARK, LIGHT
-from explorer.views.figures.timeline import MARKS, timeline_figure, timeline_of
+from explorer.views.figures.timeline import timeline_figure
 from explorer.views.table.columns import column_story, columns_listing
 from explorer.views.table.comparison import comparison_of
 from explorer.views.table.files import file_facts, files_listing, masked_listing, row_strip
+from explorer.views.table.timeline import MARKS, timeline_of
 from tests.conftest import reference_root
 
 pytestmark = pytest.mark.reference

@@ -16,76 +16,19 @@ from explorer.core.errors import MalformedAction
 from explorer.core.protocol.actions import (
     AddCDCFile,
     CommitInfo,
-    DeletionVectorDescriptor,
     DomainMetadata,
-    Int64,
     Metadata,
     Protocol,
     SetTransaction,
 )
 from explorer.core.protocol.limits import check_lines
+from explorer.core.protocol.raw_actions import CommitLine
 
-__all__ = ["AddLine", "Commit", "CommitLine", "RemoveLine", "decode_commit", "parse_commit_info"]
+__all__ = ["Commit", "decode_commit", "parse_commit_info"]
 
-_ABSENT = msgspec.Raw()
 _LARGE = 1 << 16
 _OPENING, _CLOSING, _NEWLINE = b"{}\n"
 _SmallT = TypeVar("_SmallT", Protocol, Metadata, SetTransaction, DomainMetadata, AddCDCFile)
-
-
-class AddLine(msgspec.Struct, gc=False, rename="camel"):
-    """An ``add`` as it stands in a commit; raw members are JSON still to be decoded, empty when absent."""
-
-    path: str
-    partition_values: msgspec.Raw = _ABSENT
-    size: Int64 | None = None
-    modification_time: Int64 | None = None
-    data_change: bool | None = None
-    stats: msgspec.Raw = _ABSENT
-    tags: msgspec.Raw = _ABSENT
-    deletion_vector: DeletionVectorDescriptor | None = None
-    base_row_id: Int64 | None = None
-    default_row_commit_version: Int64 | None = None
-    clustering_provider: str | None = None
-
-    @property
-    def vector_id(self) -> str | None:
-        """Identity of the deletion vector, None without one."""
-        return None if self.deletion_vector is None else self.deletion_vector.unique_id
-
-
-class RemoveLine(msgspec.Struct, gc=False, rename="camel"):
-    """A ``remove`` as it stands in a commit."""
-
-    path: str
-    data_change: bool | None = None
-    deletion_timestamp: int | None = None
-    extended_file_metadata: bool | None = None
-    partition_values: msgspec.Raw = _ABSENT
-    size: Int64 | None = None
-    stats: msgspec.Raw = _ABSENT
-    tags: msgspec.Raw = _ABSENT
-    deletion_vector: DeletionVectorDescriptor | None = None
-    base_row_id: Int64 | None = None
-    default_row_commit_version: Int64 | None = None
-
-    @property
-    def vector_id(self) -> str | None:
-        """Identity of the deletion vector, None without one."""
-        return None if self.deletion_vector is None else self.deletion_vector.unique_id
-
-
-class CommitLine(msgspec.Struct, gc=False):
-    """One line of a commit: at most one member is present; the small actions stay raw."""
-
-    add: AddLine | None = None
-    remove: RemoveLine | None = None
-    cdc: msgspec.Raw = _ABSENT
-    metaData: msgspec.Raw = _ABSENT
-    protocol: msgspec.Raw = _ABSENT
-    txn: msgspec.Raw = _ABSENT
-    domainMetadata: msgspec.Raw = _ABSENT
-    commitInfo: msgspec.Raw = _ABSENT
 
 
 _LINES = msgspec.json.Decoder(CommitLine)

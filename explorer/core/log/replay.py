@@ -10,39 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import msgspec
-
 from explorer.core.errors import CorruptTable, VersionGap
-from explorer.core.log.checkpoint.reader import CheckpointState, open_checkpoint_files, read_checkpoint_state
-from explorer.core.log.commit import AddLine, Commit, RemoveLine, decode_commit
+from explorer.core.log.checkpoint.reader import open_checkpoint_files, read_checkpoint_state
+from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogSegment
-from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from explorer.core.log.table_state import TableState
+from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import FileSource, LineSource, LogicalFiles
+from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 
-__all__ = [
-    "Reconciliation",
-    "TableState",
-    "advance_state",
-    "read_commit_files",
-    "read_commits",
-    "replay_files",
-    "replay_state",
-]
+__all__ = ["Reconciliation", "advance_state", "read_commit_files", "read_commits", "replay_files", "replay_state"]
 
 _BATCH = 1024
 _BATCH_BYTES = 1 << 23
-
-
-class TableState(msgspec.Struct, frozen=True):
-    """The small actions in force at a version."""
-
-    protocol: Protocol
-    metadata: Metadata
-    transactions: dict[str, SetTransaction]
-    domains: dict[str, DomainMetadata]
 
 
 def read_commits(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Commit]:
@@ -105,7 +88,7 @@ def replay_state(store: LogStore, segment: LogSegment, commits: Iterable[Commit]
     return advance_state(base, commits, segment.version)
 
 
-def advance_state(base: TableState | CheckpointState | None, commits: Iterable[Commit], version: int) -> TableState:
+def advance_state(base: TableState | None, commits: Iterable[Commit], version: int) -> TableState:
     """Reconcile the small actions of commits with the state that they follow.
 
     Args:

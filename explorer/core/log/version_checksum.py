@@ -6,32 +6,15 @@ Protocol section: Version Checksum File. Invariants: required fields are compare
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from explorer.core.log.verify.running_state import RunningState, same_metadata, same_protocol
 from explorer.core.protocol.actions import (
-    CommitInfo,
     DeletionVectorDescriptor,
-    DomainMetadata,
-    Metadata,
-    Protocol,
-    SetTransaction,
 )
-from explorer.core.protocol.file_paths import canonical_key
 
-__all__ = [
-    "MASK_BINS",
-    "ListedFile",
-    "MaskHistogram",
-    "SizeHistogram",
-    "VersionChecksum",
-    "compare_checksum",
-    "decode_checksum",
-]
+__all__ = ["MASK_BINS", "ListedFile", "MaskHistogram", "SizeHistogram", "VersionChecksum", "decode_checksum"]
 
 
 class SizeHistogram(msgspec.Struct, frozen=True, rename="camel"):
@@ -93,103 +76,3 @@ def decode_checksum(data: bytes) -> VersionChecksum:
         return _DECODER.decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise ValueError(str(error)) from error
-
-
-def compare_checksum(data: bytes, state: RunningState, info: CommitInfo | None) -> Iterator[str]:
-    """Yield what a checksum file says that replay does not.
-
-    Args:
-        data: The file's bytes.
-        state: The state after the version.
-        info: Provenance of the version's commit.
-
-    Raises:
-        ValueError: The file is no checksum; the text says why.
-    """
-    stated = decode_checksum(data)
-    try:
-        yield from _numbers(stated, state)
-        yield from _records(stated, state)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise ValueError(str(error)) from error
-    if state.num_unsized == 0:
-        yield from _sizes(stated.file_size_histogram or stated.histogram_opt, state)
-    yield from _masks(stated.deleted_record_counts_histogram_opt, state)
-    yield from _listed(stated.all_files, state)
-    if info is not None:
-        yield from _differs("inCommitTimestampOpt", stated.in_commit_timestamp_opt, info.in_commit_timestamp)
-        yield from _differs("txnId", stated.txn_id, info.txn_id)
-
-
-def _numbers(stated: VersionChecksum, state: RunningState) -> Iterator[str]:
-    yield from _differs("numFiles", stated.num_files, len(state.files))
-    yield from _differs("tableSizeBytes", stated.table_size_bytes, None if state.num_unsized else state.num_bytes)
-    yield from _differs("numMetadata", stated.num_metadata, 1)
-    yield from _differs("numProtocol", stated.num_protocol, 1)
-    masked = sum(cardinality * count for cardinality, count in state.masks.items())
-    yield from _differs("numDeletedRecordsOpt", stated.num_deleted_records_opt, masked)
-    yield from _differs("numDeletionVectorsOpt", stated.num_deletion_vectors_opt, sum(state.masks.values()))
-    yield from _differs("numTransactions", stated.num_transactions, len(state.transactions))
-
-
-def _records(stated: VersionChecksum, state: RunningState) -> Iterator[str]:
-    metadata = None if stated.metadata is None else Metadata.from_wire(stated.metadata)
-    if metadata is not None and state.metadata is not None and not same_metadata(metadata, state.metadata):
-        yield "metadata is not the one in force"
-    protocol = None if stated.protocol is None else Protocol.from_wire(stated.protocol)
-    if protocol is not None and state.protocol is not None and not same_protocol(protocol, state.protocol):
-        yield "protocol is not the one in force"
-    if stated.set_transactions is not None:
-        found = {txn.app_id: txn.version for txn in map(SetTransaction.from_wire, stated.set_transactions)}
-        yield from _differs("setTransactions", found, {app: txn.version for app, txn in state.transactions.items()})
-    if stated.domain_metadata is not None:
-        domains = {
-            domain.domain: domain.configuration for domain in map(DomainMetadata.from_wire, stated.domain_metadata)
-        }
-        live = {name: domain.configuration for name, domain in state.domains.items()}
-        yield from _differs("domainMetadata", domains, live)
-
-
-def _sizes(histogram: SizeHistogram | None, state: RunningState) -> Iterator[str]:
-    if histogram is None:
-        return
-    bounds = histogram.sorted_bin_boundaries
-    if not len(bounds) == len(histogram.file_counts) == len(histogram.total_bytes) or bounds[:1] != (0,):
-        yield "the arrays of the histogram of sizes have different lengths or do not begin at 0"
-        return
-    counts, totals = [0] * len(bounds), [0] * len(bounds)
-    for file in state.files.values():
-        place = bisect_right(bounds, file.size or 0) - 1
-        counts[place] += 1
-        totals[place] += file.size or 0
-    yield from _differs("the histogram of sizes: fileCounts", list(histogram.file_counts), counts)
-    yield from _differs("the histogram of sizes: totalBytes", list(histogram.total_bytes), totals)
-
-
-def _masks(counts: MaskHistogram | None, state: RunningState) -> Iterator[str]:
-    if counts is None:
-        return
-    bins = [0] * len(MASK_BINS)
-    for cardinality, count in state.masks.items():
-        bins[bisect_right(MASK_BINS, cardinality) - 1] += count
-    bins[0] += len(state.files) - sum(state.masks.values())
-    yield from _differs("deletedRecordCounts", list(counts.deleted_record_counts), bins)
-
-
-def _listed(files: Sequence[ListedFile] | None, state: RunningState) -> Iterator[str]:
-    if files is None:
-        return
-    stated = {canonical_key(file.path) for file in files}
-    if stated != set(state.files):
-        lacking, extra = len(set(state.files) - stated), len(stated - set(state.files))
-        yield f"allFiles lacks {lacking} live files and lists {extra} that are not"
-
-
-def _differs(name: str, stated: object, replayed: object) -> Iterator[str]:
-    if stated is not None and replayed is not None and stated != replayed:
-        yield f"{name} is {_short(stated)}, replay gives {_short(replayed)}"
-
-
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= 200 else f"{text[:200]}..."

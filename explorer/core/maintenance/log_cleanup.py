@@ -18,11 +18,12 @@ from explorer.core.errors import RequestError, TableError, UnsupportedFeature
 from explorer.core.log.checkpoint.reader import open_checkpoint_files, read_checkpoint_state, sidecar_keys
 from explorer.core.log.log_path import LOG_FOLDER, SIDECAR_FOLDER, STAGED_FOLDER, LogFileKind, LogPath, parse_log_name
 from explorer.core.log.log_segment import Checkpoint, LogListing, arrange_log
-from explorer.core.log.replay import TableState
+from explorer.core.log.table_state import TableState
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_features import CATALOG_FEATURES, active_features
+from explorer.core.protocol.table_properties.keys import CLEANUP, LOG_RETENTION
 from explorer.core.protocol.table_properties.values import flag, interval, number
-from explorer.core.versions.retention.expiry import CLEANUP, LOG_RETENTION, file_times
+from explorer.core.versions.retention.expiry import file_times
 
 __all__ = ["CleanupFile", "CleanupPlan", "clean_log", "plan_cleanup"]
 

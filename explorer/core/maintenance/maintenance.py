@@ -15,18 +15,18 @@ import msgspec
 from explorer.core.errors import CorruptTable, InvalidIntent, UnsupportedFeature
 from explorer.core.log.log_path import checkpoint_name, compaction_name
 from explorer.core.log.log_segment import LogListing, list_log
-from explorer.core.log.replay import TableState
+from explorer.core.log.table_state import TableState
 from explorer.core.log.writing.checkpoint_layout import check_protocol, checkpoint_layout
 from explorer.core.log.writing.compaction import write_compaction
 from explorer.core.maintenance.log_cleanup import CleanupPlan, clean_log, plan_cleanup
 from explorer.core.maintenance.vacuum import delete_unused, plan_vacuum
+from explorer.core.protocol.table_properties.keys import LOG_RETENTION
 from explorer.core.protocol.times import moment_text, older_than
 from explorer.core.transaction.commit.post_commit import new_checkpoint
 from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Consequences, MaintenanceFile
 from explorer.core.transaction.guards.judge import protocol_guard
 from explorer.core.transaction.intents.records import Checkpoint, CleanLog, CompactLog, Vacuum
 from explorer.core.transaction.proposal import GuardResult
-from explorer.core.versions.retention.expiry import LOG_RETENTION
 
 if TYPE_CHECKING:
     from explorer.table import Table

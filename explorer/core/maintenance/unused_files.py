@@ -18,12 +18,13 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.log.checkpoint.file_columns import decoded_paths
-from explorer.core.log.commit import AddLine, Commit, RemoveLine
+from explorer.core.log.commit import Commit
 from explorer.core.log.writing.writer_state import CarriedActions, LineChunk
 from explorer.core.protocol.actions import DeletionVectorDescriptor
 from explorer.core.protocol.arrow.arrays import Mask, flags, int64s, mask, numbers, strings, validity
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_paths import canonical_key, decode_path
+from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 from explorer.core.versions.retention.expiry import is_hidden
 

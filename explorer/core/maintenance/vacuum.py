@@ -21,11 +21,12 @@ from explorer.core.maintenance.unused_files import NeededFiles, UnusedFiles, nee
 from explorer.core.maintenance.vacuum_effects import VacuumEffects, vacuum_effects, versions_in_words
 from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.table_properties.keys import FILE_RETENTION
 from explorer.core.protocol.times import moment_text
 from explorer.core.transaction.commit_plan import CommitPlan, Consequences, MaintenanceFile
 from explorer.core.transaction.guards.judge import catalog_guard, protocol_guard
 from explorer.core.transaction.proposal import GuardResult
-from explorer.core.versions.retention.expiry import FILE_RETENTION, retention_terms
+from explorer.core.versions.retention.expiry import retention_terms
 from explorer.core.versions.retention.missing_files import absent
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from explorer.core.errors import CorruptTable
 from explorer.core.log.commit import Commit
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_paths import decode_path, is_absolute
+from explorer.core.protocol.table_properties.keys import ENABLE_CDF
 from explorer.core.protocol.table_properties.values import flag
-from explorer.core.versions.history import ENABLE_CDF, History
+from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 from explorer.core.versions.retention.missing_files import MissingFiles, data_locations
 

@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.errors import MalformedAction
-from explorer.core.log.commit import AddLine, RemoveLine
 from explorer.core.protocol.arrow.arrays import bools, flags, int32s, int64s, one_array, string_maps, strings
 from explorer.core.protocol.file_paths import canonical_key, needs_decoding
+from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.protocol.record_counts import count_of_line
 
 __all__ = [

@@ -12,14 +12,10 @@ from typing import Any
 import msgspec
 
 from explorer.core.errors import RequestError
-from explorer.core.log.commit import Commit
 from explorer.core.protocol.actions import CommitInfo, encode_line
-from explorer.core.protocol.file_paths import canonical_key
-from explorer.core.protocol.row_tracking import DOMAIN as ROW_TRACKING
+from explorer.core.protocol.table_properties.keys import ENABLE_ICT, ICT_TIMESTAMP, ICT_VERSION
 from explorer.core.protocol.table_properties.values import flag
-from explorer.core.transaction.commit_plan import Conflict
 from explorer.core.transaction.proposal import Proposal
-from explorer.core.versions.history import ENABLE_ICT, ICT_TIMESTAMP, ICT_VERSION
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = [
@@ -28,9 +24,7 @@ __all__ = [
     "commit_bytes",
     "commit_info",
     "commit_lines",
-    "conflict_with",
     "has_timestamp",
-    "holds_transaction",
     "in_commit_timestamp",
     "shown_lines",
     "with_timestamp",
@@ -137,55 +131,3 @@ def shown_lines(data: bytes) -> tuple[dict[str, Any], ...]:
 def commit_bytes(proposal: Proposal, info: CommitInfo) -> bytes:
     """Return the content of the commit file, one action a line (LOG-007)."""
     return b"".join(encode_line(action) + b"\n" for action in (info, *proposal.actions()))
-
-
-def holds_transaction(commit: Commit, txn_id: str) -> bool:
-    """True if a commit carries this identifier: it is ours, whatever the store answered."""
-    info = commit.commit_info()
-    return info is not None and info.txn_id == txn_id
-
-
-def conflict_with(proposal: Proposal, winner: Commit) -> Conflict | None:
-    """Judge a commit that took a version first.
-
-    Returns:
-        Why the two cannot both hold, or None if the proposal may be made anew on top of it.
-    """
-    if winner.protocol() is not None and proposal.protocol is not None:
-        return _conflict(winner, "protocol", "both change the protocol")
-    if winner.metadata() is not None:
-        return _conflict(winner, "metaData", "it changed the metadata that this commit rests on")
-    applications = {*proposal.read_applications, *(txn.app_id for txn in proposal.transactions)}
-    for transaction in winner.transactions():
-        if transaction.app_id in applications:
-            return _conflict(winner, "txn", f"both write for the application {transaction.app_id!r}")
-    domains = {domain.domain for domain in proposal.domains if domain.domain != ROW_TRACKING}
-    for domain in winner.domains():
-        if domain.domain in domains:
-            return _conflict(winner, "domainMetadata", f"both set the domain {domain.domain!r}")
-    return _file_conflict(proposal, winner)
-
-
-def _file_conflict(proposal: Proposal, winner: Commit) -> Conflict | None:
-    """What the other commit did to the files that this one removes or looked at.
-
-    A commit that leaves all rows as they are (SnapshotIsolation) does not mind files that came.
-    """
-    removed = {canonical_key(action.path) for action in proposal.removes}
-    reads = proposal.reads_files or bool(proposal.row_checks)
-    for line in winner.lines:
-        if line.remove is not None:
-            if canonical_key(line.remove.path) in removed:
-                why = f"it removed a file that this commit removes too: {line.remove.path}"
-                return _conflict(winner, "remove", why)
-            if reads:
-                return _conflict(winner, "remove", f"it removed a file that this commit read: {line.remove.path}")
-        if line.add is not None and reads and proposal.isolation != "SnapshotIsolation":
-            return _conflict(winner, "add", f"it added a file that this commit did not see: {line.add.path}")
-    return None
-
-
-def _conflict(winner: Commit, action: str, why: str) -> Conflict:
-    info = winner.commit_info()
-    operation = f" ({info.operation})" if info is not None and info.operation else ""
-    return Conflict(winner.version, action, f"Version {winner.version}{operation} came first: {why}.")

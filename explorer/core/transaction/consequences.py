@@ -12,11 +12,10 @@ from typing import Final
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import Metadata
+from explorer.core.protocol.table_properties.keys import ENABLE_CDF, FILE_RETENTION, LOG_RETENTION
 from explorer.core.protocol.table_properties.values import flag, interval
 from explorer.core.transaction.proposal import Proposal
 from explorer.core.versions.change_feed.schema_breaks import why_rows_do_not_fit
-from explorer.core.versions.history import ENABLE_CDF
-from explorer.core.versions.retention.expiry import FILE_RETENTION, LOG_RETENTION
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["change_feed_effect", "time_travel_effect"]

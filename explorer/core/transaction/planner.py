@@ -9,25 +9,24 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from explorer.core.compatibility.access import Requirements, losses, requirements
 from explorer.core.compatibility.client_facts import client_facts
-from explorer.core.errors import StorageError
 from explorer.core.maintenance.maintenance import plan_maintenance
 from explorer.core.protocol.table_features import supported_features
 from explorer.core.transaction.commit_info import ENGINE, check_provenance, commit_info, commit_lines
 from explorer.core.transaction.commit_plan import CommitPlan, Consequences
 from explorer.core.transaction.consequences import change_feed_effect, time_travel_effect
+from explorer.core.transaction.guards.files import file_guards
 from explorer.core.transaction.guards.judge import Situation, judge
 from explorer.core.transaction.guards.rows import row_guards
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.intents.records import Intent, MaintenanceIntent
 from explorer.core.transaction.preparation import prepared
-from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
-from explorer.core.versions.retention.missing_files import absent
+from explorer.core.transaction.proposal import Circumstances, Proposal
 from explorer.core.versions.snapshot import Snapshot
 from explorer.version import VERSION
 
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from explorer.table import Table
 
 __all__ = ["access_change", "circumstances", "engine_info", "make_plan", "remake_plan"]
-
-_MOST_NAMED: Final = 10
 
 
 def make_plan(
@@ -103,7 +100,7 @@ def remake_plan(
     situation = Situation(snapshot, proposal, user, (*readers, *writers))
     guards = (
         *judge(situation),
-        *_file_guards(table, proposal.required_paths),
+        *file_guards(table, proposal.required_paths),
         *row_guards(table, snapshot, proposal.row_checks, look=plan.checked_rows, watch=watch),
     )
     now = circumstances().now
@@ -160,23 +157,3 @@ def _losses(snapshot: Snapshot, proposal: Proposal) -> tuple[tuple[dict[str, Any
     found = losses(*access_change(snapshot, proposal), client_facts())
     readers = tuple(each.document() for each in found if each.operation == "read")
     return readers, tuple(each.document() for each in found if each.operation == "write")
-
-
-def _file_guards(table: Table, paths: Sequence[str]) -> tuple[GuardResult, ...]:
-    """Whether files that the commit names, and that are not live now, are still there."""
-    if not paths:
-        return ()
-    try:
-        gone = sorted(absent(table.store, paths))
-    except StorageError as error:
-        evidence: dict[str, Any] = {"files": len(paths), "detail": f"The files could not be looked for: {error}"}
-        return (GuardResult("files-exist", "unknown", evidence, "Try again, or accept this guard by name."),)
-    evidence = {"files": len(paths), "missing": gone[:_MOST_NAMED], "numMissing": len(gone)}
-    if not gone:
-        return (GuardResult("files-exist", "pass", evidence | {"detail": f"All {len(paths):,} files are there."}),)
-    verb = "is" if len(gone) == 1 else "are"
-    detail = f"{len(gone):,} of {len(paths):,} files {verb} gone, such as {gone[0]}."
-    if len(paths) == 1:
-        detail = f"The only file is gone: {gone[0]}."
-    remedy = "Bring them back from a backup, or choose a version whose files are there."
-    return (GuardResult("files-exist", "fail", evidence | {"detail": detail}, remedy),)

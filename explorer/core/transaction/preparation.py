@@ -100,7 +100,7 @@ def _identity(table: Table, intent: intents.SyncIdentity) -> Proposer:
     def sync(snapshot: Snapshot) -> Proposal:
         known, value = recorded_extreme(snapshot, intent.column)
         if not known:
-            from explorer.spark.writes.extremes import extreme
+            from explorer.spark.writes.matching_rows import extreme
 
             value = extreme(table, snapshot, intent.column, greatest=counts_up(snapshot, intent.column))
         return sync_identity(intent, snapshot, value)

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from explorer.core.protocol.schema.column_mapping import Lineage, MappingMode, unmapped
+from explorer.core.protocol.schema.column_mapping import MappingMode, unmapped
 from explorer.core.protocol.schema.data_types import (
     FIELD_ID_KEY,
     PHYSICAL_NAME_KEY,
@@ -27,6 +27,7 @@ from explorer.core.protocol.schema.data_types import (
     type_name,
 )
 from explorer.core.protocol.schema.type_widening import CHANGES_KEY, widens
+from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.history import History
 from explorer.core.versions.snapshot import Snapshot
 

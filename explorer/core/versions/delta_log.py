@@ -17,18 +17,14 @@ from explorer.core.log.catalog_commits import CatalogCommits, ratified
 from explorer.core.log.commit import Commit
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment, list_log, list_newer
-from explorer.core.log.replay import TableState, advance_state, read_commits, replay_files, replay_state
+from explorer.core.log.replay import advance_state, read_commits, replay_files, replay_state
+from explorer.core.log.table_state import TableState
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
+from explorer.core.protocol.table_properties.keys import ENABLE_ICT
 from explorer.core.protocol.table_properties.values import flag
-from explorer.core.versions.history import (
-    ENABLE_ICT,
-    History,
-    commit_time,
-    mentions_in_commit_timestamps,
-    moment,
-    read_history,
-)
+from explorer.core.versions.commit_times import commit_time, mentions_in_commit_timestamps, moment
+from explorer.core.versions.history import History, read_history
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["TableLog"]

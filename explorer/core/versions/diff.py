@@ -19,7 +19,7 @@ import pyarrow as pa
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, bools, int64s, strings
-from explorer.core.protocol.schema.column_mapping import Lineage, MappingMode, column_lineage
+from explorer.core.protocol.schema.column_mapping import MappingMode
 from explorer.core.protocol.schema.data_types import (
     StructField,
     StructType,
@@ -30,6 +30,7 @@ from explorer.core.protocol.schema.data_types import (
     walk,
 )
 from explorer.core.protocol.table_features import check_readable, supported_features
+from explorer.core.versions.column_lineage import Lineage, column_lineage
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 

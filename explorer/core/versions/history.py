@@ -26,20 +26,18 @@ from explorer.core.protocol.actions import CommitInfo, Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import bools, int64s, integers, known_int64s, mask, string_maps, strings
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
-from explorer.core.protocol.schema.column_mapping import Lineage, MappingMode, column_lineage, mapping_mode
+from explorer.core.protocol.schema.column_mapping import MappingMode, mapping_mode
 from explorer.core.protocol.schema.data_types import parse_schema
-from explorer.core.protocol.table_properties.values import flag, number
+from explorer.core.protocol.table_properties.keys import ENABLE_CDF, ENABLE_ICT
+from explorer.core.protocol.table_properties.values import flag
+from explorer.core.versions.column_lineage import Lineage, column_lineage
+from explorer.core.versions.commit_times import EPOCH, commit_time, enablement, moment
 from explorer.core.versions.history_totals import Totals
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 
-__all__ = ["CommitRecord", "History", "commit_time", "mentions_in_commit_timestamps", "moment", "read_history"]
+__all__ = ["CommitRecord", "History", "read_history"]
 
-ENABLE_ICT: Final = "delta.enableInCommitTimestamps"
-ICT_VERSION: Final = "delta.inCommitTimestampEnablementVersion"
-ICT_TIMESTAMP: Final = "delta.inCommitTimestampEnablementTimestamp"
-ENABLE_CDF: Final = "delta.enableChangeDataFeed"
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _COPIED: Final = ("numCopiedRows", "numTargetRowsCopied")
 # Of a count that 64 bits hold; writers put metrics down as text, so anything may stand there.
 _MOST_DIGITS: Final = 18
@@ -108,7 +106,7 @@ class History:
             TimestampOutOfRange: The moment lies before the first readable or after the newest commit.
             CorruptTable: A commit lacks the in-commit timestamp that it must have.
         """
-        wanted = (time - _EPOCH) // timedelta(milliseconds=1)
+        wanted = (time - EPOCH) // timedelta(milliseconds=1)
         readable = [record for record in self.commits if record.version >= self.first_readable]
         lacking = next((record.version for record in readable if record.time_lacking), None)
         if lacking is not None:
@@ -127,7 +125,7 @@ class History:
         newest = self.metadata_at(self.latest)
         if newest is None or not flag(newest.configuration, ENABLE_ICT):
             return list(readable)
-        since, start = _enablement(newest.configuration)
+        since, start = enablement(newest.configuration)
         return [record for record in readable if (record.version >= since) == (wanted >= start)]
 
     def metadata_at(self, version: int) -> Metadata | None:
@@ -238,43 +236,6 @@ def read_history(store: LogStore, listing: LogListing) -> History:
     return History(records, builder.build(listing.latest), known, by_catalog=listing.by_catalog)
 
 
-def commit_time(modified: int, info: CommitInfo | None, before: int) -> int:
-    """Time of a commit in ms since the epoch.
-
-    Args:
-        modified: Modification time of its file.
-        info: Its provenance if in-commit timestamps are enabled, else None.
-        before: Time of the commit before it, or -1.
-    """
-    if info is not None and info.in_commit_timestamp is not None:
-        return info.in_commit_timestamp
-    return max(modified, before + 1)
-
-
-def mentions_in_commit_timestamps(protocol: Protocol, metadata: Metadata) -> bool:
-    """True if in-commit timestamps are or may have been enabled at some version up to this one."""
-    listed = any(name.startswith("inCommitTimestamp") for name in protocol.writer_features or ())
-    return listed or any(key in metadata.configuration for key in (ENABLE_ICT, ICT_VERSION, ICT_TIMESTAMP))
-
-
-def moment(milliseconds: int) -> datetime:
-    """A time of the log as a datetime, UTC.
-
-    Args:
-        milliseconds: Since the epoch.
-
-    Raises:
-        CorruptTable: It is no time of this calendar.
-    """
-    try:
-        return _EPOCH + timedelta(milliseconds=milliseconds)
-    except OverflowError as error:
-        raise CorruptTable(
-            f"A commit's time is {milliseconds} ms since 1970, which no calendar has. A broken client wrote it.",
-            found=milliseconds,
-        ) from error
-
-
 class _Base:
     """The first readable version, where the record of commits does not begin with version 0."""
 
@@ -291,14 +252,7 @@ class _Base:
     def in_commit_timestamps(self) -> tuple[bool, int]:
         """Whether in-commit timestamps were enabled before it, and since which version, as it tells."""
         configuration = self.state.metadata.configuration
-        return flag(configuration, ENABLE_ICT), _enablement(configuration)[0]
-
-
-def _enablement(configuration: dict[str, str]) -> tuple[int, int]:
-    """Version and time (ms) since which in-commit timestamps are enabled; zeros if they always were (ICT-003)."""
-    if ICT_VERSION not in configuration or ICT_TIMESTAMP not in configuration:
-        return 0, 0
-    return number(configuration, ICT_VERSION, 0), number(configuration, ICT_TIMESTAMP, 0)
+        return flag(configuration, ENABLE_ICT), enablement(configuration)[0]
 
 
 def _no_time(version: int) -> CorruptTable:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.errors import CorruptDeletionVector, CorruptTable, RequestError
-from explorer.core.log.replay import TableState
+from explorer.core.log.table_state import TableState
 from explorer.core.protocol import deletion_vectors as vectors
 from explorer.core.protocol.actions import DeletionVectorDescriptor, Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import numbers, strings

@@ -17,13 +17,12 @@ import pyarrow as pa
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
-from explorer.spark.engine.job import Job
-from explorer.spark.rows.preview import submit
+from explorer.spark.engine.job import Job, submit
 
 if TYPE_CHECKING:
     from explorer.core.protocol.schema.data_types import DataType
     from explorer.core.versions.snapshot import Snapshot
-    from explorer.spark.scan.scan import Scan
+    from explorer.spark.scan.results import Scan
     from explorer.table import Table
 
 __all__ = ["ColumnProfile", "Profile", "WrongStatistic", "profile"]

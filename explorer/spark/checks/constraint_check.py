@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from explorer.core.errors import ExpressionRefused
-from explorer.spark.engine.job import Job
-from explorer.spark.rows.preview import submit
+from explorer.spark.engine.job import Job, submit
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
     from explorer.core.versions.snapshot import Snapshot
+    from explorer.spark.scan.results import Scan
     from explorer.spark.scan.row_place import RowPlace
-    from explorer.spark.scan.scan import Scan
     from explorer.table import Table
 
 __all__ = ["CheckReport", "CheckResult", "check"]

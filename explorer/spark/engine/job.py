@@ -16,7 +16,7 @@ from typing import Final, Generic, Literal, TypeVar
 
 from explorer.core.errors import Cancelled, ExplorerError
 
-__all__ = ["Job", "JobState"]
+__all__ = ["Job", "JobState", "submit"]
 
 JobState = Literal["running", "done", "failed", "cancelled"]
 Result = TypeVar("Result")
@@ -229,3 +229,15 @@ class Job(Generic[Result]):
                     break
         if self._state == "running":
             self._settle_cancelled()
+
+
+def submit(name: str, work: Callable[[Job[Result]], Result]) -> Job[Result]:
+    """Run ``work`` as a job on a thread of its own, with the engine started first.
+
+    Args:
+        name: What is being done, for people: ``Preview of orders``.
+        work: Called with the job, so that it can report its phase and notice a cancel.
+    """
+    job: Job[Result] = Job(name)
+    job.begin(work)
+    return job

@@ -115,7 +115,7 @@ def row_batches(
         EngineUnavailable: Spark or Java is missing.
         ExplorerError: What went wrong in Spark.
     """
-    from explorer.spark.rows.preview import submit
+    from explorer.spark.engine.job import submit
 
     batches: queue.Queue[pa.RecordBatch] = queue.Queue(_WAITING_BATCHES)
     job = submit(stream.name, lambda job: _produce(job, stream, batches))

@@ -26,6 +26,8 @@ from explorer.core.versions.column_matching import ComparedSide, LeftOutColumn, 
 from explorer.core.versions.key_files import KeyFiles, key_condition, live_between
 from explorer.spark.changes.comparable import by_place, comparable
 from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, source_rows
+from explorer.spark.engine.job import submit
+from explorer.spark.rows.preview import Job
 from explorer.spark.rows.row_key import checked_key, literal
 from explorer.spark.rows.version_spans import row_spans
 from explorer.spark.scan.layout import layout_of_schema
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
     from explorer.table import Table
 
-__all__ = ["MAX_ROWS", "RowHistory", "row_history"]
+__all__ = ["MAX_ROWS", "RowHistory", "key_history", "row_history"]
 
 MAX_ROWS: Final = 10_000
 """Rows of all files together that a key may have; what has more is no key."""
@@ -253,3 +255,17 @@ class _Places:
 
     def no_columns(self) -> list[Column]:
         return [sf.lit(None).cast("string").alias(_FILE), sf.lit(None).cast("long").alias(_ROW)]
+
+
+def key_history(
+    table: Table, key: Mapping[str, Any], from_version: int | None = None, to_version: int | None = None
+) -> Job[RowHistory]:
+    """Follow the rows of a key over a range of versions; arguments and errors as `explorer.spark.rows.key_history`."""
+
+    def work(job: Job[RowHistory]) -> RowHistory:
+        from explorer.spark.rows.key_history import row_history
+
+        job.report("Reading the files that may hold the key")
+        return row_history(table, key, from_version, to_version)
+
+    return submit(f"History of a row of {table.name}", work)

@@ -15,7 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.spark.rows.preview import Job, submit
+from explorer.spark.engine.job import submit
+from explorer.spark.rows.preview import Job
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

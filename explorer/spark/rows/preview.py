@@ -6,11 +6,10 @@ reads no more files than it needs, each at most once, and says what share of the
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
-from explorer.spark.engine.job import Job, JobState
+from explorer.spark.engine.job import Job, JobState, submit
 from explorer.spark.scan.scan import scan
 
 if TYPE_CHECKING:
@@ -19,9 +18,8 @@ if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
     from explorer.table import Table
 
-__all__ = ["Job", "JobState", "Preview", "preview", "submit"]
+__all__ = ["Job", "JobState", "Preview", "preview"]
 
-Result = TypeVar("Result")
 
 # When the first files did not give enough rows, each further step reads this many times as many.
 _GROWTH: Final = 4
@@ -42,18 +40,6 @@ class Preview:
     note: str
     files_read: int
     complete: bool
-
-
-def submit(name: str, work: Callable[[Job[Result]], Result]) -> Job[Result]:
-    """Run ``work`` as a job on a thread of its own, with the engine started first.
-
-    Args:
-        name: What is being done, for people: ``Preview of orders``.
-        work: Called with the job, so that it can report its phase and notice a cancel.
-    """
-    job: Job[Result] = Job(name)
-    job.begin(work)
-    return job
 
 
 def preview(table: Table, snapshot: Snapshot, limit: int = 100, where: str | None = None) -> Job[Preview]:

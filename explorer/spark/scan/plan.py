@@ -42,8 +42,8 @@ from explorer.spark.scan.object_files import FileRows, needs_tasks, read_objects
 from explorer.spark.scan.physical import logical_column, quoted, read_schema, spark_type
 from explorer.spark.scan.predicate import filtered
 from explorer.spark.scan.pruning import needed_files
+from explorer.spark.scan.results import Scan
 from explorer.spark.scan.row_identity import row_identity
-from explorer.spark.scan.scan import Scan
 
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot

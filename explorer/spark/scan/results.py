@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -19,7 +19,14 @@ from pyspark.sql import types as st
 from explorer.core.errors import ExplorerError
 from explorer.spark.scan.physical import quoted
 
-__all__ = ["SPARK_ERRORS", "Planned", "Reading", "readable_frame", "to_arrow"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from explorer.core.errors import ExplorerError
+    from explorer.spark.engine.file_addresses import FileAddress
+
+__all__ = ["SPARK_ERRORS", "Planned", "Reading", "Scan", "readable_frame", "to_arrow"]
 
 SPARK_ERRORS = (PySparkException, Py4JError, OSError)
 """What running a plan may raise."""
@@ -131,3 +138,41 @@ def _readable(source: Column, kind: st.DataType) -> Column:
             value = kind.valueType
             return sf.transform_values(source, lambda _, item: _readable(item, value))
     return sf.to_json(source)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Rows of some files of one version, planned and not run.
+
+    Attributes:
+        frame: The rows: one column for each of the schema, in its order, logical names, exact types, all nullable;
+            after them those of row identity, if asked for.
+        addresses: The files that are read.
+        version: Version of the snapshot.
+        where: The predicate, or None.
+    """
+
+    frame: DataFrame
+    addresses: tuple[FileAddress, ...]
+    version: int
+    where: str | None
+
+    def to_arrow(self, limit: int | None = None, *, readable: bool = False) -> pa.Table:
+        """Run it.
+
+        Args:
+            limit: Number of rows to stop at; None takes all, which must fit into memory.
+            readable: True gives variants as JSON text instead of their binaries, for people.
+
+        Raises:
+            ExplorerError: What Spark raised, typed, naming the file and the version.
+        """
+        from explorer.spark.scan.results import to_arrow
+
+        return to_arrow(self, limit, readable=readable)
+
+    def failure(self, error: Exception) -> ExplorerError:
+        """The typed error for an exception out of Spark."""
+        from explorer.spark.engine.failures import failure_of
+
+        return failure_of(error, self.addresses, self.version, self.where)

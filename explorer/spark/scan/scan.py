@@ -5,59 +5,19 @@ This module loads PySpark only inside its calls, so that a missing package is a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer.spark.engine.session import require_pyspark
+from explorer.spark.scan.results import Scan
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from explorer.core.errors import ExplorerError
     from explorer.core.versions.snapshot import Snapshot
-    from explorer.spark.engine.file_addresses import FileAddress
     from explorer.table import Table
 
-__all__ = ["Scan", "rows", "scan"]
-
-
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """Rows of some files of one version, planned and not run.
-
-    Attributes:
-        frame: The rows: one column for each of the schema, in its order, logical names, exact types, all nullable;
-            after them those of row identity, if asked for.
-        addresses: The files that are read.
-        version: Version of the snapshot.
-        where: The predicate, or None.
-    """
-
-    frame: DataFrame
-    addresses: tuple[FileAddress, ...]
-    version: int
-    where: str | None
-
-    def to_arrow(self, limit: int | None = None, *, readable: bool = False) -> pa.Table:
-        """Run it.
-
-        Args:
-            limit: Number of rows to stop at; None takes all, which must fit into memory.
-            readable: True gives variants as JSON text instead of their binaries, for people.
-
-        Raises:
-            ExplorerError: What Spark raised, typed, naming the file and the version.
-        """
-        from explorer.spark.scan.results import to_arrow
-
-        return to_arrow(self, limit, readable=readable)
-
-    def failure(self, error: Exception) -> ExplorerError:
-        """The typed error for an exception out of Spark."""
-        from explorer.spark.engine.failures import failure_of
-
-        return failure_of(error, self.addresses, self.version, self.where)
+__all__ = ["rows", "scan"]
 
 
 def rows(table: Table, snapshot: Snapshot, where: str | None = None, row_identity: bool = False) -> DataFrame:

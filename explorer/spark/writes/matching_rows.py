@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from explorer.spark.scan.results import to_arrow
-from explorer.spark.scan.scan import Scan, scan
+from explorer.core.protocol.schema.data_types import parse_column
+from explorer.spark.scan.results import Scan, to_arrow
+from explorer.spark.scan.scan import scan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
     from explorer.table import Table
 
-__all__ = ["matching_rows"]
+__all__ = ["extreme", "matching_rows"]
 
 _BITS: Final = 32_768
 
@@ -64,3 +65,25 @@ def matching_rows(
         path: np.concatenate([places for _, places in sorted(found, key=lambda part: part[0])])
         for path, found in parts.items()
     }
+
+
+def extreme(table: Table, snapshot: Snapshot, column: str, *, greatest: bool) -> int | None:
+    """Return the value, or None if no row has one.
+
+    Args:
+        table: The table.
+        snapshot: The version.
+        column: Dotted logical name of a column of whole numbers.
+        greatest: The greatest value, else the least.
+
+    Raises:
+        EngineUnavailable: Spark or Java is missing.
+    """
+    from pyspark.sql import functions as sf
+
+    found = scan(table, snapshot)
+    value = sf.col(".".join(f"`{part.replace('`', '``')}`" for part in parse_column(column)))
+    frame = found.frame.agg((sf.max(value) if greatest else sf.min(value)).alias("value"))
+    rows = to_arrow(Scan(frame, found.addresses, found.version, None), None)
+    answer: int | None = rows.column("value")[0].as_py()
+    return answer

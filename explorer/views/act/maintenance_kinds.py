@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from explorer.core.versions.retention.expiry import FILE_RETENTION, LOG_RETENTION
+from explorer.core.protocol.table_properties.keys import FILE_RETENTION, LOG_RETENTION
 from explorer.views.act.questions import Answers, ChangeKind, FormField, number_or_text
 
 __all__ = ["MAINTENANCE_KINDS"]

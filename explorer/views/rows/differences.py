@@ -65,7 +65,7 @@ def row_differences(preview: Any) -> RowDifferences:
     """Describe the rows that were fetched.
 
     Args:
-        preview: An `explorer.spark.changes.change_preview.RowDiffPreview`.
+        preview: An `explorer.spark.changes.row_diff_preview.RowDiffPreview`.
     """
     kind = preview.table.schema.field("before").type
     names = [kind.field(index).name for index in range(kind.num_fields)]

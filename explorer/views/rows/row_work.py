@@ -21,7 +21,8 @@ from explorer.views.rows.listings import changes_listing, rows_listing
 from explorer.views.rows.spark_work import SparkWork, WorkState, start_notice
 
 if TYPE_CHECKING:
-    from explorer.spark.changes.change_preview import ChangePreview, RowDiffPreview
+    from explorer.spark.changes.change_preview import ChangePreview
+    from explorer.spark.changes.row_diff_preview import RowDiffPreview
     from explorer.spark.rows.pages import RowPage
     from explorer.views import TableView
 
@@ -191,7 +192,7 @@ class ComparedRows:
         ends = view.other, view.version
 
         def make() -> Any:
-            from explorer.spark.changes.change_preview import row_diff_preview
+            from explorer.spark.changes.row_diff_preview import row_diff_preview
 
             return row_diff_preview(view.facts.table, *ends, names_in(keys) or None, _OF_EACH_KIND)
 

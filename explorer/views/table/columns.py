@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.core.protocol.schema.data_types import format_column
-from explorer.views.figures.river import RiverLine, river_lines
 from explorer.views.listing import Listing, ListingColumn
+from explorer.views.table.column_lines import RiverLine, river_lines
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.overview import fields_of
 

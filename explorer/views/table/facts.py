@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError, TableError, VersionNotFound
-from explorer.views.figures.timeline import MARKS, Lane, Timeline, timeline_of
 from explorer.views.table.commits import Commits
 from explorer.views.table.ranges import ColumnRanges, column_ranges
+from explorer.views.table.timeline import MARKS, Lane, Timeline, timeline_of
 
 __all__ = ["TableFacts"]
 

@@ -13,9 +13,9 @@ from explorer.core.errors import ExplorerError, RequestError
 from explorer.views import TableView
 from explorer.views.figures.charts import BARS
 from explorer.views.figures.plotly import Figure
-from explorer.views.figures.river import RIVER_LINES
 from explorer.views.listing import Listing
 from explorer.views.problems import problem_of
+from explorer.views.table.column_lines import RIVER_LINES
 from explorer.views.table.columns import column_story, columns_listing, lines_of
 from explorer.views.table.comparison import Comparison
 from explorer.views.table.files import file_facts, files_listing, masked_listing, ranges_listing, row_strip

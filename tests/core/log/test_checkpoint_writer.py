@@ -18,7 +18,7 @@ from explorer.core.errors import CorruptTable, UnsupportedFeature, VersionNotFou
 from explorer.core.log.last_checkpoint import digests, parse_last_checkpoint
 from explorer.core.log.log_path import LAST_CHECKPOINT, checkpoint_name, commit_name
 from explorer.core.log.log_segment import list_log
-from explorer.core.log.replay import TableState
+from explorer.core.log.table_state import TableState
 from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout, checkpoint_due, checkpoint_layout
 from explorer.core.protocol.actions import Add, CommitInfo, DomainMetadata, Protocol, SetTransaction

@@ -17,7 +17,8 @@ from explorer.core.errors import CorruptTable, RequestError, UnsupportedFeature
 from explorer.core.log.checkpoint.reader import sidecar_keys
 from explorer.core.log.log_path import commit_name
 from explorer.core.log.log_segment import list_log
-from explorer.core.log.replay import TableState, read_commits, replay_state
+from explorer.core.log.replay import read_commits, replay_state
+from explorer.core.log.table_state import TableState
 from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout
 from explorer.core.log.writing.compaction import write_compaction

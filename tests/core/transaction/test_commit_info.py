@@ -7,16 +7,16 @@ import pytest
 
 from explorer.core.log.commit import decode_commit
 from explorer.core.protocol.actions import Action, CommitInfo, DomainMetadata, Metadata, SetTransaction
+from explorer.core.protocol.table_properties.keys import ENABLE_ICT, ICT_TIMESTAMP, ICT_VERSION
+from explorer.core.transaction.commit.conflicts import conflict_with
 from explorer.core.transaction.commit_info import (
     commit_bytes,
     commit_info,
-    conflict_with,
     has_timestamp,
     in_commit_timestamp,
     with_timestamp,
 )
 from explorer.core.transaction.proposal import Proposal, RowCheck
-from explorer.core.versions.history import ENABLE_ICT, ICT_TIMESTAMP, ICT_VERSION
 from tests.support.memory_logs import MASKED, METADATA, PROTOCOL, add, lines, remove, table, vector
 
 COMMENT = Proposal(operation="SET TBLPROPERTIES", parameters={}, metadata=METADATA)

@@ -16,9 +16,9 @@ from explorer.core.errors import NotAllowed, RequestError, StorageError
 from explorer.core.log.log_path import checksum_name, commit_name
 from explorer.core.protocol.actions import CommitInfo, Metadata, Protocol
 from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.table_properties.keys import ENABLE_ICT
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.proposal import Proposal, StagedFile
-from explorer.core.versions.history import ENABLE_ICT
 from explorer.storage import open_store
 from tests.support.faulty_store import Fault, FaultyStore
 from tests.support.memory_logs import METADATA, PROTOCOL, add, new_store, remove, write

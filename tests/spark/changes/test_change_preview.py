@@ -9,8 +9,10 @@ import pytest
 
 import explorer
 from explorer.core.errors import ChangeFeedGap, RequestError
-from explorer.spark.changes.change_preview import change_preview, key_history, row_diff_preview
+from explorer.spark.changes.change_preview import change_preview
+from explorer.spark.changes.row_diff_preview import row_diff_preview
 from explorer.spark.engine.session import Engine
+from explorer.spark.rows.key_history import key_history
 from tests.conftest import reference_root
 
 pytestmark = [pytest.mark.reference, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]

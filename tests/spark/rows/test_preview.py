@@ -12,8 +12,9 @@ import pytest
 
 import explorer
 from explorer.core.errors import Cancelled, EngineUnavailable, RequestError, StorageError
+from explorer.spark.engine.job import submit
 from explorer.spark.engine.session import Engine
-from explorer.spark.rows.preview import Job, Preview, preview, submit
+from explorer.spark.rows.preview import Job, Preview, preview
 from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]

@@ -14,9 +14,11 @@ import pytest
 
 import explorer
 from explorer.core.errors import ChangeFeedGap, CorruptDeletionVector, CorruptTable, ExplorerError, StorageError
-from explorer.spark.changes.change_preview import change_preview, key_history, row_diff_preview
+from explorer.spark.changes.change_preview import change_preview
 from explorer.spark.changes.changes import changes
 from explorer.spark.changes.row_diff import row_diff
+from explorer.spark.changes.row_diff_preview import row_diff_preview
+from explorer.spark.rows.key_history import key_history
 from explorer.spark.rows.preview import preview
 from explorer.spark.scan.scan import scan
 from tests.support.spark_tables import DataFile, column, inline_vector, write_table

@@ -2,8 +2,9 @@
 
 from types import SimpleNamespace
 
-from explorer.views.figures.river import river_figure, river_lines
+from explorer.views.figures.river import river_figure
 from explorer.views.figures.theme import LIGHT
+from explorer.views.table.column_lines import river_lines
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 

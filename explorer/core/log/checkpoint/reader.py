@@ -14,16 +14,17 @@ import pyarrow as pa
 
 from explorer.core.errors import IncompleteCheckpoint
 from explorer.core.log.checkpoint.parquet_part import CheckpointPart, read_rows
-from explorer.core.log.commit import CommitLine, RemoveLine, decode_commit
+from explorer.core.log.commit import decode_commit
 from explorer.core.log.log_path import SIDECAR_FOLDER, LogPath
 from explorer.core.log.log_segment import Checkpoint
+from explorer.core.log.table_state import TableState
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction, Sidecar
 from explorer.core.protocol.file_paths import decode_path, is_absolute
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import FileSource, LineSource
+from explorer.core.protocol.raw_actions import CommitLine, RemoveLine
 
 __all__ = [
-    "CheckpointState",
     "open_checkpoint_files",
     "open_checkpoint_tombstones",
     "read_checkpoint_state",
@@ -31,19 +32,10 @@ __all__ = [
 ]
 
 
-class CheckpointState(msgspec.Struct, frozen=True):
-    """The small actions of a checkpoint."""
-
-    protocol: Protocol
-    metadata: Metadata
-    transactions: dict[str, SetTransaction]
-    domains: dict[str, DomainMetadata]
-
-
 _SMALL = ("protocol", "metaData", "txn", "domainMetadata")
 
 
-def read_checkpoint_state(store: LogStore, checkpoint: Checkpoint) -> CheckpointState:
+def read_checkpoint_state(store: LogStore, checkpoint: Checkpoint) -> TableState:
     """Read protocol, metadata, transactions and domains.
 
     Raises:
@@ -63,7 +55,7 @@ def read_checkpoint_state(store: LogStore, checkpoint: Checkpoint) -> Checkpoint
     if len(protocols) != 1 or len(metadatas) != 1:
         reason = f"it holds {len(protocols)} protocol and {len(metadatas)} metaData actions instead of one each"
         raise unreadable(checkpoint.parts[0], reason)
-    return CheckpointState(
+    return TableState(
         protocols[0],
         metadatas[0],
         {txn.app_id: txn for txn in transactions},

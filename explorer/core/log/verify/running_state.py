@@ -6,27 +6,17 @@ and applied in line order (D-15); a path is live with one deletion vector, the n
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
-import msgspec
-
-from explorer.core.log.commit import AddLine, Commit, RemoveLine
+from explorer.core.log.commit import Commit
+from explorer.core.log.table_state import LiveFile
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.logical_files import LogicalFiles
+from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 
-__all__ = ["LiveFile", "RunningState", "same_metadata", "same_protocol"]
-
-
-class LiveFile(msgspec.Struct, frozen=True, gc=False):
-    """What checksums and checkpoints say of a file: its vector, its size in bytes, and how many rows are masked."""
-
-    vector_id: str | None
-    size: int | None
-    masked: int
+__all__ = ["RunningState"]
 
 
 class RunningState:
@@ -123,30 +113,6 @@ def live_files(files: LogicalFiles) -> Iterator[tuple[str, LiveFile]]:
     chosen = files.select(["path", "dv_unique_id", "size", "dv_cardinality"])
     for key, vector_id, size, masked in zip(*(column.to_pylist() for column in chosen.columns), strict=True):
         yield key, LiveFile(vector_id, size, masked or 0)
-
-
-def same_protocol(one: Protocol, other: Protocol) -> bool:
-    """Whether two protocols ask the same; the order of features does not matter."""
-    return _protocol_key(one) == _protocol_key(other)
-
-
-def same_metadata(one: Metadata, other: Metadata) -> bool:
-    """Whether two metadata actions say the same; schemas are compared as JSON, unless they are one text."""
-    return one == other or _metadata_key(one) == _metadata_key(other)
-
-
-def _protocol_key(protocol: Protocol) -> tuple[Any, ...]:
-    features = (frozenset(protocol.reader_features or ()), frozenset(protocol.writer_features or ()))
-    return protocol.min_reader_version, protocol.min_writer_version, *features
-
-
-def _metadata_key(metadata: Metadata) -> tuple[Any, ...]:
-    try:
-        schema = json.loads(metadata.schema_string or "null")
-    except (ValueError, RecursionError):
-        schema = metadata.schema_string
-    plain = (metadata.id, metadata.name, metadata.description, metadata.partition_columns, metadata.created_time)
-    return *plain, metadata.format.provider, metadata.configuration, schema
 
 
 def _keys(actions: Iterable[AddLine | RemoveLine | None]) -> Counter[tuple[str, str | None]]:

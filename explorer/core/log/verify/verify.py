@@ -20,14 +20,15 @@ from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.last_checkpoint import parse_last_checkpoint
 from explorer.core.log.log_path import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath, commit_name
 from explorer.core.log.log_segment import Checkpoint, LogListing, arrange_log, list_names
+from explorer.core.log.table_state import same_metadata, same_protocol
+from explorer.core.log.verify.checksums import compare_checksum
 from explorer.core.log.verify.hash_chain import START, link
-from explorer.core.log.verify.running_state import RunningState, same_metadata, same_protocol
-from explorer.core.log.version_checksum import compare_checksum
+from explorer.core.log.verify.running_state import RunningState
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
+from explorer.core.protocol.table_properties.keys import ENABLE_ICT
 from explorer.core.protocol.table_properties.values import flag
-from explorer.core.versions.history import ENABLE_ICT
 
 __all__ = ["BREAKING", "IntegrityReport", "Problem", "verify"]
 

@@ -32,8 +32,8 @@ from explorer.core.protocol.actions import (
     encode_line,
 )
 from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.table_properties.keys import FILE_RETENTION
 from explorer.core.protocol.table_properties.values import interval
-from explorer.core.versions.retention.expiry import FILE_RETENTION
 
 __all__ = ["WrittenCheckpoint", "write_checkpoint"]
 

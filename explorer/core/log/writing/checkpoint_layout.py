@@ -12,7 +12,7 @@ from typing import Final, Literal
 import msgspec
 
 from explorer.core.errors import CorruptTable, UnsupportedFeature
-from explorer.core.log.replay import TableState
+from explorer.core.log.table_state import TableState
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.table_features import CATALOG_FEATURES, FEATURES, supported_features
 from explorer.core.protocol.table_properties.values import number

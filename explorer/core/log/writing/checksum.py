@@ -15,19 +15,20 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from explorer.core.log.commit import AddLine, Commit, RemoveLine
+from explorer.core.log.commit import Commit
 from explorer.core.log.log_path import checksum_name
-from explorer.core.log.replay import Reconciliation, TableState
-from explorer.core.log.verify.running_state import LiveFile, same_metadata, same_protocol
+from explorer.core.log.replay import Reconciliation
+from explorer.core.log.table_state import LiveFile, TableState, same_metadata, same_protocol
 from explorer.core.log.version_checksum import MASK_BINS, MaskHistogram, SizeHistogram, VersionChecksum, decode_checksum
 from explorer.core.protocol.actions import CommitInfo, DeletionVectorDescriptor, Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import int64s, numbers, validity
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles, rows_among
+from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.protocol.table_features import active_features
+from explorer.core.protocol.table_properties.keys import ENABLE_ICT
 from explorer.core.protocol.table_properties.values import flag
-from explorer.core.versions.history import ENABLE_ICT
 
 __all__ = ["SIZE_BINS", "next_checksum", "version_checksum", "write_checksum"]
 

@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.log.checkpoint.file_columns import texts_of
-from explorer.core.log.commit import RemoveLine
 from explorer.core.log.writing.parsed_columns import TypedColumns, typed_columns
 from explorer.core.log.writing.writer_state import CarriedActions, LineChunk
 from explorer.core.protocol.actions import DeletionVectorDescriptor
 from explorer.core.protocol.arrow.arrays import bools, int32s, int64s, mask, numbers, string_maps, strings
 from explorer.core.protocol.arrow.typed_arrays import typed_column
 from explorer.core.protocol.logical_files import MAP, LineSource, decode_map
+from explorer.core.protocol.raw_actions import RemoveLine
 from explorer.core.protocol.schema.data_types import PrimitiveType
 from explorer.core.protocol.table_properties.values import flag
 

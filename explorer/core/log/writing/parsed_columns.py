@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from explorer.core.errors import CorruptTable
 from explorer.core.log.checkpoint.file_columns import stated_struct
-from explorer.core.log.replay import TableState
+from explorer.core.log.table_state import TableState
 from explorer.core.protocol.partition_values import partition_column
 from explorer.core.protocol.schema.column_mapping import mapping_mode
 from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, StructType, parse_schema, to_arrow

@@ -16,12 +16,14 @@ import pyarrow as pa
 from explorer.core.log.checkpoint.file_columns import unique_ids
 from explorer.core.log.checkpoint.parquet_part import CheckpointPart
 from explorer.core.log.checkpoint.reader import open_checkpoint_tombstones
-from explorer.core.log.commit import AddLine, Commit, RemoveLine, decode_commit
+from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_segment import LogSegment
-from explorer.core.log.replay import Reconciliation, TableState, read_commit_files, replay_state
+from explorer.core.log.replay import Reconciliation, read_commit_files, replay_state
+from explorer.core.log.table_state import TableState
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LineSource, LogicalFiles
+from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 
 __all__ = ["CarriedActions", "FileKey", "LineChunk", "carry_actions"]
 

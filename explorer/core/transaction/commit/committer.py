@@ -22,15 +22,15 @@ from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import checksum_name, commit_name
 from explorer.core.log.version_checksum import decode_checksum
 from explorer.core.maintenance.maintenance import do_maintenance
+from explorer.core.protocol.table_properties.keys import ICT_TIMESTAMP
 from explorer.core.protocol.table_properties.values import number
+from explorer.core.transaction.commit.conflicts import conflict_with, holds_transaction
 from explorer.core.transaction.commit.post_commit import follow_up
 from explorer.core.transaction.commit_info import (
     check_provenance,
     commit_bytes,
     commit_info,
-    conflict_with,
     has_timestamp,
-    holds_transaction,
     in_commit_timestamp,
     shown_lines,
     with_timestamp,
@@ -38,10 +38,9 @@ from explorer.core.transaction.commit_info import (
 from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Conflict
 from explorer.core.transaction.planner import circumstances, engine_info, remake_plan
 from explorer.core.transaction.proposal import StagedFile
-from explorer.core.versions.history import ICT_TIMESTAMP
 
 if TYPE_CHECKING:
-    from explorer.core.log.replay import TableState
+    from explorer.core.log.table_state import TableState
     from explorer.core.protocol.log_store import LogStore
     from explorer.core.versions.snapshot import Snapshot
     from explorer.spark.checks.constraint_check import CheckReport

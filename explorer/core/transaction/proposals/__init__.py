@@ -14,9 +14,9 @@ from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.proposal import Circumstances, Proposal
 from explorer.core.transaction.proposals import add_columns as additions
 from explorer.core.transaction.proposals import check_constraints as constraints
-from explorer.core.transaction.proposals import column_comments as columns
 from explorer.core.transaction.proposals import column_mapping as mapping
-from explorer.core.transaction.proposals import description as descriptions
+from explorer.core.transaction.proposals import comments as columns
+from explorer.core.transaction.proposals import comments as descriptions
 from explorer.core.transaction.proposals import domain_metadata as domains
 from explorer.core.transaction.proposals import not_null as nullability
 from explorer.core.transaction.proposals import rename_drop_columns as renames

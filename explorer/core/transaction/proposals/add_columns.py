@@ -33,7 +33,7 @@ from explorer.core.transaction.guards.column_names import check_free, check_uniq
 from explorer.core.transaction.intents.fields import features_of_types, read_field
 from explorer.core.transaction.intents.records import AddColumns
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
-from explorer.core.transaction.proposals.column_comments import with_schema
+from explorer.core.transaction.proposals.comments import with_schema
 from explorer.core.transaction.proposals.operation_parameters import column_document, parameter_text
 from explorer.core.versions.snapshot import Snapshot
 

@@ -16,7 +16,7 @@ from explorer.core.protocol.schema.data_types import StructField
 from explorer.core.protocol.schema.edit import Column, replace_field
 from explorer.core.transaction.intents.records import SyncIdentity
 from explorer.core.transaction.proposal import GuardResult, Proposal
-from explorer.core.transaction.proposals.column_comments import change_parameters, struct_field, with_schema
+from explorer.core.transaction.proposals.comments import change_parameters, struct_field, with_schema
 from explorer.core.transaction.proposals.generated_columns import IDENTITY_KEYS
 from explorer.core.versions.snapshot import Snapshot
 

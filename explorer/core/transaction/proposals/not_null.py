@@ -14,7 +14,7 @@ from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.schema.edit import Column, find_column, replace_field
 from explorer.core.transaction.intents.records import DropNotNull, SetNotNull
 from explorer.core.transaction.proposal import GuardResult, Proposal, RowCheck
-from explorer.core.transaction.proposals.column_comments import change_parameters, struct_field, with_schema
+from explorer.core.transaction.proposals.comments import change_parameters, struct_field, with_schema
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["drop_not_null", "set_not_null"]

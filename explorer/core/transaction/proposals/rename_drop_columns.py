@@ -29,7 +29,7 @@ from explorer.core.transaction.guards.column_names import check_free, names_guar
 from explorer.core.transaction.intents.property_settings import statistics_columns_of
 from explorer.core.transaction.intents.records import DropColumns, RenameColumn
 from explorer.core.transaction.proposal import GuardResult, Proposal
-from explorer.core.transaction.proposals.column_comments import struct_field
+from explorer.core.transaction.proposals.comments import struct_field
 from explorer.core.transaction.proposals.operation_parameters import attribute_name, parameter_text
 from explorer.core.versions.snapshot import Snapshot
 

@@ -23,12 +23,12 @@ from explorer.core.protocol.row_tracking import ROW_COMMIT_VERSION_COLUMN, ROW_I
 from explorer.core.protocol.schema.column_mapping import MAX_ID_KEY
 from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.protocol.table_features import supported_features
+from explorer.core.protocol.table_properties.keys import ENABLE_ICT, ICT_TIMESTAMP, ICT_VERSION
 from explorer.core.protocol.table_properties.values import flag, number
 from explorer.core.transaction.intents.records import Restore
 from explorer.core.transaction.new_files.file_actions import adds, removes
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.row_ids import number_rows
-from explorer.core.versions.history import ENABLE_ICT, ICT_TIMESTAMP, ICT_VERSION
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["restore"]

@@ -18,6 +18,7 @@ from explorer.core.protocol.row_tracking import ENABLE, ROW_COMMIT_VERSION_COLUM
 from explorer.core.protocol.schema.column_mapping import MODE_KEY
 from explorer.core.protocol.schema.data_types import StructType, format_column, walk
 from explorer.core.protocol.table_features import active_features
+from explorer.core.protocol.table_properties.keys import ENABLE_CDF
 from explorer.core.protocol.table_properties.registry import PROPERTIES
 from explorer.core.protocol.table_properties.values import flag
 from explorer.core.transaction.guards.column_names import names_guard
@@ -37,7 +38,6 @@ from explorer.core.transaction.new_files.file_actions import adds
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.column_mapping import set_column_mapping
 from explorer.core.transaction.proposals.row_ids import number_rows
-from explorer.core.versions.history import ENABLE_CDF
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["changed_properties", "check_statistics_columns", "set_properties", "unset_properties"]

@@ -18,8 +18,8 @@ from explorer.core.protocol.actions import DeletionVectorDescriptor, Remove
 from explorer.core.protocol.arrow.arrays import mask, numbers
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_paths import canonical_key, encode_path, is_absolute
+from explorer.core.protocol.table_properties.keys import FILE_RETENTION
 from explorer.core.protocol.table_properties.values import interval
-from explorer.core.versions.retention.expiry import FILE_RETENTION
 
 __all__ = ["vector_tombstones"]
 

@@ -28,7 +28,7 @@ from explorer.core.transaction.guards.column_dependents import (
 from explorer.core.transaction.intents.fields import features_of_types
 from explorer.core.transaction.intents.records import WidenType
 from explorer.core.transaction.proposal import GuardResult, Proposal
-from explorer.core.transaction.proposals.column_comments import with_schema
+from explorer.core.transaction.proposals.comments import with_schema
 from explorer.core.transaction.proposals.generated_columns import IDENTITY_KEYS
 from explorer.core.transaction.proposals.operation_parameters import column_document, parameter_text
 from explorer.core.versions.snapshot import Snapshot

@@ -22,10 +22,11 @@ from explorer.core.log.replay import read_commits
 from explorer.core.protocol.arrow.arrays import mask
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_features import active_features
+from explorer.core.protocol.table_properties.keys import ENABLE_CDF, ENABLE_ICT
 from explorer.core.protocol.table_properties.values import flag
 from explorer.core.versions.change_feed.schema_breaks import why_not_readable_as
 from explorer.core.versions.change_feed.sources import change_table, locations
-from explorer.core.versions.history import ENABLE_CDF, ENABLE_ICT, CommitRecord, History
+from explorer.core.versions.history import CommitRecord, History
 from explorer.core.versions.retention.missing_files import absent
 
 __all__ = [

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from explorer.core.errors import LimitExceeded
-from explorer.core.log.commit import AddLine, Commit, RemoveLine
+from explorer.core.log.commit import Commit
 from explorer.core.protocol.actions import DeletionVectorDescriptor
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s, integers, strings
 from explorer.core.protocol.logical_files import LogicalFiles
+from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
 from explorer.core.versions.lifetimes.events import ADD, FOUND, LEAVE, REMOVE, FileEvents, Intervals
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes

@@ -15,7 +15,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.errors import MalformedAction
-from explorer.core.log.commit import AddLine
 from explorer.core.protocol.arrow.arrays import (
     Int32s,
     Int64s,
@@ -29,6 +28,7 @@ from explorer.core.protocol.arrow.arrays import (
     strings,
 )
 from explorer.core.protocol.logical_files import SCHEMA, decode_map
+from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.protocol.record_counts import counts_of_lines
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
 

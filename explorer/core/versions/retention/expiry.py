@@ -22,15 +22,13 @@ from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
 from explorer.core.protocol.schema.column_mapping import physical_paths
 from explorer.core.protocol.schema.data_types import parse_schema
+from explorer.core.protocol.table_properties.keys import CLEANUP, FILE_RETENTION, LOG_RETENTION
 from explorer.core.protocol.table_properties.values import flag, interval
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 
 __all__ = [
-    "CLEANUP",
-    "FILE_RETENTION",
     "FOREVER",
-    "LOG_RETENTION",
     "Risk",
     "Terms",
     "data_risk",
@@ -42,9 +40,6 @@ __all__ = [
 ]
 
 
-FILE_RETENTION: Final = "delta.deletedFileRetentionDuration"
-LOG_RETENTION: Final = "delta.logRetentionDuration"
-CLEANUP: Final = "delta.enableExpiredLogCleanup"
 FOREVER: Final = int(np.iinfo(np.int64).max)
 """Time of what has no end in sight."""
 

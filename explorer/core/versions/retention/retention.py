@@ -18,18 +18,10 @@ import pyarrow as pa
 from explorer.core.errors import RequestError, VersionGap, VersionNotFound
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.arrow.arrays import int64s, strings
-from explorer.core.versions.history import History, moment
-from explorer.core.versions.retention.expiry import (
-    CLEANUP,
-    FILE_RETENTION,
-    FOREVER,
-    LOG_RETENTION,
-    Risk,
-    Terms,
-    data_risk,
-    log_risk,
-    retention_terms,
-)
+from explorer.core.protocol.table_properties.keys import CLEANUP, FILE_RETENTION, LOG_RETENTION
+from explorer.core.versions.commit_times import moment
+from explorer.core.versions.history import History
+from explorer.core.versions.retention.expiry import FOREVER, Risk, Terms, data_risk, log_risk, retention_terms
 from explorer.core.versions.retention.missing_files import MissingFiles
 
 __all__ = ["version_retention"]

@@ -1,7 +1,6 @@
-"""Comments and places of columns: changes that no file and no reader notices.
+"""Comments: the description of a table, and the comments of its columns.
 
-Protocol section: Schema Serialization Format. Invariants: a comment is text for people, kept as given; moving a column
-changes neither its name in the files nor its id (CM-007).
+Protocol sections: Change Metadata, Struct Field.
 """
 
 from __future__ import annotations
@@ -23,12 +22,24 @@ from explorer.core.protocol.schema.edit import (
     replace_field,
 )
 from explorer.core.transaction.guards.column_dependents import char_guard
-from explorer.core.transaction.intents.records import MoveColumn, SetColumnComment
+from explorer.core.transaction.intents.records import MoveColumn, SetColumnComment, SetDescription
 from explorer.core.transaction.proposal import Proposal
 from explorer.core.transaction.proposals.operation_parameters import column_document, parameter_text
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["change_parameters", "move_column", "set_column_comment", "struct_field", "with_schema"]
+__all__ = ["change_parameters", "move_column", "set_column_comment", "set_description", "struct_field", "with_schema"]
+
+
+def set_description(intent: SetDescription, snapshot: Snapshot) -> Proposal:
+    """Set or remove the description; the reference writes it as a property named ``comment``."""
+    before = snapshot.metadata.description
+    text = intent.description or ""
+    return Proposal(
+        operation="SET TBLPROPERTIES",
+        parameters={"properties": msgspec.json.encode({"comment": text}).decode()},
+        metadata=msgspec.structs.replace(snapshot.metadata, description=intent.description),
+        undo=f"Set the description to {before!r} again." if before else "Remove the description again.",
+    )
 
 
 def set_column_comment(intent: SetColumnComment, snapshot: Snapshot) -> Proposal:

@@ -1,0 +1,56 @@
+"""The small actions in force at a version, and the live files as verification counts them.
+
+Protocol section: Action Reconciliation.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+
+__all__ = ["LiveFile", "TableState", "same_metadata", "same_protocol"]
+
+
+class TableState(msgspec.Struct, frozen=True):
+    """The small actions in force at a version."""
+
+    protocol: Protocol
+    metadata: Metadata
+    transactions: dict[str, SetTransaction]
+    domains: dict[str, DomainMetadata]
+
+
+class LiveFile(msgspec.Struct, frozen=True, gc=False):
+    """What checksums and checkpoints say of a file: its vector, its size in bytes, and how many rows are masked."""
+
+    vector_id: str | None
+    size: int | None
+    masked: int
+
+
+def same_protocol(one: Protocol, other: Protocol) -> bool:
+    """Whether two protocols ask the same; the order of features does not matter."""
+    return _protocol_key(one) == _protocol_key(other)
+
+
+def same_metadata(one: Metadata, other: Metadata) -> bool:
+    """Whether two metadata actions say the same; schemas are compared as JSON, unless they are one text."""
+    return one == other or _metadata_key(one) == _metadata_key(other)
+
+
+def _protocol_key(protocol: Protocol) -> tuple[Any, ...]:
+    features = (frozenset(protocol.reader_features or ()), frozenset(protocol.writer_features or ()))
+    return protocol.min_reader_version, protocol.min_writer_version, *features
+
+
+def _metadata_key(metadata: Metadata) -> tuple[Any, ...]:
+    try:
+        schema = json.loads(metadata.schema_string or "null")
+    except (ValueError, RecursionError):
+        schema = metadata.schema_string
+    plain = (metadata.id, metadata.name, metadata.description, metadata.partition_columns, metadata.created_time)
+    return *plain, metadata.format.provider, metadata.configuration, schema

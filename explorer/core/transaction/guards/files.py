@@ -1,0 +1,38 @@
+"""Guards of files: whether those that a commit names, and that are not live now, are still in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from explorer.core.errors import StorageError
+from explorer.core.transaction.proposal import GuardResult
+from explorer.core.versions.retention.missing_files import absent
+
+if TYPE_CHECKING:
+    from explorer.table import Table
+
+
+__all__ = ["file_guards"]
+
+_MOST_NAMED: Final = 10
+
+
+def file_guards(table: Table, paths: Sequence[str]) -> tuple[GuardResult, ...]:
+    """Whether files that the commit names, and that are not live now, are still there."""
+    if not paths:
+        return ()
+    try:
+        gone = sorted(absent(table.store, paths))
+    except StorageError as error:
+        evidence: dict[str, Any] = {"files": len(paths), "detail": f"The files could not be looked for: {error}"}
+        return (GuardResult("files-exist", "unknown", evidence, "Try again, or accept this guard by name."),)
+    evidence = {"files": len(paths), "missing": gone[:_MOST_NAMED], "numMissing": len(gone)}
+    if not gone:
+        return (GuardResult("files-exist", "pass", evidence | {"detail": f"All {len(paths):,} files are there."}),)
+    verb = "is" if len(gone) == 1 else "are"
+    detail = f"{len(gone):,} of {len(paths):,} files {verb} gone, such as {gone[0]}."
+    if len(paths) == 1:
+        detail = f"The only file is gone: {gone[0]}."
+    remedy = "Bring them back from a backup, or choose a version whose files are there."
+    return (GuardResult("files-exist", "fail", evidence | {"detail": detail}, remedy),)

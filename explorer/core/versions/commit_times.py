@@ -1,0 +1,62 @@
+"""The time of a commit: its in-commit timestamp where that is in force, else the time of its file.
+
+Protocol section: In-Commit Timestamps. Invariants: times never run backwards.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from explorer.core.errors import CorruptTable
+from explorer.core.protocol.actions import CommitInfo, Metadata, Protocol
+from explorer.core.protocol.table_properties.keys import ENABLE_ICT, ICT_TIMESTAMP, ICT_VERSION
+from explorer.core.protocol.table_properties.values import number
+
+__all__ = ["EPOCH", "commit_time", "enablement", "mentions_in_commit_timestamps", "moment"]
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def commit_time(modified: int, info: CommitInfo | None, before: int) -> int:
+    """Time of a commit in ms since the epoch.
+
+    Args:
+        modified: Modification time of its file.
+        info: Its provenance if in-commit timestamps are enabled, else None.
+        before: Time of the commit before it, or -1.
+    """
+    if info is not None and info.in_commit_timestamp is not None:
+        return info.in_commit_timestamp
+    return max(modified, before + 1)
+
+
+def mentions_in_commit_timestamps(protocol: Protocol, metadata: Metadata) -> bool:
+    """True if in-commit timestamps are or may have been enabled at some version up to this one."""
+    listed = any(name.startswith("inCommitTimestamp") for name in protocol.writer_features or ())
+    return listed or any(key in metadata.configuration for key in (ENABLE_ICT, ICT_VERSION, ICT_TIMESTAMP))
+
+
+def moment(milliseconds: int) -> datetime:
+    """A time of the log as a datetime, UTC.
+
+    Args:
+        milliseconds: Since the epoch.
+
+    Raises:
+        CorruptTable: It is no time of this calendar.
+    """
+    try:
+        return EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError as error:
+        raise CorruptTable(
+            f"A commit's time is {milliseconds} ms since 1970, which no calendar has. A broken client wrote it.",
+            found=milliseconds,
+        ) from error
+
+
+def enablement(configuration: dict[str, str]) -> tuple[int, int]:
+    """Version and time (ms) since which in-commit timestamps are enabled; zeros if they always were (ICT-003)."""
+    if ICT_VERSION not in configuration or ICT_TIMESTAMP not in configuration:
+        return 0, 0
+    return number(configuration, ICT_VERSION, 0), number(configuration, ICT_TIMESTAMP, 0)

@@ -1,0 +1,137 @@
+"""A preview of the rows that differ between two versions: some of each kind, and exact counts."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from explorer.core.versions.change_feed.sources import ReadEstimate
+from explorer.spark.engine.job import submit
+from explorer.spark.rows.preview import Job
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from explorer.core.versions.column_matching import LeftOutColumn
+    from explorer.spark.changes.row_diff import RowDiff, RowDiffCounts
+    from explorer.table import Table
+
+__all__ = ["RowDiffPreview", "row_diff_preview"]
+
+_KINDS: Final = ("update", "delete", "insert")
+
+
+@dataclass(frozen=True, slots=True)
+class RowDiffPreview:
+    """Some rows in which two versions differ, and how many there are.
+
+    Attributes:
+        table: Up to the limit of each kind, updates first: change (``update``, ``delete``, ``insert``), count,
+            repeated_key, changed_columns, before, after, as in `explorer.spark.changes.row_diff.RowDiff.frame`;
+            variants as JSON text.
+        counts: All of them, exactly.
+        note: What ``table`` is of the whole, for people.
+        complete: True if ``table`` holds every row that differs.
+        from_version, to_version: The versions.
+        keys: The key columns; empty if rows were compared whole.
+        left_out: Columns that could not be compared, and why.
+        estimate: Files and bytes that were read.
+    """
+
+    table: pa.Table
+    counts: RowDiffCounts
+    note: str
+    complete: bool
+    from_version: int
+    to_version: int
+    keys: tuple[str, ...]
+    left_out: tuple[LeftOutColumn, ...]
+    estimate: ReadEstimate
+
+
+def row_diff_preview(
+    table: Table, from_version: int, to_version: int, keys: Sequence[str] | None = None, limit: int = 100
+) -> Job[RowDiffPreview]:
+    """Compare the rows of two versions: counts, and some rows of each kind.
+
+    Args:
+        table: The table.
+        from_version, to_version: The versions.
+        keys: As in `explorer.spark.changes.row_diff.row_diff`.
+        limit: Rows at most of each kind.
+
+    Returns:
+        A job; its errors are those of `explorer.spark.changes.row_diff.row_diff`, and Cancelled.
+    """
+    name = f"Rows of {table.name} in version {from_version} against {to_version}"
+    return submit(name, lambda job: _row_diff_preview(job, table, (from_version, to_version), keys, limit))
+
+
+def _row_diff_preview(
+    job: Job[RowDiffPreview],
+    table: Table,
+    versions: tuple[int, int],
+    keys: Sequence[str] | None,
+    limit: int,
+) -> RowDiffPreview:
+    from explorer.spark.changes.row_diff import count_differences, row_diff
+
+    job.report("Looking for the files that differ")
+    diff = row_diff(table, *versions, keys)
+    job.report(f"Comparing the rows of {diff.estimate.files:,} files")
+    with _kept(diff.frame) as frame:
+        counts = count_differences(diff, frame)
+        job.report("Fetching some of the rows")
+        rows = _some_of_each(diff, frame, limit)
+    total = counts.inserted + counts.deleted + counts.updated
+    shown = sum(rows.column("count").to_pylist())
+    return RowDiffPreview(
+        rows,
+        counts,
+        _diff_note(versions, shown, total),
+        shown == total,
+        *versions,
+        diff.keys,
+        diff.left_out,
+        diff.estimate,
+    )
+
+
+@contextlib.contextmanager
+def _kept(frame: DataFrame) -> Any:
+    """Keep what was computed, in memory and on disk of Spark's workers, for as long as it is needed."""
+    from explorer.spark.scan.results import SPARK_ERRORS
+
+    kept = frame.persist()
+    try:
+        yield kept
+    finally:
+        with contextlib.suppress(*SPARK_ERRORS):
+            kept.unpersist()
+
+
+def _some_of_each(diff: RowDiff, frame: DataFrame, limit: int) -> pa.Table:
+    from pyspark.sql import DataFrame as Frame
+    from pyspark.sql import functions as sf
+
+    from explorer.spark.scan.results import Reading, to_arrow
+
+    pieces = [frame.where(sf.col("change") == kind).limit(limit) for kind in _KINDS]
+    found = to_arrow(Reading(reduce(Frame.union, pieces), diff.failure), readable=True)
+    order = {kind: place for place, kind in enumerate(_KINDS)}
+    places = sorted(range(found.num_rows), key=[order[kind] for kind in found.column("change").to_pylist()].__getitem__)
+    return found.take(pa.array(places, pa.int64()))
+
+
+def _diff_note(versions: tuple[int, int], shown: int, total: int) -> str:
+    where = f"between version {versions[0]} and version {versions[1]}"
+    if total == 0:
+        return f"No row differs {where}."
+    if shown == total:
+        return f"All {total:,} rows that differ {where}."
+    return f"{shown:,} of {total:,} rows that differ {where}."
