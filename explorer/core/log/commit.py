@@ -21,6 +21,7 @@ from explorer.core.protocol.actions import (
     Protocol,
     SetTransaction,
 )
+from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.limits import check_lines
 from explorer.core.protocol.raw_actions import CommitLine
 
@@ -146,7 +147,7 @@ def parse_commit_info(raw: msgspec.Raw | bytes) -> CommitInfo:
     return msgspec.structs.replace(kept, unknown={**kept.unknown, **{name: value[name] for name in odd}})
 
 
-def _fits(name: str, item: object) -> bool:
+def _fits(name: str, item: JsonValue) -> bool:
     try:
         CommitInfo.from_wire({name: item})
     except msgspec.ValidationError:

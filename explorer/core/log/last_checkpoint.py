@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import quote
 
 import msgspec
+
+from explorer.core.protocol.json_values import JsonObject, JsonValue
 
 __all__ = ["LastCheckpoint", "canonical_form", "digests", "encode_last_checkpoint", "parse_last_checkpoint"]
 
@@ -43,7 +44,7 @@ def parse_last_checkpoint(data: bytes) -> LastCheckpoint | None:
     return hint
 
 
-def encode_last_checkpoint(hint: LastCheckpoint, v2_checkpoint: dict[str, Any] | None = None) -> bytes:
+def encode_last_checkpoint(hint: LastCheckpoint, v2_checkpoint: JsonObject | None = None) -> bytes:
     """Write the hint: version, size and parts first, then what is optional, then the checksum of the rest.
 
     Args:
@@ -57,7 +58,7 @@ def encode_last_checkpoint(hint: LastCheckpoint, v2_checkpoint: dict[str, Any] |
     return msgspec.json.encode(value | {"checksum": digests(written)[0]})
 
 
-def digests(value: dict[str, Any]) -> tuple[str, str]:
+def digests(value: JsonObject) -> tuple[str, str]:
     """MD5 of the canonical form, pairs sorted by path, and the variant sorted by whole ``path=value`` strings."""
     pairs = list(_pairs({key: item for key, item in value.items() if key != "checksum"}, ""))
     by_path = sorted(pairs, key=lambda pair: pair[0].encode())
@@ -67,7 +68,7 @@ def digests(value: dict[str, Any]) -> tuple[str, str]:
     return first, second
 
 
-def canonical_form(value: Any) -> str:
+def canonical_form(value: JsonValue) -> str:
     """The canonical text of a JSON value, pairs sorted by the bytes of their path (LASTCKPT-008)."""
     return ",".join(f"{path}={leaf}" for path, leaf in sorted(_pairs(value, ""), key=lambda pair: pair[0].encode()))
 
@@ -78,14 +79,14 @@ class _Number(str):
     __slots__ = ()
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
     value = dict(pairs)
     if len(value) != len(pairs):
         raise ValueError("duplicate keys")
     return value
 
 
-def _pairs(value: Any, path: str) -> Iterator[tuple[str, str]]:
+def _pairs(value: JsonValue, path: str) -> Iterator[tuple[str, str]]:
     join = f"{path}+" if path else ""
     if isinstance(value, dict):
         for key, item in value.items():
@@ -97,7 +98,7 @@ def _pairs(value: Any, path: str) -> Iterator[tuple[str, str]]:
         yield path, _leaf(value)
 
 
-def _leaf(value: Any) -> str:
+def _leaf(value: JsonValue) -> str:
     if isinstance(value, _Number):
         return str(value)
     if isinstance(value, str):

@@ -6,13 +6,12 @@ Protocol section: Version Checksum File. Invariants: required fields are compare
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from explorer.core.protocol.actions import (
-    DeletionVectorDescriptor,
-)
+from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.json_values import JsonObject
 
 __all__ = ["MASK_BINS", "ListedFile", "MaskHistogram", "SizeHistogram", "VersionChecksum", "decode_checksum"]
 
@@ -51,10 +50,10 @@ class VersionChecksum(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     num_protocol: int
     in_commit_timestamp_opt: int | None = None
     num_transactions: int | None = None
-    set_transactions: tuple[dict[str, Any], ...] | None = None
-    domain_metadata: tuple[dict[str, Any], ...] | None = None
-    metadata: dict[str, Any] | None = None
-    protocol: dict[str, Any] | None = None
+    set_transactions: tuple[JsonObject, ...] | None = None
+    domain_metadata: tuple[JsonObject, ...] | None = None
+    metadata: JsonObject | None = None
+    protocol: JsonObject | None = None
     file_size_histogram: SizeHistogram | None = None
     histogram_opt: SizeHistogram | None = None
     deleted_record_counts_histogram_opt: MaskHistogram | None = None

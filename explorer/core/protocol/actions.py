@@ -8,9 +8,11 @@ actions and for writing.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import msgspec
+
+from explorer.core.protocol.json_values import JsonObject, JsonValue
 
 __all__ = [
     "Action",
@@ -28,7 +30,6 @@ __all__ = [
     "SetTransaction",
     "Sidecar",
     "encode_line",
-    "wire_value",
 ]
 
 
@@ -67,7 +68,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What the action records share: the wire name, and fields that came along unknown."""
 
     wire_name: ClassVar[str] = ""
-    unknown: dict[str, Any] = {}
+    unknown: JsonObject = {}
 
     @classmethod
     def decode(cls, raw: bytes | msgspec.Raw) -> Self:
@@ -80,7 +81,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return cls.from_wire(msgspec.json.decode(raw))
 
     @classmethod
-    def from_wire(cls, value: Any) -> Self:
+    def from_wire(cls, value: JsonValue) -> Self:
         """Make the record of a decoded JSON object; nulls count as absent, as they do in checkpoints."""
         if not isinstance(value, dict):
             raise msgspec.ValidationError(f"Expected `object`, got `{type(value).__name__}`")
@@ -89,11 +90,11 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         extra = {name: item for name, item in value.items() if name not in cls.__struct_encode_fields__}
         return msgspec.structs.replace(record, unknown=extra) if extra else record
 
-    def to_wire(self) -> dict[str, Any]:
+    def to_wire(self) -> JsonObject:
         """Return the action as a JSON-able object in the protocol's names, without absent fields."""
         names = zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
         members = ((encoded, getattr(self, name)) for name, encoded in names if name != "unknown")
-        return {encoded: wire_value(value) for encoded, value in members if value is not None} | self.unknown
+        return {encoded: msgspec.to_builtins(value) for encoded, value in members if value is not None} | self.unknown
 
 
 class Protocol(_Record, frozen=True, kw_only=True, rename="camel"):
@@ -127,7 +128,7 @@ class Metadata(_Record, frozen=True, kw_only=True, rename="camel"):
     created_time: int | None = None
 
     @classmethod
-    def from_wire(cls, value: Any) -> Self:
+    def from_wire(cls, value: JsonValue) -> Self:
         """As for every record; nulls inside ``format`` count as absent too (META-002)."""
         if isinstance(value, dict) and isinstance(form := value.get("format"), dict):
             value = {**value, "format": {name: item for name, item in form.items() if item is not None}}
@@ -204,8 +205,8 @@ class CommitInfo(_Record, frozen=True, kw_only=True, rename="camel"):
     timestamp: Int64 | None = None
     in_commit_timestamp: Int64 | None = None
     operation: str | None = None
-    operation_parameters: dict[str, Any] | None = None
-    operation_metrics: dict[str, Any] | None = None
+    operation_parameters: JsonObject | None = None
+    operation_metrics: JsonObject | None = None
     user_id: str | None = None
     user_name: str | None = None
     user_metadata: str | None = None
@@ -256,8 +257,3 @@ for _record in (Protocol, Metadata, SetTransaction, DomainMetadata, Sidecar, Com
 def encode_line(action: Action) -> bytes:
     """Encode an action as one line of a commit, without the newline (LOG-007, LOG-008)."""
     return msgspec.json.encode({action.wire_name: action.to_wire()})
-
-
-def wire_value(value: Any) -> Any:
-    """Turn a record's field into JSON-able builtins."""
-    return msgspec.to_builtins(value)

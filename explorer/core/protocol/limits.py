@@ -7,9 +7,10 @@ memory for it, sets the number here before it opens the table.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 from explorer.core.errors import LimitExceeded
+from explorer.core.protocol.json_values import JsonValue
 
 __all__ = ["check_column", "check_file", "check_lines", "check_nesting", "too_deep"]
 
@@ -67,7 +68,7 @@ def check_lines(data: bytes, version: int, path: str) -> None:
         start, number = end + 1, number + 1
 
 
-def check_nesting(value: Any, what: str) -> None:
+def check_nesting(value: JsonValue, what: str) -> None:
     """Check how deep decoded JSON is nested.
 
     Args:
@@ -82,7 +83,7 @@ def check_nesting(value: Any, what: str) -> None:
         depth += 1
         if depth > MAX_NESTING:
             raise too_deep(what)
-        level = [child for item in level for child in _children(item) if isinstance(child, (dict, list))]
+        level = [child for item in level for child in _children(item) if isinstance(child, dict | list)]
 
 
 def check_column(size: int, what: str) -> None:
@@ -109,5 +110,11 @@ def too_deep(what: str) -> LimitExceeded:
     )
 
 
-def _children(item: Any) -> Any:
-    return item.values() if isinstance(item, dict) else item
+def _children(item: JsonValue) -> Iterable[JsonValue]:
+    match item:
+        case dict():
+            return item.values()
+        case list():
+            return item
+        case _:
+            return ()

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.column_mapping import MappingMode, unmapped
 from explorer.core.protocol.schema.data_types import (
     FIELD_ID_KEY,
@@ -224,7 +225,7 @@ def _side(snapshot: Snapshot, fields: Sequence[StructField], partitions: dict[st
     return ComparedSide(snapshot.version, StructType(tuple(fields)), snapshot.column_mapping_mode == "id", columns)
 
 
-def _mapping_of(field: StructField, mode: MappingMode) -> dict[str, object]:
+def _mapping_of(field: StructField, mode: MappingMode) -> JsonObject:
     """The name and id that files have for the field: where columns are not mapped, its name."""
     if mode == "none":
         return {PHYSICAL_NAME_KEY: field.name}

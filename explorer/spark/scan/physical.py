@@ -24,6 +24,7 @@ from explorer.core.protocol.schema.data_types import (
     StructType,
     type_name,
 )
+from explorer.core.protocol.schema.type_widening import recorded_changes
 
 __all__ = ["case_collides", "logical_column", "quoted", "read_schema", "spark_type"]
 
@@ -131,9 +132,8 @@ def _widest(field: StructField) -> st.DecimalType | None:
     kind = field.type
     if not isinstance(kind, PrimitiveType) or kind.name != "decimal":
         return None
-    changes = field.metadata.get("delta.typeChanges")
-    came_from = {change.get("fromType") for change in changes or () if isinstance(change, dict)}
-    digits = max((_INTEGER_DIGITS[name] for name in came_from if name in _INTEGER_DIGITS), default=0)
+    came_from = [change.get("fromType") for change in recorded_changes(field) if isinstance(change, dict)]
+    digits = max((_INTEGER_DIGITS.get(name, 0) for name in came_from if isinstance(name, str)), default=0)
     precision = min(max(kind.precision, digits + kind.scale), 38)
     return None if precision == kind.precision else st.DecimalType(precision, kind.scale)
 

@@ -20,6 +20,7 @@ from explorer.core.log.log_segment import Checkpoint
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction, Sidecar
 from explorer.core.protocol.file_paths import decode_path, is_absolute
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import FileSource, LineSource
 from explorer.core.protocol.raw_actions import CommitLine, RemoveLine
@@ -148,7 +149,7 @@ def _json_lines(store: LogStore, part: LogPath) -> list[CommitLine]:
     return lines
 
 
-def _json_objects(store: LogStore, part: LogPath) -> list[dict[str, Any]]:
+def _json_objects(store: LogStore, part: LogPath) -> list[JsonObject]:
     try:
         lines = [msgspec.json.decode(line) for line in _bytes(store, part).splitlines() if line.strip()]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

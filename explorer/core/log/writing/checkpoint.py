@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import msgspec
@@ -31,6 +31,7 @@ from explorer.core.protocol.actions import (
     Sidecar,
     encode_line,
 )
+from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_properties.keys import FILE_RETENTION
 from explorer.core.protocol.table_properties.values import interval
@@ -219,17 +220,21 @@ class _Writer:
             file.write(pa.RecordBatch.from_arrays([*batch.columns, *rest], schema=schema))
         return file.close()
 
-    def _described(self, path: str, size: int, small: Sequence[SmallAction]) -> dict[str, Any]:
+    def _described(self, path: str, size: int, small: Sequence[SmallAction]) -> JsonObject:
         """What the hint says of a V2 checkpoint (V2CKPT-012); long lists are left to the checkpoint itself."""
-        sidecars = [action.to_wire() for action in small if isinstance(action, Sidecar)]
-        others = [{action.wire_name: action.to_wire()} for action in small if not isinstance(action, Sidecar)]
-        found = {
+        sidecars, others = list[JsonValue](), list[JsonValue]()
+        for action in small:
+            if isinstance(action, Sidecar):
+                sidecars.append(action.to_wire())
+            else:
+                others.append({action.wire_name: action.to_wire()})
+        found: JsonObject = {
             "path": path.rpartition("/")[2],
             "sizeInBytes": size,
             "modificationTime": self._now,
         }
         lists = {"nonFileActions": others, "sidecarFiles": sidecars}
-        return found | {name: items for name, items in lists.items() if len(items) <= _MOST_IN_HINT}
+        return {**found, **{name: items for name, items in lists.items() if len(items) <= _MOST_IN_HINT}}
 
 
 _WEEK: Final = timedelta(weeks=1)
@@ -266,7 +271,7 @@ class _ParquetFile:
         self._waiting, self._rows = [], 0
 
 
-def _put_hint(store: LogStore, hint: LastCheckpoint, described: dict[str, Any] | None) -> None:
+def _put_hint(store: LogStore, hint: LastCheckpoint, described: JsonObject | None) -> None:
     try:
         there = parse_last_checkpoint(store.read(LAST_CHECKPOINT))
     except FileNotFoundError:

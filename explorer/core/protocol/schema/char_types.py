@@ -7,9 +7,10 @@ in the schema the type is ``string``; a length only grows, and goes at last.
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
-from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, PrimitiveType, StructType, type_name
+from explorer.core.protocol.json_values import JsonValue
+from explorer.core.protocol.schema.data_types import parse_type, type_name
 
 __all__ = ["CHAR_KEY", "char_type_text", "is_char_type", "lengthens"]
 
@@ -23,14 +24,13 @@ def is_char_type(text: object) -> bool:
     return isinstance(text, str) and _CHAR.match(text) is not None
 
 
-def char_type_text(value: Any, parsed: DataType) -> str | None:
+def char_type_text(value: JsonValue) -> str | None:
     """What stands in a field's metadata for its type; None if no CHAR or VARCHAR is in it.
 
     Args:
-        value: The type as decoded JSON.
-        parsed: The same, parsed, in which all of them are strings.
+        value: A type as decoded JSON, one that `explorer.core.protocol.schema.data_types.parse_type` takes.
     """
-    return _text(value, parsed) if _has_char(value) else None
+    return _text(value) if _has_char(value) else None
 
 
 def lengthens(before: str, after: str) -> bool:
@@ -43,22 +43,29 @@ def lengthens(before: str, after: str) -> bool:
     return int(new[2]) >= int(old[2]) and new[1] == "varchar"
 
 
-def _has_char(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return is_char_type(value)
-    inner = [value.get(name) for name in ("elementType", "keyType", "valueType")]
-    return any(_has_char(item) for item in inner) or any(_has_char(item["type"]) for item in value.get("fields", ()))
+def _has_char(value: JsonValue) -> bool:
+    match value:
+        case {"elementType": element}:
+            return _has_char(element)
+        case {"keyType": key, "valueType": item}:
+            return _has_char(key) or _has_char(item)
+        case {"fields": [*fields]}:
+            return any(_has_char(field["type"]) for field in fields if isinstance(field, dict))
+        case _:
+            return is_char_type(value)
 
 
-def _text(value: Any, parsed: DataType) -> str:
-    match parsed:
-        case PrimitiveType():
-            return str(value) if is_char_type(value) else _SQL_NAMES.get(parsed.name, type_name(parsed))
-        case ArrayType():
-            return f"array<{_text(value['elementType'], parsed.element_type)}>"
-        case MapType():
-            return f"map<{_text(value['keyType'], parsed.key_type)},{_text(value['valueType'], parsed.value_type)}>"
-        case StructType():
-            pairs = zip(value["fields"], parsed.fields, strict=True)
-            fields = [f"{field.name}:{_text(item['type'], field.type)}" for item, field in pairs]
-            return f"struct<{','.join(fields)}>"
+def _text(value: JsonValue) -> str:
+    match value:
+        case {"elementType": element}:
+            return f"array<{_text(element)}>"
+        case {"keyType": key, "valueType": item}:
+            return f"map<{_text(key)},{_text(item)}>"
+        case {"fields": [*fields]}:
+            members = [f"{field['name']}:{_text(field['type'])}" for field in fields if isinstance(field, dict)]
+            return f"struct<{','.join(members)}>"
+        case _ if is_char_type(value):
+            return str(value)
+        case _:
+            name = type_name(parse_type(value))
+            return _SQL_NAMES.get(name, name)

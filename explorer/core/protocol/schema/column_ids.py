@@ -7,8 +7,9 @@ Protocol section: Column Mapping (Writer Requirements). Invariants: every struct
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.column_mapping import unmapped
 from explorer.core.protocol.schema.data_types import (
     FIELD_ID_KEY,
@@ -59,7 +60,7 @@ def map_field(field: StructField, last_id: int, naming: Naming) -> tuple[StructF
     """The same for one field and what lies inside it."""
     own = last_id + 1
     kind, last_id = _map_type(field.type, own, naming)
-    metadata: dict[str, Any] = {**field.metadata, FIELD_ID_KEY: own, PHYSICAL_NAME_KEY: naming(field)}
+    metadata: JsonObject = {**field.metadata, FIELD_ID_KEY: own, PHYSICAL_NAME_KEY: naming(field)}
     return StructField(field.name, kind, field.nullable, metadata), last_id
 
 

@@ -7,15 +7,17 @@ refused by name.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import CorruptTable, UnsupportedFeature
+from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.limits import check_nesting, too_deep
 
 __all__ = [
@@ -68,7 +70,7 @@ class StructField(msgspec.Struct, frozen=True):
     name: str
     type: DataType
     nullable: bool = True
-    metadata: dict[str, Any] = {}
+    metadata: JsonObject = {}
 
     @property
     def physical_name(self) -> str:
@@ -82,17 +84,17 @@ class StructField(msgspec.Struct, frozen=True):
         Raises:
             CorruptTable: It is no integer.
         """
-        value = self.metadata.get(FIELD_ID_KEY)
-        if value is None:
-            return None
-        try:
-            return int(value)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise CorruptTable(
-                f"The {FIELD_ID_KEY} of the column {self.name!r} is no integer. A broken client wrote it; its metadata "
-                "has to be written anew.",
-                column=self.name,
-            ) from error
+        match self.metadata.get(FIELD_ID_KEY):
+            case None:
+                return None
+            case int() | float() | str() as value:
+                with contextlib.suppress(ValueError, OverflowError):
+                    return int(value)
+        raise CorruptTable(
+            f"The {FIELD_ID_KEY} of the column {self.name!r} is no integer. A broken client wrote it; its metadata "
+            "has to be written anew.",
+            column=self.name,
+        )
 
 
 class StructType(msgspec.Struct, frozen=True):
@@ -165,7 +167,7 @@ def parse_schema(text: str) -> StructType:
     return parsed
 
 
-def parse_type(value: Any) -> DataType:
+def parse_type(value: JsonValue) -> DataType:
     """Parse a type as it stands in decoded JSON: a name, or an object of a nested type.
 
     Raises:
@@ -264,31 +266,32 @@ def _arrow_field(field: StructField) -> pa.Field:
     return pa.field(field.name, to_arrow(field.type), field.nullable)
 
 
-def _parse(value: Any) -> DataType:
+def _parse(value: JsonValue) -> DataType:
     if isinstance(value, str):
         return _parse_primitive(value)
     if not isinstance(value, dict):
         raise _bad(f"{value!r} is no type")
-    match value.get("type"):
-        case "struct" if isinstance(value.get("fields"), list):
-            return StructType(tuple(_parse_field(field) for field in value["fields"]))
-        case "array" if "elementType" in value:
-            return ArrayType(_parse(value["elementType"]), bool(value.get("containsNull", True)))
-        case "map" if "keyType" in value and "valueType" in value:
-            contains_null = bool(value.get("valueContainsNull", True))
-            return MapType(_parse(value["keyType"]), _parse(value["valueType"]), contains_null)
-        case str(name) if name in _PRIMITIVES and len(value) == 1:
+    match value:
+        case {"type": "struct", "fields": [*fields]}:
+            return StructType(tuple(_parse_field(field) for field in fields))
+        case {"type": "array", "elementType": element}:
+            return ArrayType(_parse(element), bool(value.get("containsNull", True)))
+        case {"type": "map", "keyType": key, "valueType": item}:
+            return MapType(_parse(key), _parse(item), bool(value.get("valueContainsNull", True)))
+        case {"type": str(name)} if name in _PRIMITIVES and len(value) == 1:
             return PrimitiveType(name)
     raise _bad(f"{json.dumps(value)[:200]} is no type")
 
 
-def _parse_field(value: Any) -> StructField:
-    if not isinstance(value, dict) or not isinstance(value.get("name"), str) or "type" not in value:
-        raise _bad(f"{json.dumps(value)[:200]} is no field (it needs name and type)")
-    metadata = value.get("metadata") or {}
-    if not isinstance(metadata, dict):
-        raise _bad(f"the metadata of field {value['name']!r} is no object")
-    return StructField(value["name"], _parse(value["type"]), bool(value.get("nullable", True)), metadata)
+def _parse_field(value: JsonValue) -> StructField:
+    match value:
+        case {"name": str(name), "type": kind, **rest}:
+            metadata = rest.get("metadata") or {}
+            if not isinstance(metadata, dict):
+                raise _bad(f"the metadata of field {name!r} is no object")
+            return StructField(name, _parse(kind), bool(rest.get("nullable", True)), metadata)
+        case _:
+            raise _bad(f"{json.dumps(value)[:200]} is no field (it needs name and type)")
 
 
 def _parse_primitive(name: str) -> PrimitiveType:
@@ -330,7 +333,7 @@ def _walk(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ..
             return
 
 
-def _to_wire(kind: DataType) -> Any:
+def _to_wire(kind: DataType) -> JsonValue:
     match kind:
         case PrimitiveType():
             return type_name(kind)
@@ -344,7 +347,7 @@ def _to_wire(kind: DataType) -> Any:
                 "valueContainsNull": kind.value_contains_null,
             }
         case StructType():
-            fields = [
+            fields: list[JsonValue] = [
                 {
                     "name": field.name,
                     "type": _to_wire(field.type),

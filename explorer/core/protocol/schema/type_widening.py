@@ -6,10 +6,13 @@ only changes that lose no value are supported (TYPEWIDEN-003).
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
+
+import msgspec
 
 from explorer.core.errors import CorruptTable, ExplorerError, UnsupportedFeature
 from explorer.core.protocol.actions import Protocol
+from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.schema.data_types import (
     DataType,
     PrimitiveType,
@@ -22,7 +25,7 @@ from explorer.core.protocol.schema.data_types import (
 )
 from explorer.core.protocol.table_features import supported_features
 
-__all__ = ["CHANGES_KEY", "check_type_changes", "widens"]
+__all__ = ["CHANGES_KEY", "check_type_changes", "recorded_changes", "widens"]
 
 CHANGES_KEY: Final = "delta.typeChanges"
 _FEATURES: Final = frozenset(["typeWidening", "typeWidening-preview"])
@@ -32,6 +35,13 @@ _DIGITS: Final = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 
 The text asks for ten from bytes and shorts too; the reference implementation writes these changes with fewer.
 """
+
+
+class _TypeChange(msgspec.Struct, frozen=True, rename="camel"):
+    """One change as the metadata of a field records it (section Type Change Metadata)."""
+
+    from_type: JsonValue
+    to_type: JsonValue
 
 
 def check_type_changes(schema: StructType, protocol: Protocol) -> None:
@@ -56,6 +66,12 @@ def check_type_changes(schema: StructType, protocol: Protocol) -> None:
                 )
 
 
+def recorded_changes(field: StructField) -> list[JsonValue]:
+    """The changes that the field's metadata records, as decoded and not checked; none where it holds no list."""
+    recorded = field.metadata.get(CHANGES_KEY)
+    return recorded if isinstance(recorded, list) else []
+
+
 def widens(before: DataType, after: DataType) -> bool:
     """True if every value of one type is a value of the other, by the protocol's list of changes."""
     if not isinstance(before, PrimitiveType) or not isinstance(after, PrimitiveType):
@@ -77,10 +93,10 @@ def widens(before: DataType, after: DataType) -> bool:
 
 
 def _changes(field: StructField, column: str) -> list[tuple[DataType, DataType]]:
-    recorded: Any = field.metadata.get(CHANGES_KEY, [])
     try:
-        return [(parse_type(change["fromType"]), parse_type(change["toType"])) for change in recorded]
-    except (TypeError, KeyError, ExplorerError) as error:
+        recorded = msgspec.convert(field.metadata.get(CHANGES_KEY, []), list[_TypeChange])
+        return [(parse_type(change.from_type), parse_type(change.to_type)) for change in recorded]
+    except (msgspec.ValidationError, ExplorerError) as error:
         raise CorruptTable(
             f"The {CHANGES_KEY} of column {column} cannot be read ({error}); which types its older files have is not "
             "known. The metaData action that set it is broken.",

@@ -93,7 +93,7 @@ def _field(value: Any, place: str, allowed: Collection[str]) -> StructField:
     for inner in (field for part in type_parts(kind) if isinstance(part, StructType) for field in part.fields):
         _check_keys(inner.metadata, inner.name, place, ())
     _check_void(kind, value["name"], place)
-    text = char_type_text(value["type"], kind)
+    text = char_type_text(value["type"])
     return StructField(value["name"], kind, nullable, metadata if text is None else {**metadata, CHAR_KEY: text})
 
 

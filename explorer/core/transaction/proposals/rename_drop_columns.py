@@ -13,6 +13,7 @@ import msgspec
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.column_ids import DROPPED_OR_RENAMED_KEY
 from explorer.core.protocol.schema.data_types import StructField, StructType, format_column
 from explorer.core.protocol.schema.edit import children, edit_fields, replace_field
@@ -167,7 +168,7 @@ def _identity_guard(names: Sequence[str]) -> GuardResult | None:
     return GuardResult("identity-columns", "warn", {"columns": list(names), "detail": detail}, remedy)
 
 
-def _is_identity(metadata: dict[str, object]) -> bool:
+def _is_identity(metadata: JsonObject) -> bool:
     return any(key.startswith("delta.identity.") for key in metadata)
 
 

@@ -12,11 +12,12 @@ from typing import Any
 import msgspec
 
 from explorer.core.errors import CorruptTable, InvalidIntent
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.schema.char_types import CHAR_KEY, is_char_type, lengthens
 from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, StructField, parse_type, type_name
 from explorer.core.protocol.schema.edit import Column, find_column, replace_field, replace_type
-from explorer.core.protocol.schema.type_widening import CHANGES_KEY, widens
+from explorer.core.protocol.schema.type_widening import CHANGES_KEY, recorded_changes, widens
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.values import flag
 from explorer.core.transaction.guards.column_dependents import (
@@ -77,10 +78,10 @@ def _retyped(snapshot: Snapshot, column: Column, kind: DataType, guards: tuple[G
     assert owner is not None
     schema = replace_type(snapshot.schema, column.path, kind)
     if column.type != _VOID:
-        change = {"toType": type_name(kind), "fromType": type_name(column.type)}
+        change: JsonObject = {"toType": type_name(kind), "fromType": type_name(column.type)}
         if column.path != column.owner:
             change["fieldPath"] = ".".join(column.path[len(column.owner) :])
-        metadata = {**owner.metadata, CHANGES_KEY: [*owner.metadata.get(CHANGES_KEY, []), change]}
+        metadata = {**owner.metadata, CHANGES_KEY: [*recorded_changes(owner), change]}
         schema = replace_field(schema, column.owner, lambda field: msgspec.structs.replace(field, metadata=metadata))
     have = active_features(snapshot.protocol)
     needed = [name for name in features_of_types([kind]) if name not in have and f"{name}-preview" not in have]
@@ -109,7 +110,7 @@ def _lengthened(snapshot: Snapshot, column: Column, text: str) -> Proposal:
         )
     if before == text:
         raise InvalidIntent(f"{column.name} is {before} already.", field="type")
-    metadata: dict[str, Any] = {key: value for key, value in field.metadata.items() if key != CHAR_KEY}
+    metadata: JsonObject = {key: value for key, value in field.metadata.items() if key != CHAR_KEY}
     if text != "string":
         metadata[CHAR_KEY] = text
     after = StructField(field.name, PrimitiveType("string"), field.nullable, metadata)
@@ -172,8 +173,10 @@ def _dependents(snapshot: Snapshot, column: Column) -> tuple[GuardResult, ...]:
         evidence = {"column": column.name, "detail": f"{column.name} is an identity column, which has the type long."}
         return (GuardResult("identity-columns", "fail", evidence, "Keep the type, or make the column anew."),)
     if own is not None and GENERATION_KEY in own.metadata:
-        expression = own.metadata[GENERATION_KEY]
-        evidence = {"expression": expression, "detail": f"{column.name} is computed, and its expression has that type."}
+        evidence = {
+            "expression": str(own.metadata[GENERATION_KEY]),
+            "detail": f"{column.name} is computed, and its expression has that type.",
+        }
         return (GuardResult("generated-columns", "fail", evidence, "Drop the generated column, and add it anew."),)
     spelt = char_guard(snapshot.schema, [column.path])
     found = (constraint_guard(snapshot, [column.path]), generated_guard(snapshot, [column.path]))
