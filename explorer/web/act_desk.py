@@ -20,8 +20,8 @@ import explorer
 from explorer.core.errors import Cancelled, ExplorerError, RequestError
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.intents.documents import parse_intent
-from explorer.views.act.forms import intent_of
-from explorer.views.act.plan_view import Receipt, receipt
+from explorer.views.act.intent_form import intent_of
+from explorer.views.act.receipt import Receipt, receipt
 from explorer.views.problems import Problem, problem_of
 from explorer.views.rows.spark_work import each_second
 from explorer.web.address import Address

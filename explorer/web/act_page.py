@@ -18,12 +18,20 @@ from explorer.core.protocol.times import older_than
 from explorer.core.transaction.intents.documents import intent_document, parse_intent
 from explorer.core.transaction.intents.records import Vacuum
 from explorer.views import TableFacts, TableView
-from explorer.views.act.column_kinds import COLUMN_KINDS
-from explorer.views.act.forms import ChangeForm, change_form, intent_of, malformed_answers, missing_answers, offers
 from explorer.views.act.guard_views import guard_counts, guard_views
-from explorer.views.act.hints import column_suggestions, hints
-from explorer.views.act.maintenance_kinds import MAINTENANCE_KINDS
-from explorer.views.act.plan_view import headline, plan_view
+from explorer.views.act.intent_form import (
+    IntentForm,
+    hints,
+    intent_form,
+    intent_of,
+    malformed_answers,
+    missing_answers,
+    offers,
+)
+from explorer.views.act.intents.entry import COLUMNS, CONSTRAINTS, PROPERTIES
+from explorer.views.act.intents.hints import column_suggestions
+from explorer.views.act.intents.registry import entry_of, headline
+from explorer.views.act.plan_view import plan_view
 from explorer.views.problems import problem_of
 from explorer.views.rows.row_work import live_rows
 from explorer.views.rows.spark_work import start_notice
@@ -59,14 +67,14 @@ def change_page(view: TableView, address: Address, desk: ChangeDesk) -> tuple[st
         desk.plan_again()
         return "act-choose", shared | {"groups": offers(snapshot), "steps": _steps(address, 0)}
     address = _proposed(view, address)
-    form = change_form(address.act, snapshot, dict(address.answers))
+    form = intent_form(address.act, snapshot, dict(address.answers))
     shared |= {"form": form, "act_address": address}
     if address.step == "plan":
         planned = desk.planned(address, newest=view.facts.last, show=True)
         if planned.plan is not None:
             return _planned_page(view, desk, planned, shared)
     checked = _check(view.facts, address, desk, form)
-    return "act-fill", shared | checked | _context(address.act, snapshot) | {
+    return "act-fill", shared | checked | _context(form, snapshot) | {
         "steps": _steps(address, 1),
         "suggestions": column_suggestions(snapshot, dict(address.answers).get("column", "")),
         "shown_pairs": _pair_count(address),
@@ -85,7 +93,7 @@ def checked_answers(facts: TableFacts, address: Address, desk: ChangeDesk, shown
     """
     snapshot = facts.snapshot(facts.last)
     address = replace(address, step="fill")
-    form = change_form(address.act, snapshot, dict(address.answers))
+    form = intent_form(address.act, snapshot, dict(address.answers))
     checked = _check(facts, address, desk, form)
     regions = {"act-check": render("act-check", **checked)}
     names = [field.name for field in form.fields if field.kind != "pairs"]
@@ -137,7 +145,7 @@ def _planned_page(
     }
 
 
-def _check(facts: TableFacts, address: Address, desk: ChangeDesk, form: ChangeForm) -> dict[str, Any]:
+def _check(facts: TableFacts, address: Address, desk: ChangeDesk, form: IntentForm) -> dict[str, Any]:
     """What can be said of the answers: what is missing, what is wrong with which, or what the plan would be."""
     answers = dict(address.answers)
     snapshot = facts.snapshot(facts.last)
@@ -162,7 +170,7 @@ def _check(facts: TableFacts, address: Address, desk: ChangeDesk, form: ChangeFo
     return found | {"counts": guard_counts(guards), "blocked": any(guard.status == "fail" for guard in guards)}
 
 
-def _readable(address: Address, form: ChangeForm) -> dict[str, Any]:
+def _readable(address: Address, form: IntentForm) -> dict[str, Any]:
     """What is wrong with answers that are not planned yet; empty if they can be read."""
     answers = dict(address.answers)
     try:
@@ -174,7 +182,7 @@ def _readable(address: Address, form: ChangeForm) -> dict[str, Any]:
     return {}
 
 
-def _blamed(error: ExplorerError, form: ChangeForm, answers: dict[str, str]) -> dict[str, Any]:
+def _blamed(error: ExplorerError, form: IntentForm, answers: dict[str, str]) -> dict[str, Any]:
     """The error at the answer it is about, or below the form."""
     if not isinstance(error, InvalidIntent):
         return {"problem": problem_of(error)}
@@ -201,7 +209,7 @@ def _pair_count(address: Address) -> int:
 
 def _steps(address: Address, current: int, *, rows: bool = True, done: bool = False) -> list[dict[str, Any]]:
     """The five steps: where the person is, which can be gone back to, and which is not needed."""
-    upkeep = address.act in MAINTENANCE_KINDS
+    upkeep = bool(address.act) and not entry_of(address.act).writes_commit
     ways = [address.to(act=None, step=None), address.to(step=None), address.to(step="plan")]
     return [
         {
@@ -214,12 +222,12 @@ def _steps(address: Address, current: int, *, rows: bool = True, done: bool = Fa
     ]
 
 
-def _context(kind: str, snapshot: Any) -> dict[str, Any]:
-    listed = kind in {"add-constraint", *COLUMN_KINDS, "rename-column"} - {"drop-feature"}
-    fields = fields_of(snapshot.schema, snapshot.partition_columns) if listed else ()
+def _context(form: IntentForm, snapshot: Any) -> dict[str, Any]:
+    """What of the table is listed beside the form."""
+    fields = fields_of(snapshot.schema, snapshot.partition_columns) if COLUMNS in form.beside else ()
     top = [field for field in fields if field.depth == 0]
-    rules = constraints(snapshot.metadata.configuration) if kind == "add-constraint" else {}
-    properties = snapshot.metadata.configuration if kind == "set-properties" else {}
+    rules = constraints(snapshot.metadata.configuration) if CONSTRAINTS in form.beside else {}
+    properties = snapshot.metadata.configuration if PROPERTIES in form.beside else {}
     return {
         "columns": top[:_COLUMNS],
         "more_columns": max(0, len(top) - _COLUMNS),

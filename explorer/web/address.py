@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from urllib.parse import parse_qs, urlencode
 
 from explorer.core.errors import RequestError
-from explorer.views.act.forms import change_kinds
+from explorer.views.act.intents.registry import offered_kinds
 from explorer.views.table.comparison import CHANGES
 from explorer.views.table_view import METRICS, TABS
 
@@ -50,7 +50,7 @@ _CHOICES = {
     "view": ("chart", "table"),
     "masked": ("0", "1"),
     "feed": ("recorded", "inferred"),
-    "act": ("", *change_kinds()),
+    "act": ("", *offered_kinds()),
     "step": ("fill", "plan"),
 }
 

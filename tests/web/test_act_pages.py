@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import explorer
-from explorer.views.act.forms import change_kinds
+from explorer.views.act.intents.registry import offered_kinds
 from explorer.web.act_desk import ChangeDesk
 from explorer.web.act_page import checked_answers
 from explorer.web.address import Address
@@ -59,7 +59,7 @@ def hostile(kind: str, step: str) -> Address:
     return Address(table="w/hostile", tab="act", act=kind, step=step, answers=answers)
 
 
-@pytest.mark.parametrize("kind", change_kinds())
+@pytest.mark.parametrize("kind", offered_kinds())
 @pytest.mark.parametrize("step", ["fill", "plan"])
 def test_hostile_answers_and_names_become_no_element_and_no_handler(catalog: Catalog, kind: str, step: str) -> None:
     desk = ChangeDesk(catalog, hostile_tables.HOSTILE, signed_in=False, changed=list)
@@ -92,7 +92,7 @@ def test_every_change_is_offered_with_how_the_table_stands(catalog: Catalog) -> 
         "drop-constraint", "rename-column", "drop-columns", "drop-not-null", "drop-feature", "restore", "compact-log",
         "unset-properties",
     }  # fmt: skip
-    for kind in set(change_kinds()) - impossible:
+    for kind in set(offered_kinds()) - impossible:
         assert f"act={kind}" in lead
     assert "The table has no constraint." in lead
     assert "set the column mapping to name first" in lead

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.core.errors import RequestError
-from explorer.views.act.forms import change_kinds
+from explorer.views.act.intents.registry import offered_kinds
 from explorer.views.table_view import TABS
 from explorer.web.address import Address
 
@@ -62,7 +62,7 @@ def test_a_page_that_is_none_is_the_first(page: str) -> None:
         column=st.text(),
         file=st.text(),
         find=st.text(),
-        act=st.sampled_from(change_kinds()),
+        act=st.sampled_from(offered_kinds()),
         step=st.sampled_from(["fill", "plan"]),
         answers=st.dictionaries(st.text(), st.text(min_size=1)).map(lambda found: tuple(sorted(found.items()))),
     )

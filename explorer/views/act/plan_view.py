@@ -1,4 +1,4 @@
-"""A commit plan and its outcome as a person reads them: guards, what would be written, who loses access, the receipt.
+"""A commit plan as a person reads it: guards, what would be written, who loses access, what follows.
 
 Every text is as it came, from the table, the log or the person; whoever draws it escapes it.
 """
@@ -6,32 +6,22 @@ Every text is as it came, from the table, the log or the person; whoever draws i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from explorer import formatting as fmt
-from explorer.core.transaction.commit_plan import CommitPlan, CommitResult
-from explorer.core.transaction.intents.documents import intent_kind
+from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.intents.records import MaintenanceIntent
+from explorer.core.versions.snapshot import Snapshot
+from explorer.views.act.client_losses import ClientLoss, client_losses, loss_summary
 from explorer.views.act.guard_views import GuardView, guard_counts, guard_views, verdict
-from explorer.views.act.headlines import Headline, headline
-from explorer.views.act.maintenance_plan import PlannedFile, doing, done_facts, done_title, file_lines, planned_files
+from explorer.views.act.intents.entry import Headline
+from explorer.views.act.intents.registry import headline
+from explorer.views.act.maintenance_plan import PlannedFile, doing, file_lines, planned_files
 from explorer.views.act.written_lines import WrittenLine, written_lines
 
-__all__ = [
-    "ActionView",
-    "ClientLoss",
-    "Headline",
-    "PlanView",
-    "Receipt",
-    "headline",
-    "plan_view",
-    "receipt",
-]
+__all__ = ["ActionView", "PlanView", "plan_view"]
 
-_ACCESS: Final = {"yes": "yes", "no": "refuses", "wrong": "answers wrongly", "unknown": "unknown"}
-_WORST: Final = (_ACCESS["wrong"], _ACCESS["no"], _ACCESS["unknown"])
 _SHOWN_ACTIONS: Final = 40
 _LONGEST_ACTION: Final = 20_000
 
@@ -43,21 +33,6 @@ class ActionView:
     name: str
     line: str
     pretty: str
-
-
-@dataclass(frozen=True, slots=True)
-class ClientLoss:
-    """A client that can do less afterwards: from which version on, what, and who says so."""
-
-    client: str
-    version_from: str
-    operation: str
-    before: str
-    after: str
-    severity: str
-    because: str
-    source: str
-    as_of: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,32 +83,7 @@ class PlanView:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """How a commit ended.
-
-    Attributes:
-        outcome: ``committed``, ``conflicted``, ``rejected`` or ``unknown``.
-        title, text, tone: What that means, and how grave it is.
-        version: The version written, or in doubt.
-        winner: The version that stands against it.
-        rebased_from: The version that the plan rested on when it was approved, if it was made anew on a later one.
-        facts: Names and values worth keeping.
-        notes: What went wrong after the commit, which holds.
-    """
-
-    outcome: str
-    title: str
-    text: str
-    tone: str
-    version: int | None
-    winner: int | None
-    rebased_from: int | None
-    facts: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
-
-
-def plan_view(plan: CommitPlan, snapshot: Any) -> PlanView:
+def plan_view(plan: CommitPlan, snapshot: Snapshot) -> PlanView:
     """Describe a plan.
 
     Args:
@@ -141,7 +91,7 @@ def plan_view(plan: CommitPlan, snapshot: Any) -> PlanView:
         snapshot: The version it rests on.
     """
     guards = guard_views(plan)
-    losses = _losses(plan)
+    losses = client_losses(plan)
     sentence, tone = verdict(plan, guards)
     shown, files = plan.actions[:_SHOWN_ACTIONS], planned_files(plan)
     proposal = plan.proposal
@@ -161,8 +111,8 @@ def plan_view(plan: CommitPlan, snapshot: Any) -> PlanView:
         files=files,
         more_files=len(plan.files) - len(files),
         losses=losses,
-        who_reads=_who(losses, "reads"),
-        who_writes=_who(losses, "writes"),
+        who_reads=loss_summary(losses, "reads"),
+        who_writes=loss_summary(losses, "writes"),
         consequences=(
             ("time travel", plan.consequences.time_travel),
             ("change feed", plan.consequences.change_feed),
@@ -173,76 +123,6 @@ def plan_view(plan: CommitPlan, snapshot: Any) -> PlanView:
         looked_at_rows=plan.checked_rows,
         digest=plan.digest,
     )
-
-
-def receipt(result: CommitResult, approved: CommitPlan, reason: str, user: str | None) -> Receipt:
-    """Describe the outcome of a commit.
-
-    Args:
-        result: The outcome.
-        approved: The plan that the person saw.
-        reason, user: As they were given.
-    """
-    title, text, tone = _OUTCOMES[result.outcome]
-    if isinstance(result.plan.intent, MaintenanceIntent):
-        return _done(result, approved, title, text, tone)
-    facts = [("operation", _operation(result.plan)), ("reason", reason), ("by", user or "nobody named")]
-    if result.outcome == "unknown" and result.version is not None:
-        facts.insert(0, ("in doubt", f"v{result.version}"))
-    facts += [("rests on", f"v{result.plan.read_version}"), ("digest", result.plan.digest)]
-    if result.plan.txn_id:
-        facts.append(("transaction", result.plan.txn_id))
-    if result.conflict is not None:
-        text = f"{result.conflict.why} Nothing was written."
-        facts.insert(0, ("decided by", f"{result.conflict.action} of v{result.conflict.version}"))
-    moved = result.plan.read_version != approved.read_version
-    return Receipt(
-        outcome=result.outcome,
-        title=title,
-        text=text,
-        tone=tone,
-        version=result.version,
-        winner=None if result.conflict is None else result.conflict.version,
-        rebased_from=approved.read_version if moved else None,
-        facts=tuple(facts),
-        notes=result.notes,
-    )
-
-
-def _done(result: CommitResult, approved: CommitPlan, title: str, text: str, tone: str) -> Receipt:
-    """The receipt of what writes no commit: files alone."""
-    facts = [("operation", _operation(result.plan)), ("at", f"v{result.plan.read_version}")]
-    if result.outcome == "committed":
-        title, text = done_title(result), f"The table is at v{result.plan.read_version}, as before."
-        facts += done_facts(result, approved)
-    facts.append(("digest", approved.digest))
-    return Receipt(result.outcome, title, text, tone, None, None, None, tuple(facts), result.notes)
-
-
-_OUTCOMES: Final = {
-    "committed": ("Committed", "The new version is in the log.", "ok"),
-    "conflicted": ("Another commit stands against it", "", "danger"),
-    "rejected": (
-        "A guard refused it",
-        "The table had moved on, and on its new version a guard does not hold. Nothing was written.",
-        "danger",
-    ),
-    "unknown": (
-        "The outcome is not known",
-        (
-            "The store's answer was lost, and the log does not tell yet whether this commit is there. Trying again is "
-            "safe: the commit carries an identifier of its own, so it is found if it is there and written once if not."
-        ),
-        "warning",
-    ),
-}
-
-
-def _operation(plan: CommitPlan) -> str:
-    return plan.proposal.operation if plan.proposal is not None else intent_kind(plan.intent)
-
-
-# --- actions and clients
 
 
 def _action(action: Mapping[str, Any]) -> ActionView:
@@ -262,42 +142,3 @@ def _opened(action: Mapping[str, Any]) -> Any:
     except (ValueError, RecursionError):
         return action
     return {"metaData": {**metadata, "schemaString": schema}}
-
-
-def _losses(plan: CommitPlan) -> tuple[ClientLoss, ...]:
-    sides = (("reads", plan.consequences.readers), ("writes", plan.consequences.writers))
-    found = [_loss(record, operation) for operation, records in sides for record in records]
-    return tuple(sorted(found, key=lambda loss: ("danger", "warning").index(loss.severity)))
-
-
-def _loss(record: Mapping[str, Any], operation: str) -> ClientLoss:
-    after = str(record.get("after", ""))
-    return ClientLoss(
-        client=str(record.get("client", "")),
-        version_from=str(record.get("versionFrom", "")),
-        operation=operation,
-        before=_ACCESS.get(str(record.get("before", "")), str(record.get("before", ""))),
-        after=_ACCESS.get(after, after),
-        severity="warning" if after == "unknown" else "danger",
-        because=", ".join(map(str, record.get("because", ()))),
-        source=str(record.get("source", "")),
-        as_of=str(record.get("asOf", "")),
-    )
-
-
-def _who(losses: Sequence[ClientLoss], operation: str) -> str:
-    mine = [loss for loss in losses if loss.operation == operation]
-    if not mine:
-        return "no change"
-    clients = dict.fromkeys(loss.client for loss in mine)
-    worst = {client: min(_gravity(loss) for loss in mine if loss.client == client) for client in clients}
-    words = (("answers wrongly", "answer wrongly"), ("loses access", "lose access"), ("is unknown", "are unknown"))
-    counts = [sum(place == kind for place in worst.values()) for kind in range(len(_WORST))]
-    told = [(n, one if n == 1 else many) for n, (one, many) in zip(counts, words, strict=True) if n]
-    (first, what), *rest = told
-    return ", ".join([f"{fmt.plural(first, 'client')} {what}", *(f"{n} {word}" for n, word in rest)])
-
-
-def _gravity(loss: ClientLoss) -> int:
-    """The place among `_WORST`; 0 is the gravest."""
-    return _WORST.index(loss.after) if loss.after in _WORST else len(_WORST) - 1

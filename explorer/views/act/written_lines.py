@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from explorer import formatting as fmt
 from explorer.core.protocol.schema.column_mapping import mapping_mode
 from explorer.core.transaction.proposal import Proposal
 from explorer.core.versions.diff import ColumnChange, PropertyChange, diff_metadata, diff_properties, diff_protocols
+from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["ADDED", "REMOVED", "SAME", "WrittenLine", "written_lines"]
 
@@ -29,7 +30,7 @@ class WrittenLine:
     detail: str = ""
 
 
-def written_lines(proposal: Proposal, snapshot: Any) -> tuple[WrittenLine, ...]:
+def written_lines(proposal: Proposal, snapshot: Snapshot) -> tuple[WrittenLine, ...]:
     """Compare a proposal with the version it rests on.
 
     Args:
@@ -43,7 +44,7 @@ def written_lines(proposal: Proposal, snapshot: Any) -> tuple[WrittenLine, ...]:
     return tuple(lines)
 
 
-def _metadata(proposal: Proposal, snapshot: Any) -> Iterator[WrittenLine]:
+def _metadata(proposal: Proposal, snapshot: Snapshot) -> Iterator[WrittenLine]:
     before, after = snapshot.metadata, proposal.metadata
     if after is None:
         yield WrittenLine(SAME, "metadata", "unchanged")
@@ -82,7 +83,7 @@ def _column(change: ColumnChange) -> WrittenLine:
             return WrittenLine(CHANGED, f"column {change.column}", f"{change.kind}: {before} \u2192 {after}")
 
 
-def _protocol(proposal: Proposal, snapshot: Any) -> Iterator[WrittenLine]:
+def _protocol(proposal: Proposal, snapshot: Snapshot) -> Iterator[WrittenLine]:
     before = snapshot.protocol
     now = f"({before.min_reader_version}, {before.min_writer_version})"
     change = None if proposal.protocol is None else diff_protocols(before, proposal.protocol)

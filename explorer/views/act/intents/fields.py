@@ -1,4 +1,4 @@
-"""What a kind of change is made of: its questions, and how their answers become the fields of an intent.
+"""The questions of a form, and how their answers become the fields of an intent.
 
 Answers are texts by the question's name; those to a list are numbered (``key.0``, ``value.0``).
 """
@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from explorer.core.versions.snapshot import Snapshot
 
 __all__ = [
     "Answers",
-    "ChangeKind",
     "Choice",
     "FormField",
+    "column_field",
     "given_pairs",
     "given_texts",
     "listed_answers",
     "number_or_text",
     "numbered_answers",
-    "place",
 ]
 
 Answers = Mapping[str, str]
@@ -47,7 +47,7 @@ class FormField:
             ``pairs`` (keys and values).
         value: The answer so far, or what is proposed.
         choices: What may be chosen.
-        required: Whether the change makes no sense without it.
+        required: Whether the intent makes no sense without it.
         is_version: The answer is the number of a version.
     """
 
@@ -62,28 +62,10 @@ class FormField:
     is_version: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeKind:
-    """A kind of change.
-
-    Attributes:
-        title, about: What it is called, and what it is for.
-        fields: What it asks of a version, with the answers so far.
-        intent: The fields of the intent that the answers make.
-        state: How a version stands to it, in a few words.
-        why_not: Why it cannot be done on a version; empty if it can.
-        needs_answer: It makes no sense without any answer, even where none of them is required alone.
-        costly: Planning it reads more than the log, so it is not done while a person types.
-    """
-
-    title: str
-    about: str
-    fields: Callable[[Any, Answers], tuple[FormField, ...]]
-    intent: Callable[[Answers], dict[str, Any]]
-    state: Callable[[Any], str]
-    why_not: Callable[[Any], str] = lambda _: ""
-    needs_answer: bool = True
-    costly: bool = False
+def column_field(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    """Return the one question which column it is."""
+    help_ = "A nested one with dots: address.city. A part that holds a dot stands in backticks."
+    return (FormField("column", "Column", "column", help_, value=answers.get("column", "")),)
 
 
 def numbered_answers(answers: Answers, name: str) -> dict[str, str]:
@@ -96,28 +78,28 @@ def numbered_answers(answers: Answers, name: str) -> dict[str, str]:
 def listed_answers(answers: Answers, name: str) -> list[str]:
     """Return the answers to a list, in their order, without the empty ones."""
     return [
-        value for _, value in sorted(numbered_answers(answers, name).items(), key=lambda pair: place(pair[0])) if value
+        value for _, value in sorted(numbered_answers(answers, name).items(), key=lambda pair: _place(pair[0])) if value
     ]
 
 
 def given_pairs(answers: Answers) -> dict[str, str]:
     """Return the keys that were given, with their values."""
-    keys = sorted((name for name in answers if name.startswith("key.")), key=place)
-    return {answers[key]: answers.get(f"value.{place(key)}", "") for key in keys if answers[key]}
+    keys = sorted((name for name in answers if name.startswith("key.")), key=_place)
+    return {answers[key]: answers.get(f"value.{_place(key)}", "") for key in keys if answers[key]}
 
 
-def given_texts(*names: str) -> Callable[[Answers], dict[str, Any]]:
+def given_texts(*names: str) -> Callable[[Answers], dict[str, object]]:
     """Return a function that takes the answers of these names as they are."""
     return lambda answers: {name: answers.get(name, "") for name in names}
 
 
 def number_or_text(text: str) -> int | str:
-    """Return the version that a text names, or the text, which is then told to be none."""
+    """Return the version that a text names, or the text, for the intent to refuse."""
     digits = text.strip().removeprefix("v")
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 19 else text
 
 
-def place(name: str) -> int:
+def _place(name: str) -> int:
     """Return the number of an answer to a list."""
     number = name.rpartition(".")[2]
     return int(number) if number.isdecimal() and len(number) < 6 else 0

@@ -1,0 +1,69 @@
+"""Clients that can do less after a plan, with who says so, and what that means in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from explorer import formatting as fmt
+from explorer.core.transaction.commit_plan import CommitPlan
+
+__all__ = ["ClientLoss", "client_losses", "loss_summary"]
+
+_ACCESS: Final = {"yes": "yes", "no": "refuses", "wrong": "answers wrongly", "unknown": "unknown"}
+_WORST: Final = (_ACCESS["wrong"], _ACCESS["no"], _ACCESS["unknown"])
+
+
+@dataclass(frozen=True, slots=True)
+class ClientLoss:
+    """A client that can do less afterwards: from which version on, what, and who says so."""
+
+    client: str
+    version_from: str
+    operation: str
+    before: str
+    after: str
+    severity: str
+    because: str
+    source: str
+    as_of: str
+
+
+def client_losses(plan: CommitPlan) -> tuple[ClientLoss, ...]:
+    sides = (("reads", plan.consequences.readers), ("writes", plan.consequences.writers))
+    found = [_loss(record, operation) for operation, records in sides for record in records]
+    return tuple(sorted(found, key=lambda loss: ("danger", "warning").index(loss.severity)))
+
+
+def _loss(record: Mapping[str, Any], operation: str) -> ClientLoss:
+    after = str(record.get("after", ""))
+    return ClientLoss(
+        client=str(record.get("client", "")),
+        version_from=str(record.get("versionFrom", "")),
+        operation=operation,
+        before=_ACCESS.get(str(record.get("before", "")), str(record.get("before", ""))),
+        after=_ACCESS.get(after, after),
+        severity="warning" if after == "unknown" else "danger",
+        because=", ".join(map(str, record.get("because", ()))),
+        source=str(record.get("source", "")),
+        as_of=str(record.get("asOf", "")),
+    )
+
+
+def loss_summary(losses: Sequence[ClientLoss], operation: str) -> str:
+    mine = [loss for loss in losses if loss.operation == operation]
+    if not mine:
+        return "no change"
+    clients = dict.fromkeys(loss.client for loss in mine)
+    worst = {client: min(_gravity(loss) for loss in mine if loss.client == client) for client in clients}
+    words = (("answers wrongly", "answer wrongly"), ("loses access", "lose access"), ("is unknown", "are unknown"))
+    counts = [sum(place == kind for place in worst.values()) for kind in range(len(_WORST))]
+    told = [(n, one if n == 1 else many) for n, (one, many) in zip(counts, words, strict=True) if n]
+    (first, what), *rest = told
+    return ", ".join([f"{fmt.plural(first, 'client')} {what}", *(f"{n} {word}" for n, word in rest)])
+
+
+def _gravity(loss: ClientLoss) -> int:
+    """The place among `_WORST`; 0 is the gravest."""
+    return _WORST.index(loss.after) if loss.after in _WORST else len(_WORST) - 1

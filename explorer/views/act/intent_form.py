@@ -1,0 +1,137 @@
+"""The intents that a person can plan from a page, as forms: what each is for, what it asks, what its answers make.
+
+A form is a value made for one version of a table. Nothing is judged here: the plan says what the answers mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from explorer.core.versions.snapshot import Snapshot
+from explorer.views.act.intents.fields import Answers, FormField, number_or_text, numbered_answers
+from explorer.views.act.intents.registry import GROUPS, entry_of
+from explorer.views.table.facts import TableFacts
+
+__all__ = [
+    "IntentForm",
+    "Offer",
+    "OfferGroup",
+    "hints",
+    "intent_form",
+    "intent_of",
+    "malformed_answers",
+    "missing_answers",
+    "offers",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class IntentForm:
+    """The form of one kind of intent.
+
+    Attributes:
+        kind, title, about, beside, needs_answer, costly, writes_commit: As its entry has them.
+        fields: What it asks.
+        why_not: Why it has nothing to ask on this table.
+    """
+
+    kind: str
+    title: str
+    about: str
+    fields: tuple[FormField, ...]
+    why_not: str
+    beside: frozenset[str]
+    needs_answer: bool
+    costly: bool
+    writes_commit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An intent as it is offered: what it does, what the table says about it, why it cannot be done if it cannot."""
+
+    kind: str
+    title: str
+    about: str
+    state: str
+    why_not: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfferGroup:
+    """Offers that belong together."""
+
+    title: str
+    offers: tuple[Offer, ...]
+
+
+def offers(snapshot: Snapshot) -> tuple[OfferGroup, ...]:
+    """Return what a person can ask for, in groups, with the state of a version beside each."""
+    return tuple(
+        OfferGroup(
+            group.title,
+            tuple(
+                Offer(entry.kind, entry.title, entry.about, entry.state(snapshot), entry.why_not(snapshot))
+                for entry in group.entries
+            ),
+        )
+        for group in GROUPS
+    )
+
+
+def intent_form(kind: str, snapshot: Snapshot, answers: Answers) -> IntentForm:
+    """Return the form of a kind with the answers given so far.
+
+    Args:
+        kind: One of `explorer.views.act.intents.registry.offered_kinds`.
+        snapshot: The version to change, the newest one.
+        answers: Texts by the field's name.
+    """
+    entry = entry_of(kind)
+    return IntentForm(
+        kind=kind,
+        title=entry.title,
+        about=entry.about,
+        fields=entry.fields(snapshot, answers),
+        why_not=entry.why_not(snapshot),
+        beside=entry.beside,
+        needs_answer=entry.needs_answer,
+        costly=entry.costly,
+        writes_commit=entry.writes_commit,
+    )
+
+
+def hints(kind: str, answers: Answers, facts: TableFacts, snapshot: Snapshot) -> dict[str, str]:
+    """Return a hint for each answer that has one, by the answer's name.
+
+    Args:
+        kind: One of `explorer.views.act.intents.registry.offered_kinds`.
+        answers: Those given so far.
+        facts: The table.
+        snapshot: Its newest version.
+    """
+    found = entry_of(kind).hints(answers, facts, snapshot)
+    return {name: hint for name, hint in found.items() if hint}
+
+
+def missing_answers(form: IntentForm, answers: Answers) -> tuple[str, ...]:
+    """Return the labels of the questions that have no answer yet."""
+    empty = [field for field in form.fields if not any(numbered_answers(answers, field.name).values())]
+    if form.needs_answer and len(empty) == len(form.fields) and not any(field.required for field in form.fields):
+        return tuple(field.label for field in empty)
+    return tuple(field.label for field in empty if field.required)
+
+
+def malformed_answers(form: IntentForm, answers: Answers) -> dict[str, str]:
+    """Return what is wrong with answers that have to be versions and are none, by the question's name."""
+    given = {field.name: answers.get(field.name, "") for field in form.fields if field.is_version}
+    return {
+        name: f"\u201c{text}\u201d is no version: write a number, such as 12."
+        for name, text in given.items()
+        if text.strip() and not isinstance(number_or_text(text), int)
+    }
+
+
+def intent_of(kind: str, answers: Answers) -> dict[str, object]:
+    """Return the intent that the answers make, as the JSON object that `parse_intent` reads."""
+    return {"kind": kind, **entry_of(kind).document(answers)}

@@ -1,0 +1,155 @@
+"""Columns: added, renamed, moved, dropped, widened, commented on and mapped. One column at a time."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from explorer import formatting as fmt
+from explorer.core.transaction.intents import records as intents
+from explorer.core.versions.snapshot import Snapshot
+from explorer.views.act.intents.entry import COLUMNS, Headline, IntentGroup, intent_entry, plain_headline
+from explorer.views.act.intents.fields import Answers, Choice, FormField, column_field, given_texts
+from explorer.views.act.intents.hints import column_comment_hint, column_hint
+
+__all__ = ["COLUMN_INTENTS"]
+
+# --- what each asks
+
+
+def _add(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    return (
+        FormField("name", "Name", help="One inside a struct with dots: address.city. A part that holds a dot stands in "
+                  "backticks.", placeholder="delivered_on", value=answers.get("name", "")),
+        FormField("type", "Type", help="A simple type: string, long, integer, double, boolean, date, timestamp, "
+                  "decimal(12,2) and so on. Rows that are there have null.", placeholder="string",
+                  value=answers.get("type", "")),
+        FormField("comment", "Comment", "prose", "What it means, in which unit.", value=answers.get("comment", ""),
+                  required=False),
+        _at(answers, required=False),
+    )  # fmt: skip
+
+
+def _rename(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    help_ = "The last part alone; the column stays where it is."
+    return (*column_field(snapshot, answers), FormField("to", "New name", help=help_, value=answers.get("to", "")))
+
+
+def _move(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    return (*column_field(snapshot, answers), _at(answers, required=True))
+
+
+def _widen(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    help_ = "One that holds every value of the present type: long for integer, decimal(14,2) for decimal(12,2)."
+    return (*column_field(snapshot, answers), FormField("type", "New type", help=help_, value=answers.get("type", "")))
+
+
+def _comment(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    help_ = "What it means, in which unit. Left empty, the comment is removed."
+    value = answers.get("comment", "")
+    return (
+        *column_field(snapshot, answers),
+        FormField("comment", "Comment", "prose", help_, value=value, required=False),
+    )
+
+
+def _mapping(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    now = snapshot.column_mapping_mode
+    about = {
+        "name": "Files are read by a name of each column's own. Columns can be renamed and dropped.",
+        "id": "Files are read by each column's id. Only for a table that was made so.",
+        "none": "Files are read by the names that people see.",
+    }
+    choices = tuple(Choice(mode, f"{mode}, as it is" if mode == now else mode, text) for mode, text in about.items())
+    return (FormField("mode", "Mode", "options", value=answers.get("mode", ""), choices=choices),)
+
+
+def _at(answers: Answers, *, required: bool) -> FormField:
+    help_ = "first, last, after NAME, or a position from 0."
+    if not required:
+        help_ += " Left empty, it comes last."
+    return FormField("at", "Place", help=help_, placeholder="last", value=answers.get("at", ""), required=required)
+
+
+# --- what the answers make
+
+
+def _added(answers: Answers) -> dict[str, object]:
+    comment = answers.get("comment", "").strip()
+    field = {
+        "name": answers.get("name", ""),
+        "type": answers.get("type", "").strip(),
+        "nullable": True,
+        "metadata": {"comment": comment} if comment else {},
+    }
+    at = answers.get("at", "")
+    return {"fields": [field]} | ({"at": _position(at)} if at.strip() else {})
+
+
+def _position(text: str) -> str | int:
+    text = text.strip()
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 7 else text
+
+
+# --- how it reads
+
+
+def _added_headline(intent: intents.AddColumns) -> Headline:
+    if len(intent.fields) != 1:
+        return plain_headline(intent)
+    (field,) = intent.fields
+    return Headline("Add column", str(field.get("name", "")), str(field.get("type", "")))
+
+
+def _dropped_headline(intent: intents.DropColumns) -> Headline:
+    return Headline("Drop column", intent.columns[0]) if len(intent.columns) == 1 else plain_headline(intent)
+
+
+def _unmapped(snapshot: Snapshot) -> str:
+    mapped = snapshot.column_mapping_mode != "none"
+    return "" if mapped else "Columns are not mapped: set the column mapping to name first."
+
+
+COLUMN_INTENTS: Final = IntentGroup(
+    "Columns",
+    (
+        intent_entry(
+            intents.AddColumns, "Add a column", "Rows that are there have null in it; no file is touched.",
+            fields=_add, document=_added, headline=_added_headline,
+            state=lambda s: fmt.plural(len(s.schema.fields), "column"), beside=(COLUMNS,),
+        ),
+        intent_entry(
+            intents.RenameColumn, "Rename a column", "Another name for people; no file is touched.",
+            fields=_rename, document=given_texts("column", "to"),
+            headline=lambda intent: Headline("Rename column", f"{intent.column} \u2192 {intent.to}"),
+            hints=column_hint, beside=(COLUMNS,), why_not=_unmapped,
+        ),
+        intent_entry(
+            intents.MoveColumn, "Move a column", "Another place among its siblings; no file is touched.",
+            fields=_move, document=lambda a: {"column": a.get("column", ""), "at": _position(a.get("at", ""))},
+            headline=lambda intent: Headline("Move column", intent.column, f"to {intent.at}"),
+            hints=column_hint, beside=(COLUMNS,),
+        ),
+        intent_entry(
+            intents.DropColumns, "Drop a column", "It is no longer shown; files keep its bytes.",
+            fields=column_field, document=lambda answers: {"columns": [answers.get("column", "")]},
+            headline=_dropped_headline, hints=column_hint, beside=(COLUMNS,), why_not=_unmapped,
+        ),
+        intent_entry(
+            intents.WidenType, "Widen a type", "A type that holds more; files stay as they are.",
+            fields=_widen, document=given_texts("column", "type"),
+            headline=lambda intent: Headline("Widen", f"{intent.column} \u2192 {intent.type}"),
+            hints=column_hint, beside=(COLUMNS,),
+        ),
+        intent_entry(
+            intents.SetColumnComment, "Comment on a column", "What people read before they use it.",
+            fields=_comment, document=lambda a: {"column": a.get("column", ""), "comment": a.get("comment") or None},
+            headline=lambda intent: Headline("Comment on column", intent.column, intent.comment or ""),
+            hints=column_comment_hint, beside=(COLUMNS,),
+        ),
+        intent_entry(
+            intents.SetColumnMapping, "Map columns", "Names that may change, apart from those in the files.",
+            fields=_mapping, document=given_texts("mode"), state=lambda s: f"mode {s.column_mapping_mode}",
+            headline=lambda intent: Headline("Set column mapping to", intent.mode),
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,84 @@
+"""Rules that rows keep: CHECK constraints, and columns without nulls."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from explorer import formatting as fmt
+from explorer.core.protocol.schema.data_types import walk
+from explorer.core.protocol.table_properties.values import constraints
+from explorer.core.transaction.intents import records as intents
+from explorer.core.versions.snapshot import Snapshot
+from explorer.views.act.intents.entry import COLUMNS, CONSTRAINTS, Headline, IntentGroup, intent_entry
+from explorer.views.act.intents.fields import Answers, Choice, FormField, column_field, given_texts
+from explorer.views.act.intents.hints import chosen_hint, column_hint, mentioned_columns_hint
+
+__all__ = ["CONSTRAINT_INTENTS"]
+
+
+def _add_constraint(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    return (
+        FormField(
+            "name", "Name", help="Stands in the history and in the message of a writer that breaks the rule.",
+            placeholder="amount_positive", value=answers.get("name", ""),
+        ),
+        FormField(
+            "expression", "Expression", "code",
+            "SQL that must be true for every row, now and from now on. Null is not true. Names with dots or blanks "
+            "stand in backticks.",
+            "amount > 0 AND amount < 1e9", answers.get("expression", ""),
+        ),
+    )  # fmt: skip
+
+
+def _drop_constraint(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    found = constraints(snapshot.metadata.configuration)
+    choices = tuple(Choice(name, name, expression) for name, expression in sorted(found.items()))
+    help_ = "Rows that break it may be written afterwards; nothing that is there changes."
+    return (FormField("name", "Constraint", "options", help_, value=answers.get("name", ""), choices=choices),)
+
+
+def _constraint_count(snapshot: Snapshot) -> str:
+    found = constraints(snapshot.metadata.configuration)
+    return fmt.plural(len(found), "constraint") if found else "no constraint"
+
+
+def _not_null_count(snapshot: Snapshot) -> str:
+    return f"{_required(snapshot)} not null" if _required(snapshot) else ""
+
+
+def _required(snapshot: Snapshot) -> int:
+    return sum(not field.nullable for _, field in walk(snapshot.schema))
+
+
+CONSTRAINT_INTENTS: Final = IntentGroup(
+    "Rules",
+    (
+        intent_entry(
+            intents.AddConstraint, "Add a constraint", "A rule that every row keeps, now and from now on.",
+            fields=_add_constraint, document=given_texts("name", "expression"), state=_constraint_count,
+            headline=lambda intent: Headline("Add constraint", intent.name, intent.expression),
+            hints=mentioned_columns_hint, beside=(COLUMNS, CONSTRAINTS),
+        ),
+        intent_entry(
+            intents.DropConstraint, "Drop a constraint", "Rows that break it may be written again.",
+            fields=_drop_constraint, document=given_texts("name"), state=_constraint_count,
+            headline=lambda intent: Headline("Drop constraint", intent.name),
+            hints=chosen_hint("name", _drop_constraint),
+            why_not=lambda s: "" if constraints(s.metadata.configuration) else "The table has no constraint.",
+        ),
+        intent_entry(
+            intents.SetNotNull, "Refuse nulls", "Every row has a value in the column, now and from now on.",
+            fields=column_field, document=given_texts("column"), state=_not_null_count,
+            headline=lambda intent: Headline("Refuse nulls in", intent.column),
+            hints=column_hint, beside=(COLUMNS,),
+        ),
+        intent_entry(
+            intents.DropNotNull, "Allow nulls", "Rows without a value may be written again.",
+            fields=column_field, document=given_texts("column"), state=_not_null_count,
+            headline=lambda intent: Headline("Allow nulls in", intent.column),
+            hints=column_hint, beside=(COLUMNS,),
+            why_not=lambda s: "" if _required(s) else "No column refuses nulls.",
+        ),
+    ),
+)  # fmt: skip

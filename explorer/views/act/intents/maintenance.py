@@ -1,0 +1,89 @@
+"""Intents that make no version: checkpoints, compactions, and deleting what nothing needs any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from explorer.core.protocol.table_properties.keys import FILE_RETENTION, LOG_RETENTION
+from explorer.core.transaction.intents import records as intents
+from explorer.core.versions.snapshot import Snapshot
+from explorer.views.act.intents.entry import Headline, IntentGroup, intent_entry
+from explorer.views.act.intents.fields import Answers, FormField, number_or_text
+from explorer.views.act.intents.hints import version_hints
+
+__all__ = ["MAINTENANCE_INTENTS"]
+
+_LOG_DEFAULT: Final = "interval 30 days"
+_FILE_DEFAULT: Final = "interval 1 week"
+
+
+def _compaction(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    return (
+        FormField("from", "First version", help="Its commit has to be in the log.", placeholder="0",
+                  value=answers.get("from", ""), is_version=True),
+        FormField("to", "Last version", help="A later one. Readers then take one file for all commits between.",
+                  placeholder=str(snapshot.version), value=answers.get("to", ""), is_version=True),
+    )  # fmt: skip
+
+
+def _log_age(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    return _age(snapshot, answers, LOG_RETENTION, _LOG_DEFAULT, "versions that lose their log cannot be read.")
+
+
+def _file_age(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    what = "versions that need a deleted file cannot be read."
+    return _age(snapshot, answers, FILE_RETENTION, _FILE_DEFAULT, what)
+
+
+def _age(snapshot: Snapshot, answers: Answers, key: str, default: str, what: str) -> tuple[FormField, ...]:
+    kept = snapshot.metadata.configuration.get(key, default)
+    help_ = (
+        f"An interval, or a time with a zone. Left empty, the table\u2019s own {key} holds: {kept}. Nothing younger "
+        f"than that goes; {what}"
+    )
+    value = answers.get("olderThan", "")
+    return (FormField("olderThan", "Older than", "text", help_, kept, value, required=False),)
+
+
+def _aged(answers: Answers) -> dict[str, object]:
+    text = answers.get("olderThan", "").strip()
+    return {"olderThan": text} if text else {}
+
+
+def _kept(key: str, default: str) -> Callable[[Snapshot], str]:
+    return lambda snapshot: snapshot.metadata.configuration.get(key, default).removeprefix("interval ")
+
+
+def _aged_headline(verb: str, older_than: str | None) -> Headline:
+    return Headline(verb) if older_than is None else Headline(f"{verb}, older than", older_than)
+
+
+MAINTENANCE_INTENTS: Final = IntentGroup(
+    "Maintenance",
+    (
+        intent_entry(
+            intents.Checkpoint, "Write a checkpoint",
+            "One file that says what the commits say, so that tables open faster.",
+            state=lambda s: f"of v{s.version}", headline=lambda _: Headline("Write a checkpoint"), needs_answer=False,
+        ),
+        intent_entry(
+            intents.CompactLog, "Compact the log", "One file beside a range of commits, for readers to take instead.",
+            fields=_compaction, document=lambda a: {name: number_or_text(a.get(name, "")) for name in ("from", "to")},
+            state=lambda s: f"now v{s.version}",
+            headline=lambda intent: Headline("Compact the log", f"v{intent.from_} to v{intent.to}"),
+            hints=version_hints("from", "to"), why_not=lambda s: "" if s.version else "There is one commit only.",
+        ),
+        intent_entry(
+            intents.CleanLog, "Clean up the log", "Delete log files that are old enough. Their versions are lost.",
+            fields=_log_age, document=_aged, state=_kept(LOG_RETENTION, _LOG_DEFAULT), needs_answer=False,
+            headline=lambda intent: _aged_headline("Clean up the log", intent.older_than),
+        ),
+        intent_entry(
+            intents.Vacuum, "Delete unused files",
+            "Vacuum: data files that nothing has needed for long. Old versions may need them.",
+            fields=_file_age, document=_aged, state=_kept(FILE_RETENTION, _FILE_DEFAULT), needs_answer=False,
+            headline=lambda intent: _aged_headline("Delete unused files", intent.older_than), costly=True,
+        ),
+    ),
+)  # fmt: skip

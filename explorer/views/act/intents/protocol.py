@@ -1,0 +1,116 @@
+"""The protocol: features that it lists, and its versions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from explorer import formatting as fmt
+from explorer.core.protocol.table_features import (
+    CATALOG_FEATURES,
+    FEATURES,
+    READER_VERSION,
+    WRITER_VERSION,
+    supported_features,
+)
+from explorer.core.protocol.table_properties.registry import PROPERTIES
+from explorer.core.transaction.intents import records as intents
+from explorer.core.versions.snapshot import Snapshot
+from explorer.views.act.intents.entry import Headline, IntentGroup, intent_entry
+from explorer.views.act.intents.fields import Answers, Choice, FormField, given_texts, number_or_text
+from explorer.views.act.intents.hints import chosen_hint
+
+__all__ = ["PROTOCOL_INTENTS"]
+
+_VERSIONS: Final = ("minReaderVersion", "minWriterVersion")
+
+
+def _enable(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    supported = supported_features(snapshot.protocol)
+    choices = []
+    for feature in FEATURES.values():
+        if feature.name in CATALOG_FEATURES or feature.name.endswith("-preview"):
+            continue
+        why = "" if feature.writable else "this program does not write tables with it"
+        binds = "readers and writers" if feature.reader else "writers"
+        listed = ", listed already" if feature.name in supported else ""
+        choices.append(Choice(feature.name, f"{feature.name}{listed}", f"Binds {binds}. {_switch(feature.name)}", why))
+    value = answers.get("feature", "")
+    help_ = "One that binds readers is the graver choice: clients that do not know it can no longer read the table."
+    return (FormField("feature", "Feature", "choice", help_, value=value, choices=tuple(choices)),)
+
+
+def _switch(feature: str) -> str:
+    for known in PROPERTIES.values():
+        if known.feature == feature and known.why_fixed is None:
+            value = known.on[0] if known.allowed else "true"
+            return f"Sets {known.key} = {value}: {known.effect[0].lower()}{known.effect[1:]}"
+    return "No property switches it; it is in use as soon as the schema or an action needs it."
+
+
+def _drop(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    choices = tuple(
+        Choice(name, name, f"Binds {'readers and writers' if FEATURES[name].reader else 'writers'}.")
+        if name in FEATURES
+        else Choice(name, name)
+        for name in sorted(_listed(snapshot))
+    )
+    help_ = "Nothing may use it any more; the guards say what still does."
+    return (FormField("feature", "Feature", "options", help_, value=answers.get("feature", ""), choices=choices),)
+
+
+def _listed(snapshot: Snapshot) -> set[str]:
+    return {*(snapshot.protocol.reader_features or ()), *(snapshot.protocol.writer_features or ())}
+
+
+def _upgrade(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    protocol = snapshot.protocol
+
+    def field(name: str, label: str, now: int, newest: int, who: str) -> FormField:
+        choices = tuple(
+            Choice(str(number), f"{number}, as it is" if number == now else str(number))
+            for number in range(max(now, 1), newest + 1)
+        )
+        return FormField(name, label, "choice", who, value=answers.get(name, str(now)), choices=choices)
+
+    return (
+        field("minReaderVersion", "Reader version", protocol.min_reader_version, READER_VERSION,
+              "Clients below it can no longer read the table. 3 means that features are listed by name."),
+        field("minWriterVersion", "Writer version", protocol.min_writer_version, WRITER_VERSION,
+              "Clients below it can no longer write to the table. 7 means that features are listed by name."),
+    )  # fmt: skip
+
+
+def _supported_count(snapshot: Snapshot) -> str:
+    count = len(supported_features(snapshot.protocol))
+    return f"{fmt.plural(count, 'feature')} supported" if count else "no feature"
+
+
+def _upgrade_headline(intent: intents.UpgradeProtocol) -> Headline:
+    versions = f"reader {intent.min_reader_version}, writer {intent.min_writer_version}"
+    return Headline("Upgrade the protocol to", versions)
+
+
+PROTOCOL_INTENTS: Final = IntentGroup(
+    "Protocol",
+    (
+        intent_entry(
+            intents.EnableFeature, "Enable a feature", "List it in the protocol, and switch it on.",
+            fields=_enable, document=given_texts("feature"), state=_supported_count,
+            headline=lambda intent: Headline("Enable feature", intent.feature), hints=chosen_hint("feature", _enable),
+        ),
+        intent_entry(
+            intents.DropFeature, "Drop a feature", "Take it out of the protocol, once nothing uses it.",
+            fields=_drop, document=given_texts("feature"),
+            state=lambda s: fmt.plural(len(supported_features(s.protocol)), "feature"),
+            headline=lambda intent: Headline("Drop feature", intent.feature), hints=chosen_hint("feature", _drop),
+            why_not=lambda s: "" if _listed(s) else "The protocol lists no feature by name.",
+        ),
+        intent_entry(
+            intents.UpgradeProtocol, "Upgrade the protocol",
+            "Which versions of the protocol clients must know. Never goes back.",
+            fields=_upgrade, headline=_upgrade_headline,
+            document=lambda a: {name: number_or_text(a.get(name, "")) for name in _VERSIONS},
+            state=lambda s: f"reader {s.protocol.min_reader_version}, writer {s.protocol.min_writer_version}",
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,38 @@
+"""Forms: the answers of each make an intent, and the intent reads as its entry says."""
+
+import pytest
+
+from explorer.core.transaction.intents.documents import intent_kinds, parse_intent
+from explorer.views.act.intent_form import intent_of
+from explorer.views.act.intents.registry import entry_of, headline, offered_kinds
+
+
+def test_every_form_makes_an_intent_with_a_headline() -> None:
+    assert set(offered_kinds()) <= set(intent_kinds())
+    answers = {
+        "name": "n", "expression": "id > 0", "column": "id", "feature": "rowTracking", "mode": "name",
+        "version": "v7", "key.0": "a", "value.0": "1", "key.10": "b", "keys.1": "k", "description": "d",
+        "minReaderVersion": "3", "minWriterVersion": "7", "from": "2", "to": "9", "type": "long", "at": "first",
+    }  # fmt: skip
+    for kind in offered_kinds():
+        intent = parse_intent(intent_of(kind, answers | ({"to": "key"} if kind == "rename-column" else {})))
+        assert entry_of(kind).headline(intent) == headline(intent)
+        assert headline(intent).verb
+    assert intent_of("set-properties", answers)["properties"] == {"a": "1", "b": ""}
+    assert intent_of("unset-properties", answers)["keys"] == ["k"]
+    assert intent_of("move-column", answers) == {"kind": "move-column", "column": "id", "at": "first"}
+    assert intent_of("move-column", answers | {"at": "2"})["at"] == 2
+    assert intent_of("clean-log", {}) == {"kind": "clean-log"}
+    assert intent_of("restore", answers) == {"kind": "restore", "version": 7}
+
+
+@pytest.mark.parametrize(
+    ("intent", "said"),
+    [
+        ({"kind": "drop-columns", "columns": ["a", "b"]}, ("Drop columns", '{"columns": ["a", "b"]}')),
+        ({"kind": "set-transaction", "appId": "x", "version": 3}, ("Set transaction", '{"appId": "x", "version": 3}')),
+    ],
+)
+def test_what_no_form_asks_reads_as_its_fields(intent: dict[str, object], said: tuple[str, str]) -> None:
+    found = headline(parse_intent(intent))
+    assert (found.verb, found.code) == said

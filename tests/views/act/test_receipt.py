@@ -1,0 +1,21 @@
+"""The receipt of a commit: every outcome has its words, and its facts are kept."""
+
+import pytest
+
+from explorer.core.transaction.commit_plan import CommitResult, Conflict
+from explorer.views.act.receipt import receipt
+from tests.support.small_plans import plan_with
+
+
+@pytest.mark.parametrize("outcome", ["committed", "conflicted", "rejected", "unknown"])
+def test_every_outcome_has_its_words(outcome: str) -> None:
+    plan = plan_with()
+    conflict = Conflict(4, "metaData", "Version 4 changed the metadata.") if outcome == "conflicted" else None
+    version = 4 if outcome in {"committed", "unknown"} else None
+    found = receipt(CommitResult(outcome=outcome, plan=plan, version=version, conflict=conflict), plan, "why", None)
+    assert found.title
+    assert found.text
+    facts = dict(found.facts)
+    assert (facts["reason"], facts["by"], facts["transaction"]) == ("why", "nobody named", "7")
+    assert ("decided by" in facts) == (outcome == "conflicted")
+    assert found.winner == (4 if outcome == "conflicted" else None)
