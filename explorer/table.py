@@ -439,5 +439,5 @@ class Table:
         try:
             return action()
         except ExplorerError as error:
-            error.add_facts(table=self.location)
+            error.table = error.table or self.location
             raise

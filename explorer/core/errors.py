@@ -1,34 +1,42 @@
-"""The error tree: one base, facts as attributes, messages that say what, where and what to do.
+"""The error tree: one base, facts as typed attributes, messages that say what, where and what to do.
 
-    ExplorerError
-    ├── RequestError            the question cannot be answered as asked
+    ExplorerError               table
+    ├── RequestError            the question cannot be answered as asked: what of it, what was found, what may be there
     │   ├── VersionNotFound         version, earliest, latest, nearest
     │   ├── TimestampOutOfRange     timestamp, earliest, latest, nearest
-    │   ├── ChangeFeedGap           version, holes, path
-    │   ├── InvalidIntent           field, allowed
-    │   ├── ExpressionRefused       expression, position, reason, nearest
-    │   └── NotAllowed              location
+    │   ├── ChangeFeedGap           version, versions, holes, path, missing
+    │   ├── InvalidIntent           field, column, found, allowed, nearest, earliest, latest; those of ExpressionRefused
+    │   ├── ExpressionRefused       expression, position, reason, condition, found, expected, nearest
+    │   └── NotAllowed              location, field
     ├── TableError              the table, or what should be one, is broken
     │   ├── TableNotFound           location
-    │   ├── VersionGap              missing, earliest, latest
+    │   ├── VersionGap              version, vanished, missing, earliest, latest
     │   ├── MalformedAction         version, path, line
-    │   ├── IncompleteCheckpoint    version, path
-    │   ├── CorruptDeletionVector   path, unique_id
-    │   ├── LimitExceeded           path, line, found, allowed
-    │   └── CorruptTable            version, path
-    ├── UnsupportedFeature      features, operation
-    ├── CommitError             GuardFailed, CommitConflict, CommitUnknown
-    ├── StorageError            path, unwritten (nothing of a put is there); always raised ``from`` its cause
+    │   ├── IncompleteCheckpoint    version, path, vanished
+    │   ├── CorruptDeletionVector   path, unique_id, version
+    │   ├── LimitExceeded           version, path, line, found, allowed
+    │   └── CorruptTable            path, version, column, found, expected
+    ├── UnsupportedFeature      features, operation, path, version, column
+    ├── CommitError             a commit was not made, or its outcome is not known
+    │   ├── GuardFailed             results
+    │   ├── CommitConflict          winner, version
+    │   └── CommitUnknown           version, found
+    ├── StorageError            path, version, unwritten; always raised ``from`` its cause
     ├── EngineUnavailable       engine, install
-    └── Cancelled               operation
+    └── Cancelled               operation, found
 
 Two kinds of fault are kept apart: `RequestError` means that the caller asked for something that does not exist,
-`TableError` that the table itself does not keep to the protocol.
+`TableError` that the table itself does not keep to the protocol. Every fact is None where it is not known; an error
+inherits the facts of its base.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from inspect import get_annotations
 
 __all__ = [
     "Cancelled",
@@ -58,62 +66,112 @@ __all__ = [
 ]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ExplorerError(Exception):
     """Base of every error this package raises on purpose.
 
-    Args:
+    Attributes:
         message: What went wrong, where, and what to do about it.
-        **facts: What a program may want to act on; each becomes an attribute and a field of `facts()`.
+        table: Location of the table; added where it is known.
     """
 
-    def __init__(self, message: str, **facts: Any) -> None:
-        self.message = _printable(message)
+    message: str = dataclasses.field(kw_only=False)
+    table: str | None = None
+
+    def __post_init__(self) -> None:
+        self.message = _printable(self.message)
         super().__init__(self.message)
-        self._facts = facts
-        for name, value in facts.items():
-            setattr(self, name, value)
 
-    def __getattr__(self, name: str) -> Any:
-        # Facts are set per instance; a fact that this error was not given reads as None, any other name is an error.
-        if name in _FACT_NAMES:
-            return None
-        raise AttributeError(name)
+    def facts(self) -> dict[str, object]:
+        """Return the error as a JSON-able record: ``error`` (class name), ``message``, and the facts that are known.
 
-    def add_facts(self, **facts: Any) -> None:
-        """Add facts known only further out (the table's location, say); facts already there stay."""
-        for name, value in facts.items():
-            if self._facts.get(name) is None:
-                self._facts[name] = value
-                setattr(self, name, value)
-
-    def facts(self) -> dict[str, Any]:
-        """Return the error as a JSON-able record: ``error`` (class name), ``message``, and the facts that are known."""
-        known = {name: _plain(value) for name, value in self._facts.items() if value is not None}
-        return {"error": type(self).__name__, "message": self.message, **known}
+        The facts that a class declares come first, in its order, then those of its bases.
+        """
+        declared = [name for kind in type(self).__mro__ for name in get_annotations(kind) if name != "message"]
+        known = {name: getattr(self, name) for name in dict.fromkeys(declared)}
+        facts = {name: _plain(value) for name, value in known.items() if value is not None}
+        return {"error": type(self).__name__, "message": self.message, **facts}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RequestError(ExplorerError):
     """What was asked for does not exist or is not valid."""
 
+    location: str | None = None
+    path: str | None = None
+    field: str | None = None
+    column: str | None = None
+    columns: Sequence[str] | None = None
+    version: int | None = None
+    timestamp: datetime | str | None = None
+    position: int | None = None
+    reason: str | None = None
+    expected: str | None = None
+    found: object = None
+    allowed: Sequence[str | list[int]] | None = None
+    nearest: int | str | Sequence[str] | None = None
 
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class VersionNotFound(RequestError):
     """No such version; ``nearest`` is one that can be read."""
 
+    version: int | None = None
+    earliest: int | None = None
+    latest: int | None = None
+    nearest: int | None = None
 
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class TimestampOutOfRange(RequestError):
     """No version answers to that time; ``nearest`` is a version that can be read."""
 
+    timestamp: datetime | None = None
+    earliest: datetime | None = None
+    latest: datetime | None = None
+    nearest: int | None = None
 
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class ChangeFeedGap(RequestError):
     """The change feed has a hole in the versions asked for; ``version`` is the first one, ``holes`` says each."""
 
+    version: int | None = None
+    versions: Sequence[int] | None = None
+    holes: Sequence[Mapping[str, object]] | None = None
+    path: str | None = None
+    missing: int | None = None
 
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class InvalidIntent(RequestError):
     """A change was asked for that makes no sense on this table."""
 
+    field: str | None = None
+    expression: str | None = None
+    position: int | None = None
+    reason: str | None = None
+    condition: str | None = None
+    column: str | None = None
+    found: object = None
+    expected: str | None = None
+    allowed: Sequence[str | list[int]] | None = None
+    nearest: str | Sequence[str] | None = None
+    earliest: int | None = None
+    latest: int | None = None
 
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class ExpressionRefused(RequestError):
     """A SQL expression may not be evaluated; ``position`` (a character, from 1) is where, ``reason`` one word why."""
+
+    expression: str | None = None
+    position: int | None = None
+    reason: str | None = None
+    condition: str | None = None
+    found: str | None = None
+    expected: str | None = None
+    nearest: Sequence[str] | None = None
 
 
 class NotAllowed(RequestError):
@@ -124,99 +182,134 @@ class TableError(ExplorerError):
     """The table does not keep to the protocol."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TableNotFound(TableError):
     """There is no Delta log at the location."""
 
+    location: str | None = None
 
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class VersionGap(TableError):
-    """A commit that is needed is missing from the log."""
+    """A commit that is needed is missing from the log; ``vanished`` says that it was there when the log was listed."""
+
+    version: int | None = None
+    vanished: bool | None = None
+    missing: int | None = None
+    earliest: int | None = None
+    latest: int | None = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MalformedAction(TableError):
     """A line of the log is not a valid action."""
 
+    version: int | None = None
+    path: str | None = None
+    line: int | None = None
 
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class IncompleteCheckpoint(TableError):
     """A checkpoint lacks a part, or cannot be read."""
 
+    version: int | None = None
+    path: str | None = None
+    vanished: bool | None = None
 
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class CorruptDeletionVector(TableError):
     """A deletion vector's bytes do not match its descriptor."""
 
+    path: str | None = None
+    unique_id: str | None = None
+    version: int | None = None
 
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class LimitExceeded(TableError):
     """The log asks for more than this program is set to read; see `explorer.core.protocol.limits`."""
 
+    version: int | None = None
+    path: str | None = None
+    line: int | None = None
+    found: int | None = None
+    allowed: int | None = None
 
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class CorruptTable(TableError):
     """The table's state contradicts itself or lacks what the protocol demands."""
 
+    path: str | None = None
+    version: int | None = None
+    column: str | None = None
+    found: object = None
+    expected: int | str | None = None
 
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class UnsupportedFeature(ExplorerError):
     """Reading or writing needs a feature that this program does not implement."""
+
+    features: Sequence[str] | None = None
+    operation: str | None = None
+    path: str | None = None
+    version: int | None = None
+    column: str | None = None
 
 
 class CommitError(ExplorerError):
     """A commit was not made, or its outcome is not known."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GuardFailed(CommitError):
     """A guard of the commit did not pass."""
 
+    results: Sequence[Mapping[str, object]] | None = None
 
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class CommitConflict(CommitError):
     """Another commit took the version, and the two cannot both hold."""
 
+    winner: int | None = None
+    version: int | None = None
 
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class CommitUnknown(CommitError):
-    """The answer of the store was lost: the commit may or may not exist."""
+    """The answer of the store was lost: the commit may or may not exist; ``found`` is its transaction."""
+
+    version: int | None = None
+    found: str | None = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class StorageError(ExplorerError):
-    """The store failed; the cause is chained."""
+    """The store failed; the cause is chained. ``unwritten`` says that nothing of a put is there."""
+
+    path: str | None = None
+    version: int | None = None
+    unwritten: bool | None = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class EngineUnavailable(ExplorerError):
     """Spark or Java is missing; ``install`` says how to get it."""
 
+    engine: str | None = None
+    install: str | None = None
 
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class Cancelled(ExplorerError):
     """The person or program that asked for the work cancelled it."""
 
-
-_FACT_NAMES = frozenset(
-    [
-        "table",
-        "version",
-        "versions",
-        "path",
-        "position",
-        "reason",
-        "line",
-        "field",
-        "allowed",
-        "location",
-        "missing",
-        "earliest",
-        "latest",
-        "nearest",
-        "timestamp",
-        "unique_id",
-        "features",
-        "vanished",
-        "operation",
-        "winner",
-        "results",
-        "engine",
-        "install",
-        "column",
-        "expected",
-        "expression",
-        "found",
-        "holes",
-        "unwritten",
-    ]
-)
+    operation: str | None = None
+    found: str | None = None
 
 
 _LONGEST_MESSAGE = 5_000
@@ -229,7 +322,7 @@ def _printable(message: str) -> str:
     return message.encode("utf-8", "backslashreplace").decode()
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, (int, float, bool)):

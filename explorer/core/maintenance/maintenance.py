@@ -118,7 +118,7 @@ def _writable(state: TableState, version: int) -> GuardResult:
         return GuardResult(
             "protocol-allows-writer",
             "fail",
-            {"missing": list(error.features), "detail": str(error)},
+            {"missing": list(error.features or ()), "detail": str(error)},
             "Do it with an engine that implements these features.",
         )
     except CorruptTable as error:

@@ -74,7 +74,7 @@ def _target(table: Table, intent: intents.Restore) -> Snapshot:
     try:
         return table.snapshot(intent.version, intent.timestamp)
     except RequestError as error:
-        error.add_facts(field="version" if intent.timestamp is None else "timestamp")
+        error.field = "version" if intent.timestamp is None else "timestamp"
         raise
 
 

@@ -116,7 +116,7 @@ class TableLog:
         except (VersionGap, IncompleteCheckpoint) as error:
             if not error.vanished:
                 raise
-            if isinstance(error, IncompleteCheckpoint):
+            if isinstance(error, IncompleteCheckpoint) and error.version is not None:
                 self._unusable.add(error.version)
             self._relist()
             return action(self.segment(version))
@@ -218,7 +218,7 @@ class TableLog:
         try:
             return action()
         except ExplorerError as error:
-            error.add_facts(table=self.store.root)
+            error.table = error.table or self.store.root
             raise
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from explorer.core.errors import ExplorerError
+from explorer.core.errors import CorruptTable, ExplorerError, StorageError
 from explorer.core.protocol.actions import DeletionVectorDescriptor
 from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.versions.change_feed.sources import masked_difference
@@ -69,8 +69,11 @@ class SourceRows:
     def failure(self, error: Exception) -> ExplorerError:
         """The typed error for an exception out of Spark, naming the file and the version concerned."""
         typed = failure_of(error, self.addresses)
-        version = self.versions.get(typed.facts().get("path", ""))
-        return typed if version is None else failure_of(error, self.addresses, version)
+        match typed:
+            case StorageError(path=str(path)) | CorruptTable(path=str(path)) if path in self.versions:
+                return failure_of(error, self.addresses, self.versions[path])
+            case _:
+                return typed
 
 
 def failure_of_reads(reads: Sequence[SourceRows], error: Exception) -> ExplorerError:

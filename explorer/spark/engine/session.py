@@ -88,10 +88,8 @@ class Engine:
                 return self._session
             if isinstance(self._failure, EngineUnavailable):
                 # A fresh one each time: a raised exception carries the traceback of its raising.
-                facts = self._failure.facts()
-                raise EngineUnavailable(
-                    str(self._failure), engine=facts.get("engine"), install=facts.get("install")
-                ) from self._failure.__cause__
+                known = self._failure
+                raise EngineUnavailable(known.message, engine=known.engine, install=known.install) from known.__cause__
             raise EngineUnavailable(f"Spark did not start: {self._detail}", engine="spark") from self._failure
 
     def case_sensitive_session(self) -> SparkSession:

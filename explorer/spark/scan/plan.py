@@ -20,7 +20,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from explorer.core.errors import CorruptTable, ExplorerError
+from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import DeletionVectorDescriptor
 from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.file_paths import is_absolute
@@ -299,8 +299,8 @@ def _partition_array(
             )
         try:
             typed.append(parse_partition_value(values[key], field.type, field.name, layout.zone))
-        except ExplorerError as error:
-            error.add_facts(path=raw_path, version=version)
+        except CorruptTable as error:
+            error.path, error.version = raw_path, version
             raise
     try:
         return pa.array(typed, to_arrow(field.type))

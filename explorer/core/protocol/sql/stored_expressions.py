@@ -111,7 +111,7 @@ def check_stored_expression(text: str, field: str) -> tuple[str, ...]:
     try:
         tokens = _tokens(text)[:-1]
     except InvalidIntent as error:
-        error.add_facts(field=field)
+        error.field = field
         raise
     if not tokens:
         raise InvalidIntent("The expression is empty: give a condition such as amount > 0.", field=field)

@@ -150,8 +150,17 @@ def _text(value: object) -> str | None:
 
 
 def _refused(error: ExpressionRefused) -> InvalidIntent:
-    facts = {name: value for name, value in error.facts().items() if name not in {"error", "message", "field"}}
-    return InvalidIntent(error.message, field="expression", **facts)
+    return InvalidIntent(
+        error.message,
+        field="expression",
+        expression=error.expression,
+        position=error.position,
+        reason=error.reason,
+        condition=error.condition,
+        found=error.found,
+        expected=error.expected,
+        nearest=error.nearest,
+    )
 
 
 def _unknown(check: RowCheck, detail: str) -> GuardResult:

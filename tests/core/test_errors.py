@@ -1,0 +1,54 @@
+"""Errors carry typed facts: each is an attribute, a keyword of its class alone, and a field of the JSON record."""
+
+import copy
+import json
+
+import pytest
+
+from explorer.core import errors
+from explorer.core.errors import ExplorerError, ExpressionRefused, InvalidIntent, MalformedAction, VersionNotFound
+
+
+def test_facts_stand_in_the_order_of_the_class_and_the_location_comes_last() -> None:
+    error = VersionNotFound("No version 9.", nearest=4, version=9, earliest=0, latest=4)
+    error.table = "file:///orders"
+    assert list(error.facts().items()) == [
+        ("error", "VersionNotFound"),
+        ("message", "No version 9."),
+        ("version", 9),
+        ("earliest", 0),
+        ("latest", 4),
+        ("nearest", 4),
+        ("table", "file:///orders"),
+    ]
+
+
+def test_fact_that_is_not_known_reads_as_none_and_is_left_out() -> None:
+    error = MalformedAction("Bad line.", path="00000000000000000001.json")
+    assert (error.path, error.line, error.table) == ("00000000000000000001.json", None, None)
+    assert error.facts() == {"error": "MalformedAction", "message": "Bad line.", "path": "00000000000000000001.json"}
+
+
+def test_fact_of_another_class_is_refused() -> None:
+    with pytest.raises(TypeError, match="colour"):
+        InvalidIntent("No.", colour="red")  # type: ignore[call-arg]
+    with pytest.raises(AttributeError):
+        _ = MalformedAction("No.").nearest  # type: ignore[attr-defined]
+
+
+def test_facts_are_json_whatever_stands_in_them() -> None:
+    error = ExpressionRefused("Odd \ud800.", expression="\ud800", nearest=("a", "b"))
+    assert json.loads(json.dumps(error.facts())) == {
+        "error": "ExpressionRefused",
+        "message": "Odd \\ud800.",
+        "expression": "\\ud800",
+        "nearest": ["a", "b"],
+    }
+
+
+@pytest.mark.parametrize("kind", [getattr(errors, name) for name in errors.__all__])
+def test_every_error_is_its_message_and_can_be_copied(kind: type[ExplorerError]) -> None:
+    error = kind("What, where and what to do.", table="file:///orders")
+    again = copy.copy(error)
+    assert (str(error), error.args) == ("What, where and what to do.", ("What, where and what to do.",))
+    assert (type(again), again.facts()) == (kind, error.facts())
