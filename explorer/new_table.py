@@ -167,6 +167,8 @@ class NewTable:
         """
         from explorer.core.transaction.commit.committer import commit_plan
 
+        if self.read_only:
+            raise NotAllowed(f"The table {self.location} was opened for reading only.", location=self.location)
         # Of a table the committer uses what this class has too, as long as there is no version to rest on; and once
         # there is one, it stands against version 0.
         return commit_plan(cast("Table", self), plan, reason=reason, user=user)

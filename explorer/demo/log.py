@@ -24,7 +24,7 @@ from explorer.core.transaction.commit_info import (
 )
 from explorer.core.transaction.guards.judge import Situation, judge
 from explorer.core.transaction.proposal import Circumstances, Proposal
-from explorer.core.versions.delta_log import TableLog
+from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 from explorer.demo.provenance import Provenance, milliseconds
 from explorer.storage import open_store
@@ -47,7 +47,7 @@ class LogWriter:
         self.last: Snapshot | None = None
         self._identities = identities
         self.store = open_store(folder)
-        self._log: TableLog | None = None
+        self._log: DeltaLog | None = None
 
     @property
     def snapshot(self) -> Snapshot:
@@ -120,6 +120,6 @@ class LogWriter:
 
     def _look(self) -> None:
         if self._log is None:
-            self._log = TableLog(self.store, None, UTC)
+            self._log = DeltaLog(self.store, None, UTC)
         self._log.refresh()
         self.last = self._log.snapshot(self.version)

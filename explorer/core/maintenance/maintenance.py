@@ -29,7 +29,7 @@ from explorer.core.transaction.intents.records import Checkpoint, CleanLog, Comp
 from explorer.core.transaction.proposal import GuardResult
 
 if TYPE_CHECKING:
-    from explorer.table import Table
+    from explorer.core.versions.delta_log import DeltaLog
 
 __all__ = ["do_maintenance", "plan_maintenance"]
 
@@ -37,15 +37,15 @@ _SAME_FEED: Final = "Nothing changes for readers of the change data feed."
 _UUID_NAME: Final = "UUID"
 
 
-def plan_maintenance(table: Table, plan: CommitPlan) -> CommitPlan:
+def plan_maintenance(log: DeltaLog, plan: CommitPlan) -> CommitPlan:
     """Fill in a plan whose intent writes no commit: the files, the guards, what follows.
 
     Raises:
         InvalidIntent: The intent makes no sense on this table.
         VersionNotFound: A commit to be compacted is not in the log.
     """
-    snapshot = table.snapshot()
-    state, listing = snapshot.state, list_log(table.store)
+    snapshot = log.snapshot()
+    state, listing = snapshot.state, list_log(log.store)
     match plan.intent:
         case Checkpoint():
             filled = _checkpoint(plan, snapshot.version, state, listing)
@@ -53,40 +53,40 @@ def plan_maintenance(table: Table, plan: CommitPlan) -> CommitPlan:
             filled = _compaction(plan, compaction, state, listing)
         case CleanLog() as cleaning:
             filled = _cleaning(
-                plan, plan_cleanup(table.store, state, datetime.now(UTC), older_than(cleaning.older_than)), state
+                plan, plan_cleanup(log.store, state, datetime.now(UTC), older_than(cleaning.older_than)), state
             )
         case Vacuum() as vacuum:
-            filled = plan_vacuum(table, plan, older_than(vacuum.older_than))
+            filled = plan_vacuum(log, plan, older_than(vacuum.older_than))
         case _:
             raise AssertionError(f"{plan.intent} writes a commit")
     return msgspec.structs.replace(filled, read_version=snapshot.version)
 
 
-def do_maintenance(table: Table, plan: CommitPlan) -> CommitResult:
+def do_maintenance(log: DeltaLog, plan: CommitPlan) -> CommitResult:
     """Do what a plan says, as far as it may still be done.
 
     Raises:
         TableError: The log is broken.
         StorageError: The store failed. What was written holds; what was deleted leaves a log that reads as planned.
     """
-    table.refresh()
-    current = plan_maintenance(table, plan)
+    log.refresh()
+    current = plan_maintenance(log, plan)
     if not current.committable:
         return CommitResult(outcome="rejected", plan=current)
     files: tuple[MaintenanceFile, ...] = ()
     match plan.intent:
         case Checkpoint():
-            files = _write_checkpoint(table, plan)
+            files = _write_checkpoint(log, plan)
         case CompactLog(from_=first, to=last):
-            found = write_compaction(table.store, list_log(table.store), first, last)
-            files = () if found is None else (MaintenanceFile(found, "write", table.store.head(found).size),)
+            found = write_compaction(log.store, list_log(log.store), first, last)
+            files = () if found is None else (MaintenanceFile(found, "write", log.store.head(found).size),)
         case CleanLog() as cleaning:
-            files = _clean(table, plan, older_than(cleaning.older_than))
+            files = _clean(log, plan, older_than(cleaning.older_than))
         case Vacuum():
-            files = delete_unused(table, plan, current)
+            files = delete_unused(log, plan, current)
         case _:
             raise AssertionError(f"{plan.intent} writes a commit")
-    table.outdate()
+    log.outdate()
     return CommitResult(outcome="committed", plan=msgspec.structs.replace(current, files=files))
 
 
@@ -196,18 +196,18 @@ def _versions(first: int, last: int) -> str:
     return f"Version {first}" if first == last else f"Versions {first} to {last}"
 
 
-def _write_checkpoint(table: Table, plan: CommitPlan) -> tuple[MaintenanceFile, ...]:
-    written = new_checkpoint(table.store, plan.read_version)
+def _write_checkpoint(log: DeltaLog, plan: CommitPlan) -> tuple[MaintenanceFile, ...]:
+    written = new_checkpoint(log.store, plan.read_version)
     if written.hint is None:
         return ()
     paths = (*written.sidecars, written.path)
-    return tuple(MaintenanceFile(path, "write", table.store.head(path).size) for path in paths)
+    return tuple(MaintenanceFile(path, "write", log.store.head(path).size) for path in paths)
 
 
-def _clean(table: Table, plan: CommitPlan, age: datetime | timedelta | None) -> tuple[MaintenanceFile, ...]:
+def _clean(log: DeltaLog, plan: CommitPlan, age: datetime | timedelta | None) -> tuple[MaintenanceFile, ...]:
     """Delete what the plan lists, as far as it may go now."""
     planned = {file.path for file in plan.files}
-    now = plan_cleanup(table.store, table.snapshot().state, datetime.now(UTC), age)
+    now = plan_cleanup(log.store, log.snapshot().state, datetime.now(UTC), age)
     files = tuple(file for file in now.files if file.path in planned)
-    clean_log(table.store, msgspec.structs.replace(now, files=files))
+    clean_log(log.store, msgspec.structs.replace(now, files=files))
     return tuple(MaintenanceFile(file.path, "delete", file.size) for file in files)

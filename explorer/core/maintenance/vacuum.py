@@ -30,9 +30,9 @@ from explorer.core.versions.retention.expiry import retention_terms
 from explorer.core.versions.retention.missing_files import absent
 
 if TYPE_CHECKING:
+    from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.history import History
     from explorer.core.versions.snapshot import Snapshot
-    from explorer.table import Table
 
 __all__ = ["delete_unused", "plan_vacuum"]
 
@@ -44,11 +44,11 @@ _MOST_NAMED: Final = 10
 _NOTHING: Final = VacuumEffects((), (), ())
 
 
-def plan_vacuum(table: Table, plan: CommitPlan, age: datetime | timedelta | None) -> CommitPlan:
+def plan_vacuum(log: DeltaLog, plan: CommitPlan, age: datetime | timedelta | None) -> CommitPlan:
     """Fill in the plan of a clean-up of data files.
 
     Args:
-        table: The table.
+        log: The table's log.
         plan: What is known already.
         age: How long files must have been unused, or since when; None for the table's own retention.
 
@@ -56,28 +56,28 @@ def plan_vacuum(table: Table, plan: CommitPlan, age: datetime | timedelta | None
         TableError: The log is broken, or a property has no readable value.
         UnsupportedFeature: A deletion vector is stored in a way that is not known.
     """
-    snapshot = table.snapshot()
+    snapshot = log.snapshot()
     allowed = (protocol_guard([snapshot.protocol]), catalog_guard([snapshot.protocol]))
     guards = [guard for guard in allowed if guard is not None]
     if any(guard.status == "fail" for guard in guards):
         return msgspec.structs.replace(plan, guards=tuple(guards), consequences=Consequences(undo="Nothing is done."))
-    history = table.history_record()
+    history = log.history_record()
     terms = retention_terms(history)
     now = (datetime.now(UTC) - _EPOCH) // _MS
     cutoff, own = _cutoff(age, now, terms.files), now - terms.files
-    listing = table.store.list_files()
-    needed = _needed(table, history, cutoff)
+    listing = log.store.list_files()
+    needed = _needed(log, history, cutoff)
     iceberg = _ICEBERG in snapshot.metadata.configuration
     found = unused_files(listing, needed, cutoff, terms.partition_columns, iceberg=iceberg)
-    effects = _effects(table, history, listing, found) if found.files.num_rows else _NOTHING
-    guards += [_retention(snapshot, cutoff, own), _live_files(table, needed, listing), *_others(found)]
+    effects = _effects(log, history, listing, found) if found.files.num_rows else _NOTHING
+    guards += [_retention(snapshot, cutoff, own), _live_files(log, needed, listing), *_others(found)]
     guards += [_time_travel(effects)] if found.files.num_rows else [_nothing_to_do(cutoff)]
     return msgspec.structs.replace(
         plan, guards=tuple(guards), files=_files(found, effects), consequences=_consequences(effects)
     )
 
 
-def delete_unused(table: Table, plan: CommitPlan, current: CommitPlan) -> tuple[MaintenanceFile, ...]:
+def delete_unused(log: DeltaLog, plan: CommitPlan, current: CommitPlan) -> tuple[MaintenanceFile, ...]:
     """Delete what a plan lists and a plan made just now lists still.
 
     Raises:
@@ -88,22 +88,22 @@ def delete_unused(table: Table, plan: CommitPlan, current: CommitPlan) -> tuple[
     seen = current.read_version
     deleted: list[MaintenanceFile] = []
     while left:
-        table.refresh()
-        left = _not_named(table, left, seen)
-        seen = table.latest_version()
+        log.refresh()
+        left = _not_named(log, left, seen)
+        seen = log.latest_version()
         batch, left = left[:_BATCH], left[_BATCH:]
-        table.store.delete_many([file.path for file in batch])
+        log.store.delete_many([file.path for file in batch])
         deleted += batch
     return tuple(deleted)
 
 
-def _not_named(table: Table, files: list[MaintenanceFile], seen: int) -> list[MaintenanceFile]:
+def _not_named(log: DeltaLog, files: list[MaintenanceFile], seen: int) -> list[MaintenanceFile]:
     """Those files that no commit after a version names."""
-    newer = table.latest_version()
+    newer = log.latest_version()
     if newer == seen:
         return files
     needed = NeededFiles()
-    for commit in table.commits(seen + 1, newer):
+    for commit in log.commits(seen + 1, newer):
         needed.add_lines(line.add for line in commit.lines if line.add is not None)
     named = needed.holds(strings([file.path for file in files])).tolist()
     return [file for file, is_named in zip(files, named, strict=True) if not is_named]
@@ -115,22 +115,22 @@ def _cutoff(age: datetime | timedelta | None, now: int, own: int) -> int:
     return now - (own if age is None else age // _MS)
 
 
-def _needed(table: Table, history: History, cutoff: int) -> NeededFiles:
-    carried = table.log.on_segment(history.latest, lambda segment: carry_actions(table.store, segment))
-    commits = table.log.listing.commits
+def _needed(log: DeltaLog, history: History, cutoff: int) -> NeededFiles:
+    carried = log.on_segment(history.latest, lambda segment: carry_actions(log.store, segment))
+    commits = log.listing.commits
     recent = [path for version in _with_changes(history) if (path := commits.get(version)) and path.modified >= cutoff]
-    return needed_files(carried, history.lifetimes, read_commits(table.store, recent), cutoff)
+    return needed_files(carried, history.lifetimes, read_commits(log.store, recent), cutoff)
 
 
 def _with_changes(history: History) -> list[int]:
     return [record.version for record in history.commits if record.change_files]
 
 
-def _effects(table: Table, history: History, listing: pa.Table, found: UnusedFiles) -> VacuumEffects:
-    commits = table.log.listing.commits
+def _effects(log: DeltaLog, history: History, listing: pa.Table, found: UnusedFiles) -> VacuumEffects:
+    commits = log.listing.commits
     paths = [commits[version] for version in _with_changes(history) if version in commits]
     listed, gone = (one_column(files, "path").to_pylist() for files in (listing, found.files))
-    return vacuum_effects(decode_path(table.location), history, read_commits(table.store, paths), listed, gone)
+    return vacuum_effects(decode_path(log.location), history, read_commits(log.store, paths), listed, gone)
 
 
 def _files(found: UnusedFiles, effects: VacuumEffects) -> tuple[MaintenanceFile, ...]:
@@ -164,10 +164,10 @@ def _retention(snapshot: Snapshot, cutoff: int, own: int) -> GuardResult:
     return GuardResult("retention", "pass", evidence | {"detail": detail})
 
 
-def _live_files(table: Table, needed: NeededFiles, listing: pa.Table) -> GuardResult:
+def _live_files(log: DeltaLog, needed: NeededFiles, listing: pa.Table) -> GuardResult:
     """Whether the log tells of this folder: files under other names than it says would all look unused."""
     live, unlisted = needed.unlisted(one_column(listing, "path"))
-    gone = sorted(absent(table.store, unlisted))
+    gone = sorted(absent(log.store, unlisted))
     evidence: dict[str, Any] = {"files": live, "missing": gone[:_MOST_NAMED], "numMissing": len(gone)}
     if not gone:
         return GuardResult("live-files", "pass", evidence | {"detail": f"All {live:,} live files are there."})

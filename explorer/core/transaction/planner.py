@@ -31,32 +31,34 @@ from explorer.core.versions.snapshot import Snapshot
 from explorer.version import VERSION
 
 if TYPE_CHECKING:
+    from explorer.core.versions.delta_log import DeltaLog
     from explorer.spark.checks.constraint_check import CheckReport
     from explorer.spark.engine.job import Job
-    from explorer.table import Table
 
 __all__ = ["access_change", "circumstances", "engine_info", "make_plan", "remake_plan"]
 
 
 def make_plan(
-    table: Table,
+    log: DeltaLog,
     intent: Intent | Mapping[str, Any] | str,
     *,
     accept: Sequence[str] = (),
     check_rows: bool = True,
     user: str | None = None,
     rows: Any = None,
+    check_source: Callable[[str], None] | None = None,
     watch: Callable[[Job[CheckReport]], None] | None = None,
 ) -> CommitPlan:
     """Plan a change of the newest version.
 
     Args:
-        table: The table.
+        log: The table's log.
         intent: A record of `explorer.core.transaction.intents.records`, or its JSON.
         accept: Names of guards that may stay unknown.
         check_rows: Let Spark look at the rows where a guard needs it; without, such a guard is unknown.
         user: Who would commit.
         rows: An Arrow table or a Spark DataFrame that an append takes instead of its source.
+        check_source: Refuses a source of rows that may not be read.
         watch: Called with the job that looks at the rows, once it has begun: to show how far it is, and to cancel it.
 
     Raises:
@@ -66,11 +68,11 @@ def make_plan(
     """
     wanted = parse_intent(intent)
     check_provenance(user=user)
-    table.refresh()
+    log.refresh()
     made = circumstances()
     writes_commit = not isinstance(wanted, MaintenanceIntent)
     plan = CommitPlan(
-        table=table.location,
+        table=log.location,
         read_version=-1,
         intent=wanted,
         guards=(),
@@ -78,15 +80,15 @@ def make_plan(
         consequences=Consequences(),
         accepted=tuple(accept),
         txn_id=made.new_id(),
-        propose=prepared(table, wanted, made, rows) if writes_commit else None,
+        propose=prepared(log, wanted, made, rows, check_source) if writes_commit else None,
         checked_rows=check_rows,
         user=user,
     )
-    return remake_plan(table, plan, user=user, watch=watch) if writes_commit else plan_maintenance(table, plan)
+    return remake_plan(log, plan, user=user, watch=watch) if writes_commit else plan_maintenance(log, plan)
 
 
 def remake_plan(
-    table: Table,
+    log: DeltaLog,
     plan: CommitPlan,
     *,
     user: str | None = None,
@@ -94,14 +96,14 @@ def remake_plan(
 ) -> CommitPlan:
     """Make a plan anew on the newest version: proposal, guards and consequences; its identifier stays."""
     assert plan.propose is not None
-    snapshot = table.snapshot()
+    snapshot = log.snapshot()
     proposal = plan.propose(snapshot)
     readers, writers = _losses(snapshot, proposal)
     situation = Situation(snapshot, proposal, user, (*readers, *writers))
     guards = (
         *judge(situation),
-        *file_guards(table, proposal.required_paths),
-        *row_guards(table, snapshot, proposal.row_checks, look=plan.checked_rows, watch=watch),
+        *file_guards(log, proposal.required_paths),
+        *row_guards(log, snapshot, proposal.row_checks, look=plan.checked_rows, watch=watch),
     )
     now = circumstances().now
     info = commit_info(

@@ -26,7 +26,7 @@ from explorer.core.transaction.proposals.vector_tombstones import vector_tombsto
 from explorer.core.versions.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from explorer.table import Table
+    from explorer.core.versions.delta_log import DeltaLog
 
 __all__ = ["Proposer", "prepared"]
 
@@ -34,14 +34,21 @@ Proposer = Callable[[Snapshot], Proposal]
 """Makes the proposal of an intent for a version."""
 
 
-def prepared(table: Table, intent: Intent, circumstances: Circumstances, rows: Any = None) -> Proposer:
+def prepared(
+    log: DeltaLog,
+    intent: Intent,
+    circumstances: Circumstances,
+    rows: Any = None,
+    check_source: Callable[[str], None] | None = None,
+) -> Proposer:
     """Gather what an intent needs.
 
     Args:
-        table: The table.
+        log: The table's log.
         intent: What is asked for; it writes a commit.
         circumstances: Time and fresh identifiers.
         rows: An Arrow table or a Spark DataFrame to append, instead of the intent's source.
+        check_source: Refuses a source of rows that may not be read.
 
     Raises:
         InvalidIntent: The intent makes no sense on this table.
@@ -50,59 +57,59 @@ def prepared(table: Table, intent: Intent, circumstances: Circumstances, rows: A
     """
     match intent:
         case intents.Restore():
-            target = _target(table, intent)
-            unknown = _unknown_fields(table, target)
+            target = _target(log, intent)
+            unknown = _unknown_fields(log, target)
             return lambda snapshot: restore(intent, snapshot, target, unknown, circumstances)
         case intents.Delete():
-            return _deletion(table, intent, circumstances)
+            return _deletion(log, intent, circumstances)
         case intents.CreateTable():
-            raise InvalidIntent(f"There is a table at {table.location} already.", field="kind", table=table.location)
+            raise InvalidIntent(f"There is a table at {log.location} already.", field="kind", table=log.location)
         case intents.SyncIdentity():
-            return _identity(table, intent)
+            return _identity(log, intent)
         case intents.DropFeature():
-            return lambda snapshot: drop_feature(intent, snapshot, _log_marks(table, intent, snapshot, circumstances))
+            return lambda snapshot: drop_feature(intent, snapshot, _log_marks(log, intent, snapshot, circumstances))
         case intents.Append():
-            if rows is None and table.roots is not None:
-                table.roots.check_source(intent.source)
+            if rows is None and check_source is not None:
+                check_source(intent.source)
             return _addition(intent.source if rows is None else rows, circumstances)
         case _:
-            whole = msgspec.structs.replace(circumstances, unknown=lambda snapshot: _unknown_fields(table, snapshot))
+            whole = msgspec.structs.replace(circumstances, unknown=lambda snapshot: _unknown_fields(log, snapshot))
             return lambda snapshot: propose(intent, snapshot, whole)
 
 
-def _target(table: Table, intent: intents.Restore) -> Snapshot:
+def _target(log: DeltaLog, intent: intents.Restore) -> Snapshot:
     try:
-        return table.snapshot(intent.version, intent.timestamp)
+        return log.snapshot(intent.version, intent.timestamp)
     except RequestError as error:
         error.field = "version" if intent.timestamp is None else "timestamp"
         raise
 
 
-def _deletion(table: Table, intent: intents.Delete, circumstances: Circumstances) -> Proposer:
+def _deletion(log: DeltaLog, intent: intents.Delete, circumstances: Circumstances) -> Proposer:
     from explorer.spark.writes.matching_rows import matching_rows
     from explorer.spark.writes.rewrites import rewritten
 
     def find(snapshot: Snapshot) -> Proposal:
-        matched = matching_rows(table, snapshot, intent.where)
-        touched = touched_files(table.store, snapshot, matched, _unknown_fields(table, snapshot))
+        matched = matching_rows(log, snapshot, intent.where)
+        touched = touched_files(log.store, snapshot, matched, _unknown_fields(log, snapshot))
         partial = [file for file in touched if not file.is_emptied]
         rewrites = {}
         if partial and not hides_rows(snapshot):
             layout, recorded = layout_of(snapshot, circumstances), records_changes(snapshot)
             chosen = touched if recorded else partial
-            rewrites = rewritten(table, snapshot, chosen, intent.where, layout, recorded=recorded)
+            rewrites = rewritten(log, snapshot, chosen, intent.where, layout, recorded=recorded)
         return delete_rows(intent, snapshot, touched, rewrites, circumstances)
 
     return find
 
 
-def _identity(table: Table, intent: intents.SyncIdentity) -> Proposer:
+def _identity(log: DeltaLog, intent: intents.SyncIdentity) -> Proposer:
     def sync(snapshot: Snapshot) -> Proposal:
         known, value = recorded_extreme(snapshot, intent.column)
         if not known:
             from explorer.spark.writes.matching_rows import extreme
 
-            value = extreme(table, snapshot, intent.column, greatest=counts_up(snapshot, intent.column))
+            value = extreme(log, snapshot, intent.column, greatest=counts_up(snapshot, intent.column))
         return sync_identity(intent, snapshot, value)
 
     return sync
@@ -127,25 +134,25 @@ def _rules_moved(before: Snapshot, after: Snapshot) -> bool:
     return before.metadata != after.metadata or before.protocol != after.protocol
 
 
-def _log_marks(table: Table, intent: intents.DropFeature, snapshot: Snapshot, circumstances: Circumstances) -> LogMarks:
-    listing = table.log.listing
+def _log_marks(
+    log: DeltaLog, intent: intents.DropFeature, snapshot: Snapshot, circumstances: Circumstances
+) -> LogMarks:
+    listing = log.listing
     newest = listing.checkpoints[-1] if listing.checkpoints else None
     first = min(listing.commits, default=listing.latest)
     marks = LogMarks(first) if newest is None else LogMarks(first, newest.version, newest.kind)
     match intent.feature.lower():
         case "rowtracking":
-            return msgspec.structs.replace(marks, unknown=_unknown_fields(table, snapshot))
+            return msgspec.structs.replace(marks, unknown=_unknown_fields(log, snapshot))
         case "deletionvectors":
-            return msgspec.structs.replace(
-                marks, vectors=vector_tombstones(_carried(table, snapshot), circumstances.now)
-            )
+            return msgspec.structs.replace(marks, vectors=vector_tombstones(_carried(log, snapshot), circumstances.now))
         case _:
             return marks
 
 
-def _unknown_fields(table: Table, snapshot: Snapshot) -> dict[FileKey, dict[str, Any]]:
-    return _carried(table, snapshot).unknown_adds()
+def _unknown_fields(log: DeltaLog, snapshot: Snapshot) -> dict[FileKey, dict[str, Any]]:
+    return _carried(log, snapshot).unknown_adds()
 
 
-def _carried(table: Table, snapshot: Snapshot) -> CarriedActions:
-    return carry_actions(table.store, table.log.segment(snapshot.version))
+def _carried(log: DeltaLog, snapshot: Snapshot) -> CarriedActions:
+    return carry_actions(log.store, log.segment(snapshot.version))

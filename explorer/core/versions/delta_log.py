@@ -1,49 +1,99 @@
-"""The log of one table as it is being read: listing, segments, snapshots and history, each at the first need.
+"""The reading face of a table: its log as it is read. Listing, segments, snapshots and history, each at first need.
 
 Protocol sections: Action Reconciliation, Metadata Cleanup. Invariants: what was read is kept, because versions never
 change and only new ones appear; a file that vanishes while it is read (clean-up) makes one new attempt on what is there
-(LOG-022); a checkpoint that lost a file is not used again.
+(LOG-022); a checkpoint that lost a file is not used again; every error that leaves here names the table.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
-from datetime import datetime, tzinfo
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, tzinfo
+from functools import partial, wraps
+from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar
 
-from explorer.core.errors import ExplorerError, IncompleteCheckpoint, VersionGap
-from explorer.core.log.catalog_commits import CatalogCommits, ratified
+import pyarrow as pa
+
+from explorer.core.errors import ExplorerError, IncompleteCheckpoint, RequestError, VersionGap, VersionNotFound
+from explorer.core.log.catalog_commits import CatalogCommits, CatalogStore, ratified
 from explorer.core.log.commit import Commit
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment, list_log, list_newer
 from explorer.core.log.replay import advance_state, read_commits, replay_files, replay_state
 from explorer.core.log.table_state import TableState
+from explorer.core.log.verify.verify import IntegrityReport, verify
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.table_properties.keys import ENABLE_ICT
 from explorer.core.protocol.table_properties.values import flag
+from explorer.core.protocol.times import aware_moment
+from explorer.core.versions.change_feed.feed import ChangeSources, change_sources, check_sources, without_vacuumed
+from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commit_times import commit_time, mentions_in_commit_timestamps, moment
+from explorer.core.versions.diff import SnapshotDiff, diff_versions
 from explorer.core.versions.history import History, read_history
+from explorer.core.versions.retention.missing_files import absent, data_locations
+from explorer.core.versions.retention.retention import version_retention
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["TableLog"]
+__all__ = ["DeltaLog", "HasLocation", "located"]
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 _KEPT_SNAPSHOTS: Final = 16
 _MOST_SINCE: Final = 1_000
 
 
-class TableLog:
-    """The log of a table.
+class HasLocation(Protocol):
+    """What knows the root of its table as a URL."""
+
+    @property
+    def location(self) -> str:
+        """The table's root."""
+
+
+_Place = TypeVar("_Place", bound=HasLocation)
+
+
+def located(method: Callable[Concatenate[_Place, _P], _T]) -> Callable[Concatenate[_Place, _P], _T]:
+    """Put the table's location into every error that a method raises."""
+
+    @wraps(method)
+    def call(self: _Place, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        try:
+            return method(self, *args, **kwargs)
+        except ExplorerError as error:
+            error.table = error.table or self.location
+            raise
+
+    return call
+
+
+class DeltaLog:
+    """The log of a table, and what it says of every version.
+
+    What was read is kept until `refresh`: versions never change, only new ones appear.
 
     Attributes:
         store: Where its bytes are.
         time_zone: Where partition values that say no zone were written.
     """
 
-    def __init__(self, store: LogStore, catalog: CatalogCommits | None, time_zone: tzinfo) -> None:
-        self.store, self.time_zone = store, time_zone
+    @located
+    def __init__(self, store: LogStore, catalog: CatalogCommits | None = None, time_zone: tzinfo = UTC) -> None:
+        """Open the log.
+
+        Args:
+            store: Where its bytes are.
+            catalog: What its catalog ratified, for a table whose commits a catalog manages.
+            time_zone: Where partition values that say no zone were written.
+
+        Raises:
+            TableNotFound: There is no log.
+        """
+        self.store = store if catalog is None else CatalogStore(store, catalog)
+        self.time_zone = time_zone
         self._catalog = catalog
         self._history: History | None = None
         self._snapshots: OrderedDict[int, Snapshot] = OrderedDict()
@@ -53,10 +103,168 @@ class TableLog:
         self._whole: LogListing | None = None
         self._outdated = False
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.location!r})"
+
     @property
-    def latest(self) -> int:
+    def location(self) -> str:
+        """The table's root as a URL."""
+        return self.store.root
+
+    @property
+    def name(self) -> str:
+        """The last part of the location."""
+        return self.location.rstrip("/").rsplit("/", 1)[-1]
+
+    @located
+    def latest_version(self) -> int:
         """The newest version, whether it can be rebuilt or not."""
         return self._recent.latest
+
+    @located
+    def version_range(self) -> tuple[int, int]:
+        """The oldest and the newest version that can be rebuilt.
+
+        Raises:
+            VersionGap: Not even the newest can.
+        """
+        return self.listing.earliest(), self.listing.latest
+
+    @located
+    def snapshot(self, version: int | None = None, timestamp: datetime | str | None = None) -> Snapshot:
+        """Return the table at a version, at a time, or now.
+
+        Args:
+            version: The version.
+            timestamp: An aware datetime, or ISO 8601 text with a zone; the newest version committed at or before it.
+
+        Raises:
+            VersionNotFound: There is no such version, or it can no longer be rebuilt.
+            TimestampOutOfRange: No readable version was current then.
+            UnsupportedFeature: The version uses a feature this program does not read.
+            TableError: The log is broken.
+        """
+        if version is not None and timestamp is not None:
+            raise RequestError("Give a version or a timestamp, not both.")
+        if timestamp is not None:
+            version = self.history_record().version_at(aware_moment(timestamp))
+        return self._snapshot(self._recent.latest if version is None else version)
+
+    @located
+    def history_record(self) -> History:
+        """The recorded commits and lifetimes, read at the first call."""
+        if self._history is None or self._outdated:
+            self._history = read_history(self.store, self.listing)
+        return self._history
+
+    @located
+    def history(self, limit: int | None = None) -> pa.Table:
+        """Return the commits, newest first.
+
+        Returns:
+            version, timestamp (ms, UTC), operation, user_name, engine_info, parameters, metrics (maps of text),
+            is_blind_append, num_files_added / _removed / _remasked, bytes_added / _removed, rows_added / _removed
+            (rows a reader sees in the files that came and went), rows_masked (rows hidden more than before in files
+            that stay), rows_rewritten (rows among those added that were there before), num_files, num_bytes, num_rows,
+            num_deleted_rows (after the commit), metadata_changed, protocol_changed, schema_changed, data_change,
+            change_files, change_feed, reason. Null means that the log does not say.
+        """
+        return self.history_record().table(limit)
+
+    @located
+    def diff(self, from_version: int, to_version: int) -> SnapshotDiff:
+        """Compare two versions, in either direction.
+
+        Raises:
+            VersionNotFound: One of them cannot be read.
+        """
+        return diff_versions(self.history_record(), from_version, to_version)
+
+    @located
+    def change_sources(
+        self,
+        from_version: int,
+        to_version: int,
+        inferred: bool = False,
+        *,
+        schema_version: int | None = None,
+        skip: bool = False,
+    ) -> ChangeSources:
+        """Find the files that hold the changes of a range of versions, both ends included, and check that they exist.
+
+        Args:
+            from_version, to_version: The range.
+            inferred: Infer the changes of versions without a recorded change feed from the files that came and went;
+                rows that a commit copied from one file to another then appear as deleted and inserted.
+            schema_version: Version whose schema the rows have; see `explorer.core.versions.change_feed`.
+            skip: Leave out versions whose changes cannot be found, and name them, instead of refusing the range.
+
+        Raises:
+            RequestError: The range runs backwards.
+            VersionNotFound: It leaves the versions that the log records.
+            ChangeFeedGap: The feed was off in between, the schema changed, or a file was deleted by VACUUM.
+        """
+        found = change_sources(
+            self.store,
+            self.listing,
+            self.history_record(),
+            from_version,
+            to_version,
+            inferred=inferred,
+            schema_version=schema_version,
+            skip=skip,
+        )
+        if skip:
+            return without_vacuumed(self.store, found)
+        check_sources(self.store, found)
+        return found
+
+    @located
+    def retention(self, now: datetime) -> pa.Table:
+        """Say of every version whether it can be read, and until when that is safe; looks for all its files.
+
+        Args:
+            now: The present, with a zone.
+
+        Returns:
+            One row a version, ascending: version, status (readable, at risk, log gone, data gone), at_risk_from (ms,
+            UTC), by (the property that sets the time), reason, missing_files (some of those that are gone),
+            num_missing_files; see `explorer.core.versions.retention`.
+        """
+        history = self.history_record()
+        missing = absent(self.store, data_locations(history.lifetimes))
+        return version_retention(history, self.listing, now, missing)
+
+    @located
+    def verify(self) -> IntegrityReport:
+        """Verify the whole log: gaps, broken and contradictory commits, checksums and checkpoints against replay.
+
+        Returns:
+            The problems, the range of versions, and the head of a hash chain over the commits.
+        """
+        return verify(self.store)
+
+    @located
+    def column_lineage(self) -> Lineage:
+        """How each column was named and typed over the readable versions."""
+        return self.history_record().lineage()
+
+    def commits(self, from_version: int, to_version: int) -> Iterator[Commit]:
+        """Read the commits of a range of versions, both ends included, as far as they are in the log."""
+        found = self.listing.commits.items()
+        return read_commits(self.store, [path for version, path in found if from_version <= version <= to_version])
+
+    @located
+    def commit_actions(self, version: int) -> list[bytes]:
+        """Return the lines of one commit as the log holds them.
+
+        Raises:
+            VersionNotFound: The commit's file is gone.
+        """
+        path = self.listing.commits.get(version)
+        if path is None:
+            raise VersionNotFound(f"The commit of version {version} is not in the log.", version=version)
+        return [line for line in self.store.read(path.path).splitlines() if line.strip()]
 
     @property
     def listing(self) -> LogListing:
@@ -65,17 +273,11 @@ class TableLog:
             self._relist()
         return self._listed if self._whole is None else self._whole
 
-    @property
-    def history(self) -> History:
-        """The recorded commits and lifetimes."""
-        if self._history is None or self._outdated:
-            self._history = read_history(self.store, self.listing)
-        return self._history
-
     def outdate(self) -> None:
         """Look for new versions at the next question: there is one, and nobody has asked yet."""
         self._outdated = True
 
+    @located
     def refresh(self) -> None:
         """Look for new versions."""
         newer = None if self._catalog is not None else list_newer(self.store, self._listed)
@@ -85,16 +287,6 @@ class TableLog:
             if newer.latest != self._listed.latest:
                 self._whole = self._history = None
             self._listed, self._outdated = newer.without_checkpoints(self._unusable), False
-
-    def snapshot(self, version: int) -> Snapshot:
-        """The table at a version; errors as `explorer.table.Table.snapshot`."""
-        found = self._snapshots.get(version)
-        if found is None:
-            found = self._snapshots[version] = self._load(version)
-            while len(self._snapshots) > _KEPT_SNAPSHOTS:
-                self._snapshots.popitem(last=False)
-        self._snapshots.move_to_end(version)
-        return found
 
     def segment(self, version: int) -> LogSegment:
         """The files that rebuild a version."""
@@ -142,20 +334,26 @@ class TableLog:
             self._newest_state = self._history = None
         self._listed, self._outdated = found.without_checkpoints(self._unusable), False
 
-    def _load(self, version: int) -> Snapshot:
-        def load(segment: LogSegment) -> Snapshot:
-            commits, state = self._state(segment)
-            return Snapshot(
-                self.store,
-                version,
-                state,
-                lambda: self._located(lambda: self._replay_files(segment, commits)),
-                lambda: self._located(lambda: self._timestamp(segment, state, commits)),
-                by_catalog=self._catalog is not None,
-                time_zone=self.time_zone,
-            )
+    def _snapshot(self, version: int) -> Snapshot:
+        found = self._snapshots.get(version)
+        if found is None:
+            found = self._snapshots[version] = self.on_segment(version, self._load)
+            while len(self._snapshots) > _KEPT_SNAPSHOTS:
+                self._snapshots.popitem(last=False)
+        self._snapshots.move_to_end(version)
+        return found
 
-        return self.on_segment(version, load)
+    def _load(self, segment: LogSegment) -> Snapshot:
+        commits, state = self._state(segment)
+        return Snapshot(
+            self.store,
+            segment.version,
+            state,
+            partial(self._replay_files, segment, commits),
+            partial(self._timestamp, segment, state, commits),
+            by_catalog=self._catalog is not None,
+            time_zone=self.time_zone,
+        )
 
     def _state(self, segment: LogSegment) -> tuple[list[Commit], TableState]:
         """The small actions in force, and the commits that were read for it: those since a state that is known."""
@@ -175,6 +373,7 @@ class TableLog:
             self._newest_state = segment.version, state
         return commits, state
 
+    @located
     def _replay_files(self, segment: LogSegment, commits: list[Commit]) -> LogicalFiles:
         def replay(found: LogSegment) -> LogicalFiles:
             read = [commit.version for commit in commits]
@@ -187,6 +386,7 @@ class TableLog:
         listing = list_log(self.store, use_hint=use_hint)
         return listing if self._catalog is None else ratified(listing, self._catalog)
 
+    @located
     def _timestamp(self, segment: LogSegment, state: TableState, commits: list[Commit]) -> datetime:
         """Time of the segment's last commit; that of its newest file where the commit is gone."""
         path = self.listing.commits.get(segment.version)
@@ -199,7 +399,7 @@ class TableLog:
             info = commit.commit_info()
         elif mentions_in_commit_timestamps(state.protocol, state.metadata):
             # The file's time is raised above timestamps in the commits before, so those have to be read.
-            known = self.history.timestamp(segment.version)
+            known = self.history_record().timestamp(segment.version)
             if known is not None:
                 return moment(known)
         return moment(commit_time(path.modified, info, self._clock_before(segment.version)))
@@ -212,14 +412,6 @@ class TableLog:
                 break
             clock = commit_time(path.modified, None, clock)
         return clock
-
-    def _located(self, action: Callable[[], _T]) -> _T:
-        """Run a step that comes later, and put the table's location into the error it may raise."""
-        try:
-            return action()
-        except ExplorerError as error:
-            error.table = error.table or self.store.root
-            raise
 
 
 def _same_commits(one: LogListing, other: LogListing) -> bool:

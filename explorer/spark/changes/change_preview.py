@@ -19,7 +19,7 @@ from explorer.spark.rows.preview import Job
 
 if TYPE_CHECKING:
     from explorer.core.versions.change_feed.feed import ChangeSources, ChangeVersion, FeedHole
-    from explorer.table import Table
+    from explorer.core.versions.delta_log import DeltaLog
 
 __all__ = ["ChangePreview", "change_preview"]
 
@@ -57,7 +57,7 @@ class ChangePreview:
 
 
 def change_preview(
-    table: Table,
+    log: DeltaLog,
     from_version: int,
     to_version: int,
     limit: int = 100,
@@ -69,7 +69,7 @@ def change_preview(
     """Fetch the first changes of a range of versions, and count all of them.
 
     Args:
-        table: The table.
+        log: The table's log.
         from_version, to_version: The range, both inclusive.
         limit: Rows at most.
         inferred, skip: As in `explorer.spark.changes.changes.changes`.
@@ -81,19 +81,19 @@ def change_preview(
 
     def work(job: Job[ChangePreview]) -> ChangePreview:
         job.report("Looking for the changes")
-        sources = table.change_sources(from_version, to_version, inferred, skip=skip)
-        return _change_preview(job, table, sources, limit, count=count)
+        sources = log.change_sources(from_version, to_version, inferred, skip=skip)
+        return _change_preview(job, log, sources, limit, count=count)
 
-    return submit(f"Changes of {table.name}, versions {from_version} to {to_version}", work)
+    return submit(f"Changes of {log.name}, versions {from_version} to {to_version}", work)
 
 
 def _change_preview(
-    job: Job[ChangePreview], table: Table, sources: ChangeSources, limit: int, *, count: bool
+    job: Job[ChangePreview], log: DeltaLog, sources: ChangeSources, limit: int, *, count: bool
 ) -> ChangePreview:
     from explorer.spark.changes.changes import changes_of
 
-    rows, read = _first_changes(job, table, sources, limit)
-    planned = changes_of(table, sources)
+    rows, read = _first_changes(job, log, sources, limit)
+    planned = changes_of(log, sources)
     complete = read == sources.files.num_rows and rows.num_rows <= limit
     counts = None
     if count:
@@ -114,7 +114,7 @@ def _change_preview(
     )
 
 
-def _first_changes(job: Job[ChangePreview], table: Table, sources: ChangeSources, limit: int) -> tuple[pa.Table, int]:
+def _first_changes(job: Job[ChangePreview], log: DeltaLog, sources: ChangeSources, limit: int) -> tuple[pa.Table, int]:
     """Changes of the first sources that give more than the limit, or of all; and the number of sources read."""
     from explorer.spark.changes.changes import changes_of
 
@@ -125,7 +125,7 @@ def _first_changes(job: Job[ChangePreview], table: Table, sources: ChangeSources
         job.report(f"Reading the changes of {end - begin:,} of {files.num_rows:,} files")
         piece = msgspec.structs.replace(sources, files=files.slice(begin, end - begin))
         # One row more than wanted tells a full answer from a cut one.
-        parts.append(changes_of(table, piece).to_arrow(limit + 1 - found, readable=True))
+        parts.append(changes_of(log, piece).to_arrow(limit + 1 - found, readable=True))
         found += parts[-1].num_rows
         if found > limit or end == files.num_rows:
             return pa.concat_tables(parts), end

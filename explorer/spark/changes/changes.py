@@ -25,7 +25,7 @@ from explorer.spark.changes.source_rows import SourceRows, failure_of_reads, fil
 from explorer.spark.scan.layout import layout_of
 
 if TYPE_CHECKING:
-    from explorer.table import Table
+    from explorer.core.versions.delta_log import DeltaLog
 
 __all__ = ["CHANGE_COLUMNS", "Changes", "changes", "changes_of"]
 
@@ -103,7 +103,7 @@ class Changes:
 
 
 def changes(
-    table: Table,
+    log: DeltaLog,
     from_version: int,
     to_version: int | None = None,
     *,
@@ -114,7 +114,7 @@ def changes(
     """Plan the changes of a range of versions.
 
     Args:
-        table: The table.
+        log: The table's log.
         from_version: The first version whose changes are told.
         to_version: The last one; None is the newest.
         inferred: Tell versions in which the feed was off by their adds, removes and deletion vectors.
@@ -129,23 +129,23 @@ def changes(
         StorageError, CorruptTable, UnsupportedFeature: As of `explorer.spark.scan.scan.rows`.
         EngineUnavailable: Spark or Java is missing.
     """
-    last = table.latest_version() if to_version is None else to_version
-    sources = table.change_sources(from_version, last, inferred, schema_version=schema_version, skip=skip)
-    return changes_of(table, sources)
+    last = log.latest_version() if to_version is None else to_version
+    sources = log.change_sources(from_version, last, inferred, schema_version=schema_version, skip=skip)
+    return changes_of(log, sources)
 
 
-def changes_of(table: Table, sources: ChangeSources) -> Changes:
+def changes_of(log: DeltaLog, sources: ChangeSources) -> Changes:
     """Plan the changes that some sources hold; errors as `changes`."""
-    layout = layout_of(table.snapshot(sources.schema_version))
+    layout = layout_of(log.snapshot(sources.schema_version))
     _check_names(layout.schema, sources.schema_version)
     files, reads = sources.files, []
-    parts = file_parts(table, files)
+    parts = file_parts(log, files)
     told = [part for part in parts if part.change is not None]
     recorded = [part for part in parts if part.change is None]
     if told or not recorded:
-        reads.append(source_rows(table, layout.with_marks(_Marks(recorded=False)), files, told))
+        reads.append(source_rows(log, layout.with_marks(_Marks(recorded=False)), files, told))
     if recorded:
-        reads.append(source_rows(table, layout.with_marks(_Marks(recorded=True)), files, recorded))
+        reads.append(source_rows(log, layout.with_marks(_Marks(recorded=True)), files, recorded))
     frame = reads[0].frame if len(reads) == 1 else reads[0].frame.union(reads[1].frame)
     return Changes(frame, sources, layout.schema, tuple(reads))
 

@@ -31,7 +31,7 @@ from explorer.spark.scan.layout import layout_of_schema
 from explorer.spark.scan.physical import case_collides, quoted
 
 if TYPE_CHECKING:
-    from explorer.table import Table
+    from explorer.core.versions.delta_log import DeltaLog
 
 __all__ = ["RowDiff", "RowDiffCounts", "count_differences", "row_diff"]
 
@@ -115,11 +115,11 @@ class RowDiff:
         return failure_of_reads(self.parts, error)
 
 
-def row_diff(table: Table, from_version: int, to_version: int, keys: Sequence[str] | None = None) -> RowDiff:
+def row_diff(log: DeltaLog, from_version: int, to_version: int, keys: Sequence[str] | None = None) -> RowDiff:
     """Plan the comparison of the rows of two versions.
 
     Args:
-        table: The table.
+        log: The table's log.
         from_version, to_version: The versions, in either order.
         keys: Names of top-level columns, as the later version has them, that identify a row; None compares rows whole.
 
@@ -129,16 +129,16 @@ def row_diff(table: Table, from_version: int, to_version: int, keys: Sequence[st
         StorageError, CorruptTable, UnsupportedFeature: As of `explorer.spark.scan.scan.rows`.
         EngineUnavailable: Spark or Java is missing.
     """
-    history = table.history_record()
-    compared = compare_columns(history, table.snapshot(from_version), table.snapshot(to_version))
+    history = log.history_record()
+    compared = compare_columns(history, log.snapshot(from_version), log.snapshot(to_version))
     chosen = _checked_keys(keys, compared, max(from_version, to_version))
     files = difference_table(history.lifetimes, from_version, to_version)
-    parts = file_parts(table, files)
+    parts = file_parts(log, files)
     # Both sides must be of one session.
     collides = case_collides(compared.before.schema) or case_collides(compared.after.schema)
     gone, come = ([part for part in parts if part.change == change] for change in ("delete", "insert"))
-    before = _side(table, compared.before, files, gone, case_sensitive=collides)
-    after = _side(table, compared.after, files, come, case_sensitive=collides)
+    before = _side(log, compared.before, files, gone, case_sensitive=collides)
+    after = _side(log, compared.after, files, come, case_sensitive=collides)
     surplus = _surplus(before.frame, after.frame, compared.schema, few=_are_few(files))
     frame = _matched(surplus, compared.schema, chosen) if chosen else _whole(surplus, compared.schema)
     return RowDiff(
@@ -187,10 +187,10 @@ def _checked_keys(keys: Sequence[str] | None, compared: ColumnComparison, versio
     return chosen
 
 
-def _side(table: Table, side: ComparedSide, files: pa.Table, parts: list[Part], *, case_sensitive: bool) -> SourceRows:
+def _side(log: DeltaLog, side: ComparedSide, files: pa.Table, parts: list[Part], *, case_sensitive: bool) -> SourceRows:
     layout = layout_of_schema(side.schema, side.partition_columns, side.version, by_id=side.by_id)
-    layout = replace(layout, case_sensitive=case_sensitive, zone=table.snapshot(side.version).time_zone)
-    return source_rows(table, layout, files, parts)
+    layout = replace(layout, case_sensitive=case_sensitive, zone=log.snapshot(side.version).time_zone)
+    return source_rows(log, layout, files, parts)
 
 
 def _are_few(files: pa.Table) -> bool:

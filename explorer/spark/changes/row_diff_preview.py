@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from explorer.core.versions.column_matching import LeftOutColumn
+    from explorer.core.versions.delta_log import DeltaLog
     from explorer.spark.changes.row_diff import RowDiff, RowDiffCounts
-    from explorer.table import Table
 
 __all__ = ["RowDiffPreview", "row_diff_preview"]
 
@@ -55,12 +55,12 @@ class RowDiffPreview:
 
 
 def row_diff_preview(
-    table: Table, from_version: int, to_version: int, keys: Sequence[str] | None = None, limit: int = 100
+    log: DeltaLog, from_version: int, to_version: int, keys: Sequence[str] | None = None, limit: int = 100
 ) -> Job[RowDiffPreview]:
     """Compare the rows of two versions: counts, and some rows of each kind.
 
     Args:
-        table: The table.
+        log: The table's log.
         from_version, to_version: The versions.
         keys: As in `explorer.spark.changes.row_diff.row_diff`.
         limit: Rows at most of each kind.
@@ -68,13 +68,13 @@ def row_diff_preview(
     Returns:
         A job; its errors are those of `explorer.spark.changes.row_diff.row_diff`, and Cancelled.
     """
-    name = f"Rows of {table.name} in version {from_version} against {to_version}"
-    return submit(name, lambda job: _row_diff_preview(job, table, (from_version, to_version), keys, limit))
+    name = f"Rows of {log.name} in version {from_version} against {to_version}"
+    return submit(name, lambda job: _row_diff_preview(job, log, (from_version, to_version), keys, limit))
 
 
 def _row_diff_preview(
     job: Job[RowDiffPreview],
-    table: Table,
+    log: DeltaLog,
     versions: tuple[int, int],
     keys: Sequence[str] | None,
     limit: int,
@@ -82,7 +82,7 @@ def _row_diff_preview(
     from explorer.spark.changes.row_diff import count_differences, row_diff
 
     job.report("Looking for the files that differ")
-    diff = row_diff(table, *versions, keys)
+    diff = row_diff(log, *versions, keys)
     job.report(f"Comparing the rows of {diff.estimate.files:,} files")
     with _kept(diff.frame) as frame:
         counts = count_differences(diff, frame)

@@ -27,7 +27,7 @@ from explorer.spark.scan.masks import is_masked, mask_column, mask_words
 from explorer.spark.scan.plan import MASK, PATH, ROW, addresses_of, file_facts, file_rows, session_of
 
 if TYPE_CHECKING:
-    from explorer.table import Table
+    from explorer.core.versions.delta_log import DeltaLog
 
 __all__ = ["Part", "SourceRows", "failure_of_reads", "file_parts", "source_rows"]
 
@@ -82,11 +82,11 @@ def failure_of_reads(reads: Sequence[SourceRows], error: Exception) -> ExplorerE
     return next((typed for typed in found if typed.facts().get("version") is not None), found[0])
 
 
-def file_parts(table: Table, files: pa.Table) -> list[Part]:
+def file_parts(log: DeltaLog, files: pa.Table) -> list[Part]:
     """The parts that the files of sources play; reads deletion vectors.
 
     Args:
-        table: The table.
+        log: The table's log.
         files: Sources, columns as in `explorer.core.versions.change_feed.feed.ChangeSources`.
 
     Raises:
@@ -101,22 +101,22 @@ def file_parts(table: Table, files: pa.Table) -> list[Part]:
             case "cdc":
                 parts.append(Part(source, None, None, inside=False))
             case "difference":
-                deleted, inserted = masked_difference(table.store, before[source], vector, *named[source])
+                deleted, inserted = masked_difference(log.store, before[source], vector, *named[source])
                 if len(deleted):
                     parts.append(Part(source, "delete", mask_words(deleted), inside=True))
                 if len(inserted):
                     parts.append(Part(source, "insert", mask_words(inserted), inside=True))
             case _:
-                mask = None if vector is None else mask_words(read_rows(table.store, vector, *named[source]))
+                mask = None if vector is None else mask_words(read_rows(log.store, vector, *named[source]))
                 parts.append(Part(source, kind, mask, inside=False))
     return parts
 
 
-def source_rows(table: Table, layout: Layout, files: pa.Table, parts: list[Part]) -> SourceRows:
+def source_rows(log: DeltaLog, layout: Layout, files: pa.Table, parts: list[Part]) -> SourceRows:
     """Plan the reading of parts of files.
 
     Args:
-        table: The table.
+        log: The table's log.
         layout: How to read the files; its marks are given what is known of each part: the columns of ``files`` and
             ``change``.
         files: Sources.
@@ -129,7 +129,7 @@ def source_rows(table: Table, layout: Layout, files: pa.Table, parts: list[Part]
     """
     chosen = files.take(pa.array([part.source for part in parts], pa.int64()))
     chosen = chosen.append_column("change", pa.array([part.change for part in parts], pa.string()))
-    addresses = addresses_of(table, chosen)
+    addresses = addresses_of(log, chosen)
     _check_present(chosen, addresses)
     session_of(layout)
     masks: dict[str, Any] = {}

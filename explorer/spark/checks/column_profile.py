@@ -21,9 +21,9 @@ from explorer.spark.engine.job import Job, submit
 
 if TYPE_CHECKING:
     from explorer.core.protocol.schema.data_types import DataType
+    from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
     from explorer.spark.scan.results import Scan
-    from explorer.table import Table
 
 __all__ = ["ColumnProfile", "Profile", "WrongStatistic", "profile"]
 
@@ -118,26 +118,26 @@ class _Target:
         return isinstance(self.type, PrimitiveType) and self.type.name not in ("void", "variant")
 
 
-def profile(table: Table, snapshot: Snapshot, columns: Sequence[str] | None = None) -> Job[Profile]:
+def profile(log: DeltaLog, snapshot: Snapshot, columns: Sequence[str] | None = None) -> Job[Profile]:
     """Look at all live rows of a version.
 
     Args:
-        table: The table.
+        log: The table's log.
         snapshot: The version.
         columns: Dotted logical names; None takes all: fields of structs one by one, arrays and maps as a whole.
 
     Returns:
         A job; its errors are RequestError for a column that is not there, those of a scan, and Cancelled.
     """
-    return submit(f"Profile of {table.name}", lambda job: _profile(job, table, snapshot, columns))
+    return submit(f"Profile of {log.name}", lambda job: _profile(job, log, snapshot, columns))
 
 
-def _profile(job: Job[Profile], table: Table, snapshot: Snapshot, columns: Sequence[str] | None) -> Profile:
+def _profile(job: Job[Profile], log: DeltaLog, snapshot: Snapshot, columns: Sequence[str] | None) -> Profile:
     targets = _targets(snapshot, columns)
     job.report("Counting values and comparing bounds")
-    counts = _counts(table, snapshot, targets)
+    counts = _counts(log, snapshot, targets)
     job.report("Estimating the number of different values")
-    distinct = _distinct(table, snapshot, targets)
+    distinct = _distinct(log, snapshot, targets)
     rows = sum(counts.column("rows").to_pylist())
     profiles = tuple(_column(target, counts, rows, distinct) for target in targets)
     return Profile(snapshot.version, rows, profiles, tuple(_findings(snapshot, targets, counts)))
@@ -167,7 +167,7 @@ def _leaves(struct: StructType, path: tuple[str, ...]) -> Iterator[tuple[tuple[s
             yield here, field.type
 
 
-def _counts(table: Table, snapshot: Snapshot, targets: Sequence[_Target]) -> pa.Table:
+def _counts(log: DeltaLog, snapshot: Snapshot, targets: Sequence[_Target]) -> pa.Table:
     """One row a file: ``file`` (its number), ``rows``, and nulls, least and greatest value of each target."""
     from pyspark.sql import functions as sf
 
@@ -176,7 +176,7 @@ def _counts(table: Table, snapshot: Snapshot, targets: Sequence[_Target]) -> pa.
     from explorer.spark.scan.row_place import RowPlace
 
     place = RowPlace.beside(snapshot.schema)
-    planned = plan(table, snapshot, snapshot.logical_files, None, marks=place)
+    planned = plan(log, snapshot, snapshot.logical_files, None, marks=place)
     totals = [sf.count(sf.lit(1)).alias("rows")]
     for target in targets:
         value = sf.col(quoted_column(target.path))
@@ -187,7 +187,7 @@ def _counts(table: Table, snapshot: Snapshot, targets: Sequence[_Target]) -> pa.
     return _ran(planned, grouped).sort_by("file")
 
 
-def _distinct(table: Table, snapshot: Snapshot, targets: Sequence[_Target]) -> dict[int, int]:
+def _distinct(log: DeltaLog, snapshot: Snapshot, targets: Sequence[_Target]) -> dict[int, int]:
     from pyspark.sql import functions as sf
 
     from explorer.core.transaction.new_files.row_constraints import quoted_column
@@ -196,7 +196,7 @@ def _distinct(table: Table, snapshot: Snapshot, targets: Sequence[_Target]) -> d
     comparable = [target for target in targets if target.comparable]
     if not comparable:
         return {}
-    planned = scan(table, snapshot)
+    planned = scan(log, snapshot)
     estimates = [
         sf.approx_count_distinct(sf.col(quoted_column(target.path))).alias(str(target.number)) for target in comparable
     ]

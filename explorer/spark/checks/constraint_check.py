@@ -20,10 +20,10 @@ from explorer.spark.engine.job import Job, submit
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
+    from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
     from explorer.spark.scan.results import Scan
     from explorer.spark.scan.row_place import RowPlace
-    from explorer.table import Table
 
 __all__ = ["CheckReport", "CheckResult", "check"]
 
@@ -91,12 +91,12 @@ class CheckReport:
 
 
 def check(
-    table: Table, snapshot: Snapshot, predicates: Mapping[str, str], *, samples: int = 5, repeatable: bool = True
+    log: DeltaLog, snapshot: Snapshot, predicates: Mapping[str, str], *, samples: int = 5, repeatable: bool = True
 ) -> Job[CheckReport]:
     """Hold predicates against all live rows of a version.
 
     Args:
-        table: The table.
+        log: The table's log.
         snapshot: The version.
         predicates: SQL over the logical columns, by name. NOT NULL is ``column IS NOT NULL``.
         samples: Violating rows to show of each predicate, at most.
@@ -107,16 +107,16 @@ def check(
         Spark, Cancelled) is the job's error.
     """
     count = len(predicates)
-    name = f"Check of {count:,} {'predicate' if count == 1 else 'predicates'} on {table.name}"
-    return submit(name, lambda job: _Checks(job, table, snapshot, samples).run(predicates, repeatable=repeatable))
+    name = f"Check of {count:,} {'predicate' if count == 1 else 'predicates'} on {log.name}"
+    return submit(name, lambda job: _Checks(job, log, snapshot, samples).run(predicates, repeatable=repeatable))
 
 
 class _Checks:
     """The work of one job."""
 
-    def __init__(self, job: Job[CheckReport], table: Table, snapshot: Snapshot, samples: int) -> None:
+    def __init__(self, job: Job[CheckReport], log: DeltaLog, snapshot: Snapshot, samples: int) -> None:
         self._job = job
-        self._table = table
+        self._table = log
         self._snapshot = snapshot
         self._samples = samples
 
@@ -183,14 +183,14 @@ class _Checks:
         return CheckResult(name, text, None, None, _FILES.empty_table(), _no_samples(), error)
 
 
-def _count(table: Table, snapshot: Snapshot, texts: Sequence[str]) -> pa.Table:
+def _count(log: DeltaLog, snapshot: Snapshot, texts: Sequence[str]) -> pa.Table:
     """One row a file: its number, ``rows``, and for each predicate the violations ``v0`` and the first place ``f0``."""
     from pyspark.sql import functions as sf
 
     from explorer.spark.scan.row_place import RowPlace
 
     place = RowPlace.beside(snapshot.schema)
-    planned = _placed(table, snapshot, snapshot.logical_files, place)
+    planned = _placed(log, snapshot, snapshot.logical_files, place)
     words = range(0, len(texts), _BITS)
     broken = [_broken(texts[start : start + _BITS]).alias(f"m{start // _BITS}") for start in words]
     rows = planned.frame.select(sf.col(place.file).alias("file"), sf.col(place.row).alias("row"), *broken)
@@ -229,7 +229,7 @@ def _files_of(snapshot: Snapshot, counts: pa.Table, number: int) -> pa.Table:
     return pa.table(columns, schema=_FILES)
 
 
-def _sample(table: Table, snapshot: Snapshot, result: CheckResult, limit: int) -> pa.Table:
+def _sample(log: DeltaLog, snapshot: Snapshot, result: CheckResult, limit: int) -> pa.Table:
     """The first violating rows: only as many files are read as hold enough of them."""
     import pyarrow.compute as pc
     from pyspark.sql import functions as sf
@@ -245,7 +245,7 @@ def _sample(table: Table, snapshot: Snapshot, result: CheckResult, limit: int) -
     files = snapshot.logical_files
     files = files.filter(pc.is_in(files.column("raw_path"), wanted.combine_chunks()))
     place = RowPlace.beside(snapshot.schema)
-    planned = _placed(table, snapshot, files, place)
+    planned = _placed(log, snapshot, files, place)
     rows = planned.frame.where(_violated(result.expression)).orderBy(place.file, place.row).limit(limit)
     names = [field.name for field in snapshot.schema.fields]
     rows = rows.select(place.file, place.row, *(sf.col(quoted(name)) for name in names))
@@ -264,10 +264,10 @@ def _violated(text: str) -> Column:
     return ~sf.coalesce(sf.expr(f"({text}\n)"), sf.lit(False))
 
 
-def _placed(table: Table, snapshot: Snapshot, files: pa.Table, place: RowPlace) -> Scan:
+def _placed(log: DeltaLog, snapshot: Snapshot, files: pa.Table, place: RowPlace) -> Scan:
     from explorer.spark.scan.plan import plan
 
-    return plan(table, snapshot, files, None, marks=place)
+    return plan(log, snapshot, files, None, marks=place)
 
 
 def _no_samples() -> pa.Table:

@@ -20,10 +20,10 @@ from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapTyp
 
 if TYPE_CHECKING:
     from explorer.core.versions.change_feed.feed import ChangeSources
+    from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
     from explorer.spark.rows.preview import Job
     from explorer.spark.scan.results import Planned
-    from explorer.table import Table
 
 __all__ = ["RowStream", "change_stream", "result_schema", "row_batches", "version_stream"]
 
@@ -60,20 +60,20 @@ def result_schema(schema: StructType) -> pa.Schema:
     return pa.schema([pa.field(field.name, _nullable(to_arrow(field.type))) for field in schema.fields])
 
 
-def version_stream(table: Table, snapshot: Snapshot, where: str | None) -> RowStream:
+def version_stream(log: DeltaLog, snapshot: Snapshot, where: str | None) -> RowStream:
     """The rows of a version for which a condition is true."""
 
     def planned(files: pa.Table | None = None) -> Planned:
         from explorer.spark.scan.scan import scan
 
-        return scan(table, snapshot, files, where)
+        return scan(log, snapshot, files, where)
 
     def pieces() -> Iterator[Planned]:
         files = snapshot.logical_files
         return (planned(files.slice(index, 1)) for index in range(files.num_rows))
 
     return RowStream(
-        f"Rows of {table.name} at version {snapshot.version}",
+        f"Rows of {log.name} at version {snapshot.version}",
         f"Reading {snapshot.num_files:,} files",
         result_schema(snapshot.schema),
         planned,
@@ -81,20 +81,20 @@ def version_stream(table: Table, snapshot: Snapshot, where: str | None) -> RowSt
     )
 
 
-def change_stream(table: Table, sources: ChangeSources) -> RowStream:
+def change_stream(log: DeltaLog, sources: ChangeSources) -> RowStream:
     """The rows of the change feed of a range of versions."""
-    schema = table.snapshot(sources.schema_version).schema
+    schema = log.snapshot(sources.schema_version).schema
 
     def planned(files: pa.Table | None = None) -> Planned:
         from explorer.spark.changes.changes import changes_of
 
-        return changes_of(table, sources if files is None else msgspec.structs.replace(sources, files=files))
+        return changes_of(log, sources if files is None else msgspec.structs.replace(sources, files=files))
 
     def pieces() -> Iterator[Planned]:
         return (planned(sources.files.slice(index, 1)) for index in range(sources.files.num_rows))
 
     return RowStream(
-        f"Changes of {table.name}, versions {sources.from_version} to {sources.to_version}",
+        f"Changes of {log.name}, versions {sources.from_version} to {sources.to_version}",
         f"Reading the changes of {sources.files.num_rows:,} files",
         pa.schema([*result_schema(schema), *_CHANGE_FIELDS]),
         planned,

@@ -34,8 +34,8 @@ from explorer.spark.scan.layout import layout_of_schema
 from explorer.spark.scan.physical import case_collides
 
 if TYPE_CHECKING:
+    from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
-    from explorer.table import Table
 
 __all__ = ["MAX_ROWS", "RowHistory", "key_history", "row_history"]
 
@@ -80,12 +80,12 @@ class _Epoch:
 
 
 def row_history(
-    table: Table, key: Mapping[str, Any], from_version: int | None = None, to_version: int | None = None
+    log: DeltaLog, key: Mapping[str, Any], from_version: int | None = None, to_version: int | None = None
 ) -> RowHistory:
     """Follow the rows of a key.
 
     Args:
-        table: The table.
+        log: The table's log.
         key: Values by column name, names of ``to_version``; None is null. Types are those that PyArrow has for the
             columns: int, str, Decimal, date, datetime (with a zone for ``timestamp``), float, bool, bytes.
         from_version: The first version; None is the oldest that can be read.
@@ -98,18 +98,18 @@ def row_history(
         StorageError, CorruptTable, UnsupportedFeature: As of `explorer.spark.scan.scan.rows`.
         EngineUnavailable: Spark or Java is missing.
     """
-    first = table.version_range()[0] if from_version is None else from_version
-    last = table.latest_version() if to_version is None else to_version
+    first = log.version_range()[0] if from_version is None else from_version
+    last = log.latest_version() if to_version is None else to_version
     if first > last:
         raise RequestError(f"The range {first} to {last} runs backwards. Give the earlier version first.")
-    shown = table.snapshot(last)
+    shown = log.snapshot(last)
     values = checked_key(key, shown)
-    files = live_between(table.history_record().lifetimes, first, last)
-    epochs, left_out = _epochs(table, files, first, shown)
+    files = live_between(log.history_record().lifetimes, first, last)
+    epochs, left_out = _epochs(log, files, first, shown)
     schema = _common_schema(shown, epochs, left_out)
     _check_followed(key, schema, left_out, first, last)
-    epochs = _that_may_hold(table, epochs, values, shown, first)
-    rows, read = _rows(table, epochs, schema, values)
+    epochs = _that_may_hold(log, epochs, values, shown, first)
+    rows, read = _rows(log, epochs, schema, values)
     if rows.num_rows > MAX_ROWS:
         raise RequestError(
             f"More than {MAX_ROWS:,} rows of the files of versions {first} to {last} have these values: they are no "
@@ -119,14 +119,14 @@ def row_history(
     read_from = [epoch.files for epoch in epochs] or [files.slice(0, 0)]
     given = {format_column((field.name,)) for field in schema.fields}
     left_out = [column for column in left_out if column.version != last or column.column not in given]
-    spans = row_spans(table.store, pa.concat_tables(read_from), rows)
+    spans = row_spans(log.store, pa.concat_tables(read_from), rows)
     total = len(set(files.column("path").to_pylist()))
     return RowHistory(dict(key), first, last, spans, tuple(left_out), read, total)
 
 
-def _epochs(table: Table, files: pa.Table, first: int, shown: Snapshot) -> tuple[list[_Epoch], list[LeftOutColumn]]:
+def _epochs(log: DeltaLog, files: pa.Table, first: int, shown: Snapshot) -> tuple[list[_Epoch], list[LeftOutColumn]]:
     """The files by the schema under which they were last live, and the columns that some of these cannot give."""
-    history = table.history_record()
+    history = log.history_record()
     starts = history.layout_changes(first, shown.version)
     ends = [start - 1 for start in starts[1:]] + [shown.version]
     lasts = files.column("last").to_pylist()
@@ -134,7 +134,7 @@ def _epochs(table: Table, files: pa.Table, first: int, shown: Snapshot) -> tuple
     left_out: dict[tuple[str, int], LeftOutColumn] = {}
     for start, end in zip(starts, ends, strict=True):
         chosen = files.filter(pa.array([start <= last <= end for last in lasts], pa.bool_()))
-        then = shown if end == shown.version else table.snapshot(start)
+        then = shown if end == shown.version else log.snapshot(start)
         compared = compare_columns(history, then, shown)
         for column in compared.left_out:
             left_out.setdefault((column.column, column.version), column)
@@ -177,7 +177,7 @@ def _check_followed(
 
 
 def _that_may_hold(
-    table: Table, epochs: list[_Epoch], values: dict[str, Any], shown: Snapshot, first: int
+    log: DeltaLog, epochs: list[_Epoch], values: dict[str, Any], shown: Snapshot, first: int
 ) -> list[_Epoch]:
     """The epochs with those files alone that may hold the key."""
     # A moment as a partition value depends on a zone; statistics and all other values do not.
@@ -185,7 +185,7 @@ def _that_may_hold(
     where = key_condition({name: value for name, value in values.items() if name not in zoned})
     if where is None:
         return epochs
-    known = KeyFiles(table.snapshot(first).file_columns, first, table.commits(first + 1, shown.version))
+    known = KeyFiles(log.snapshot(first).file_columns, first, log.commits(first + 1, shown.version))
     by_partition = len({epoch.side.partition_columns for epoch in epochs}) <= 1
     kept = [
         replace(epoch, files=known.candidates(epoch.files, epoch.side, where, by_partition=by_partition))
@@ -195,7 +195,7 @@ def _that_may_hold(
 
 
 def _rows(
-    table: Table, epochs: Sequence[_Epoch], schema: StructType, values: Mapping[str, Any]
+    log: DeltaLog, epochs: Sequence[_Epoch], schema: StructType, values: Mapping[str, Any]
 ) -> tuple[pa.Table, int]:
     """The rows of the key in all files: columns, file, row index; and how many files were read."""
     from explorer.spark.scan.results import Reading, to_arrow
@@ -205,22 +205,22 @@ def _rows(
         kinds = [field.type for field in schema.to_arrow()] + [pa.string(), pa.int64()]
         return pa.Table.from_arrays([pa.array([], kind) for kind in kinds], names=names), 0
     collides = any(case_collides(epoch.side.schema) for epoch in epochs)
-    reads = [_read(table, epoch, schema, collides=collides) for epoch in epochs]
+    reads = [_read(log, epoch, schema, collides=collides) for epoch in epochs]
     frames = [by_place(read.frame, schema, keep=2).where(_condition(schema, values)) for read in reads]
     found = Reading(reduce(DataFrame.union, frames), lambda error: failure_of_reads(reads, error))
     read = {address.metadata_path for part in reads for address in part.addresses}
     return to_arrow(found, MAX_ROWS + 1, readable=True).rename_columns(names), len(read)
 
 
-def _read(table: Table, epoch: _Epoch, schema: StructType, *, collides: bool) -> SourceRows:
+def _read(log: DeltaLog, epoch: _Epoch, schema: StructType, *, collides: bool) -> SourceRows:
     fields = tuple(field for field in epoch.side.schema.fields if schema.field(field.name) is not None)
     partitions = tuple(name for name in epoch.side.partition_columns if schema.field(name) is not None)
     layout = layout_of_schema(StructType(fields), partitions, epoch.side.version, by_id=epoch.side.by_id)
     sources = epoch.files.append_column("version", epoch.files.column("last"))
     parts = {path: place for place, path in enumerate(sources.column("path").to_pylist())}
     chosen = [Part(place, None, None, inside=False) for place in parts.values()]
-    zone = table.snapshot(epoch.side.version).time_zone
-    return source_rows(table, replace(layout, case_sensitive=collides, zone=zone, marks=_Places()), sources, chosen)
+    zone = log.snapshot(epoch.side.version).time_zone
+    return source_rows(log, replace(layout, case_sensitive=collides, zone=zone, marks=_Places()), sources, chosen)
 
 
 def _condition(schema: StructType, values: Mapping[str, Any]) -> Column:
@@ -258,7 +258,7 @@ class _Places:
 
 
 def key_history(
-    table: Table, key: Mapping[str, Any], from_version: int | None = None, to_version: int | None = None
+    log: DeltaLog, key: Mapping[str, Any], from_version: int | None = None, to_version: int | None = None
 ) -> Job[RowHistory]:
     """Follow the rows of a key over a range of versions; arguments and errors as `explorer.spark.rows.key_history`."""
 
@@ -266,6 +266,6 @@ def key_history(
         from explorer.spark.rows.key_history import row_history
 
         job.report("Reading the files that may hold the key")
-        return row_history(table, key, from_version, to_version)
+        return row_history(log, key, from_version, to_version)
 
-    return submit(f"History of a row of {table.name}", work)
+    return submit(f"History of a row of {log.name}", work)

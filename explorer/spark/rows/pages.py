@@ -21,8 +21,8 @@ from explorer.spark.rows.preview import Job
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
-    from explorer.table import Table
 
 __all__ = ["RowPage", "RowPosition", "row_page"]
 
@@ -61,7 +61,7 @@ class RowPage:
 
 
 def row_page(
-    table: Table,
+    log: DeltaLog,
     snapshot: Snapshot,
     begin: RowPosition | None = None,
     limit: int = 100,
@@ -72,7 +72,7 @@ def row_page(
     """Fetch a page of rows.
 
     Args:
-        table: The table.
+        log: The table's log.
         snapshot: The version.
         begin: Where to begin; None begins with the first row.
         limit: Rows at most.
@@ -82,15 +82,15 @@ def row_page(
     Returns:
         A job; its errors are those of `explorer.spark.scan.scan.rows`, and Cancelled.
     """
-    asked = _Asked(table, snapshot, begin or RowPosition(), limit, where, masked)
-    return submit(f"Rows of {table.name} at version {snapshot.version}", lambda job: _page(job, asked))
+    asked = _Asked(log, snapshot, begin or RowPosition(), limit, where, masked)
+    return submit(f"Rows of {log.name} at version {snapshot.version}", lambda job: _page(job, asked))
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """What a page was asked for with."""
 
-    table: Table
+    log: DeltaLog
     snapshot: Snapshot
     begin: RowPosition
     limit: int
@@ -153,7 +153,7 @@ def _read(asked: _Asked, files: pa.Table, numbers: Numbers, limit: int) -> pa.Ta
     marks = RowPlace.beside(snapshot.schema)
     files = _without_vectors(files) if asked.masked else files
     # The condition comes after the plan, which else would leave out files and number the others anew.
-    planned = replace(plan(asked.table, snapshot, files, None, marks=marks), where=asked.where)
+    planned = replace(plan(asked.log, snapshot, files, None, marks=marks), where=asked.where)
     frame: DataFrame = planned.frame
     if asked.where is not None:
         # The marks are no columns of the table: a condition cannot speak of them.

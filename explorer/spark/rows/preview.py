@@ -15,8 +15,8 @@ from explorer.spark.scan.scan import scan
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
-    from explorer.table import Table
 
 __all__ = ["Job", "JobState", "Preview", "preview"]
 
@@ -42,11 +42,11 @@ class Preview:
     complete: bool
 
 
-def preview(table: Table, snapshot: Snapshot, limit: int = 100, where: str | None = None) -> Job[Preview]:
+def preview(log: DeltaLog, snapshot: Snapshot, limit: int = 100, where: str | None = None) -> Job[Preview]:
     """Fetch some rows of a version; the first files that hold enough are chosen by the log, and only they are read.
 
     Args:
-        table: The table.
+        log: The table's log.
         snapshot: The version.
         limit: Rows at most.
         where: A boolean SQL expression; with it, files are read until enough rows match, all of them at worst.
@@ -54,11 +54,11 @@ def preview(table: Table, snapshot: Snapshot, limit: int = 100, where: str | Non
     Returns:
         A job; its errors are those of `explorer.spark.scan.scan.rows`, and Cancelled.
     """
-    name = f"Preview of {table.name} at version {snapshot.version}"
-    return submit(name, lambda job: _preview(job, table, snapshot, limit, where))
+    name = f"Preview of {log.name} at version {snapshot.version}"
+    return submit(name, lambda job: _preview(job, log, snapshot, limit, where))
 
 
-def _preview(job: Job[Preview], table: Table, snapshot: Snapshot, limit: int, where: str | None) -> Preview:
+def _preview(job: Job[Preview], log: DeltaLog, snapshot: Snapshot, limit: int, where: str | None) -> Preview:
     import pyarrow as pa
 
     files = snapshot.logical_files
@@ -73,7 +73,7 @@ def _preview(job: Job[Preview], table: Table, snapshot: Snapshot, limit: int, wh
     while True:
         end = min(end, files.num_rows)
         job.report(_phase(begin, end, files.num_rows))
-        planned = scan(table, snapshot, files.slice(begin, end - begin), where)
+        planned = scan(log, snapshot, files.slice(begin, end - begin), where)
         job.check_cancelled()
         # One row more than wanted tells a full answer from a cut one.
         parts.append(planned.to_arrow(limit + 1 - found, readable=True))

@@ -34,7 +34,7 @@ from explorer.spark.scan import object_rows
 from explorer.spark.scan.object_rows import ObjectRows, Shape
 
 if TYPE_CHECKING:
-    from explorer.table import Table
+    from explorer.core.versions.delta_log import DeltaLog
 
 __all__ = ["FileRows", "needs_tasks", "read_objects", "remote_file", "spooled"]
 
@@ -47,7 +47,7 @@ _FILE_SYSTEMS: Final = {
     "abfss": "org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem",
 }
 _MOST_TASKS: Final = 64
-_stores: Final[weakref.WeakKeyDictionary[Table, dict[str, Any]]] = weakref.WeakKeyDictionary()
+_stores: Final[weakref.WeakKeyDictionary[DeltaLog, dict[str, Any]]] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +65,15 @@ class FileRows:
     row: Column
 
 
-def remote_file(table: Table, path: str, size: int | None) -> RemoteFile:
+def remote_file(log: DeltaLog, path: str, size: int | None) -> RemoteFile:
     """How a task reads a file of a table in an object store.
 
     Raises:
         NotAllowed: The log points outside the places that may be read.
     """
-    root = table.location.rstrip("/")
+    root = log.location.rstrip("/")
     folder, _, name = path.rpartition("/") if is_absolute(path) else (root, "", path)
-    store = _opened(table, folder)
+    store = _opened(log, folder)
     sent, key = store.sendable(name)
     return RemoteFile(sent, key, size, store.told, store.secrets)
 
@@ -120,13 +120,13 @@ def _free(name: str, schema: st.StructType) -> str:
     return name
 
 
-def spooled(table: Table, path: str) -> str:
+def spooled(log: DeltaLog, path: str) -> str:
     """A copy on disk of a file of a table in memory; it lives as long as this process.
 
     Raises:
         StorageError: The table has no such file.
     """
-    store, key = table.store.elsewhere(path if is_absolute(path) else f"{table.location.rstrip('/')}/{path}")
+    store, key = log.store.elsewhere(path if is_absolute(path) else f"{log.location.rstrip('/')}/{path}")
     try:
         data = store.read(key)
     except FileNotFoundError as error:
@@ -141,11 +141,11 @@ def spooled(table: Table, path: str) -> str:
     return target
 
 
-def _opened(table: Table, folder: str) -> Any:
+def _opened(log: DeltaLog, folder: str) -> Any:
     """The store of a folder; one for each table and folder, as opening one takes a while."""
-    known = _stores.setdefault(table, {})
+    known = _stores.setdefault(log, {})
     if folder not in known:
-        known[folder] = table.store.elsewhere(f"{folder}/_")[0]
+        known[folder] = log.store.elsewhere(f"{folder}/_")[0]
     return known[folder]
 
 

@@ -46,8 +46,8 @@ from explorer.spark.scan.results import Scan
 from explorer.spark.scan.row_identity import row_identity
 
 if TYPE_CHECKING:
+    from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
-    from explorer.table import Table
 
 __all__ = ["MASK", "PATH", "ROW", "FileFacts", "addresses_of", "file_facts", "file_rows", "plan", "session_of"]
 
@@ -84,7 +84,7 @@ class FileFacts:
 
 
 def plan(
-    table: Table,
+    log: DeltaLog,
     snapshot: Snapshot,
     files: pa.Table,
     where: str | None,
@@ -107,9 +107,9 @@ def plan(
     session = session_of(layout)
     if where is not None:
         files = needed_files(session, snapshot, files, where)
-    addresses = addresses_of(table, files)
+    addresses = addresses_of(log, files)
     check_present(addresses, files.column("size").to_pylist(), snapshot.version)
-    masks = _masks(table, files, snapshot.version)
+    masks = _masks(log, files, snapshot.version)
     facts = None
     if masks is not None or layout.partitions or layout.marks is not None:
         kept = sf.lit(True) if masks is None else ~is_masked(sf.col(MASK), sf.col(ROW))
@@ -177,7 +177,7 @@ def file_facts(
     return FileFacts(pa.table(columns), st.StructType(fields), kept)
 
 
-def addresses_of(table: Table, files: pa.Table) -> list[FileAddress]:
+def addresses_of(log: DeltaLog, files: pa.Table) -> list[FileAddress]:
     """Where the files are, one address for each row of ``files``.
 
     Raises:
@@ -188,13 +188,13 @@ def addresses_of(table: Table, files: pa.Table) -> list[FileAddress]:
     for path in paths:
         if leaves_table(path):
             # Raises NotAllowed where the log points outside the places that may be read.
-            table.store.elsewhere(path if is_absolute(path) else f"{table.location}/{path}")
-    if table.location.startswith("memory:"):
-        return [local_address(raw, spooled(table, path)) for raw, path in zip(raw_paths, paths, strict=True)]
-    addresses = [address_of(table.location, raw, path) for raw, path in zip(raw_paths, paths, strict=True)]
+            log.store.elsewhere(path if is_absolute(path) else f"{log.location}/{path}")
+    if log.location.startswith("memory:"):
+        return [local_address(raw, spooled(log, path)) for raw, path in zip(raw_paths, paths, strict=True)]
+    addresses = [address_of(log.location, raw, path) for raw, path in zip(raw_paths, paths, strict=True)]
     sizes = files.column("size").to_pylist()
     return [
-        address if address.local is not None else replace(address, remote=remote_file(table, path, size))
+        address if address.local is not None else replace(address, remote=remote_file(log, path, size))
         for address, path, size in zip(addresses, paths, sizes, strict=True)
     ]
 
@@ -256,7 +256,7 @@ def _joined(found: FileRows, layout: Layout, facts: FileFacts) -> tuple[DataFram
     return frame.where(kept), sources
 
 
-def _masks(table: Table, files: pa.Table, version: int) -> Any | None:
+def _masks(log: DeltaLog, files: pa.Table, version: int) -> Any | None:
     """The files' deletion vectors as an Arrow column; None if no file has one."""
     kinds = files.column("dv_storage_type").to_pylist()
     if not any(kinds):
@@ -268,7 +268,7 @@ def _masks(table: Table, files: pa.Table, version: int) -> Any | None:
     masks = [
         None
         if kind is None
-        else mask_words(read_rows(table.store, DeletionVectorDescriptor(kind, *rest), raw_path, version))
+        else mask_words(read_rows(log.store, DeletionVectorDescriptor(kind, *rest), raw_path, version))
         for raw_path, kind, *rest in zip(raw_paths, kinds, places, sizes, cardinalities, offsets, strict=True)
     ]
     return mask_column(masks)

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
-    from explorer.table import Table
 
 __all__ = ["rows", "scan"]
 
 
-def rows(table: Table, snapshot: Snapshot, where: str | None = None, row_identity: bool = False) -> DataFrame:
+def rows(log: DeltaLog, snapshot: Snapshot, where: str | None = None, row_identity: bool = False) -> DataFrame:
     """All live rows of a snapshot; lazy.
 
     Args:
@@ -41,11 +41,11 @@ def rows(table: Table, snapshot: Snapshot, where: str | None = None, row_identit
             has a column of a name that ``row_identity`` adds.
         EngineUnavailable: Spark or Java is missing.
     """
-    return scan(table, snapshot, where=where, row_identity=row_identity).frame
+    return scan(log, snapshot, where=where, row_identity=row_identity).frame
 
 
 def scan(
-    table: Table,
+    log: DeltaLog,
     snapshot: Snapshot,
     files: pa.Table | None = None,
     where: str | None = None,
@@ -63,4 +63,4 @@ def scan(
     from explorer.spark.scan.plan import plan
 
     chosen = snapshot.logical_files if files is None else files
-    return plan(table, snapshot, chosen, where, identified=row_identity)
+    return plan(log, snapshot, chosen, where, identified=row_identity)

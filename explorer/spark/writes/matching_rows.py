@@ -18,8 +18,8 @@ from explorer.spark.scan.scan import scan
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
-    from explorer.table import Table
 
 __all__ = ["extreme", "matching_rows"]
 
@@ -27,12 +27,12 @@ _BITS: Final = 32_768
 
 
 def matching_rows(
-    table: Table, snapshot: Snapshot, where: str, files: pa.Table | None = None
+    log: DeltaLog, snapshot: Snapshot, where: str, files: pa.Table | None = None
 ) -> dict[str, npt.NDArray[np.uint64]]:
     """Find the live rows for which a predicate is TRUE.
 
     Args:
-        table: The table.
+        log: The table's log.
         snapshot: The version.
         where: A boolean SQL expression over the logical columns.
         files: Rows of ``snapshot.logical_files`` to look into; None for all.
@@ -46,7 +46,7 @@ def matching_rows(
     """
     from pyspark.sql import functions as sf
 
-    found = scan(table, snapshot, files, where, row_identity=True)
+    found = scan(log, snapshot, files, where, row_identity=True)
     # Spark counts the bits of a bitmap from 1.
     place = sf.col("_row_index") + 1
     frame = (
@@ -67,11 +67,11 @@ def matching_rows(
     }
 
 
-def extreme(table: Table, snapshot: Snapshot, column: str, *, greatest: bool) -> int | None:
+def extreme(log: DeltaLog, snapshot: Snapshot, column: str, *, greatest: bool) -> int | None:
     """Return the value, or None if no row has one.
 
     Args:
-        table: The table.
+        log: The table's log.
         snapshot: The version.
         column: Dotted logical name of a column of whole numbers.
         greatest: The greatest value, else the least.
@@ -81,7 +81,7 @@ def extreme(table: Table, snapshot: Snapshot, column: str, *, greatest: bool) ->
     """
     from pyspark.sql import functions as sf
 
-    found = scan(table, snapshot)
+    found = scan(log, snapshot)
     value = sf.col(".".join(f"`{part.replace('`', '``')}`" for part in parse_column(column)))
     frame = found.frame.agg((sf.max(value) if greatest else sf.min(value)).alias("value"))
     rows = to_arrow(Scan(frame, found.addresses, found.version, None), None)

@@ -16,19 +16,19 @@ from explorer.core.transaction.proposals.delete_rows import Rewrite, Touched
 from explorer.spark.scan.scan import scan
 
 if TYPE_CHECKING:
+    from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
-    from explorer.table import Table
 
 __all__ = ["rewritten"]
 
 
 def rewritten(
-    table: Table, snapshot: Snapshot, touched: Sequence[Touched], where: str, layout: FileLayout, *, recorded: bool
+    log: DeltaLog, snapshot: Snapshot, touched: Sequence[Touched], where: str, layout: FileLayout, *, recorded: bool
 ) -> dict[str, Rewrite]:
     """Write the rows that stay of some files.
 
     Args:
-        table: The table.
+        log: The table's log.
         snapshot: The version.
         touched: The files; of one that keeps no row the deleted rows alone are written.
         where: What is deleted.
@@ -46,12 +46,12 @@ def rewritten(
         files = _only(snapshot.logical_files, file.add.path)
         changes = []
         if recorded:
-            gone = scan(table, snapshot, files, where).to_arrow()
+            gone = scan(log, snapshot, files, where).to_arrow()
             changes = list(layout.change_files(gone, "delete"))
         if file.is_emptied:
             made[file.add.path] = Rewrite((), tuple(changes), 0)
             continue
-        kept = scan(table, snapshot, files, stay, row_identity=tracking.enabled).to_arrow()
+        kept = scan(log, snapshot, files, stay, row_identity=tracking.enabled).to_arrow()
         names = []
         if extra[0] is not None and extra[1] is not None:
             kept = kept.rename_columns(

@@ -58,7 +58,7 @@ def test_a_log_that_was_outdated_is_looked_at_at_the_next_question() -> None:
         found.snapshot()
         write(found.store, {2: (add("b"),)})
         assert question(found) == 1
-        found.log.outdate()
+        found.outdate()
         assert question(found) == 2
         assert (found.history().num_rows, found.latest_version()) == (3, 2)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from explorer.core.errors import ExplorerError, NotAllowed, RequestError, StorageError
+from explorer.core.errors import ExplorerError, RequestError, StorageError
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import checksum_name, commit_name
 from explorer.core.log.version_checksum import decode_checksum
@@ -42,10 +42,10 @@ from explorer.core.transaction.proposal import StagedFile
 if TYPE_CHECKING:
     from explorer.core.log.table_state import TableState
     from explorer.core.protocol.log_store import LogStore
+    from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
     from explorer.spark.checks.constraint_check import CheckReport
     from explorer.spark.engine.job import Job
-    from explorer.table import Table
 
 __all__ = ["commit_plan"]
 
@@ -62,7 +62,7 @@ _Owner = Literal["ours", "theirs", "absent", "unknown"]
 
 
 def commit_plan(
-    table: Table,
+    log: DeltaLog,
     plan: CommitPlan,
     *,
     reason: str | None = None,
@@ -79,22 +79,19 @@ def commit_plan(
         watch: Called with the job that looks at the rows again, where the plan is made anew and rests on them.
 
     Raises:
-        NotAllowed: The table was opened for reading only.
         RequestError: The plan was made for another table, or the reason or the user cannot be written down.
         StorageError: The store refused to write, or failed before anything was written; nothing was committed.
     """
-    if table.read_only:
-        raise NotAllowed(f"The table {table.location} was opened for reading only.", location=table.location)
     check_provenance(user=user, reason=reason)
-    if plan.table != table.location:
+    if plan.table != log.location:
         raise RequestError(
-            f"The plan was made for {plan.table}, not for {table.location}. Make a plan for this table.",
+            f"The plan was made for {plan.table}, not for {log.location}. Make a plan for this table.",
             expected=plan.table,
-            found=table.location,
+            found=log.location,
         )
     if plan.proposal is None:
-        return do_maintenance(table, plan)
-    attempt = _Attempt(table, reason, user or plan.user, watch)
+        return do_maintenance(log, plan)
+    attempt = _Attempt(log, reason, user or plan.user, watch)
     try:
         result = attempt.run(plan)
     except ExplorerError:
@@ -109,13 +106,13 @@ class _Attempt:
 
     def __init__(
         self,
-        table: Table,
+        log: DeltaLog,
         reason: str | None,
         user: str | None,
         watch: Callable[[Job[CheckReport]], None] | None = None,
     ) -> None:
-        self._table = table
-        self._store: LogStore = table.store
+        self._table = log
+        self._store: LogStore = log.store
         self._reason = reason
         self._user = user
         self._watch = watch
@@ -184,7 +181,7 @@ class _Attempt:
             self._commit_there = False
             return False
         # Seconds, because object stores list times more finely than they tell them of one object.
-        listed = self._table.log.newest_commit()
+        listed = self._table.newest_commit()
         same = listed is None or (listed.size, listed.modified // 1000) == (found.size, found.modified // 1000)
         return same and self._other_table(plan) is None
 

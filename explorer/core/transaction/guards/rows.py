@@ -21,10 +21,10 @@ from explorer.core.transaction.proposal import GuardResult, RowCheck
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
     from explorer.spark.checks.constraint_check import CheckReport, CheckResult
     from explorer.spark.engine.job import Job
-    from explorer.table import Table
 
 __all__ = ["row_guards"]
 
@@ -33,7 +33,7 @@ _LONGEST_VALUE: Final = 200
 
 
 def row_guards(
-    table: Table,
+    log: DeltaLog,
     snapshot: Snapshot,
     checks: Sequence[RowCheck],
     *,
@@ -43,7 +43,7 @@ def row_guards(
     """Hold predicates against the rows of a version.
 
     Args:
-        table: The table.
+        log: The table's log.
         snapshot: The version.
         checks: The predicates.
         look: Let Spark look at the rows; else the guards are unknown.
@@ -60,7 +60,7 @@ def row_guards(
     try:
         if snapshot.num_files == 0:
             return tuple(_vetted(snapshot, check) for check in checks)
-        report = _report(table, snapshot, checks, watch)
+        report = _report(log, snapshot, checks, watch)
     except (InvalidIntent, Cancelled):
         raise
     except EngineUnavailable as error:
@@ -82,7 +82,7 @@ def _unseen(check: RowCheck) -> GuardResult:
 
 
 def _report(
-    table: Table,
+    log: DeltaLog,
     snapshot: Snapshot,
     checks: Sequence[RowCheck],
     watch: Callable[[Job[CheckReport]], None] | None,
@@ -91,7 +91,7 @@ def _report(
 
     names = [f"{number} {check.name}" for number, check in enumerate(checks)]
     predicates = dict(zip(names, (check.expression for check in checks), strict=True))
-    job = check(table, snapshot, predicates, repeatable=False)
+    job = check(log, snapshot, predicates, repeatable=False)
     if watch is not None:
         watch(job)
     try:
