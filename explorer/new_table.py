@@ -44,7 +44,7 @@ def new_table(
     """Name a place for a table. Nothing is written there before a plan is committed.
 
     Args:
-        location: A folder, or a ``file://``, ``s3://``, ``gs://``, ``az://`` or ``memory://`` URL.
+        location: A folder, or a URL with one of the schemes of `explorer.storage.schemes`.
         storage_options: Options of the object store.
         roots: Places that may be used; None allows every place.
         read_only: Refuse every commit through this object.

@@ -17,6 +17,7 @@ import pyarrow as pa
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.protocol.table_features import supported_features
 from explorer.storage.credentials import concealed, secrets_of
+from explorer.storage.schemes import known_scheme
 from explorer.table import Table, open_table
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def survey(
 
     places = [os.fspath(location) for location in locations]
     for place in places:
-        if place.startswith("memory:"):
+        scheme = known_scheme(place)
+        if scheme is not None and not scheme.lasting:
             raise RequestError(f"{place} is in the memory of this process, which tasks cannot see.", location=place)
     # A task runs elsewhere: what is relative here would be something else there.
     absolute = [place if "://" in place else os.path.realpath(place) for place in places]

@@ -48,7 +48,7 @@ def open_table(
     """Open a Delta table. Nothing but its log is read, and no engine is started.
 
     Args:
-        location: A folder, or a ``file://``, ``s3://``, ``gs://``, ``az://`` or ``memory://`` URL.
+        location: A folder, or a URL with one of the schemes of `explorer.storage.schemes`.
         storage_options: Options of the object store.
         roots: Places that may be read; None allows every place. Absolute paths inside the log are held to it too.
         catalog: What its catalog ratified, for a table whose commits a catalog manages; without it such a table is

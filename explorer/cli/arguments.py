@@ -7,6 +7,8 @@ from typing import Annotated, Final
 
 import typer
 
+from explorer.storage.schemes import spellings
+
 __all__ = [
     "SCREEN",
     "JsonFlag",
@@ -23,7 +25,8 @@ SCREEN: Final = 20
 """Rows shown to people where no limit is given."""
 
 TableArgument = Annotated[
-    str, typer.Argument(metavar="TABLE", help="A folder, or a file://, s3://, gs:// or az:// URL.", show_default=False)
+    str,
+    typer.Argument(metavar="TABLE", help=f"A folder, or a {spellings(lasting=True)} URL.", show_default=False),
 ]
 VersionOption = Annotated[
     int | None, typer.Option("--version", metavar="N", min=0, help="The version to read; else the newest.")

@@ -7,9 +7,7 @@ values; CSV holds them as JSON text. Text in CSV is quoted, null is not, so that
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -19,6 +17,7 @@ import pyarrow.parquet as pq
 
 from explorer.cli.json_values import encode
 from explorer.core.errors import RequestError, StorageError
+from explorer.storage.written_aside import written_aside
 
 __all__ = ["FORMATS", "check_output", "json_rows", "write_rows"]
 
@@ -54,7 +53,7 @@ def write_rows(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch])
 
     writers = {".parquet": _write_parquet, ".csv": _write_csv, ".jsonl": _write_json}
     try:
-        with _aside(path) as file:
+        with written_aside(os.path.abspath(path)) as file:
             writers[path.suffix](file, schema, counted())
     except OSError as error:
         raise StorageError(
@@ -136,21 +135,3 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_list(kind):
         return [_plain(item, kind.value_type) for item in value]
     return value
-
-
-@contextmanager
-def _aside(path: Path) -> Iterator[IO[bytes]]:
-    """A file beside the path that takes its place at the end, and vanishes if anything fails."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.absolute().parent)
-    try:
-        with open(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise

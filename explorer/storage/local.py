@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -21,12 +20,19 @@ from explorer.core.errors import NotAllowed, StorageError
 from explorer.core.protocol.limits import check_file
 from explorer.core.protocol.log_store import LogStore, ObjectMeta
 from explorer.storage.local_tree import local_files
-from explorer.storage.roots import Opener, Roots
+from explorer.storage.roots import Opener, Roots, folder_of
+from explorer.storage.written_aside import flush_folder, written_aside
 
-__all__ = ["LocalLogStore"]
+__all__ = ["LocalLogStore", "open_folder"]
 
 # Most commits fit: one call reads the file and tells that it has ended.
 _READ_SIZE: Final = 1 << 16
+
+
+def open_folder(location: str, options: Mapping[str, Any], opener: Opener, roots: Roots | None) -> LocalLogStore:
+    """Open the store of a folder or of its ``file://`` URL; options mean nothing to it."""
+    del options
+    return LocalLogStore(Path(os.path.realpath(folder_of(location))), opener, roots)
 
 
 class LocalLogStore:
@@ -140,19 +146,14 @@ class LocalLogStore:
     def _put(self, path: str, data: bytes, name_it: Callable[[str, str], None], *, durable: bool = True) -> None:
         target = self._path(path)
         folder = os.path.dirname(target)
-        aside = f"{folder}/.{os.path.basename(target)}.{secrets.token_hex(8)}.tmp"
         named = False
         try:
             _make_folder(folder)
-            try:
-                _write_aside(aside, data, durable=durable)
-                name_it(aside, target)
-                named = True
-            finally:
-                with suppress(FileNotFoundError):
-                    os.unlink(aside)
+            with written_aside(target, name_it, durable=durable) as file:
+                file.write(data)
+            named = True
             if durable:
-                _flush_folder(folder)
+                flush_folder(folder)
         except FileExistsError as error:
             raise _translated("write", target, error) from error
         except OSError as error:
@@ -268,31 +269,7 @@ def _make_folder(folder: str) -> None:
     _make_folder(above)
     with suppress(FileExistsError):
         os.mkdir(folder)
-    _flush_folder(above)
-
-
-def _write_aside(aside: str, data: bytes, *, durable: bool) -> None:
-    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        _write_all(handle, data)
-        if durable:
-            os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _write_all(handle: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(handle, view) :]
-
-
-def _flush_folder(folder: str) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    flush_folder(above)
 
 
 def _translated(action: str, path: str, error: OSError) -> Exception:

@@ -35,11 +35,11 @@ class ObjectLogStore:
         root: The table's root as a URL.
         opener: Opens an absolute location that the log names.
         prefix: The root's key inside the store, without slashes at its ends.
-        told: True if the store was opened with options that others do not know.
+        configured: True if the store was opened with options, which others do not know.
         secrets: Texts that no error may hold.
 
     Attributes:
-        told, secrets: As given.
+        configured, secrets: As given.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class ObjectLogStore:
         opener: Opener,
         prefix: str = "",
         *,
-        told: bool = False,
+        configured: bool = False,
         secrets: tuple[str, ...] = (),
     ) -> None:
-        self.told = told
+        self.configured = configured
         self.secrets = secrets
         self._store = store
         self._opener = opener

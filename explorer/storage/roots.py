@@ -11,7 +11,7 @@ from explorer.core.errors import NotAllowed
 from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["Opener", "Roots"]
+__all__ = ["Opener", "Roots", "folder_of", "is_url"]
 
 Opener = Callable[[str], tuple[LogStore, str]]
 """Opens an absolute, decoded location: the store of its folder, and its name there."""
@@ -25,16 +25,16 @@ class Roots:
     """
 
     def __init__(self, roots: Sequence[str]) -> None:
-        self._folders = tuple(os.path.realpath(_folder(root)) for root in roots if not _is_url(root))
-        self._urls = tuple(root.rstrip("/") for root in roots if _is_url(root))
+        self._folders = tuple(os.path.realpath(folder_of(root)) for root in roots if not is_url(root))
+        self._urls = tuple(root.rstrip("/") for root in roots if is_url(root))
 
     def allow(self, location: str) -> bool:
         """True if a path or URL lies in one of the places."""
-        if _is_url(location):
+        if is_url(location):
             parts = location.split("/")
             inside = any(location == url or location.startswith(f"{url}/") for url in self._urls)
             return inside and ".." not in parts
-        real = os.path.realpath(_folder(location))
+        real = os.path.realpath(folder_of(location))
         return any(real == folder or real.startswith(folder.rstrip("/") + "/") for folder in self._folders)
 
     def check_source(self, location: str) -> None:
@@ -52,9 +52,9 @@ class Roots:
                 location=location,
                 field="source",
             )
-        if _is_url(location):
+        if is_url(location):
             return
-        for folder, folders, names in os.walk(_folder(location)):
+        for folder, folders, names in os.walk(folder_of(location)):
             for name in (*folders, *names):
                 if os.path.islink(f"{folder}/{name}") and not self.allow(f"{folder}/{name}"):
                     raise NotAllowed(
@@ -69,9 +69,11 @@ _SCHEME: Final = re.compile(r"[^/]*:")
 _KNOWN: Final = re.compile(r"file:///(?!/)|[a-z][a-z0-9]*://(?<!file://)")
 
 
-def _is_url(location: str) -> bool:
+def is_url(location: str) -> bool:
+    """True for a URL that is not of a local file."""
     return "://" in location and not location.startswith("file:")
 
 
-def _folder(location: str) -> str:
+def folder_of(location: str) -> str:
+    """The path of a local location, which may be a ``file:`` URL."""
     return decode_path(location) if location.startswith("file:") else location

@@ -24,24 +24,24 @@ from urllib.parse import unquote, urlsplit
 
 from explorer.core.errors import CorruptTable, StorageError, UnsupportedFeature
 from explorer.core.protocol.file_paths import is_absolute
+from explorer.storage.schemes import Scheme
 
 __all__ = [
     "FileAddress",
     "RemoteFile",
-    "address_of",
     "check_present",
     "check_readable",
     "java_uri",
     "leaves_table",
     "local_address",
+    "location_of",
+    "remote_address",
 ]
 
 # What java.net.URI leaves as it is in a path; other ASCII is quoted, letters beyond ASCII are not.
 _LEGAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-!.~'()*/:@&=+$,;")
 _QUOTED_CATEGORIES: Final = frozenset({"Cc", "Zs", "Zl", "Zp"})
 _GLOB: Final = re.compile(r"([*?\[\]{}\\])")
-_HADOOP_SCHEMES: Final = {"s3": "s3a"}
-_SPARK_SCHEMES: Final = frozenset({"s3a", "gs", "abfs", "abfss", "wasb", "wasbs", "hdfs", "viewfs", "dbfs"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,16 @@ class RemoteFile:
         store: An obstore store, which holds the credentials and can be sent to another process.
         key: The file's key in it.
         size: Its size in bytes by the log, or None.
-        told: True if the store was opened with options that Spark does not know.
+        scheme: How its URL begins.
+        configured: True if the store was opened with options, which Spark does not know.
         secrets: Texts that no error may hold.
     """
 
     store: Any
     key: str
     size: int | None
-    told: bool
+    scheme: Scheme
+    configured: bool
     secrets: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -68,7 +70,7 @@ class RemoteFile:
 
 @dataclass(frozen=True, slots=True)
 class FileAddress:
-    """One data file as Spark must be told of it.
+    """One data file as Spark must address it.
 
     Attributes:
         raw_path: The path as in the log: the file's key.
@@ -85,21 +87,30 @@ class FileAddress:
     remote: RemoteFile | None = None
 
 
-def address_of(table_location: str, raw_path: str, path: str) -> FileAddress:
-    """The address of one live file.
+def location_of(table_location: str, path: str) -> str:
+    """Where a file is: an absolute path on this machine, or a URL.
 
     Args:
         table_location: Canonical URL of the table, ``file:///abs/orders`` or ``s3://bucket/orders``.
-        raw_path: The path as in the log.
-        path: The same decoded: relative to the table, or absolute (``/a/b``, ``s3://bucket/key``).
+        path: The file's decoded path: relative to the table, or absolute (``/a/b``, ``s3://bucket/key``).
     """
-    location = _located(table_location, path)
-    if location.startswith("/"):
-        return local_address(raw_path, location)
-    scheme, _, rest = location.partition("://")
-    scheme = _HADOOP_SCHEMES.get(scheme, scheme)
-    bucket, _, key = rest.partition("/")
-    return FileAddress(raw_path, None, f"{scheme}://{bucket}/{_escaped(key)}", f"{scheme}://{bucket}/{java_uri(key)}")
+    if path.startswith("/") or "://" in path:
+        return path
+    if re.match(r"[A-Za-z][A-Za-z0-9+.\-]*:/", path):
+        scheme, _, rest = path.partition(":")
+        return f"{scheme}:///{rest.lstrip('/')}"
+    split = urlsplit(table_location)
+    if split.scheme in ("file", ""):
+        return unquote(split.path).rstrip("/") + "/" + path
+    return f"{split.scheme}://{split.netloc}{unquote(split.path).rstrip('/')}/{path}"
+
+
+def remote_address(raw_path: str, location: str, remote: RemoteFile) -> FileAddress:
+    """The address of a file in an object store, by its URL."""
+    scheme = remote.scheme.spark_scheme or remote.scheme.name
+    bucket, _, key = location.partition("://")[2].partition("/")
+    reader_path, metadata_path = (f"{scheme}://{bucket}/{spelt}" for spelt in (_escaped(key), java_uri(key)))
+    return FileAddress(raw_path, None, reader_path, metadata_path, remote)
 
 
 def local_address(raw_path: str, location: str) -> FileAddress:
@@ -117,15 +128,17 @@ def check_readable(addresses: Sequence[FileAddress]) -> None:
         UnsupportedFeature: Spark has no file system for the location, or would skip a file of that name.
     """
     for address in addresses:
-        scheme = address.reader_path.partition("://")[0]
-        if address.local is None and scheme not in _SPARK_SCHEMES:
+        if address.remote is None:
+            continue
+        scheme = address.remote.scheme
+        if scheme.spark_scheme is None:
             raise UnsupportedFeature(
-                f"Spark cannot read rows from {address.metadata_path}: it has no file system for {scheme}://. "
+                f"Spark cannot read rows from {address.metadata_path}: it has no file system for {scheme.name}://. "
                 "Everything but rows works; for rows, copy the table to a file system or an object store.",
-                features=[f"{scheme}://"],
+                features=[f"{scheme.name}://"],
                 operation="read rows",
             )
-        if address.local is None and _is_odd(address.reader_path):
+        if _is_odd(address.reader_path):
             raise UnsupportedFeature(
                 f"Spark skips a file of this name: {address.metadata_path}. It takes names that begin with _ or . for "
                 "hidden files. Rewrite the file under another name, for example with OPTIMIZE.",
@@ -188,18 +201,6 @@ def _quoted_character(character: str) -> str:
     if ord(character) >= 128 and unicodedata.category(character) not in _QUOTED_CATEGORIES:
         return character
     return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
-
-
-def _located(table_location: str, path: str) -> str:
-    if path.startswith("/") or "://" in path:
-        return path
-    if re.match(r"[A-Za-z][A-Za-z0-9+.\-]*:/", path):
-        scheme, _, rest = path.partition(":")
-        return f"{scheme}:///{rest.lstrip('/')}"
-    split = urlsplit(table_location)
-    if split.scheme in ("file", ""):
-        return unquote(split.path).rstrip("/") + "/" + path
-    return f"{split.scheme}://{split.netloc}{unquote(split.path).rstrip('/')}/{path}"
 
 
 def _escaped(path: str) -> str:

@@ -32,6 +32,9 @@ from explorer.core.protocol.file_paths import is_absolute
 from explorer.spark.engine.file_addresses import FileAddress, RemoteFile
 from explorer.spark.scan import object_rows
 from explorer.spark.scan.object_rows import ObjectRows, Shape
+from explorer.storage.objects import ObjectLogStore
+from explorer.storage.schemes import SCHEMES, Scheme
+from explorer.storage.written_aside import written_aside
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
@@ -39,15 +42,8 @@ if TYPE_CHECKING:
 __all__ = ["FileRows", "needs_tasks", "read_objects", "remote_file", "spooled"]
 
 _FIELD_ID: Final = "parquet.field.id"
-_FILE_SYSTEMS: Final = {
-    "s3": "org.apache.hadoop.fs.s3a.S3AFileSystem",
-    "s3a": "org.apache.hadoop.fs.s3a.S3AFileSystem",
-    "gs": "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem",
-    "abfs": "org.apache.hadoop.fs.azurebfs.AzureBlobFileSystem",
-    "abfss": "org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem",
-}
 _MOST_TASKS: Final = 64
-_stores: Final[weakref.WeakKeyDictionary[DeltaLog, dict[str, Any]]] = weakref.WeakKeyDictionary()
+_stores: Final[weakref.WeakKeyDictionary[DeltaLog, dict[str, ObjectLogStore]]] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +61,7 @@ class FileRows:
     row: Column
 
 
-def remote_file(log: DeltaLog, path: str, size: int | None) -> RemoteFile:
+def remote_file(log: DeltaLog, path: str, size: int | None, scheme: Scheme) -> RemoteFile:
     """How a task reads a file of a table in an object store.
 
     Raises:
@@ -75,21 +71,21 @@ def remote_file(log: DeltaLog, path: str, size: int | None) -> RemoteFile:
     folder, _, name = path.rpartition("/") if is_absolute(path) else (root, "", path)
     store = _opened(log, folder)
     sent, key = store.sendable(name)
-    return RemoteFile(sent, key, size, store.told, store.secrets)
+    return RemoteFile(sent, key, size, scheme, store.configured, store.secrets)
 
 
 def needs_tasks(session: SparkSession, addresses: Sequence[FileAddress]) -> bool:
     """Whether the tasks have to read the files, as Spark's own reader cannot reach some of them."""
-    remote = [address for address in addresses if address.remote is not None]
+    remote = [address.remote for address in addresses if address.remote is not None]
     if not remote:
         return False
-    if any(address.remote is not None and address.remote.told for address in remote):
+    if any(file.configured for file in remote):
         return True
     if type(session).__module__.startswith("pyspark.sql.connect"):
         return False
     private: Any = session
     configuration = private._jsc.hadoopConfiguration()
-    wanted = {_FILE_SYSTEMS.get(address.reader_path.partition("://")[0]) for address in remote}
+    wanted = {file.scheme.file_system for file in remote}
     return any(name is None or configuration.getClassByNameOrNull(name) is None for name in wanted)
 
 
@@ -134,18 +130,18 @@ def spooled(log: DeltaLog, path: str) -> str:
     target = os.path.join(_spool(), sha256(data).hexdigest() + ".parquet")
     if not os.path.exists(target):
         # Two threads may write the same bytes at once; each to a name of its own.
-        handle, partial = tempfile.mkstemp(dir=_spool(), prefix="partial-")
-        with os.fdopen(handle, "wb") as file:
+        with written_aside(target, durable=False) as file:
             file.write(data)
-        os.replace(partial, target)
     return target
 
 
-def _opened(log: DeltaLog, folder: str) -> Any:
+def _opened(log: DeltaLog, folder: str) -> ObjectLogStore:
     """The store of a folder; one for each table and folder, as opening one takes a while."""
     known = _stores.setdefault(log, {})
     if folder not in known:
-        known[folder] = log.store.elsewhere(f"{folder}/_")[0]
+        store = log.store.elsewhere(f"{folder}/_")[0]
+        assert isinstance(store, ObjectLogStore), f"{folder} is of a scheme whose rows are fetched"
+        known[folder] = store
     return known[folder]
 
 
@@ -169,7 +165,7 @@ def _sent(addresses: Sequence[FileAddress]) -> tuple[pa.Table, tuple[Any, ...]]:
 
 def _local(address: FileAddress) -> RemoteFile:
     assert address.local is not None
-    return RemoteFile(_disk(), address.local.lstrip("/"), None, told=False)
+    return RemoteFile(_disk(), address.local.lstrip("/"), None, SCHEMES["file"], configured=False)
 
 
 @functools.cache

@@ -11,8 +11,8 @@ the log alone (PART-001, PART-014); nothing here starts a job.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
@@ -29,11 +29,12 @@ from explorer.core.protocol.schema.data_types import StructField, to_arrow
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.file_addresses import (
     FileAddress,
-    address_of,
     check_present,
     check_readable,
     leaves_table,
     local_address,
+    location_of,
+    remote_address,
 )
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.layout import Layout, RowMarks, layout_of
@@ -44,6 +45,7 @@ from explorer.spark.scan.predicate import filtered
 from explorer.spark.scan.pruning import needed_files
 from explorer.spark.scan.results import Scan
 from explorer.spark.scan.row_identity import row_identity
+from explorer.storage.schemes import scheme_of
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
@@ -189,14 +191,22 @@ def addresses_of(log: DeltaLog, files: pa.Table) -> list[FileAddress]:
         if leaves_table(path):
             # Raises NotAllowed where the log points outside the places that may be read.
             log.store.elsewhere(path if is_absolute(path) else f"{log.location}/{path}")
-    if log.location.startswith("memory:"):
-        return [local_address(raw, spooled(log, path)) for raw, path in zip(raw_paths, paths, strict=True)]
-    addresses = [address_of(log.location, raw, path) for raw, path in zip(raw_paths, paths, strict=True)]
     sizes = files.column("size").to_pylist()
-    return [
-        address if address.local is not None else replace(address, remote=remote_file(log, path, size))
-        for address, path, size in zip(addresses, paths, sizes, strict=True)
-    ]
+    return [_address(log, *file) for file in zip(raw_paths, paths, sizes, strict=True)]
+
+
+def _address(log: DeltaLog, raw_path: str, path: str, size: int | None) -> FileAddress:
+    location = location_of(log.location, path)
+    scheme = scheme_of(location)
+    match scheme.rows:
+        case "on disk":
+            return local_address(raw_path, location)
+        case "copied":
+            return local_address(raw_path, spooled(log, path))
+        case "fetched":
+            return remote_address(raw_path, location, remote_file(log, path, size, scheme))
+        case _:
+            assert_never(scheme.rows)
 
 
 def _no_rows(session: SparkSession, layout: Layout) -> DataFrame:

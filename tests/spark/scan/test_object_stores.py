@@ -17,7 +17,7 @@ from explorer.core.errors import CorruptTable, ExplorerError, StorageError
 from explorer.spark.engine.session import Engine
 from explorer.spark.rows.preview import preview
 from explorer.spark.scan.scan import scan
-from explorer.storage.locate import memory
+from explorer.storage.memory import memory
 from tests.conftest import golden_root, reference_root
 from tests.support.golden_expectations import expected
 from tests.support.row_content import content_hash, row_lines

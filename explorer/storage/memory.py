@@ -1,0 +1,32 @@
+"""Tables in memory, for tests and trials: ``memory://name/path``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from explorer.storage.objects import ObjectLogStore
+from explorer.storage.roots import Opener, Roots
+
+if TYPE_CHECKING:
+    from obstore.store import MemoryStore
+
+__all__ = ["memory", "open_memory"]
+
+
+def open_memory(url: str, options: Mapping[str, Any], opener: Opener, roots: Roots | None) -> ObjectLogStore:
+    """Open the store of a URL; options mean nothing to it, and its caller checks the places."""
+    del options, roots
+    parts = urlsplit(url)
+    return ObjectLogStore(memory(parts.netloc), url, opener, parts.path)
+
+
+@cache
+def memory(name: str) -> MemoryStore:
+    """The store in memory of that name, made at its first use and kept for the life of the process."""
+    from obstore.store import MemoryStore
+
+    del name
+    return MemoryStore()

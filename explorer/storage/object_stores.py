@@ -1,0 +1,56 @@
+"""Options -> an object store: S3, Google Cloud Storage, Azure.
+
+Options have the names of the Rust object_store crate (``aws_access_key_id``, ``endpoint``, ``region``, ``allow_http``,
+...); what is not given comes from the environment. Invariant: no error that leaves here holds a secret.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+from explorer.core.errors import RequestError
+from explorer.storage.credentials import concealed, secrets_of
+from explorer.storage.objects import ObjectLogStore
+from explorer.storage.roots import Opener, Roots
+
+__all__ = ["open_bucket"]
+
+_CLIENT_KEYS: Final = frozenset(
+    ["allow_http", "allow_invalid_certificates", "connect_timeout", "pool_idle_timeout", "proxy_url", "timeout"]
+)
+
+
+def open_bucket(
+    url: str, options: Mapping[str, Any], opener: Opener, roots: Roots | None, *, environment: str
+) -> ObjectLogStore:
+    """Open the store of a URL.
+
+    Args:
+        url: Of a table, ``s3://bucket/orders``.
+        options: Of the store and of its HTTP client.
+        opener: Opens an absolute location that the log names.
+        roots: Checked by the caller; a store has no links that lead out of them.
+        environment: How the names of the environment variables begin that the store reads, ``AWS_``.
+
+    Raises:
+        RequestError: The options do not fit the store.
+    """
+    from obstore.exceptions import BaseError
+    from obstore.store import from_url
+
+    del roots
+    prefix = environment.lower()
+    known = {name: value for name, value in os.environ.items() if name.startswith(environment)}
+    secrets = secrets_of({**known, **options})
+    # Some tools write the options of the HTTP client with the store's prefix.
+    names = {key: key.lower().removeprefix(prefix) for key in options}
+    client: Any = {names[key]: value for key, value in options.items() if names[key] in _CLIENT_KEYS}
+    config: Any = {key: value for key, value in options.items() if names[key] not in _CLIENT_KEYS}
+    try:
+        store = from_url(url, config=config, client_options=client or None)
+    except (BaseError, ValueError, TypeError) as error:
+        reason = concealed(str(error).split("\n", 1)[0], secrets)
+        raise RequestError(f"{url!r} cannot be opened with these storage options: {reason}", location=url) from error
+    return ObjectLogStore(store, url, opener, configured=bool(options), secrets=secrets)

@@ -1,0 +1,104 @@
+"""The registry of storages: one row for each scheme of a URL.
+
+A new storage is its implementation, with a function that opens it, and a row here. All else reads the row: what opens
+a location, how rows of its tables reach Spark, which environment variables hold its credentials, and the texts that
+list what a location may be. Invariant: a path without ``://`` is a file's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Literal
+
+from explorer.core.errors import RequestError
+from explorer.core.protocol.log_store import LogStore
+from explorer.storage.local import open_folder
+from explorer.storage.memory import open_memory
+from explorer.storage.object_stores import open_bucket
+from explorer.storage.roots import Opener, Roots, is_url
+
+__all__ = ["SCHEMES", "Scheme", "known_scheme", "scheme_of", "spellings"]
+
+Rows = Literal["on disk", "fetched", "copied"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """What this program knows of the URLs that begin in one way.
+
+    Attributes:
+        name: What is before ``://``.
+        open: Opens the store of a table: its URL or path, the storage options, what opens other locations that the
+            log names, and the allowed places. Raises RequestError if the options do not fit.
+        rows: How the bytes of data files reach Spark. ``on disk``: it opens the path. ``fetched``: it reads by itself
+            where it can, else its tasks read from the store, which is an `explorer.storage.objects.ObjectLogStore`.
+            ``copied``: from a copy on disk, as the store is of this process alone.
+        spark_scheme: The scheme under which Spark addresses its files; None if Spark has no file system for it.
+        file_system: The Java class of that file system, which a session may lack; None if there is none to look for.
+        listed: Whether texts that say what a location may be list it; other spellings of a storage are not listed.
+        lasting: Whether its tables outlive the process.
+    """
+
+    name: str
+    open: Callable[[str, Mapping[str, Any], Opener, Roots | None], LogStore]
+    rows: Rows = "fetched"
+    spark_scheme: str | None = None
+    file_system: str | None = None
+    listed: bool = False
+    lasting: bool = True
+
+
+_S3: Final = partial(open_bucket, environment="AWS_")
+_GOOGLE: Final = partial(open_bucket, environment="GOOGLE_")
+_AZURE: Final = partial(open_bucket, environment="AZURE_")
+_S3A: Final = "org.apache.hadoop.fs.s3a.S3AFileSystem"
+_GCS: Final = "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"
+_ABFS: Final = "org.apache.hadoop.fs.azurebfs.AzureBlobFileSystem"
+_ABFSS: Final = "org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem"
+
+SCHEMES: Final = {
+    row.name: row
+    for row in (
+        Scheme("file", open_folder, "on disk", listed=True),
+        Scheme("s3", _S3, spark_scheme="s3a", file_system=_S3A, listed=True),
+        Scheme("s3a", _S3, spark_scheme="s3a", file_system=_S3A),
+        Scheme("gs", _GOOGLE, spark_scheme="gs", file_system=_GCS, listed=True),
+        Scheme("az", _AZURE, listed=True),
+        Scheme("abfs", _AZURE, spark_scheme="abfs", file_system=_ABFS),
+        Scheme("abfss", _AZURE, spark_scheme="abfss", file_system=_ABFSS),
+        Scheme("adl", _AZURE),
+        Scheme("memory", open_memory, "copied", listed=True, lasting=False),
+    )
+}
+
+
+def scheme_of(location: str) -> Scheme:
+    """The row of a path or URL.
+
+    Raises:
+        RequestError: The URL's scheme is not known.
+    """
+    found = known_scheme(location)
+    if found is None:
+        raise RequestError(
+            f"The scheme of {location!r} is not known. Give a folder, or a URL that begins with {spellings()}.",
+            location=location,
+        )
+    return found
+
+
+def known_scheme(location: str) -> Scheme | None:
+    """The row of a path or URL; None if there is none for its scheme."""
+    return SCHEMES.get(location.partition("://")[0].lower()) if is_url(location) else SCHEMES["file"]
+
+
+def spellings(*, lasting: bool = False) -> str:
+    """How a URL may begin, for people: ``file://, s3://, gs://, az:// or memory://``.
+
+    Args:
+        lasting: Leave out the storages that end with the process.
+    """
+    *most, last = [f"{row.name}://" for row in SCHEMES.values() if row.listed and (row.lasting or not lasting)]
+    return f"{', '.join(most)} or {last}"

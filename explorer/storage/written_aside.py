@@ -1,0 +1,58 @@
+"""Files on disk that appear whole or not at all.
+
+A file is written beside its place under a name that no reader takes for a table's file, and named at the end.
+Invariants: until it is named, what was there before is unchanged; whatever fails, nothing is left beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import IO
+
+__all__ = ["flush_folder", "written_aside"]
+
+
+@contextmanager
+def written_aside(
+    target: str, name_it: Callable[[str, str], None] = os.replace, *, durable: bool = True
+) -> Iterator[IO[bytes]]:
+    """A file to write to that takes the place of ``target`` at the end.
+
+    Args:
+        target: Path of the file to be.
+        name_it: Gives the written file its name: ``os.replace``, or ``os.link``, which fails if there is one.
+        durable: Flush the bytes to disk before the name is given; the name lasts after `flush_folder`.
+
+    Raises:
+        FileExistsError: There is one, and ``name_it`` does not replace it.
+        OSError: The file cannot be written or named.
+    """
+    folder, name = os.path.split(target)
+    # `explorer.core.maintenance.temporary_files` knows this pattern.
+    aside = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
+            yield file
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        name_it(aside, target)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(aside)
+
+
+def flush_folder(folder: str) -> None:
+    """Make the names in a folder last.
+
+    Raises:
+        OSError: The folder cannot be flushed.
+    """
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
