@@ -23,6 +23,7 @@ from explorer.core.protocol.limits import check_nesting, too_deep
 __all__ = [
     "ArrayType",
     "DataType",
+    "InvalidType",
     "MapType",
     "PrimitiveType",
     "StructField",
@@ -39,6 +40,10 @@ __all__ = [
 
 PHYSICAL_NAME_KEY: Final = "delta.columnMapping.physicalName"
 FIELD_ID_KEY: Final = "delta.columnMapping.id"
+
+
+class InvalidType(ValueError):
+    """A text or a JSON value is no type; the message is the reason alone, to be put into a sentence."""
 
 
 class PrimitiveType(msgspec.Struct, frozen=True):
@@ -137,7 +142,7 @@ _PRIMITIVES: Final = frozenset(
     ]
 )
 _ALIASES: Final = {"null": "void", "bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
-_DECIMAL: Final = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)\Z")
+_DECIMAL: Final = re.compile(r"decimal\(\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\)\Z")
 _FEATURE_OF_TYPE: Final = {"geometry": "geospatial", "geography": "geospatial", "interval": "intervalType"}
 _UNSUPPORTED: Final = re.compile(
     r"(geometry|geography|time|timestamp_nanos|timestamp_ntz_nanos|timestamp_ns)\b.*"
@@ -161,7 +166,10 @@ def parse_schema(text: str) -> StructType:
     except RecursionError as error:
         raise too_deep("The table's schemaString") from error
     check_nesting(value, "The table's schemaString")
-    parsed = _parse(value)
+    try:
+        parsed = parse_type(value)
+    except InvalidType as error:
+        raise _bad(str(error)) from error
     if not isinstance(parsed, StructType):
         raise _bad("its top level is not a struct")
     return parsed
@@ -171,10 +179,23 @@ def parse_type(value: JsonValue) -> DataType:
     """Parse a type as it stands in decoded JSON: a name, or an object of a nested type.
 
     Raises:
-        CorruptTable: It is no type.
+        InvalidType: It is no type.
         UnsupportedFeature: It is one this program does not read.
     """
-    return _parse(value)
+    if isinstance(value, str):
+        return _parse_primitive(value)
+    if not isinstance(value, dict):
+        raise InvalidType(f"{value!r} is no type")
+    match value:
+        case {"type": "struct", "fields": [*fields]}:
+            return StructType(tuple(_parse_field(field) for field in fields))
+        case {"type": "array", "elementType": element}:
+            return ArrayType(parse_type(element), bool(value.get("containsNull", True)))
+        case {"type": "map", "keyType": key, "valueType": item}:
+            return MapType(parse_type(key), parse_type(item), bool(value.get("valueContainsNull", True)))
+        case {"type": str(name)} if name in _PRIMITIVES and len(value) == 1:
+            return PrimitiveType(name)
+    raise InvalidType(f"{json.dumps(value)[:200]} is no type")
 
 
 def walk(struct: StructType) -> Iterator[tuple[tuple[str, ...], StructField]]:
@@ -266,32 +287,15 @@ def _arrow_field(field: StructField) -> pa.Field:
     return pa.field(field.name, to_arrow(field.type), field.nullable)
 
 
-def _parse(value: JsonValue) -> DataType:
-    if isinstance(value, str):
-        return _parse_primitive(value)
-    if not isinstance(value, dict):
-        raise _bad(f"{value!r} is no type")
-    match value:
-        case {"type": "struct", "fields": [*fields]}:
-            return StructType(tuple(_parse_field(field) for field in fields))
-        case {"type": "array", "elementType": element}:
-            return ArrayType(_parse(element), bool(value.get("containsNull", True)))
-        case {"type": "map", "keyType": key, "valueType": item}:
-            return MapType(_parse(key), _parse(item), bool(value.get("valueContainsNull", True)))
-        case {"type": str(name)} if name in _PRIMITIVES and len(value) == 1:
-            return PrimitiveType(name)
-    raise _bad(f"{json.dumps(value)[:200]} is no type")
-
-
 def _parse_field(value: JsonValue) -> StructField:
     match value:
         case {"name": str(name), "type": kind, **rest}:
             metadata = rest.get("metadata") or {}
             if not isinstance(metadata, dict):
-                raise _bad(f"the metadata of field {name!r} is no object")
-            return StructField(name, _parse(kind), bool(rest.get("nullable", True)), metadata)
+                raise InvalidType(f"the metadata of field {name!r} is no object")
+            return StructField(name, parse_type(kind), bool(rest.get("nullable", True)), metadata)
         case _:
-            raise _bad(f"{json.dumps(value)[:200]} is no field (it needs name and type)")
+            raise InvalidType(f"{json.dumps(value)[:200]} is no field (it needs name and type)")
 
 
 def _parse_primitive(name: str) -> PrimitiveType:
@@ -304,7 +308,7 @@ def _parse_primitive(name: str) -> PrimitiveType:
         precision, scale = int(found[1]), int(found[2])
         if 1 <= precision <= 38 and scale <= precision:
             return PrimitiveType("decimal", precision, scale)
-        raise _bad(f"{name} is out of range (precision 1 to 38, scale at most the precision)")
+        raise InvalidType(f"{name} is out of range (precision 1 to 38, scale at most the precision)")
     if name.startswith(("char(", "varchar(")):
         return PrimitiveType("string")
     if (unsupported := _UNSUPPORTED.match(name)) is not None:
@@ -315,7 +319,7 @@ def _parse_primitive(name: str) -> PrimitiveType:
             features=[feature],
             operation="read the schema",
         )
-    raise _bad(f"the type {name!r} is not known to the protocol")
+    raise InvalidType(f"the type {name!r} is not known to the protocol")
 
 
 def _walk(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], StructField]]:

@@ -10,11 +10,12 @@ from typing import Final
 
 import msgspec
 
-from explorer.core.errors import CorruptTable, ExplorerError, UnsupportedFeature
+from explorer.core.errors import CorruptTable, UnsupportedFeature
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.schema.data_types import (
     DataType,
+    InvalidType,
     PrimitiveType,
     StructField,
     StructType,
@@ -96,7 +97,7 @@ def _changes(field: StructField, column: str) -> list[tuple[DataType, DataType]]
     try:
         recorded = msgspec.convert(field.metadata.get(CHANGES_KEY, []), list[_TypeChange])
         return [(parse_type(change.from_type), parse_type(change.to_type)) for change in recorded]
-    except (msgspec.ValidationError, ExplorerError) as error:
+    except (msgspec.ValidationError, InvalidType, UnsupportedFeature) as error:
         raise CorruptTable(
             f"The {CHANGES_KEY} of column {column} cannot be read ({error}); which types its older files have is not "
             "known. The metaData action that set it is broken.",

@@ -6,27 +6,26 @@ one that does, before any table is looked at; what is read is shown again as it 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, Final, get_args
 
 import msgspec
+from msgspec import inspect, structs
 
 from explorer.core.errors import InvalidIntent
-from explorer.core.transaction.intents.records import (
-    AddColumns,
-    DropColumns,
-    Intent,
-    Restore,
-    SetProperties,
-    UnsetProperties,
-)
+from explorer.core.transaction.intents.records import Intent
 
 __all__ = ["intent_document", "intent_fields", "intent_kind", "intent_kinds", "parse_intent"]
 
 _KINDS: Final[dict[str, type[msgspec.Struct]]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Intent)}
-_TYPES: Final = {"str": "text", "int": "an integer", "null": "null", "array": "a list", "object": "an object"}
+_WORDS: Final[dict[type[inspect.Type], str]] = {
+    inspect.StrType: "text",
+    inspect.IntType: "an integer",
+    inspect.NoneType: "null",
+    inspect.DictType: "an object",
+}
+_PLURALS: Final[dict[type[inspect.Type], str]] = {inspect.StrType: "texts", inspect.DictType: "objects"}
 _LONGEST_NUMBER: Final = 4_000
 """Bits of a number that may stand for a property's text."""
 
@@ -87,15 +86,9 @@ def parse_intent(value: str | bytes | Mapping[str, Any] | Intent) -> Intent:
     _check_fields(record, members)
     _check_letters(members)
     members = {name: _texts(item) if name == "properties" else item for name, item in members.items()}
-    try:
-        intent: Intent = msgspec.convert({"kind": record.__struct_config__.tag, **members}, Intent)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise InvalidIntent(
-            f"The intent {record.__struct_config__.tag} is not valid: {error}.",
-            field=_field_of(str(error)),
-            allowed=_kinds_of_value(str(error)),
-        ) from error
-    _check_choice(intent)
+    _check_types(record, members)
+    intent: Intent = msgspec.convert({"kind": record.__struct_config__.tag, **members}, Intent)
+    intent.check()
     return intent
 
 
@@ -126,7 +119,7 @@ def _check_fields(record: type[msgspec.Struct], members: dict[str, Any]) -> None
                 allowed=list(names),
                 nearest=near[0] if near else None,
             )
-    required = [field.encode_name for field in msgspec.structs.fields(record) if field.required]
+    required = [field.encode_name for field in structs.fields(record) if field.required]
     for name in required:
         if name not in members:
             raise InvalidIntent(
@@ -148,29 +141,34 @@ def _check_letters(members: Mapping[str, Any]) -> None:
             pass  # no JSON value: its type is told when the record is made
 
 
-def _check_choice(intent: Intent) -> None:
-    """Check what a type cannot say: that something is asked for, and one thing only."""
-    match intent:
-        case Restore():
-            if (intent.version is None) == (intent.timestamp is None):
-                raise InvalidIntent(
-                    "Restore to a version or to a timestamp: give one of the two.",
-                    field="version",
-                    allowed=["version", "timestamp"],
-                )
-        case SetProperties(properties=items) | UnsetProperties(keys=items):
-            _demand(items, "properties" if isinstance(intent, SetProperties) else "keys")
-        case AddColumns(fields=fields):
-            _demand(fields, "fields")
-        case DropColumns(columns=columns):
-            _demand(columns, "columns")
+def _check_types(record: type[msgspec.Struct], members: Mapping[str, object]) -> None:
+    """Convert field by field, so that the field at fault and what it may hold are known."""
+    for field in structs.fields(record):
+        name = field.encode_name
+        if name not in members:
+            continue
+        try:
+            msgspec.convert(members[name], field.type)
+        except (msgspec.ValidationError, RecursionError) as error:
+            allowed = _type_words(inspect.type_info(field.type))
+            raise InvalidIntent(
+                f"The field {name} of the intent {record.__struct_config__.tag} must be {' or '.join(allowed)}.",
+                field=name,
+                allowed=allowed,
+            ) from error
+
+
+def _type_words(kind: inspect.Type) -> list[str]:
+    """What a field of a type may hold, in words: one phrase for each type of a union."""
+    match kind:
+        case inspect.UnionType(types=parts):
+            return [word for part in parts for word in _type_words(part)]
+        case inspect.VarTupleType(item_type=item):
+            return [f"a list of {_PLURALS[type(item)]}"]
+        case inspect.DictType(value_type=inspect.StrType()):
+            return ["an object of texts"]
         case _:
-            pass
-
-
-def _demand(items: object, field: str) -> None:
-    if not items:
-        raise InvalidIntent(f"The field {field} is empty: name at least one.", field=field)
+            return [_WORDS[type(kind)]]
 
 
 def _texts(properties: object) -> object:
@@ -186,14 +184,3 @@ def _text(item: object) -> object:
     if isinstance(item, float) or (isinstance(item, int) and item.bit_length() <= _LONGEST_NUMBER):
         return str(item)
     return item
-
-
-def _field_of(message: str) -> str | None:
-    _, _, place = message.partition("`$.")
-    return place.rstrip("`.").split("[")[0].split(".")[0] or None
-
-
-def _kinds_of_value(message: str) -> list[str] | None:
-    """What may stand in a field that holds a value of another type, in words."""
-    found = re.search("Expected `([^`]+)`", message)
-    return None if found is None else [_TYPES.get(name, name) for name in found[1].split(" | ")]

@@ -8,15 +8,17 @@ stands only where files can do without it (SCHEMA-015).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from explorer.core.errors import CorruptTable, InvalidIntent
+from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.schema.char_types import CHAR_KEY, char_type_text
 from explorer.core.protocol.schema.data_types import (
     ArrayType,
     DataType,
+    InvalidType,
     MapType,
     PrimitiveType,
     StructField,
@@ -33,7 +35,7 @@ _MEMBERS: Final = ("name", "type", "nullable", "metadata")
 _DEFAULTS: Final = ("CURRENT_DEFAULT", "EXISTS_DEFAULT")
 
 
-def read_field(value: Mapping[str, Any], place: str, allowed: Collection[str] = ()) -> StructField:
+def read_field(value: Mapping[str, JsonValue], place: str, allowed: Collection[str] = ()) -> StructField:
     """Read a struct field as in a schemaString.
 
     Args:
@@ -46,12 +48,9 @@ def read_field(value: Mapping[str, Any], place: str, allowed: Collection[str] = 
         UnsupportedFeature: It uses a type that this program does not know.
     """
     try:
-        plain: Any = msgspec.json.decode(msgspec.json.encode(value))
+        plain: JsonValue = msgspec.json.decode(msgspec.json.encode(value))
         return _field(plain, place, allowed)
-    except CorruptTable as error:
-        reason = error.message.partition("cannot be used: ")[2].partition(". The metaData")[0]
-        raise InvalidIntent(f"The {place} cannot be read: {reason or error.message}.", field=place) from error
-    except (TypeError, UnicodeError, RecursionError, msgspec.MsgspecError) as error:
+    except (InvalidType, TypeError, UnicodeError, RecursionError, msgspec.MsgspecError) as error:
         raise InvalidIntent(f"The {place} cannot be read: {error}.", field=place) from error
 
 
@@ -77,44 +76,55 @@ def type_parts(kind: DataType) -> Iterable[DataType]:
             return
 
 
-def _field(value: Any, place: str, allowed: Collection[str]) -> StructField:
+def _field(value: JsonValue, place: str, allowed: Collection[str]) -> StructField:
     if not isinstance(value, dict):
         raise InvalidIntent(f"A column is an object with {', '.join(_MEMBERS)}, not {value!r}.", field=place)
-    unknown = [name for name in value if name not in _MEMBERS]
-    if unknown or not isinstance(value.get("name"), str) or "type" not in value:
-        what = f"has no member {unknown[0]!r}" if unknown else "needs name and type"
-        raise InvalidIntent(f"A column {what}; its members are {', '.join(_MEMBERS)}.", field=place, allowed=_MEMBERS)
+    _check_members(value, place)
+    name = value.get("name")
+    if not isinstance(name, str) or "type" not in value:
+        needs = f"A column needs name and type; its members are {', '.join(_MEMBERS)}."
+        raise InvalidIntent(needs, field=place, allowed=_MEMBERS)
     nullable, metadata = value.get("nullable", True), value.get("metadata", {})
     if not isinstance(nullable, bool) or not isinstance(metadata, dict):
-        raise InvalidIntent(f"Of {value['name']!r}, nullable is true or false and metadata an object.", field=place)
+        raise InvalidIntent(f"Of {name!r}, nullable is true or false and metadata an object.", field=place)
     kind = parse_type(value["type"])
-    _check_members(value["type"], place)
-    _check_keys(metadata, value["name"], place, allowed)
+    _check_nested(value["type"], place)
+    _check_keys(metadata, name, place, allowed)
     for inner in (field for part in type_parts(kind) if isinstance(part, StructType) for field in part.fields):
         _check_keys(inner.metadata, inner.name, place, ())
-    _check_void(kind, value["name"], place)
+    _check_void(kind, name, place)
     text = char_type_text(value["type"])
-    return StructField(value["name"], kind, nullable, metadata if text is None else {**metadata, CHAR_KEY: text})
+    return StructField(name, kind, nullable, metadata if text is None else {**metadata, CHAR_KEY: text})
 
 
-def _check_members(kind: Any, place: str) -> None:
+def _check_members(field: JsonObject, place: str) -> None:
+    unknown = [name for name in field if name not in _MEMBERS]
+    if unknown:
+        raise InvalidIntent(
+            f"A column has no member {unknown[0]!r}; its members are {', '.join(_MEMBERS)}.",
+            field=place,
+            allowed=_MEMBERS,
+        )
+
+
+def _check_nested(kind: JsonValue, place: str) -> None:
     """Nested fields have the members of fields and no others: a slip of the pen is not dropped silently."""
-    if not isinstance(kind, dict):
-        return
-    for member in ("elementType", "keyType", "valueType"):
-        _check_members(kind.get(member), place)
-    for field in kind.get("fields", ()):
-        unknown = [name for name in field if name not in _MEMBERS]
-        if unknown:
-            raise InvalidIntent(
-                f"A column has no member {unknown[0]!r}; its members are {', '.join(_MEMBERS)}.",
-                field=place,
-                allowed=_MEMBERS,
-            )
-        _check_members(field["type"], place)
+    match kind:
+        case {"type": "array", "elementType": element}:
+            _check_nested(element, place)
+        case {"type": "map", "keyType": key, "valueType": item}:
+            _check_nested(key, place)
+            _check_nested(item, place)
+        case {"type": "struct", "fields": [*fields]}:
+            for field in fields:
+                assert isinstance(field, dict), "the type was parsed, so its fields are objects"
+                _check_members(field, place)
+                _check_nested(field["type"], place)
+        case _:
+            return
 
 
-def _check_keys(metadata: Mapping[str, Any], name: str, place: str, allowed: Collection[str]) -> None:
+def _check_keys(metadata: JsonObject, name: str, place: str, allowed: Collection[str]) -> None:
     for key in metadata:
         if key in allowed:
             continue

@@ -7,9 +7,12 @@ it from JSON); names of columns are dotted paths whose parts stand in backticks 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sized
 
 import msgspec
+
+from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.json_values import JsonObject
 
 __all__ = [
     "AddColumns",
@@ -62,11 +65,23 @@ class _Intent(
 ):
     """What all intents share: the field ``kind`` that tells them apart."""
 
+    def check(self) -> None:
+        """Check what the types of the fields cannot say.
+
+        Raises:
+            InvalidIntent: Nothing is asked for, or two things at once.
+        """
+
+
+def _demand(items: Sized, field: str) -> None:
+    if not len(items):
+        raise InvalidIntent(f"The field {field} is empty: name at least one.", field=field)
+
 
 class CreateTable(_Intent, frozen=True, kw_only=True):
     """Make a new table; ``schema`` is a struct as in schemaString."""
 
-    schema: dict[str, Any]
+    schema: JsonObject
     partition_columns: tuple[str, ...] = ()
     properties: dict[str, str] = {}
     name: str | None = None
@@ -78,11 +93,17 @@ class SetProperties(_Intent, frozen=True, kw_only=True):
 
     properties: dict[str, str]
 
+    def check(self) -> None:
+        _demand(self.properties, "properties")
+
 
 class UnsetProperties(_Intent, frozen=True, kw_only=True):
     """Remove table properties."""
 
     keys: tuple[str, ...]
+
+    def check(self) -> None:
+        _demand(self.keys, "keys")
 
 
 class SetDescription(_Intent, frozen=True, kw_only=True):
@@ -129,8 +150,11 @@ class AddColumns(_Intent, frozen=True, kw_only=True):
     ``at`` is ``first``, ``last``, ``after NAME`` or a position from 0; left out, they come last.
     """
 
-    fields: tuple[dict[str, Any], ...]
+    fields: tuple[JsonObject, ...]
     at: str | int | None = None
+
+    def check(self) -> None:
+        _demand(self.fields, "fields")
 
 
 class RenameColumn(_Intent, frozen=True, kw_only=True):
@@ -144,6 +168,9 @@ class DropColumns(_Intent, frozen=True, kw_only=True):
     """Drop columns from the schema; files keep their bytes."""
 
     columns: tuple[str, ...]
+
+    def check(self) -> None:
+        _demand(self.columns, "columns")
 
 
 class MoveColumn(_Intent, frozen=True, kw_only=True):
@@ -216,6 +243,14 @@ class Restore(_Intent, frozen=True, kw_only=True):
 
     version: int | None = None
     timestamp: str | None = None
+
+    def check(self) -> None:
+        if (self.version is None) == (self.timestamp is None):
+            raise InvalidIntent(
+                "Restore to a version or to a timestamp: give one of the two.",
+                field="version",
+                allowed=["version", "timestamp"],
+            )
 
 
 class Checkpoint(_Intent, frozen=True, kw_only=True):

@@ -13,7 +13,9 @@ from typing import Any
 import msgspec
 
 from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.protocol_evolution import with_features
+from explorer.core.protocol.schema.char_types import is_char_type
 from explorer.core.protocol.schema.column_ids import DROPPED_OR_RENAMED_KEY, HIGHEST_ID, highest_id, map_field
 from explorer.core.protocol.schema.column_mapping import MAX_ID_KEY
 from explorer.core.protocol.schema.data_types import (
@@ -43,7 +45,10 @@ Path = tuple[str, ...]
 
 
 class _Addition(msgspec.Struct, frozen=True):
-    """One column: its parent and itself as it was given, and where among its siblings it goes."""
+    """One column: its parent and itself as it was given, and where among its siblings it goes.
+
+    ``kind`` is the type as the provenance shows it: CHAR and VARCHAR keep their names.
+    """
 
     parent: Path
     field: StructField
@@ -76,7 +81,7 @@ def add_columns(intent: AddColumns, snapshot: Snapshot, circumstances: Circumsta
         schema = edit_fields(schema, parent, _inserting(field, place))
         at_end = intent.at is None or str(intent.at).strip().lower() == "last"
         place_text = None if at_end else position_text(place, names)
-        additions.append(_Addition(parent, given, value["type"], place_text))
+        additions.append(_Addition(parent, given, _shown_type(value["type"], given), place_text))
     if last_id > HIGHEST_ID:
         raise InvalidIntent(f"There are no column ids left: {MAX_ID_KEY} would be {last_id}.", field="fields")
     if mapped:
@@ -119,7 +124,11 @@ def needs_values(field: StructField, parent: Path, place: str = "fields") -> tup
     return tuple(inner)
 
 
-def _read(schema: StructType, value: dict[str, Any]) -> tuple[Path, StructField]:
+def _shown_type(written: JsonValue, field: StructField) -> DataType | str:
+    return written if isinstance(written, str) and is_char_type(written) else field.type
+
+
+def _read(schema: StructType, value: JsonObject) -> tuple[Path, StructField]:
     field = read_field(value, "fields")
     *outer, name = column_path(field.name, "fields")
     check_unique(StructType((field,)), "fields")
@@ -163,9 +172,8 @@ def _all_paths(additions: list[_Addition]) -> list[Path]:
 
 def _document(item: _Addition) -> dict[str, Any]:
     metadata = {key: value for key, value in item.field.metadata.items() if not key.startswith("__CHAR")}
-    kind = item.kind if isinstance(item.kind, str) and item.kind.startswith(("char(", "varchar(")) else item.field.type
     path = (*item.parent, item.field.name)
-    column = column_document(path, kind, nullable=item.field.nullable, metadata=metadata)
+    column = column_document(path, item.kind, nullable=item.field.nullable, metadata=metadata)
     return {"column": column} | ({} if item.place is None else {"position": item.place})
 
 

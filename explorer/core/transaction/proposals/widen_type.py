@@ -11,11 +11,18 @@ from typing import Any
 
 import msgspec
 
-from explorer.core.errors import CorruptTable, InvalidIntent
+from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.schema.char_types import CHAR_KEY, is_char_type, lengthens
-from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, StructField, parse_type, type_name
+from explorer.core.protocol.schema.data_types import (
+    DataType,
+    InvalidType,
+    PrimitiveType,
+    StructField,
+    parse_type,
+    type_name,
+)
 from explorer.core.protocol.schema.edit import Column, find_column, replace_field, replace_type
 from explorer.core.protocol.schema.type_widening import CHANGES_KEY, recorded_changes, widens
 from explorer.core.protocol.table_features import active_features
@@ -65,7 +72,7 @@ def widen_type(intent: WidenType, snapshot: Snapshot) -> Proposal:
 def _read_type(text: str) -> DataType:
     try:
         return parse_type(text)
-    except CorruptTable as error:
+    except InvalidType as error:
         raise InvalidIntent(
             f"{text!r} is no type that a column can be widened to. Write a simple type such as long, double, "
             "decimal(12,2) or varchar(20).",
