@@ -1,17 +1,18 @@
 """Long work on Spark as jobs: phase, count, elapsed time, cancel, result or typed error.
 
 One object serves the web app, Jupyter and the command line. Invariants: a job ends in exactly one of ``done``,
-``failed``, ``cancelled``; a cancelled job says so within a second, whatever Spark is at; subscribers never see state go
-back.
+``failed``, ``cancelled``, and its first outcome stays; a cancelled job says so within a second, whatever Spark is at;
+subscribers never see state go back, and see the end once.
 """
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError, wait
+from contextlib import suppress
 from typing import Final, Generic, Literal, TypeVar
 
 from explorer.core.errors import Cancelled, ExplorerError
@@ -41,13 +42,11 @@ class Job(Generic[Result]):
         self._ended: float | None = None
         self._phase = "Starting Spark"
         self._count = (0, 0)
-        self._state: JobState = "running"
-        self._value: Result | None = None
-        self._error: ExplorerError | None = None
-        self._cancel_asked: float | None = None
+        self._cancel_asked = False
         self._work_ended = threading.Event()
-        self._changed = threading.Condition(threading.RLock())
         self._subscribers: list[Callable[[Job[Result]], None]] = []
+        self._future: Future[Result] = Future()
+        self._future.add_done_callback(self._stop_clock)
 
     @property
     def phase(self) -> str:
@@ -72,21 +71,30 @@ class Job(Generic[Result]):
     @property
     def state(self) -> JobState:
         """``running``, ``done``, ``failed`` or ``cancelled``."""
-        return self._state
+        if not self._future.done():
+            return "running"
+        match self._future.exception():
+            case None:
+                return "done"
+            case Cancelled():
+                return "cancelled"
+            case _:
+                return "failed"
 
     @property
     def error(self) -> ExplorerError | None:
         """Why it failed or that it was cancelled; None while it runs and when it is done."""
-        return self._error
+        error = self._future.exception() if self._future.done() else None
+        assert error is None or isinstance(error, ExplorerError)
+        return error
 
     def cancel(self) -> None:
         """Ask it to stop; it is ``cancelled`` within a second. One that has ended keeps its result."""
-        with self._changed:
-            if self._cancel_asked is None:
-                self._cancel_asked = time.monotonic()
-                if self._state == "running":
-                    self._phase = "Cancelling"
-        self._tell()
+        if not self._cancel_asked:
+            self._cancel_asked = True
+            if not self._future.done():
+                self._phase = "Cancelling"
+        self._report_change()
 
     def result(self, timeout: float | None = None) -> Result:
         """Wait for the end and return the result.
@@ -99,12 +107,10 @@ class Job(Generic[Result]):
             Cancelled: It was cancelled.
             ExplorerError: It failed; the typed error.
         """
-        with self._changed:
-            if not self._changed.wait_for(lambda: self._state != "running", timeout):
-                raise TimeoutError(f"{self.name} still runs after {timeout} s ({self._phase}).")
-        if self._error is not None:
-            raise self._error
-        return self._value  # type: ignore[return-value]  # set wherever there is no error
+        try:
+            return self._future.result(timeout)
+        except TimeoutError as error:
+            raise TimeoutError(f"{self.name} still runs after {timeout} s ({self._phase}).") from error
 
     def subscribe(self, callback: Callable[[Job[Result]], None]) -> Callable[[], None]:
         """Call ``callback`` with the job at each change, from the job's own threads, and once at the end.
@@ -112,11 +118,8 @@ class Job(Generic[Result]):
         Returns:
             A function that ends the subscription.
         """
-        with self._changed:
-            self._subscribers.append(callback)
-            ended = self._state != "running"
-        if ended:
-            callback(self)
+        self._subscribers.append(callback)
+        self._future.add_done_callback(lambda _: callback(self) if callback in self._subscribers else None)
         return lambda: self._unsubscribe(callback)
 
     def report(self, phase: str) -> None:
@@ -127,7 +130,7 @@ class Job(Generic[Result]):
         """
         self.check_cancelled()
         self._phase = phase
-        self._tell()
+        self._report_change()
 
     def check_cancelled(self) -> None:
         """For the work itself, between its steps, and for what goes on with its result.
@@ -135,7 +138,7 @@ class Job(Generic[Result]):
         Raises:
             Cancelled: Someone asked it to stop, even if it had ended by then.
         """
-        if self._cancel_asked is not None:
+        if self._cancel_asked:
             raise self._cancellation()
 
     def begin(self, work: Callable[[Job[Result]], Result]) -> None:
@@ -144,23 +147,15 @@ class Job(Generic[Result]):
         threading.Thread(target=self._guard, name=f"{self.id}-guard", daemon=True).start()
 
     def _unsubscribe(self, callback: Callable[[Job[Result]], None]) -> None:
-        with self._changed, contextlib.suppress(ValueError):
+        with suppress(ValueError):
             self._subscribers.remove(callback)
 
-    def _tell(self) -> None:
-        with self._changed:
-            subscribers = list(self._subscribers)
-        for callback in subscribers:
+    def _report_change(self) -> None:
+        for callback in list(self._subscribers):
             callback(self)
 
-    def _settle(self, state: JobState, value: Result | None, error: ExplorerError | None) -> None:
-        with self._changed:
-            if self._state != "running":
-                return
-            self._value, self._error, self._ended = value, error, time.monotonic()
-            self._state = state
-            self._changed.notify_all()
-        self._tell()
+    def _stop_clock(self, _: Future[Result]) -> None:
+        self._ended = time.monotonic()
 
     def _run(self, work: Callable[[Job[Result]], Result]) -> None:
         """The worker thread: mark its work for Spark, do it, settle."""
@@ -183,7 +178,8 @@ class Job(Generic[Result]):
         except Exception as error:  # noqa: BLE001 - it is typed, kept, and raised to whoever asks for the result
             self._fail(error)
         else:
-            self._settle("done", value, None)
+            with suppress(InvalidStateError):  # cancelled meanwhile: the first outcome stays
+                self._future.set_result(value)
 
     def _fail(self, error: Exception) -> None:
         if isinstance(error, ExplorerError):
@@ -193,16 +189,14 @@ class Job(Generic[Result]):
 
             typed = failure_of(error)
             typed.__cause__ = error
-        if self._cancel_asked is not None or isinstance(typed, Cancelled):
-            self._settle_cancelled()
-        else:
-            self._settle("failed", None, typed)
+        self._end_with(self._cancellation() if self._cancel_asked or isinstance(typed, Cancelled) else typed)
+
+    def _end_with(self, error: ExplorerError) -> None:
+        with suppress(InvalidStateError):  # it has ended: the first outcome stays
+            self._future.set_exception(error)
 
     def _cancellation(self) -> Cancelled:
         return Cancelled(f"This was cancelled before its end: {self.name}.", operation=self.name)
-
-    def _settle_cancelled(self) -> None:
-        self._settle("cancelled", None, self._cancellation())
 
     def _follow(self, tasks: Callable[[], tuple[int, int]], cancel: Callable[[], None]) -> None:
         """The watching thread: counts while the work runs, and sends the cancel until the work has ended.
@@ -211,24 +205,19 @@ class Job(Generic[Result]):
         too, or what was planned would start and hold the cores with nobody to ask for it.
         """
         while not self._work_ended.wait(_POLL_SECONDS):
-            if self._cancel_asked is not None:
+            if self._cancel_asked:
                 cancel()
             count = tasks()
-            if count != self._count and self._state == "running":
+            if count != self._count and not self._future.done():
                 self._count = count
-                self._tell()
+                self._report_change()
 
     def _guard(self) -> None:
-        """The guarding thread: a job that was cancelled is settled even if Spark is deaf (planning, starting)."""
-        with self._changed:
-            while self._state == "running":
-                asked = self._cancel_asked
-                if asked is None or time.monotonic() - asked < _GRACE_SECONDS:
-                    self._changed.wait(_POLL_SECONDS)
-                else:
-                    break
-        if self._state == "running":
-            self._settle_cancelled()
+        """The guarding thread: a job that was cancelled ends even if Spark is deaf (planning, starting)."""
+        while not self._cancel_asked and not self._future.done():
+            wait([self._future], _POLL_SECONDS)
+        wait([self._future], _GRACE_SECONDS)
+        self._end_with(self._cancellation())
 
 
 def submit(name: str, work: Callable[[Job[Result]], Result]) -> Job[Result]:
