@@ -12,7 +12,7 @@ from pyroaring import BitMap
 
 import explorer
 from explorer.core.errors import CorruptDeletionVector, ExplorerError
-from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVectorId
 from explorer.core.protocol.deletion_vectors import decode_bitmap, encode_bitmap, z85_encode
 from tests.conftest import golden_root
 from tests.support.memory_logs import MASKED, METADATA, table
@@ -39,7 +39,7 @@ SAMPLES = {
         "cardinality": 6,
     },
 }
-NO_VECTOR = DeletionVectorDescriptor("i", "", 0, 0)
+NO_VECTOR = DeletionVectorId("i", "")
 
 
 def _masked(name: str, vector: object, records: int | None = 30) -> bytes:

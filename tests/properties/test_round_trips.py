@@ -23,6 +23,7 @@ from explorer.core.protocol.actions import (
     CheckpointMetadata,
     CommitInfo,
     DeletionVectorDescriptor,
+    DeletionVectorId,
     DomainMetadata,
     Format,
     Metadata,
@@ -206,7 +207,7 @@ def test_any_path_is_decoded_or_refused(path: str) -> None:
         assert key == decode_path(path)
 
 
-NO_VECTOR = DeletionVectorDescriptor("i", "", 0, 0)
+NO_VECTOR = DeletionVectorId("i", "")
 
 
 @pytest.mark.conformance("DV-025")

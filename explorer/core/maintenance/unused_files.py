@@ -20,7 +20,7 @@ import pyarrow as pa
 from explorer.core.log.checkpoint.file_columns import decoded_paths
 from explorer.core.log.commit import Commit
 from explorer.core.log.writing.writer_state import CarriedActions, LineChunk
-from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.actions import DeletionVectorId
 from explorer.core.protocol.arrow.arrays import Mask, flags, int64s, mask, numbers, strings, validity
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_paths import canonical_key, decode_path
@@ -65,7 +65,7 @@ class NeededFiles:
         """
         kept = mask(validity(kinds))
         pairs = set(zip(kinds.filter(kept).to_pylist(), places.filter(kept).to_pylist(), strict=True))
-        found = (location(DeletionVectorDescriptor(kind, place, 0, 0)) for kind, place in pairs)
+        found = (location(DeletionVectorId(kind, place)) for kind, place in pairs)
         self.add(strings([place for place in found if place is not None]))
 
     def add_lines(self, lines: Iterable[AddLine | RemoveLine]) -> None:

@@ -92,8 +92,8 @@ def _removals(life: Lifetimes, inside: str) -> dict[str, int]:
     rows = np.flatnonzero(life.removed != NEVER)
     versions = life.removed[rows].tolist()
     paths = life.take(rows, ["path"]).column(0).to_pylist()
-    files, descriptors = life.vector_files
-    places = [location(vector) for vector in descriptors]
+    files, ids = life.vector_files
+    places = [location(vector) for vector in ids]
     vectors = (places[number] if number >= 0 else None for number in files[rows].tolist())
     found: dict[str, int] = {}
     for path, vector, version in zip(paths, vectors, versions, strict=True):

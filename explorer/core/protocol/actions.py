@@ -21,6 +21,7 @@ __all__ = [
     "CheckpointMetadata",
     "CommitInfo",
     "DeletionVectorDescriptor",
+    "DeletionVectorId",
     "DomainMetadata",
     "Format",
     "Int64",
@@ -36,6 +37,25 @@ __all__ = [
 Int32 = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 """Numbers as wide as the protocol's; JSON itself knows no such bounds."""
+
+
+class DeletionVectorId(msgspec.Struct, frozen=True, gc=False):
+    """Which deletion vector one is (section Deletion Vectors); several may lie in one file, each at its offset.
+
+    Attributes:
+        storage_type: ``u`` (file beside the table), ``p`` (absolute path) or ``i`` (inline).
+        path_or_inline_dv: Encoded UUID, absolute URI, or the encoded bytes.
+        offset: Position of the vector in the file, in bytes; None speaks of the file as a whole.
+    """
+
+    storage_type: str
+    path_or_inline_dv: str
+    offset: int | None = None
+
+    @property
+    def unique_id(self) -> str:
+        """The identity as text, part of a logical file's key (DV-006)."""
+        return _unique_id(self.storage_type, self.path_or_inline_dv, self.offset)
 
 
 class DeletionVectorDescriptor(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
@@ -58,10 +78,19 @@ class DeletionVectorDescriptor(msgspec.Struct, frozen=True, gc=False, rename="ca
     max_row_index: Int64 | None = None
 
     @property
+    def id(self) -> DeletionVectorId:
+        """Which vector it describes."""
+        return DeletionVectorId(self.storage_type, self.path_or_inline_dv, self.offset)
+
+    @property
     def unique_id(self) -> str:
-        """Identity of the vector, part of a logical file's key (DV-006)."""
-        head = self.storage_type + self.path_or_inline_dv
-        return head if self.offset is None else f"{head}@{self.offset}"
+        """The vector's identity as text, part of a logical file's key (DV-006)."""
+        return _unique_id(self.storage_type, self.path_or_inline_dv, self.offset)
+
+
+def _unique_id(storage_type: str, path_or_inline_dv: str, offset: int | None) -> str:
+    head = storage_type + path_or_inline_dv
+    return head if offset is None else f"{head}@{offset}"
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from pyroaring import BitMap, BitMap64
 
 from explorer.core.errors import CorruptDeletionVector, UnsupportedFeature
-from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVectorId
 from explorer.core.protocol.file_paths import decode_path, is_absolute
 from explorer.core.protocol.log_store import LogStore
 
@@ -76,38 +76,23 @@ def read_rows(
         ) from error
 
 
-def _read_rows(store: LogStore, descriptor: DeletionVectorDescriptor) -> RowIndexes:
-    if descriptor.storage_type == "i":
-        data = z85_decode(descriptor.path_or_inline_dv, descriptor)[: descriptor.size_in_bytes]
-        if len(data) != descriptor.size_in_bytes:
-            raise _corrupt(
-                descriptor, f"the inline bytes are {len(data)}, the descriptor says {descriptor.size_in_bytes}"
-            )
-    else:
-        data = unframe(_read_frame(store, descriptor), descriptor)
-    rows = decode_bitmap(data, descriptor)
-    if len(rows) != descriptor.cardinality:
-        raise _corrupt(descriptor, f"it masks {len(rows)} rows, the descriptor says {descriptor.cardinality}")
-    return rows
-
-
-def location(descriptor: DeletionVectorDescriptor) -> str | None:
+def location(vector: DeletionVectorId) -> str | None:
     """Decoded location of the vector's file: relative to the table's root, or absolute; None when it is inline.
 
     Raises:
         CorruptDeletionVector: The encoded UUID is none.
         UnsupportedFeature: The storage type is not known.
     """
-    match descriptor.storage_type:
+    match vector.storage_type:
         case "i":
             return None
         case "p":
-            return decode_path(descriptor.path_or_inline_dv)
+            return decode_path(vector.path_or_inline_dv)
         case "u":
-            prefix, encoded = descriptor.path_or_inline_dv[:-20], descriptor.path_or_inline_dv[-20:]
-            raw = z85_decode(encoded, descriptor)
+            prefix, encoded = vector.path_or_inline_dv[:-20], vector.path_or_inline_dv[-20:]
+            raw = z85_decode(encoded, vector)
             if len(raw) != 16:
-                raise _corrupt(descriptor, "its path is shorter than the 20 characters of an encoded UUID")
+                raise _corrupt(vector, "its path is shorter than the 20 characters of an encoded UUID")
             name = f"deletion_vector_{uuid.UUID(bytes=raw)}.bin"
             return f"{prefix}/{name}" if prefix else name
         case other:
@@ -122,23 +107,23 @@ def location(descriptor: DeletionVectorDescriptor) -> str | None:
 def unframe(frame: bytes, descriptor: DeletionVectorDescriptor) -> bytes:
     """Check the frame of a stored vector (size, bytes, CRC-32; big-endian) and return the bitmap's bytes."""
     if len(frame) < 4:
-        raise _corrupt(descriptor, "the file ends before the vector begins")
+        raise _corrupt(descriptor.id, "the file ends before the vector begins")
     (size,) = struct.unpack_from(">i", frame)
     if size != descriptor.size_in_bytes:
-        raise _corrupt(descriptor, f"the file says {size} bytes, the descriptor {descriptor.size_in_bytes}")
+        raise _corrupt(descriptor.id, f"the file says {size} bytes, the descriptor {descriptor.size_in_bytes}")
     if len(frame) < size + 8:
-        raise _corrupt(descriptor, "the file ends within the vector")
+        raise _corrupt(descriptor.id, "the file ends within the vector")
     data = frame[4 : 4 + size]
     (checksum,) = struct.unpack_from(">I", frame, 4 + size)
     if zlib.crc32(data) != checksum:
-        raise _corrupt(descriptor, f"its CRC-32 is {zlib.crc32(data):08x}, the file says {checksum:08x}")
+        raise _corrupt(descriptor.id, f"its CRC-32 is {zlib.crc32(data):08x}, the file says {checksum:08x}")
     return data
 
 
-def decode_bitmap(data: bytes, descriptor: DeletionVectorDescriptor) -> RowIndexes:
+def decode_bitmap(data: bytes, vector: DeletionVectorId) -> RowIndexes:
     """Decode a bitmap, portable or legacy little-endian (D-11), to ascending row indexes."""
     if len(data) < 4:
-        raise _corrupt(descriptor, "it is shorter than its magic number")
+        raise _corrupt(vector, "it is shorter than its magic number")
     (magic,) = struct.unpack_from("<i", data)
     try:
         if magic == MAGIC:
@@ -147,11 +132,11 @@ def decode_bitmap(data: bytes, descriptor: DeletionVectorDescriptor) -> RowIndex
         elif magic == LEGACY_MAGIC:
             rows = _decode_legacy(data[4:])
         else:
-            raise _corrupt(descriptor, f"its magic number is {magic}, not {MAGIC}")
+            raise _corrupt(vector, f"its magic number is {magic}, not {MAGIC}")
     except (ValueError, struct.error, IndexError) as error:
-        raise _corrupt(descriptor, f"its bitmap cannot be decoded ({error})") from error
+        raise _corrupt(vector, f"its bitmap cannot be decoded ({error})") from error
     if len(rows) and int(rows[-1]) >= 1 << 63:
-        raise _corrupt(descriptor, "it masks rows beyond 2^63")
+        raise _corrupt(vector, "it masks rows beyond 2^63")
     return rows
 
 
@@ -160,56 +145,20 @@ def encode_bitmap(rows: RowIndexes) -> bytes:
     return struct.pack("<i", MAGIC) + BitMap64(rows.tolist()).serialize()
 
 
-def z85_decode(text: str, descriptor: DeletionVectorDescriptor) -> bytes:
+def z85_decode(text: str, vector: DeletionVectorId) -> bytes:
     """Decode Z85 strictly: five characters for four bytes, no others (DV-025)."""
     encoded = text.encode("utf-8")
     if len(encoded) % 5 or set(encoded) - set(_Z85):
-        raise _corrupt(descriptor, "its text is not Z85")
+        raise _corrupt(vector, "its text is not Z85")
     try:
         return base64.b85decode(encoded.translate(_FROM_Z85))
     except ValueError as error:
-        raise _corrupt(descriptor, f"its text is not Z85 ({error})") from error
+        raise _corrupt(vector, f"its text is not Z85 ({error})") from error
 
 
 def z85_encode(data: bytes) -> str:
     """Encode bytes as Z85, padded with zero bytes to a multiple of four."""
     return base64.b85encode(data, pad=True).translate(_TO_Z85).decode("ascii")
-
-
-def _read_frame(store: LogStore, descriptor: DeletionVectorDescriptor) -> bytes:
-    where = location(descriptor)
-    assert where is not None
-    offset = descriptor.offset or 0
-    holder, key = store.elsewhere(where) if is_absolute(where) else (store, where)
-    try:
-        if holder.read_range(key, 0, 1) != bytes([FILE_VERSION]):
-            raise _corrupt(descriptor, f"the file {where} is not of version {FILE_VERSION}")
-        return holder.read_range(key, offset, descriptor.size_in_bytes + 8)
-    except FileNotFoundError as error:
-        raise _corrupt(descriptor, f"its file {where} is gone") from error
-
-
-def _decode_legacy(data: bytes) -> RowIndexes:
-    """Count, then size and bytes of one 32-bit bitmap for each high word, all little-endian."""
-    (count,) = struct.unpack_from("<i", data)
-    position, parts = 4, []
-    for high in range(count):
-        (size,) = struct.unpack_from("<i", data, position)
-        if size < 0 or position + 4 + size > len(data):
-            raise ValueError("a part reaches beyond the end")
-        low = BitMap.deserialize(data[position + 4 : position + 4 + size])
-        parts.append(np.array(low.to_array(), dtype=np.uint64) + np.uint64(high << 32))
-        position += 4 + size
-    return np.concatenate(parts) if parts else np.empty(0, np.uint64)
-
-
-def _corrupt(descriptor: DeletionVectorDescriptor, reason: str) -> CorruptDeletionVector:
-    return CorruptDeletionVector(
-        f"The deletion vector {descriptor.unique_id} cannot be used: {reason}. The rows it hides are not known, so the "
-        "file is not read; restore the vector's file, or rewrite the data file without it.",
-        unique_id=descriptor.unique_id,
-        path=descriptor.path_or_inline_dv if descriptor.storage_type == "p" else None,
-    )
 
 
 def vector_file_name(identity: uuid.UUID) -> str:
@@ -244,3 +193,53 @@ def encode_vectors(
         )
         content += struct.pack(">i", len(data)) + data + struct.pack(">I", zlib.crc32(data))
     return bytes(content), descriptors
+
+
+def _read_rows(store: LogStore, descriptor: DeletionVectorDescriptor) -> RowIndexes:
+    if descriptor.storage_type == "i":
+        data = z85_decode(descriptor.path_or_inline_dv, descriptor.id)[: descriptor.size_in_bytes]
+        if len(data) != descriptor.size_in_bytes:
+            reason = f"the inline bytes are {len(data)}, the descriptor says {descriptor.size_in_bytes}"
+            raise _corrupt(descriptor.id, reason)
+    else:
+        data = unframe(_read_frame(store, descriptor), descriptor)
+    rows = decode_bitmap(data, descriptor.id)
+    if len(rows) != descriptor.cardinality:
+        raise _corrupt(descriptor.id, f"it masks {len(rows)} rows, the descriptor says {descriptor.cardinality}")
+    return rows
+
+
+def _read_frame(store: LogStore, descriptor: DeletionVectorDescriptor) -> bytes:
+    where = location(descriptor.id)
+    assert where is not None
+    offset = descriptor.offset or 0
+    holder, key = store.elsewhere(where) if is_absolute(where) else (store, where)
+    try:
+        if holder.read_range(key, 0, 1) != bytes([FILE_VERSION]):
+            raise _corrupt(descriptor.id, f"the file {where} is not of version {FILE_VERSION}")
+        return holder.read_range(key, offset, descriptor.size_in_bytes + 8)
+    except FileNotFoundError as error:
+        raise _corrupt(descriptor.id, f"its file {where} is gone") from error
+
+
+def _decode_legacy(data: bytes) -> RowIndexes:
+    """Count, then size and bytes of one 32-bit bitmap for each high word, all little-endian."""
+    (count,) = struct.unpack_from("<i", data)
+    position, parts = 4, []
+    for high in range(count):
+        (size,) = struct.unpack_from("<i", data, position)
+        if size < 0 or position + 4 + size > len(data):
+            raise ValueError("a part reaches beyond the end")
+        low = BitMap.deserialize(data[position + 4 : position + 4 + size])
+        parts.append(np.array(low.to_array(), dtype=np.uint64) + np.uint64(high << 32))
+        position += 4 + size
+    return np.concatenate(parts) if parts else np.empty(0, np.uint64)
+
+
+def _corrupt(vector: DeletionVectorId, reason: str) -> CorruptDeletionVector:
+    return CorruptDeletionVector(
+        f"The deletion vector {vector.unique_id} cannot be used: {reason}. The rows it hides are not known, so the "
+        "file is not read; restore the vector's file, or rewrite the data file without it.",
+        unique_id=vector.unique_id,
+        path=vector.path_or_inline_dv if vector.storage_type == "p" else None,
+    )

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.errors import MalformedAction
+from explorer.core.protocol.actions import DeletionVectorDescriptor
 from explorer.core.protocol.arrow.arrays import bools, flags, int32s, int64s, one_array, string_maps, strings
 from explorer.core.protocol.file_paths import canonical_key, needs_decoding
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
@@ -29,6 +30,7 @@ __all__ = [
     "RawStatistics",
     "decode_map",
     "rows_among",
+    "vector_descriptors",
 ]
 
 MAP: Final = pa.map_(pa.string(), pa.string())
@@ -55,6 +57,8 @@ SCHEMA: Final = pa.schema(
     ]
 )
 """Columns of a list of logical files; sizes in bytes, times in ms since the epoch."""
+
+_OF_DESCRIPTOR: Final = ("storage_type", "path_or_inline", "size_in_bytes", "cardinality", "offset")
 
 PUBLIC_COLUMNS: Final = tuple(SCHEMA.names[:13])
 """The columns that `Snapshot.files` shows."""
@@ -201,6 +205,17 @@ def _taken(chunks: Sequence[pa.Array], rows: npt.NDArray[Any], kind: pa.DataType
         if begin < end
     ]
     return one_array(parts, kind)
+
+
+def vector_descriptors(files: pa.Table, prefix: str = "") -> list[DeletionVectorDescriptor | None]:
+    """The descriptor of each file's deletion vector, None without one.
+
+    Args:
+        files: With the columns of `SCHEMA` that say where the vector is and how large.
+        prefix: What stands before ``dv_`` in their names.
+    """
+    rows = zip(*(files.column(f"{prefix}dv_{name}").to_pylist() for name in _OF_DESCRIPTOR), strict=True)
+    return [None if row[0] is None else DeletionVectorDescriptor(*row) for row in rows]
 
 
 def rows_among(paths: pa.StringArray, keys: pa.StringArray | Iterable[str]) -> Any:

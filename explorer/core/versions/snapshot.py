@@ -17,11 +17,11 @@ import pyarrow as pa
 from explorer.core.errors import CorruptDeletionVector, CorruptTable, RequestError
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol import deletion_vectors as vectors
-from explorer.core.protocol.actions import DeletionVectorDescriptor, Metadata, Protocol
+from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import numbers, strings
 from explorer.core.protocol.clustering import clustering_columns
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, SCHEMA, LogicalFiles
+from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, SCHEMA, LogicalFiles, vector_descriptors
 from explorer.core.protocol.partition_values import ZoneDoubt
 from explorer.core.protocol.row_tracking import RowTracking, row_tracking
 from explorer.core.protocol.schema.column_mapping import (
@@ -245,7 +245,7 @@ class Snapshot:
             location of the vector's file, null when inline), offset, size_in_bytes.
         """
         masked = self.logical_files.filter(self.logical_files.column("dv_unique_id").is_valid())
-        where = [vectors.location(descriptor) for descriptor in _descriptors(masked) if descriptor is not None]
+        where = [vectors.location(vector.id) for vector in vector_descriptors(masked) if vector is not None]
         return pa.table(
             {
                 "path": masked.column("path"),
@@ -271,7 +271,7 @@ class Snapshot:
         paths = self.logical_files.column("raw_path").to_pylist()
         if raw_path not in paths:
             raise RequestError(f"Version {self.version} has no live file {raw_path!r}.", path=raw_path)
-        (descriptor,) = _descriptors(self.logical_files.slice(paths.index(raw_path), 1))
+        (descriptor,) = vector_descriptors(self.logical_files.slice(paths.index(raw_path), 1))
         if descriptor is None:
             return np.empty(0, np.uint64)
         masked = vectors.read_rows(self._store, descriptor)
@@ -303,12 +303,6 @@ class Snapshot:
         names = ", ".join(column.name for column in found or self.statistics_columns)
         what = f"{name!r} may be several columns" if found else f"There is no column {name!r} with statistics"
         raise RequestError(f"{what} at version {self.version}. Columns: {names}.", column=name)
-
-
-def _descriptors(files: pa.Table) -> list[DeletionVectorDescriptor | None]:
-    members = ("dv_storage_type", "dv_path_or_inline", "dv_size_in_bytes", "dv_cardinality", "dv_offset")
-    rows = zip(*(files.column(name).to_pylist() for name in members), strict=True)
-    return [None if row[0] is None else DeletionVectorDescriptor(*row) for row in rows]
 
 
 def _schema(metadata: Metadata, version: int) -> StructType:

@@ -17,8 +17,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from explorer.core.errors import CorruptTable, ExplorerError, StorageError
-from explorer.core.protocol.actions import DeletionVectorDescriptor
 from explorer.core.protocol.deletion_vectors import read_rows
+from explorer.core.protocol.logical_files import vector_descriptors
 from explorer.core.versions.change_feed.sources import masked_difference
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.file_addresses import FileAddress, check_present
@@ -92,7 +92,7 @@ def file_parts(log: DeltaLog, files: pa.Table) -> list[Part]:
     Raises:
         CorruptDeletionVector: A vector does not match its descriptor; it names the file and the version.
     """
-    vectors, before = _descriptors(files, ""), _descriptors(files, "before_")
+    vectors, before = vector_descriptors(files), vector_descriptors(files, "before_")
     named = list(zip(files.column("raw_path").to_pylist(), files.column("version").to_pylist(), strict=True))
     parts: list[Part] = []
     for source, kind in enumerate(files.column("kind").to_pylist()):
@@ -158,9 +158,3 @@ def _check_present(files: pa.Table, addresses: list[FileAddress]) -> None:
         if addresses[place].metadata_path not in seen:
             seen.add(addresses[place].metadata_path)
             check_present([addresses[place]], [sizes[place]], versions[place])
-
-
-def _descriptors(files: pa.Table, prefix: str) -> list[DeletionVectorDescriptor | None]:
-    names = ("storage_type", "path_or_inline", "size_in_bytes", "cardinality", "offset")
-    rows = zip(*(files.column(f"{prefix}dv_{name}").to_pylist() for name in names), strict=True)
-    return [None if row[0] is None else DeletionVectorDescriptor(*row) for row in rows]

@@ -7,20 +7,18 @@ its file was removed or masked it; spans of one value neither overlap nor touch 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.protocol.actions import DeletionVectorDescriptor
 from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.logical_files import vector_descriptors
 
 __all__ = ["row_spans"]
-
-_VECTOR: Final = ("dv_storage_type", "dv_path_or_inline", "dv_size_in_bytes", "dv_cardinality", "dv_offset")
 
 
 def row_spans(store: LogStore, files: pa.Table, rows: pa.Table) -> pa.Table:
@@ -59,20 +57,18 @@ def row_spans(store: LogStore, files: pa.Table, rows: pa.Table) -> pa.Table:
 
 
 def _instances(
-    store: LogStore, files: pa.Table, wanted: Mapping[str, Any]
+    store: LogStore, files: pa.Table, wanted: Mapping[str, Sequence[tuple[str, int]]]
 ) -> Iterator[tuple[str, int, int, frozenset[int]]]:
     """Path, first and last version, and masked rows of the instances of some paths."""
-    for file in files.select(["path", "raw_path", "first", "last", *_VECTOR]).to_pylist():
-        if file["path"] not in wanted:
+    facts = (files.column(name).to_pylist() for name in ("path", "raw_path", "first", "last"))
+    for path, raw_path, first, last, vector in zip(*facts, vector_descriptors(files), strict=True):
+        if path not in wanted:
             continue
         masked: frozenset[int] = frozenset()
-        if file["dv_storage_type"] is not None:
-            descriptor = DeletionVectorDescriptor(*(file[name] for name in _VECTOR))
-            indexes = np.array([index for _, index in wanted[file["path"]]], np.uint64)
-            masked = frozenset(
-                np.intersect1d(indexes, read_rows(store, descriptor, file["raw_path"], file["last"])).tolist()
-            )
-        yield file["path"], file["first"], file["last"], masked
+        if vector is not None:
+            indexes = np.array([index for _, index in wanted[path]], np.uint64)
+            masked = frozenset(np.intersect1d(indexes, read_rows(store, vector, raw_path, last)).tolist())
+        yield path, first, last, masked
 
 
 def _runs(steps: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:

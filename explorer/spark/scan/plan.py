@@ -21,9 +21,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from explorer.core.errors import CorruptTable
-from explorer.core.protocol.actions import DeletionVectorDescriptor
 from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.file_paths import is_absolute
+from explorer.core.protocol.logical_files import vector_descriptors
 from explorer.core.protocol.partition_values import parse_partition_value
 from explorer.core.protocol.schema.data_types import StructField, to_arrow
 from explorer.spark.engine.failures import failure_of
@@ -268,18 +268,12 @@ def _joined(found: FileRows, layout: Layout, facts: FileFacts) -> tuple[DataFram
 
 def _masks(log: DeltaLog, files: pa.Table, version: int) -> Any | None:
     """The files' deletion vectors as an Arrow column; None if no file has one."""
-    kinds = files.column("dv_storage_type").to_pylist()
-    if not any(kinds):
+    vectors = vector_descriptors(files)
+    if not any(vectors):
         return None
-    places, sizes, cardinalities, offsets = (
-        files.column(f"dv_{name}").to_pylist() for name in ("path_or_inline", "size_in_bytes", "cardinality", "offset")
-    )
-    raw_paths = files.column("raw_path").to_pylist()
     masks = [
-        None
-        if kind is None
-        else mask_words(read_rows(log.store, DeletionVectorDescriptor(kind, *rest), raw_path, version))
-        for raw_path, kind, *rest in zip(raw_paths, kinds, places, sizes, cardinalities, offsets, strict=True)
+        None if vector is None else mask_words(read_rows(log.store, vector, raw_path, version))
+        for raw_path, vector in zip(files.column("raw_path").to_pylist(), vectors, strict=True)
     ]
     return mask_column(masks)
 

@@ -41,7 +41,7 @@ def stored(name: str, offset: int = 1, prefix: str = "") -> DeletionVectorDescri
 
 
 def file_of(vector: DeletionVectorDescriptor) -> str:
-    found = location(vector)
+    found = location(vector.id)
     assert found is not None
     return found
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from explorer.core.errors import CorruptDeletionVector, UnsupportedFeature
-from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVectorId
 from explorer.core.protocol.deletion_vectors import (
     decode_bitmap,
     encode_bitmap,
@@ -42,7 +42,7 @@ def descriptor(
 
 @pytest.mark.conformance("DV-025")
 def test_z85_of_the_specification() -> None:
-    any_one = descriptor("i", "", 0, 0)
+    any_one = DeletionVectorId("i", "")
     assert z85_decode("HelloWorld", any_one).hex() == "864fd26fb559f75b"
     assert z85_encode(bytes.fromhex("864fd26fb559f75b")) == "HelloWorld"
     assert z85_encode(bytes([1, 2, 3, 4, 5, 6])) == "0rJua1Qj@b"
@@ -53,25 +53,25 @@ def test_z85_of_the_specification() -> None:
 @pytest.mark.conformance("DV-025")
 def test_text_that_is_not_z85_is_refused(text: str) -> None:
     if text == "Hello":
-        assert len(z85_decode(text, descriptor("i", text, 4, 0))) == 4
+        assert len(z85_decode(text, DeletionVectorId("i", text))) == 4
         return
     with pytest.raises(CorruptDeletionVector):
-        z85_decode(text, descriptor("i", text, 4, 0))
+        z85_decode(text, DeletionVectorId("i", text))
 
 
 @pytest.mark.conformance("DV-006", "DV-007", "DV-008")
 def test_relative_locations_come_from_the_uuid() -> None:
-    prefixed = descriptor("u", "ab^-aqEH.-t@S}K{vb[*k^", 40, 6, 4)
+    prefixed = DeletionVectorId("u", "ab^-aqEH.-t@S}K{vb[*k^", 4)
     assert location(prefixed) == "ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
     assert prefixed.unique_id == "uab^-aqEH.-t@S}K{vb[*k^@4"
-    bare = descriptor("u", "vBn[lx{q8@P<9BNH/isA", 36, 2, 1)
+    bare = DeletionVectorId("u", "vBn[lx{q8@P<9BNH/isA", 1)
     assert location(bare) == "deletion_vector_61d16c75-6994-46b7-a15b-8b538852e50e.bin"
 
 
 @pytest.mark.conformance("DV-006", "DV-009")
 def test_absolute_locations_are_decoded_once_and_inline_ones_have_none() -> None:
-    assert location(descriptor("p", "s3://mytable/a%20b%2525.bin", 1, 1, 4)) == "s3://mytable/a b%25.bin"
-    inline = descriptor("i", INLINE, 44, 6)
+    assert location(DeletionVectorId("p", "s3://mytable/a%20b%2525.bin", 4)) == "s3://mytable/a b%25.bin"
+    inline = DeletionVectorId("i", INLINE)
     assert location(inline) is None
     assert inline.unique_id == f"i{INLINE}"
 
@@ -79,7 +79,7 @@ def test_absolute_locations_are_decoded_once_and_inline_ones_have_none() -> None
 @pytest.mark.conformance("DV-005")
 def test_an_unknown_storage_type_is_refused() -> None:
     with pytest.raises(UnsupportedFeature, match="storage type"):
-        location(descriptor("x", "whatever", 1, 1))
+        location(DeletionVectorId("x", "whatever"))
 
 
 @pytest.mark.parametrize(("text", "size"), [(INLINE, 44), (LEGACY, 40)])
@@ -152,7 +152,7 @@ def test_a_cardinality_that_lies_is_refused() -> None:
 def test_rows_beyond_the_range_are_refused() -> None:
     data = encode_bitmap(np.array([1 << 63], np.uint64))
     with pytest.raises(CorruptDeletionVector, match="beyond"):
-        decode_bitmap(data, descriptor("i", "", len(data), 1))
+        decode_bitmap(data, DeletionVectorId("i", ""))
 
 
 def test_encoding_gives_the_bytes_of_the_worked_example() -> None:

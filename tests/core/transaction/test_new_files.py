@@ -306,6 +306,6 @@ def test_one_file_holds_a_vector_for_each_data_file(masks: list[set[int]]) -> No
     assert vector_file_name(identity) == f"deletion_vector_{identity}.bin"
     for wanted, descriptor in zip(rows, descriptors, strict=True):
         frame = data[descriptor.offset or 0 :]
-        assert decode_bitmap(unframe(frame, descriptor), descriptor).tolist() == wanted.tolist()
+        assert decode_bitmap(unframe(frame, descriptor), descriptor.id).tolist() == wanted.tolist()
         assert descriptor.cardinality == len(wanted)
         assert msgspec.to_builtins(descriptor)["storageType"] == "u"

@@ -20,7 +20,7 @@ from explorer.core.log.log_path import checksum_name
 from explorer.core.log.replay import Reconciliation
 from explorer.core.log.table_state import LiveFile, TableState, same_metadata, same_protocol
 from explorer.core.log.version_checksum import MASK_BINS, MaskHistogram, SizeHistogram, VersionChecksum, decode_checksum
-from explorer.core.protocol.actions import CommitInfo, DeletionVectorDescriptor, Metadata, Protocol
+from explorer.core.protocol.actions import CommitInfo, DeletionVectorId, Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import int64s, numbers, validity
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.log_store import LogStore
@@ -236,7 +236,7 @@ def _find(live: LogicalFiles, keys: set[str]) -> Iterator[tuple[str, LiveFile]]:
         rows
     )
     for key, size, masked, kind, place, offset in zip(*(column.to_pylist() for column in found.columns), strict=True):
-        vector_id = None if kind is None else DeletionVectorDescriptor(kind, place, 0, 0, offset).unique_id
+        vector_id = None if kind is None else DeletionVectorId(kind, place, offset).unique_id
         yield key, LiveFile(vector_id, size, masked or 0)
 
 

@@ -63,7 +63,8 @@ def restore(
     metadata = _metadata(snapshot, target, protocol)
     tracking = row_tracking(protocol, metadata, snapshot.domain_metadata)
     added, mark, faults = number_rows(adds(back, data_change=True, unknown=unknown), tracking, snapshot.version + 1)
-    vectors = {place for add in added if add.deletion_vector and (place := location(add.deletion_vector)) is not None}
+    vectors = (location(add.deletion_vector.id) for add in added if add.deletion_vector is not None)
+    vector_files = sorted({file for file in vectors if file is not None})
     return Proposal(
         operation="RESTORE",
         parameters={"version": intent.version, "timestamp": intent.timestamp},
@@ -75,7 +76,7 @@ def restore(
         metrics=_metrics(back, gone, then_files),
         is_blind_append=False,
         reads_files=True,
-        required_paths=(*back.column("path").to_pylist(), *sorted(vectors)),
+        required_paths=(*back.column("path").to_pylist(), *vector_files),
         guards=(*faults, *_same(snapshot, target, back, gone)),
         change_feed=_change_feed(target.metadata),
         undo=f"Restore version {snapshot.version}.",

@@ -14,10 +14,11 @@ from typing import Any, Final
 import pyarrow as pa
 
 from explorer.core.log.writing.writer_state import CarriedActions, LineChunk
-from explorer.core.protocol.actions import DeletionVectorDescriptor, Remove
+from explorer.core.protocol.actions import DeletionVectorId, Remove
 from explorer.core.protocol.arrow.arrays import mask, numbers
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_paths import canonical_key, encode_path, is_absolute
+from explorer.core.protocol.raw_actions import RemoveLine
 from explorer.core.protocol.table_properties.keys import FILE_RETENTION
 from explorer.core.protocol.table_properties.values import interval
 
@@ -52,17 +53,21 @@ def vector_tombstones(carried: CarriedActions, now: int) -> tuple[Remove, ...]:
     return tuple(Remove(path=path, deletion_timestamp=now, data_change=False) for path in paths)
 
 
-def _tombstones(carried: CarriedActions, after: int) -> Iterator[tuple[str, DeletionVectorDescriptor | None]]:
+def _tombstones(carried: CarriedActions, after: int) -> Iterator[tuple[str, DeletionVectorId | None]]:
     """Path and vector of each tombstone whose time is after a moment."""
     for chunk in carried.removes(_CHUNK):
         if isinstance(chunk, LineChunk):
             lines: Any = chunk.lines
-            yield from ((line.path, line.deletion_vector) for line in lines if (line.deletion_timestamp or 0) > after)
+            yield from ((line.path, _id(line)) for line in lines if (line.deletion_timestamp or 0) > after)
         else:
             yield from _of_checkpoint(chunk, after)
 
 
-def _of_checkpoint(chunk: pa.StructArray, after: int) -> Iterator[tuple[str, DeletionVectorDescriptor | None]]:
+def _id(line: RemoveLine) -> DeletionVectorId | None:
+    return None if line.deletion_vector is None else line.deletion_vector.id
+
+
+def _of_checkpoint(chunk: pa.StructArray, after: int) -> Iterator[tuple[str, DeletionVectorId | None]]:
     members = dict(zip([field.name for field in chunk.type], chunk.flatten(), strict=True))
     if "deletionTimestamp" not in members:
         return
@@ -76,4 +81,4 @@ def _of_checkpoint(chunk: pa.StructArray, after: int) -> Iterator[tuple[str, Del
         if vector is None or vector["storageType"] is None:
             yield path, None
         else:
-            yield path, DeletionVectorDescriptor(vector["storageType"], vector["pathOrInlineDv"], 0, 0)
+            yield path, DeletionVectorId(vector["storageType"], vector["pathOrInlineDv"])

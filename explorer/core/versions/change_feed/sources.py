@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.core.protocol.actions import AddCDCFile, DeletionVectorDescriptor
+from explorer.core.protocol.actions import AddCDCFile, DeletionVectorDescriptor, DeletionVectorId
 from explorer.core.protocol.arrow.arrays import int64s, string_maps, strings
 from explorer.core.protocol.deletion_vectors import location, read_rows
 from explorer.core.protocol.file_paths import canonical_key
@@ -109,7 +109,7 @@ def locations(files: pa.Table) -> list[tuple[int, str]]:
         names = ("dv_storage_type", "dv_path_or_inline")
         kinds, places = (files.column(prefix + name).to_pylist() for name in names)
         for version, kind, place in zip(versions, kinds, places, strict=True):
-            file = None if kind is None else location(DeletionVectorDescriptor(kind, place, 0, 0))
+            file = None if kind is None else location(DeletionVectorId(kind, place))
             if file is not None:
                 needed.append((version, file))
     return sorted(needed)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from explorer.core.errors import LimitExceeded
 from explorer.core.log.commit import Commit
-from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.actions import DeletionVectorId
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s, integers, strings
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
@@ -165,7 +165,7 @@ class LifetimesBuilder:
         names = ("path", "dv_storage_type", "dv_path_or_inline", "dv_offset")
         paths, *parts = (column.to_pylist() for column in self._base.take(rows, names).columns)
         vectors = [
-            None if kind is None else DeletionVectorDescriptor(kind, place, 0, 0, offset)
+            None if kind is None else DeletionVectorId(kind, place, offset)
             for kind, place, offset in zip(*parts, strict=True)
         ]
         return rows, self._paths.of(paths), self._vectors.of(vectors)

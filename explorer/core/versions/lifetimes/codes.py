@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVectorId
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask
 from explorer.core.protocol.file_paths import canonical_key, needs_decoding
 
@@ -65,7 +65,7 @@ class VectorCodes:
         self._heads: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(numbers.__next__))
         self._listed: list[tuple[str, str]] = []
 
-    def of(self, vectors: Sequence[DeletionVectorDescriptor | None]) -> Int64s:
+    def of(self, vectors: Sequence[DeletionVectorDescriptor | DeletionVectorId | None]) -> Int64s:
         """The numbers of some vectors."""
         found = [vector for vector in vectors if vector is not None]
         if not found:
@@ -111,7 +111,7 @@ class VectorCodes:
         known: Mask = (codes & _OFFSETS) > 0
         return np.where(known, (codes & _OFFSETS) - _FIRST_OFFSET, 0), known
 
-    def _heads_of(self, vectors: Sequence[DeletionVectorDescriptor]) -> Int32s:
+    def _heads_of(self, vectors: Sequence[DeletionVectorDescriptor | DeletionVectorId]) -> Int32s:
         kinds = {vector.storage_type for vector in vectors}
         if len(kinds) == 1:
             known = self._heads[kinds.pop()].__getitem__
@@ -129,4 +129,4 @@ class VectorCodes:
 def _identity(heads: Sequence[tuple[str, str]], code: int) -> str:
     kind, path = heads[(code >> _OFFSET_BITS) - 1]
     offset = code & _OFFSETS
-    return DeletionVectorDescriptor(kind, path, 0, 0, offset - _FIRST_OFFSET if offset else None).unique_id
+    return DeletionVectorId(kind, path, offset - _FIRST_OFFSET if offset else None).unique_id

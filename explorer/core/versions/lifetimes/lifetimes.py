@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.errors import VersionNotFound
-from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.actions import DeletionVectorId
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, int64s, numbers, one_array, validity
 from explorer.core.protocol.logical_files import SCHEMA, LogicalFiles
 from explorer.core.versions.lifetimes.codes import VectorCodes
@@ -28,7 +28,7 @@ __all__ = ["COLUMNS", "NEVER", "Lifetimes"]
 COLUMNS: Final = tuple(name for name in SCHEMA.names if name not in ("tags", "stats"))
 """The columns that are kept of every instance."""
 
-_VECTOR: Final = ("dv_storage_type", "dv_path_or_inline", "dv_size_in_bytes", "dv_cardinality", "dv_offset")
+_VECTOR_FILE: Final = ("dv_storage_type", "dv_path_or_inline")
 
 
 class Lifetimes:
@@ -130,23 +130,20 @@ class Lifetimes:
         return rows[self.vectors_differ(self.previous[rows], rows)]
 
     @cached_property
-    def vector_files(self) -> tuple[Int32s, tuple[DeletionVectorDescriptor, ...]]:
-        """For each instance, its place in a list of descriptors, one for each file of vectors; -1 without a file."""
+    def vector_files(self) -> tuple[Int32s, tuple[DeletionVectorId, ...]]:
+        """For each instance, its place in a list with one identity for each file of vectors; -1 without a file."""
         files = np.full(len(self.added), -1, np.int32)
         kinds = self._column("dv_storage_type")
         rows = np.flatnonzero(validity(kinds))
         if not len(rows):
             return files, ()
         places: dict[tuple[str, str], int] = {}
-        table = self.take(rows, _VECTOR)
-        kinds, paths = (table.column(name).to_pylist() for name in _VECTOR[:2])
+        kinds, paths = (column.to_pylist() for column in self.take(rows, _VECTOR_FILE).columns)
         files[rows] = [
             -1 if kind == "i" else places.setdefault((kind, path), len(places))
             for kind, path in zip(kinds, paths, strict=True)
         ]
-        used, firsts = np.unique(files[rows], return_index=True)
-        parts = (column.to_pylist() for column in table.take(int64s(firsts[used >= 0])).columns)
-        return files, tuple(DeletionVectorDescriptor(*found) for found in zip(*parts, strict=True))
+        return files, tuple(DeletionVectorId(kind, path) for kind, path in places)
 
     def vectors_differ(self, some: npt.NDArray[Any], others: npt.NDArray[Any]) -> Mask:
         """For pairs of instances of one path, whether their deletion vectors are different ones."""

@@ -93,9 +93,9 @@ def _needed(life: Lifetimes) -> tuple[Int64s, list[str | None]]:
     """A row for each path that a readable version needs, and the location of each file of deletion vectors."""
     _, _, rows = readable_spans(life, np.ones(len(life.added), bool))
     _, places = np.unique(life.path_ids[rows], return_index=True)
-    files, descriptors = life.vector_files
+    files, ids = life.vector_files
     used = set(files[rows].tolist())
-    vectors = [location(vector) if place in used else None for place, vector in enumerate(descriptors)]
+    vectors = [location(vector) if place in used else None for place, vector in enumerate(ids)]
     return rows[places], vectors
 
 
