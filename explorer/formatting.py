@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from math import isnan
 
 __all__ = [
+    "UNKNOWN",
     "age",
     "compact",
     "count",
@@ -27,6 +28,7 @@ __all__ = [
     "shorten_path",
     "signed",
     "size",
+    "timestamp",
     "value_text",
 ]
 
@@ -104,6 +106,11 @@ def day(time: datetime | None) -> str:
         return "time unknown"
     utc = time.astimezone(UTC)
     return f"{utc.day} {utc:%b} {utc.year} {utc:%H:%M} UTC"
+
+
+def timestamp(time: datetime | None, unknown: str = UNKNOWN) -> str:
+    """Return ``2026-03-02 14:05:11 UTC``, the form that sorts."""
+    return unknown if time is None else f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def age(time: datetime | None, now: datetime) -> str:

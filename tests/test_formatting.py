@@ -57,6 +57,12 @@ def test_moment_carries_its_zone() -> None:
     assert fmt.moment(datetime(2026, 3, 2, 15, 5, 11, tzinfo=berlin)) == "Mon 2 Mar 2026 14:05:11 UTC"
 
 
+def test_timestamp_sorts_and_carries_its_zone() -> None:
+    berlin = timezone(timedelta(hours=1))
+    assert fmt.timestamp(datetime(2026, 3, 2, 15, 5, 11, tzinfo=berlin)) == "2026-03-02 14:05:11 UTC"
+    assert fmt.timestamp(None) == "unknown"
+
+
 @pytest.mark.parametrize(
     ("before", "expected"),
     [
@@ -121,3 +127,9 @@ def test_plotly_text_is_drawn_as_it_stands() -> None:
 )
 def test_values_of_rows_as_text(value: object, expected: str) -> None:
     assert fmt.value_text(value) == expected
+
+
+def test_values_are_shown_whole_or_say_that_they_are_cut() -> None:
+    assert fmt.value_text("x" * 200) == "x" * 200
+    assert fmt.value_text("x" * 201) == "x" * 200 + "…"
+    assert fmt.value_text(b"x" * 101) == "0x" + "78" * 100 + "…"

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import explorer
+from explorer import formatting as fmt
 from explorer.cli.arguments import SCREEN, JsonFlag, LimitOption, OutputOption, SparkOption, TableArgument, use_spark
-from explorer.cli.output import count, emit, note, patience, size
+from explorer.cli.output import emit, note, patience
 from explorer.cli.progress import followed, waiting
 from explorer.cli.row_output import limited, list_rows, print_rows
 
@@ -90,7 +91,7 @@ def _write(table: explorer.Table, sources: ChangeSources, limit: int | None, out
         emit(place | {"fromVersion": sources.from_version, "toVersion": sources.to_version} | _doubts(sources))
         return
     where = f"versions {sources.from_version} to {sources.to_version}"
-    note(f"Wrote {count(written)} changes of {where} to {output} ({size(output.stat().st_size)}).")
+    note(f"Wrote {fmt.count(written)} changes of {where} to {output} ({fmt.size(output.stat().st_size)}).")
     _note_doubts(sources.inferred_versions, sources.skipped)
 
 

@@ -9,7 +9,8 @@ import typer
 
 import explorer
 from explorer.cli.arguments import JsonFlag, TableArgument
-from explorer.cli.output import UNKNOWN, console, count, emit, facts, listing, moment, patience, size
+from explorer.cli.output import console, emit, facts, listing, patience
+from explorer.formatting import UNKNOWN, count, size, timestamp
 
 __all__ = ["register"]
 
@@ -106,7 +107,7 @@ def _rows(commits: Any) -> list[dict[str, Any]]:
 def _commit(row: dict[str, Any]) -> tuple[object, ...]:
     return (
         row["version"],
-        moment(row["timestamp"]),
+        timestamp(row["timestamp"]),
         row["operation"] or UNKNOWN,
         row["user_name"] or UNKNOWN,
         _signed(row["num_files_added"], row["num_files_removed"], row["num_files_remasked"]),

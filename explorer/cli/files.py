@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 import explorer
+from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument, VersionOption
-from explorer.cli.output import UNKNOWN, count, emit, listing, patience, shown, size
+from explorer.cli.output import emit, listing, patience
 from explorer.core.protocol.schema.data_types import type_name
 
 __all__ = ["register"]
@@ -40,9 +41,9 @@ def files(table: TableArgument, version: VersionOption = None, json: JsonFlag = 
         (
             (
                 row["path"],
-                size(row["size"]),
-                count(row["num_records"]),
-                count(row["dv_cardinality"] or 0),
+                fmt.size(row["size"]),
+                fmt.count(row["num_records"]),
+                fmt.count(row["dv_cardinality"] or 0),
                 _partition(row["partition_values"]),
             )
             for row in _rows(rows)
@@ -81,9 +82,9 @@ def deletion_vectors(table: TableArgument, version: VersionOption = None, json: 
         (
             (
                 row["path"],
-                count(row["cardinality"]),
-                count(row["num_records"]),
-                size(row["size_in_bytes"]),
+                fmt.count(row["cardinality"]),
+                fmt.count(row["num_records"]),
+                fmt.size(row["size_in_bytes"]),
                 "inline" if row["file"] is None else f"{row['file']} at byte {row['offset'] or 0}",
             )
             for row in _rows(rows)
@@ -125,9 +126,9 @@ def statistics(
                 row["path"],
                 _bound(row["min"]),
                 _bound(row["max"]),
-                count(row["nullCount"]),
-                count(row["numRecords"]),
-                {True: "tight", False: "wide", None: UNKNOWN}[row["tight"]],
+                fmt.count(row["nullCount"]),
+                fmt.count(row["numRecords"]),
+                {True: "tight", False: "wide", None: fmt.UNKNOWN}[row["tight"]],
             )
             for row in chosen
         ),
@@ -182,8 +183,8 @@ def _rows(table: Any) -> Iterator[dict[str, Any]]:
 
 
 def _partition(values: dict[str, str | None] | None) -> str:
-    return ", ".join(f"{name}={shown(value)}" for name, value in (values or {}).items())
+    return ", ".join(f"{name}={fmt.value_text(value)}" for name, value in (values or {}).items())
 
 
 def _bound(value: object) -> str:
-    return UNKNOWN if value is None else shown(value, 40)
+    return fmt.UNKNOWN if value is None else fmt.value_text(value, 40)

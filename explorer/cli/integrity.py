@@ -6,8 +6,9 @@ from typing import Final
 
 import typer
 
+from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
-from explorer.cli.output import UNKNOWN, emit, listing, note, patience
+from explorer.cli.output import emit, listing, note, patience
 from explorer.core.log.verify.verify import verify
 from explorer.storage import open_store
 
@@ -52,7 +53,7 @@ def verify_log(table: TableArgument, json: JsonFlag = False) -> int:
             for each in report.problems
         )
         listing(["kind", "version", "file", "detail"], rows, "No problems were found.", numbers=("version",))
-        note(f"Chain head {report.chain_head or UNKNOWN}, last version {report.last_version}.")
+        note(f"Chain head {report.chain_head or fmt.UNKNOWN}, last version {report.last_version}.")
     if any(each.breaking for each in report.problems):
         return _BROKEN
     return _FINDINGS if report.problems else 0

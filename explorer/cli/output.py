@@ -1,7 +1,7 @@
 """What the commands print: JSON lines on stdout, tables for people, errors on stderr.
 
-Text from tables is hostile: markup stays text, and characters that steer a terminal are made visible. A number that is
-not known is called unknown.
+Text from tables is hostile: markup stays text, and `explorer.formatting` makes characters visible that steer a
+terminal.
 """
 
 from __future__ import annotations
@@ -9,36 +9,19 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from explorer import formatting as fmt
 from explorer.cli.json_values import encode
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod, RenderableType
 
-__all__ = [
-    "complain",
-    "console",
-    "count",
-    "emit",
-    "facts",
-    "later",
-    "listing",
-    "moment",
-    "note",
-    "patience",
-    "shown",
-    "size",
-]
+__all__ = ["complain", "console", "emit", "facts", "later", "listing", "note", "patience"]
 
-UNKNOWN: Final = "unknown"
 _SHOW_AFTER: Final = 1.0
 _PIPE_WIDTH: Final = 400
-_UNITS: Final = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
 class Display(Protocol):
@@ -58,7 +41,7 @@ def emit(document: Mapping[str, Any]) -> None:
 
 def complain(error: Mapping[str, Any], *, as_json: bool) -> None:
     """Write an error to stderr: one JSON object, or its message."""
-    line = encode(error) if as_json else f"Error: {shown(error['message'], 4000)}".encode(errors="replace")
+    line = encode(error) if as_json else f"Error: {fmt.plain(error['message'])}".encode(errors="replace")
     sys.stderr.buffer.write(line + b"\n")
     sys.stderr.buffer.flush()
 
@@ -119,7 +102,7 @@ def listing(
 
 def note(text: str) -> None:
     """Say something beside the output, on stderr."""
-    sys.stderr.buffer.write(shown(text, 4000).encode(errors="replace") + b"\n")
+    sys.stderr.buffer.write(fmt.plain(text).encode(errors="replace") + b"\n")
     sys.stderr.buffer.flush()
 
 
@@ -149,52 +132,7 @@ def later(display: Display) -> Iterator[None]:
         display.stop()
 
 
-def count(number: int | None) -> str:
-    """``1,627,778``, or the word for unknown."""
-    return UNKNOWN if number is None else f"{number:,}"
-
-
-def size(number: int | None) -> str:
-    """``319.5 MB``; below a kilobyte the exact bytes."""
-    if number is None:
-        return UNKNOWN
-    value, unit = float(number), 0
-    while value >= 999.95 and unit < len(_UNITS) - 1:
-        value, unit = value / 1000, unit + 1
-    return f"{number:,} B" if unit == 0 else f"{value:,.1f} {_UNITS[unit]}"
-
-
-def moment(time: datetime | None) -> str:
-    """``2026-03-02 14:05:11 UTC``."""
-    return UNKNOWN if time is None else f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
-
-
-def shown(value: object, limit: int = 200) -> str:
-    """A value as text that is safe on a terminal, cut at ``limit`` characters."""
-    match value:
-        case None:
-            text = "null"
-        case bool():
-            text = "true" if value else "false"
-        case datetime():
-            text = moment(value) if value.tzinfo else f"{value:%Y-%m-%d %H:%M:%S}"
-        case str() | int() | float() | Decimal() | date():
-            text = str(value)
-        case bytes():
-            text = "0x" + value.hex()
-        case _:
-            text = encode(value).decode()
-    visible = "".join(_visible(character) for character in text[:limit])
-    return visible if len(text) <= limit else visible + "…"
-
-
-def _visible(character: str) -> str:
-    if character in "\n\r\t":
-        return "␤" if character != "\t" else " "
-    return "\ufffd" if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Zl", "Zp"} else character
-
-
 def _cell(value: object) -> RenderableType:
     from rich.text import Text
 
-    return value if isinstance(value, Text) else Text(shown(value))
+    return value if isinstance(value, Text) else Text(fmt.value_text(value))

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import explorer
+from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.errors import exit_code
 from explorer.cli.json_values import encode
-from explorer.cli.output import complain, count, emit, facts, listing, note, patience, size
+from explorer.cli.output import complain, emit, facts, listing, note, patience
 from explorer.core.errors import Cancelled, CommitConflict, CommitError, CommitUnknown, GuardFailed, RequestError
 from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Consequences, MaintenanceFile
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
@@ -247,12 +248,12 @@ def _print_plan(found: CommitPlan) -> None:
 
 def _print_files(files: Sequence[MaintenanceFile]) -> None:
     whys = ["reason"] if any(file.reason for file in files) else []
-    rows = ((file.change, file.path, size(file.size), *(file.reason for _ in whys)) for file in files[:_MOST_FILES])
+    rows = ((file.change, file.path, fmt.size(file.size), *(file.reason for _ in whys)) for file in files[:_MOST_FILES])
     listing(["change", "file", "size", *whys], rows, "", numbers=("size",), whole=("change",))
     if len(files) > _MOST_FILES:
-        note(f"{count(len(files) - _MOST_FILES)} more files are not shown here; --json lists all of them.")
+        note(f"{fmt.count(len(files) - _MOST_FILES)} more files are not shown here; --json lists all of them.")
     if len(files) > 1 and all(file.size is not None for file in files):
-        note(f"{count(len(files))} files, {size(sum(file.size or 0 for file in files))}.")
+        note(f"{fmt.count(len(files))} files, {fmt.size(sum(file.size or 0 for file in files))}.")
 
 
 def _evidence(guard: GuardResult) -> str:
@@ -277,12 +278,12 @@ def _clients(losses: Sequence[dict[str, Any]]) -> str:
     if not losses:
         return "No known client loses access or turns wrong."
     told = [f"{loss['client']} {loss['versionFrom']}: {loss['before']} to {loss['after']}" for loss in losses]
-    return f"{count(len(told))} client versions: {', '.join(told)}"
+    return f"{fmt.count(len(told))} client versions: {', '.join(told)}"
 
 
 def _print_receipt(result: CommitResult) -> None:
     if result.version is None:
-        note(f"Done: {count(len(result.plan.files))} files.")
+        note(f"Done: {fmt.count(len(result.plan.files))} files.")
     else:
         note(f"Committed version {result.version}.")
     for text in result.notes:

@@ -10,8 +10,9 @@ from typing import Any
 import typer
 
 import explorer
+from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
-from explorer.cli.output import count, emit, listing, moment, patience
+from explorer.cli.output import emit, listing, patience
 
 __all__ = ["register"]
 
@@ -58,11 +59,11 @@ def _runs(found: list[dict[str, Any]]) -> Iterator[tuple[object, ...]]:
         first, last = rows[0]["version"], rows[-1]["version"]
         status, since, by, reason, missing = key
         named = f": {', '.join(missing[:3])}" if missing else ""
-        more = f" and {count(rows[0]['num_missing_files'] - 3)} more" if len(missing) > 3 else ""
+        more = f" and {fmt.count(rows[0]['num_missing_files'] - 3)} more" if len(missing) > 3 else ""
         yield (
             f"v{first}" if first == last else f"v{first} to v{last}",
             status,
-            "" if since is None else moment(since),
+            "" if since is None else fmt.timestamp(since),
             by or "",
             f"{reason}{named}{more}",
         )

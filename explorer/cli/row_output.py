@@ -6,7 +6,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from explorer.cli.output import listing, shown
+from explorer import formatting as fmt
+from explorer.cli.output import listing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,5 +39,7 @@ def print_rows(batches: Iterable[pa.RecordBatch]) -> None:
 def list_rows(rows: pa.Table) -> None:
     """Print rows as a table for people."""
     names = rows.column_names
-    lines = (tuple(shown(value, _WIDEST) for value in row) for row in zip(*rows.to_pydict().values(), strict=True))
+    lines = (
+        tuple(fmt.value_text(value, _WIDEST) for value in row) for row in zip(*rows.to_pydict().values(), strict=True)
+    )
     listing(names, lines, f"No rows. Columns: {', '.join(names)}")

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 import explorer
+from explorer import formatting as fmt
 from explorer.cli.arguments import (
     SCREEN,
     JsonFlag,
@@ -20,7 +21,7 @@ from explorer.cli.arguments import (
     VersionOption,
     use_spark,
 )
-from explorer.cli.output import count, emit, note, patience, size
+from explorer.cli.output import emit, note, patience
 from explorer.cli.progress import followed, waiting
 from explorer.cli.row_output import limited, list_rows, print_rows
 
@@ -87,7 +88,8 @@ def _write(
     if as_json:
         emit({"output": str(output), "rows": written, "table": table.location, "version": found.version})
     else:
-        note(f"Wrote {count(written)} rows of version {found.version} to {output} ({size(output.stat().st_size)}).")
+        size = fmt.size(output.stat().st_size)
+        note(f"Wrote {fmt.count(written)} rows of version {found.version} to {output} ({size}).")
 
 
 def _print_json(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int | None) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import typer
 
 import explorer
+from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument, TimestampOption, VersionOption
-from explorer.cli.output import count, emit, facts, listing, moment, patience, size
+from explorer.cli.output import emit, facts, listing, patience
 from explorer.core.protocol.schema.data_types import format_column, parse_column, type_name
 from explorer.core.versions.column_lineage import ColumnLine, Lineage
 
@@ -82,12 +83,12 @@ def _document(table: explorer.Table, found: explorer.Snapshot) -> dict[str, Any]
 def _print_snapshot(found: explorer.Snapshot, document: dict[str, Any]) -> None:
     protocol, metadata = found.protocol, found.metadata
     records, deleted = found.num_records, found.num_deleted_records
-    rows = count(None if records is None else records - deleted)
+    rows = fmt.count(None if records is None else records - deleted)
     features = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
     pairs: list[tuple[str, object]] = [
-        ("version", f"{found.version}, committed {moment(found.timestamp)}"),
-        ("rows", f"{rows} ({count(deleted)} more masked by deletion vectors)" if deleted else rows),
-        ("files", f"{count(found.num_files)}, {size(found.size_in_bytes)}"),
+        ("version", f"{found.version}, committed {fmt.timestamp(found.timestamp)}"),
+        ("rows", f"{rows} ({fmt.count(deleted)} more masked by deletion vectors)" if deleted else rows),
+        ("files", f"{fmt.count(found.num_files)}, {fmt.size(found.size_in_bytes)}"),
         ("reader, writer", f"{protocol.min_reader_version}, {protocol.min_writer_version}"),
         ("features", ", ".join(features) or "none listed"),
         ("partitioned by", ", ".join(found.partition_columns) or "nothing"),

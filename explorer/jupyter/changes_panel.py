@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import ipywidgets
+from markupsafe import Markup
 
 from explorer import formatting as fmt
 from explorer.jupyter.list_box import ListBox
-from explorer.jupyter.markup import Html, joined, tag
+from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.row_panel import RowPanel
 from explorer.views import TableView
 from explorer.views.rows.change_spans import ChangeSpan, VersionCounts, change_counts
@@ -85,7 +86,7 @@ class ChangesPanel(RowPanel):
             self.list.show_list(self._changes.listing() if found is not None else None)
 
 
-def _strip(spans: Sequence[ChangeSpan]) -> Html | str:
+def _strip(spans: Sequence[ChangeSpan]) -> Markup | str:
     if not spans:
         return ""
     bars = joined(
@@ -114,7 +115,7 @@ def _nothing(spans: Sequence[ChangeSpan], *, inferred: bool) -> str:
     return "No change of these versions can be told: what is drawn below says why."
 
 
-def _counted(found: Any) -> Html:
+def _counted(found: Any) -> Markup:
     note = tag("p", found.note, class_="dte-muted")
     counts = change_counts(found.counts) if found.counts is not None else ()
     if len(counts) < 2:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ipywidgets
+from markupsafe import Markup
 
 from explorer import formatting as fmt
-from explorer.jupyter.markup import Html, joined, tag
+from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.row_panel import RowPanel
 from explorer.views import TableView
 from explorer.views.rows.differences import DifferenceCell, DifferenceRow, RowDifferences
@@ -64,7 +65,7 @@ class DifferencesPanel(RowPanel):
         self.rows.value = differences_table(found) if found is not None and found.rows else ""
 
 
-def differences_table(found: RowDifferences) -> Html:
+def differences_table(found: RowDifferences) -> Markup:
     """Return the rows that differ as a table, the old value beside the new."""
     names = [tag("th", fmt.shorten(name, 28), scope="col", title=name) for name in found.columns]
     head = tag("thead", tag("tr", tag("th", scope="col"), *names))
@@ -76,7 +77,7 @@ def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`" if "," in name or "`" in name else name
 
 
-def _figures(found: RowDifferences, *, keyed: bool) -> Html:
+def _figures(found: RowDifferences, *, keyed: bool) -> Markup:
     figures = [
         _figure(f"+{fmt.count(found.inserted)}", "inserted", "dte-added"),
         _figure(f"\u2212{fmt.count(found.deleted)}", "deleted", "dte-removed"),
@@ -94,17 +95,17 @@ def _figures(found: RowDifferences, *, keyed: bool) -> Html:
 _UPDATED = "dte-remasked"
 
 
-def _figure(value: str, words: str, kind: str | None) -> Html:
+def _figure(value: str, words: str, kind: str | None) -> Markup:
     return tag("div", tag("b", value, class_=kind), tag("span", words, class_="dte-caption"), class_="dte-figure")
 
 
-def _row(row: DifferenceRow) -> Html:
+def _row(row: DifferenceRow) -> Markup:
     sign = f"{row.sign}\u00d7{fmt.count(row.count)}" if row.count > 1 else row.sign
     why = "its key stands for several rows" if row.repeated else None
     return tag("tr", tag("td", sign, class_=f"dte-{row.tone}", title=why), *(_cell(cell) for cell in row.cells))
 
 
-def _cell(cell: DifferenceCell) -> Html:
+def _cell(cell: DifferenceCell) -> Markup:
     text = fmt.shorten(cell.text, 60)
     if cell.before is None:
         return tag("td", text, class_="dte-none" if cell.is_null else None, title=cell.text)

@@ -55,8 +55,8 @@ class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no
     def show_list(self, listing: Listing | None) -> None:
         """Show a list from its first page, or nothing at all; filter and order stay where they still apply."""
         self._kept, self._page = None, 1
-        self.layout.display = None if listing is not None else "none"
         if listing is None:
+            self.layout.display = "none"
             self.rows.value = ""
             return
         orders = [(self._own_order, ""), *(o for column in listing.columns for o in _orders(listing, column))]
@@ -64,6 +64,7 @@ class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no
             offer(self.order, orders)
         self._kept = listing
         self._draw()
+        self.layout.display = None
 
     @property
     def listing(self) -> Listing | None:

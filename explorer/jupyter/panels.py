@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from markupsafe import Markup
+
 from explorer import formatting as fmt
-from explorer.jupyter.markup import Html, joined, tag
+from explorer.jupyter.markup import joined, tag
 from explorer.views import TableView
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import CommitRecord, commit_sentence
@@ -20,10 +22,10 @@ _COMMITS = 6
 _SIGN_CLASSES = {"+": "dte-added", "\u2212": "dte-removed", "~": "dte-remasked"}
 
 
-def version_line(view: TableView, now: datetime) -> Html:
+def version_line(view: TableView, now: datetime) -> Markup:
     """Say what the chosen version is: number, operation, person, time with its zone and age, what happened."""
     commit = view.commit
-    parts: list[Html] = [tag("span", f"v{view.version}", class_="dte-version")]
+    parts: list[Markup] = [tag("span", f"v{view.version}", class_="dte-version")]
     if commit is not None:
         parts.append(tag("b", commit.operation))
         if commit.user_name:
@@ -36,7 +38,7 @@ def version_line(view: TableView, now: datetime) -> Html:
     return tag("div", *parts, class_="dte-head")
 
 
-def signs() -> Html:
+def signs() -> Markup:
     """Explain the marks of the timeline."""
     entries = (
         ("dte-added", "+ added"),
@@ -48,7 +50,7 @@ def signs() -> Html:
     return tag("div", *(tag("span", text, class_=kind) for kind, text in entries), class_="dte-signs")
 
 
-def comparison_panel(view: TableView, comparison: Comparison) -> Html:
+def comparison_panel(view: TableView, comparison: Comparison) -> Markup:
     """Tell what differs between the compared version and the chosen one, without the list of files."""
     a, b = comparison.from_version, comparison.to_version
     title = tag("div", tag("b", f"v{a} \u2192 v{b}"), " ", tag("span", _distance(comparison), class_="dte-muted"))
@@ -57,12 +59,12 @@ def comparison_panel(view: TableView, comparison: Comparison) -> Html:
     return joined([title, _figures(comparison), _cards(comparison)])
 
 
-def problem_panel(error: Exception) -> Html:
+def problem_panel(error: Exception) -> Markup:
     """Show an error as what failed, where, and what to do next."""
     return problem_lines(problem_of(error))
 
 
-def problem_lines(problem: Problem) -> Html:
+def problem_lines(problem: Problem) -> Markup:
     """Show a problem as what failed, where, and what to do next."""
     facts = joined(joined([tag("dt", name), tag("dd", value, class_="dte-mono")]) for name, value in problem.facts)
     return tag(
@@ -92,7 +94,7 @@ def _sameness(view: TableView, comparison: Comparison) -> str:
     return f"A version is compared with itself, so nothing differs. {verdict}"
 
 
-def _figures(comparison: Comparison) -> Html:
+def _figures(comparison: Comparison) -> Markup:
     t = comparison.totals
     masked = f"{fmt.quantity(abs(t.rows_masked), 'row')} {'shown again' if t.rows_masked < 0 else 'masked'}"
     figures = (
@@ -104,7 +106,7 @@ def _figures(comparison: Comparison) -> Html:
     return tag("div", *figures, class_="dte-figures")
 
 
-def _figure(value: str, basis: str, kind: str | None) -> Html:
+def _figure(value: str, basis: str, kind: str | None) -> Markup:
     return tag("div", tag("b", value, class_=kind), tag("span", basis, class_="dte-caption"), class_="dte-figure")
 
 
@@ -116,7 +118,7 @@ def _net(rows: int | None) -> str:
     return "rows unknown" if rows is None else f"{fmt.signed(rows)} {'row' if abs(rows) == 1 else 'rows'}"
 
 
-def _cards(comparison: Comparison) -> Html:
+def _cards(comparison: Comparison) -> Markup:
     between = f"table.diff({comparison.from_version}, {comparison.to_version})"
     cards = (
         _card("Schema", [_form(change) for change in comparison.schema], f"{between}.schema"),
@@ -127,7 +129,7 @@ def _cards(comparison: Comparison) -> Html:
     return tag("div", *cards, class_="dte-cards")
 
 
-def _card(title: str, lines: Sequence[Html], rest: str) -> Html | None:
+def _card(title: str, lines: Sequence[Markup], rest: str) -> Markup | None:
     if not lines:
         return None
     shown = list(lines[:_SHOWN])
@@ -136,12 +138,12 @@ def _card(title: str, lines: Sequence[Html], rest: str) -> Html | None:
     return tag("div", tag("h4", title), *shown, class_="dte-card")
 
 
-def _form(change: FormChange) -> Html:
+def _form(change: FormChange) -> Markup:
     sign = tag("span", change.sign, class_=_SIGN_CLASSES.get(change.sign))
     return tag("p", sign, "\u00a0", tag("b", change.subject), " ", change.detail)
 
 
-def _protocol(change: Any) -> list[Html]:
+def _protocol(change: Any) -> list[Markup]:
     if change is None:
         return []
     versions = (
@@ -153,16 +155,16 @@ def _protocol(change: Any) -> list[Html]:
     return lines + _features("\u2212", change.features_removed)
 
 
-def _features(sign: str, names: Iterable[str]) -> list[Html]:
+def _features(sign: str, names: Iterable[str]) -> list[Markup]:
     return [tag("p", tag("span", sign, class_=_SIGN_CLASSES[sign]), " ", name) for name in names]
 
 
-def _commits(comparison: Comparison) -> list[Html]:
+def _commits(comparison: Comparison) -> list[Markup]:
     shown = [_commit(commit) for commit in comparison.commits[:_COMMITS]]
     hidden = comparison.commits_between - len(shown)
     return [*shown, tag("p", f"and {fmt.count(hidden)} more", class_="dte-caption")] if hidden > 0 else shown
 
 
-def _commit(commit: CommitRecord) -> Html:
+def _commit(commit: CommitRecord) -> Markup:
     what = f" {commit.operation} \u00b7 {commit_sentence(commit)}"
     return tag("p", tag("b", f"v{commit.version}"), what)

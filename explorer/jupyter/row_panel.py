@@ -11,10 +11,11 @@ import threading
 from collections.abc import Sequence
 
 import ipywidgets
+from markupsafe import Markup
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError
-from explorer.jupyter.markup import Html, tag
+from explorer.jupyter.markup import tag
 from explorer.jupyter.panels import problem_lines, problem_panel
 from explorer.views import TableView
 from explorer.views.rows.spark_work import WorkState
@@ -103,7 +104,7 @@ class RowPanel(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes n
             self.progress.value = "" if answered else tag("p", before, class_="dte-muted")
 
 
-def _progress(state: WorkState) -> Html:
+def _progress(state: WorkState) -> Markup:
     of = {"value": state.done, "max": state.total} if state.total else {}
     tasks = f" \u00b7 {fmt.count(state.done)} / {fmt.count(state.total)} tasks" if state.total else ""
     words = f"{state.phase}{tasks} \u00b7 {state.elapsed:.0f} s"

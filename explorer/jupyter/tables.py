@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from explorer.jupyter.markup import Html, joined, tag
+from markupsafe import Markup
+
+from explorer.jupyter.markup import joined, tag
 from explorer.views.listing import Listing, ListingColumn, ListingPage
 
 __all__ = ["listing_table"]
@@ -13,7 +15,7 @@ _LONG = 40
 _TONES = {"added": "added", "removed": "removed", "remasked": "re-masked or changed"}
 
 
-def listing_table(listing: Listing, page: ListingPage, label: str) -> Html:
+def listing_table(listing: Listing, page: ListingPage, label: str) -> Markup:
     """Return a page of a list as a table; a value that does not fit is whole when pointed at.
 
     Args:
@@ -27,7 +29,7 @@ def listing_table(listing: Listing, page: ListingPage, label: str) -> Html:
     return tag("div", table, class_="dte-list")
 
 
-def _cell(column: ListingColumn, row: dict[str, Any]) -> Html:
+def _cell(column: ListingColumn, row: dict[str, Any]) -> Markup:
     value = row[column.key]
     text = column.text(value)
     if value is None:

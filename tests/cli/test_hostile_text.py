@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from explorer.cli.output import shown
 from tests.cli.conftest import Call
 
 EVIL = (
@@ -86,11 +85,3 @@ def test_error_messages_steer_no_terminal(hostile: Path, cli: Call) -> None:
     assert result.code == 2
     assert "\x1b" not in result.err
     assert result.err.count("\n") == 1
-
-
-def test_values_are_shown_whole_or_say_that_they_are_cut() -> None:
-    assert shown("x" * 201) == "x" * 200 + "…"
-    assert shown(b"\x00\xff") == "0x00ff"
-    assert shown(None) == "null"
-    assert shown({"a": [1, None]}) == '{"a":[1,null]}'
-    assert shown("tab\there") == "tab here"

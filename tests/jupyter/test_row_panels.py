@@ -45,7 +45,7 @@ def settled(panel: Any, until: Callable[[], bool]) -> None:
 
 def cells(markup: str) -> list[str]:
     """Text of each cell of the body."""
-    return [Elements(f"<td{part}").text for part in markup.partition("<tbody>")[2].split("<td")[1:]]
+    return [Elements(f"<td{part}").text for part in str(markup).partition("<tbody>")[2].split("<td")[1:]]
 
 
 @pytest.fixture

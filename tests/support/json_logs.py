@@ -70,7 +70,7 @@ class Elements(HTMLParser):
         self.names: list[str] = []
         self.attributes: list[tuple[str, str | None]] = []
         self.text = ""
-        self.feed(markup)
+        self.feed(str(markup))  # slices of Markup would be Markup, and escape what is joined to them
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
