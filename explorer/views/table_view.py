@@ -23,9 +23,8 @@ from explorer.views.table.files import masked_listing
 from explorer.views.table.overview import Overview, overview_of
 from explorer.views.table.timeline import Lane
 
-__all__ = ["METRICS", "TABS", "TableView"]
+__all__ = ["METRICS", "TableView"]
 
-TABS = ("overview", "diff", "files", "columns", "deletion-vectors", "statistics", "data", "changes", "act")
 METRICS = ("rows", "files", "size", "masked")
 
 
@@ -41,7 +40,6 @@ class TableView(param.Parameterized):
     compared = param.Integer(
         default=None, allow_None=True, doc="The other end; None is the version before the chosen one."
     )
-    tab: Any = param.Selector(default="overview", objects=list(TABS), doc="The part of the page at hand.")
     column = param.String(doc="Dotted name of the column at hand; empty for the first one.")
     file = param.String(doc="Decoded path of the file at hand.")
     metric: Any = param.Selector(default="rows", objects=list(METRICS), doc="The total drawn over the versions.")

@@ -1,4 +1,4 @@
-"""What a window asks of its change: checks while typing, plans anew, a look at the rows, a commit.
+"""What a window asks of its desk: checks while typing, plans made again, a look at the rows, a commit.
 
 Handlers run on the server's loop and hand what takes time to a thread. That a message arrives says nothing of what is
 allowed: a commit is refused by the table.
@@ -6,112 +6,116 @@ allowed: a commit is refused by the table.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Executor, Future
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import replace
 
-from explorer.views import TableFacts
-from explorer.web.act_page import checked_answers
+from explorer.web.act_desk import ActDesk
+from explorer.web.act_form import ask_desk, redrawn_parts
 from explorer.web.address import Address
+from explorer.web.window import Handler, Message, Window
 
-if TYPE_CHECKING:
-    from explorer.web.session import Session
+__all__ = ["ActMessages", "messages"]
 
-__all__ = ["ChangeMessages"]
-
-_LONGEST = 400
-Message = dict[str, Any]
+_LONGEST_REASON = 4_000
 
 
-class ChangeMessages:
-    """The messages of the Act tab.
+def messages(window: Window) -> Mapping[str, Handler]:
+    """Return what the Act tab hears from a window."""
+    heard = ActMessages(window)
+    return {
+        "draft": heard.draft,
+        "person": heard.person,
+        "look": heard.look,
+        "cancel-look": heard.cancel_look,
+        "accept": heard.accept,
+        "commit": heard.commit,
+        "cancel-commit": heard.cancel_commit,
+        "plan-again": heard.plan_again,
+        "try-again": heard.try_again,
+    }
+
+
+class ActMessages:
+    """The handlers of one window.
 
     Args:
-        session: The window's session.
-        workers: Threads for what takes time.
+        window: The window.
     """
 
-    def __init__(self, session: Session, workers: Executor) -> None:
-        self._session = session
-        self._workers = workers
+    def __init__(self, window: Window) -> None:
+        self._window = window
         self._newest = 0
-        self.handlers: dict[str, Callable[[Message], None]] = {
-            "draft": self._draft,
-            "person": self._person,
-            "look": self._look,
-            "cancel-look": self._cancel_look,
-            "accept": self._accept,
-            "commit": self._commit,
-            "cancel-commit": self._cancel_commit,
-            "plan-again": self._plan_again,
-            "try-again": self._try_again,
-        }
 
-    def _draft(self, message: Message) -> None:
-        view = self._session.shown.view
-        address = Address.parse(str(message.get("query", "")))
-        number = self._newest = int(message.get("number", 0))
+    @property
+    def _desk(self) -> ActDesk:
+        return self._window.work.of(ActDesk)
+
+    def draft(self, message: Message) -> None:
+        """Check answers while they are typed; only the newest ones are answered."""
+        window, number = self._window, message.number
+        view, address = window.view, Address.parse(message.text("query", 1_000_000))
+        self._newest = number
         if view is None or not address.act:
-            self._session.acknowledge(message)
+            window.answer(message)
             return
-        self._session.query = query = address.to(step=None)
-        work = partial(self._checked, number, view.facts, address, int(message.get("pairs", 0)))
-        arrived = partial(self._arrived, message, query)
-        self._workers.submit(work).add_done_callback(lambda done: self._session.later(partial(arrived, done)))
+        typed, query = replace(address, step="fill"), address.to(step=None)
+        window.query = query
 
-    def _checked(self, number: int, facts: TableFacts, address: Address, pairs: int) -> dict[str, str]:
-        return checked_answers(facts, address, self._session.works.desk, pairs) if number == self._newest else {}
+        def check() -> dict[str, str]:
+            if number != self._newest:
+                return {}
+            ask_desk(self._desk, view.facts, typed)
+            return redrawn_parts(view.facts, typed, self._desk.sheet, message.amount("pairs"))
 
-    def _arrived(self, message: Message, query: str, done: Future[dict[str, str]]) -> None:
-        error = done.exception()
-        if isinstance(error, Exception):
-            self._session.tell(error, number=message["number"])
-        elif message["number"] == self._newest:
-            self._session.patch(done.result(), message, query=query)
-        else:
-            self._session.acknowledge(message)
+        def show(regions: dict[str, str]) -> None:
+            newest = number == self._newest
+            window.answer(message, regions if newest else {}, query=query if newest else "")
 
-    def _person(self, message: Message) -> None:
-        self._session.works.desk.named(_text(message, "name"))
-        self._shown(message)
+        window.compute(message, check, show)
 
-    def _look(self, message: Message) -> None:
-        if self._session.works.desk.begin_look():
-            self._workers.submit(self._session.works.desk.look_at_rows)
-        self._shown(message)
+    def person(self, message: Message) -> None:
+        """Take the name of who commits."""
+        self._desk.name_person(message.text("name"))
+        self._show(message)
 
-    def _cancel_look(self, message: Message) -> None:
-        self._session.works.desk.cancel_look()
-        self._shown(message)
+    def look(self, message: Message) -> None:
+        """Begin a look at the rows."""
+        if self._desk.begin_look():
+            self._window.begin(self._desk.look_at_rows)
+        self._show(message)
 
-    def _accept(self, message: Message) -> None:
-        self._session.works.desk.accept(_text(message, "name"))
-        self._shown(message)
+    def cancel_look(self, message: Message) -> None:
+        """Stop it."""
+        self._desk.stop_reading()
+        self._show(message)
 
-    def _commit(self, message: Message) -> None:
-        desk = self._session.works.desk
-        desk.approve(_text(message, "name"), str(message.get("reason", "")), _text(message, "digest"))
-        self._workers.submit(desk.commit)
-        self._shown(message)
+    def accept(self, message: Message) -> None:
+        """Let a guard stay unknown."""
+        self._desk.accept(message.text("name"))
+        self._show(message)
 
-    def _cancel_commit(self, message: Message) -> None:
-        self._session.works.desk.cancel_commit()
-        self._shown(message)
+    def commit(self, message: Message) -> None:
+        """Commit the plan that was shown."""
+        self._desk.approve(message.text("name"), message.text("reason", _LONGEST_REASON), message.text("digest"))
+        self._window.begin(self._desk.commit)
+        self._show(message)
 
-    def _plan_again(self, message: Message) -> None:
-        self._session.works.desk.plan_again()
-        self._shown(message)
+    def cancel_commit(self, message: Message) -> None:
+        """Stop a commit that looks at the rows again."""
+        self._desk.cancel_commit()
+        self._show(message)
 
-    def _try_again(self, message: Message) -> None:
-        self._session.works.desk.try_again()
-        self._workers.submit(self._session.works.desk.commit)
-        self._shown(message)
+    def plan_again(self, message: Message) -> None:
+        """Make the plan again, on the newest version."""
+        self._desk.forget()
+        self._show(message)
 
-    def _shown(self, message: Message) -> None:
-        self._session.acknowledge(message)
-        self._session.show_again()
+    def try_again(self, message: Message) -> None:
+        """Commit the same plan again, where its outcome is not known."""
+        self._desk.try_again()
+        self._window.begin(self._desk.commit)
+        self._show(message)
 
-
-def _text(message: Message, name: str) -> str:
-    return str(message.get(name, ""))[:_LONGEST]
+    def _show(self, message: Message) -> None:
+        self._window.answer(message)
+        self._window.redraw()

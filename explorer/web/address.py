@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlencode
 from explorer.core.errors import RequestError
 from explorer.views.act.intents.registry import offered_kinds
 from explorer.views.table.comparison import CHANGES
-from explorer.views.table_view import METRICS, TABS
+from explorer.views.table_view import METRICS
 
 __all__ = ["Address"]
 
@@ -42,7 +42,6 @@ _KEYS = {
 _ANSWER = "f."
 _MOST_ANSWERS = 400
 _CHOICES = {
-    "tab": TABS,
     "metric": METRICS,
     "change": ("all", *CHANGES),
     "zoom": ("0", "1"),
@@ -104,6 +103,11 @@ class Address:
                 message = f"{_KEYS[name]}={value} is not known. It can be: {allowed}."
                 raise RequestError(message, field=_KEYS[name], allowed=choices)
         return address
+
+    @classmethod
+    def of_table(cls, query: str) -> Address:
+        """Return the address of a query's table alone, for a query that cannot be read."""
+        return cls(table=parse_qs(query.removeprefix("?")).get(_KEYS["table"], [""])[-1])
 
     def to(self, **changes: object) -> str:
         """Return the query of this address with some fields changed; None puts a field back to its default."""

@@ -130,8 +130,8 @@ def _template(session: Session) -> pn.Template:
         "shortcuts": render("shortcuts"),
     }
     if session.kind == "table":
-        template.add_panel("timeline", session.timeline)
-        template.add_panel("chart", session.chart)
+        template.add_panel("timeline", session.timeline.pane)
+        template.add_panel("chart", session.chart.pane)
     for name, value in values.items():
         template.add_variable(name, value)
     return template

@@ -1,70 +1,34 @@
-"""What a window asks of rows: a page of them, what changed, how two versions differ; and to stop."""
+"""How a window asks for rows: what is asked for goes into its address, and then the work begins."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
 
+from explorer.views import TableView
 from explorer.web.address import Address
+from explorer.web.window import Message, Window
 
-if TYPE_CHECKING:
-    from explorer.views import TableView
-    from explorer.web.session import Session
+__all__ = ["LONGEST_QUESTION", "begin_reading"]
 
-__all__ = ["RowMessages"]
-
-_LONGEST = 16_000
-Message = dict[str, Any]
+LONGEST_QUESTION = 16_000
 
 
-class RowMessages:
-    """The messages of the tabs that show rows.
+def begin_reading(
+    window: Window, message: Message, start: Callable[[TableView, Address], None], asked: Mapping[str, str]
+) -> None:
+    """Take what is asked for into the address, and begin to read it.
 
     Args:
-        session: The window's session.
+        window: Where the message comes from.
+        message: The message.
+        start: Begins; takes the view and the address with the question in it.
+        asked: Fields of the address.
     """
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self.handlers: dict[str, Callable[[Message], None]] = {
-            "rows": self._rows,
-            "rows-turn": self._turn,
-            "changes": self._changes,
-            "differences": self._differences,
-            "cancel": self._cancel,
-        }
-
-    def _rows(self, message: Message) -> None:
-        asked = {"where": _text(message, "where"), "masked": "1" if message.get("masked") else "0"}
-        self._begin(message, self._session.works.rows.start, asked)
-
-    def _turn(self, message: Message) -> None:
-        view = self._session.shown.view
-        if view is not None:
-            self._session.works.rows.turn(view, back=message.get("way") == "back")
-        self._session.acknowledge(message)
-
-    def _changes(self, message: Message) -> None:
-        self._begin(message, self._session.works.feed.start, {})
-
-    def _differences(self, message: Message) -> None:
-        self._begin(message, self._session.works.differences.start, {"keys": _text(message, "keys")})
-
-    def _cancel(self, message: Message) -> None:
-        self._session.works.cancel_rows()
-        self._session.acknowledge(message)
-
-    def _begin(self, message: Message, start: Callable[[TableView, Address], None], asked: dict[str, str]) -> None:
-        """Take what is asked for into the address, and begin."""
-        view = self._session.shown.view
-        if view is None:
-            self._session.acknowledge(message)
-            return
-        before = Address.parse(self._session.query)
-        self._session.query = query = before.to(**asked, find=None, sort=None, page=None)
-        start(view, Address.parse(query))
-        self._session.patch({}, message, query=query)
-
-
-def _text(message: Message, name: str) -> str:
-    return str(message.get(name, "")).strip()[:_LONGEST]
+    view = window.view
+    if view is None:
+        window.answer(message)
+        return
+    query = Address.parse(window.query).to(**asked, find=None, sort=None, page=None)
+    window.query = query
+    start(view, Address.parse(query))
+    window.answer(message, query=query)

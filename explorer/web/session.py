@@ -1,318 +1,299 @@
 """One browser window: it asks for addresses, and is sent what changed.
 
 The work of a page runs on a thread, so that a long log keeps no other window waiting; only the newest request is
-answered. Whatever fails is shown in the page and logged.
+answered. Whatever fails reaches the person as a notice, and the server's log with what was asked for.
 """
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import panel as pn
 from bokeh.document import Document
 
 from explorer.core.errors import ExplorerError, RequestError
-from explorer.views import TableFacts, TableView, as_plotly
-from explorer.views.figures.plotly import Figure
-from explorer.views.listing import Listing
+from explorer.views import TableFacts, TableView
 from explorer.views.problems import problem_of
-from explorer.web.act_messages import ChangeMessages
 from explorer.web.address import Address
-from explorer.web.data_messages import RowMessages
+from explorer.web.export import export_files
+from explorer.web.figure_pane import FigurePane
+from explorer.web.home import home_page
 from explorer.web.page import Page
-from explorer.web.pages import Rendered, home_page, notice, problem_page, table_page, waiting_page
+from explorer.web.pages import Rendered, notice, problem_page, table_page, waiting_page
 from explorer.web.served_tables import Catalog, TableSummary
-from explorer.web.tabs import arranged, listing_of
-from explorer.web.window_work import Works
+from explorer.web.tabs import begin_work, export_named, handlers
+from explorer.web.window import Handler, Message
+from explorer.web.window_work import NewWindow, WindowWork
 
 __all__ = ["Session", "show_failure"]
 
 _log = logging.getLogger(__name__)
 _WORKERS = ThreadPoolExecutor(max_workers=8, thread_name_prefix="explorer-page")
+_HOME_WORKERS = ThreadPoolExecutor(max_workers=4, thread_name_prefix="explorer-home")
 _PATIENCE = 0.6
-_CHUNK = 1_000_000
 _LOOK = 15_000
+_TIMELINE_HEIGHT, _CHART_HEIGHT = 146, 210
 _sessions: WeakKeyDictionary[Document, Session] = WeakKeyDictionary()
+Result = TypeVar("Result")
 
 
 class Session:
-    """The server's side of one window.
+    """The server's side of one window; it is the `explorer.web.window.Window` that the tabs' messages see.
 
     Args:
         catalog: The served tables.
         query: The query string the window was opened with.
-        theme: ``light`` or ``dark``, as far as the request tells.
+        theme: ``light`` or ``dark``, as far as the request says.
         person: Who looks at it; empty if not known.
         signed_in: The server knows the person.
+        page: The bridge to the browser; a new one unless given.
     """
 
-    def __init__(self, catalog: Catalog, query: str, theme: str, person: str = "", *, signed_in: bool = False) -> None:
-        self.catalog = catalog
-        self.page: Page = Page(width=0, height=0)  # type: ignore[no-untyped-call]  # param
-        self.page.on_msg(self._receive)
-        self.theme = theme
-        self.works = Works.of(catalog, person, signed_in=signed_in, changed=self.show_again)
-        self._rows, self._changes = RowMessages(self), ChangeMessages(self, _WORKERS)
+    def __init__(
+        self,
+        catalog: Catalog,
+        query: str,
+        theme: str,
+        person: str = "",
+        *,
+        signed_in: bool = False,
+        page: Page | None = None,
+    ) -> None:
         self.query = query
+        self.theme = theme
+        self.kind = _kind(query)
+        self.page: Page = page or Page(width=0, height=0)  # type: ignore[no-untyped-call]  # param
+        self.page.on_msg(self._receive)
+        self._catalog = catalog
+        self._work = begin_work(NewWindow(catalog, person, signed_in, self.redraw))
         self._newest = 0
-        self._sent: dict[str, str] = {}
         self._summaries: dict[str, TableSummary] = {}
-        self.kind = "table" if _table_named(query) else "home"
-        self._future = _WORKERS.submit(self._render, query, theme)
-        self.shown, self.complete = self._first()
-        self._sent = dict(self.shown.regions)
-        config = {"displayModeBar": False, "responsive": False, "scrollZoom": False, "doubleClick": False}
-        self.timeline = pn.pane.Plotly(_object(self.shown.timeline), config=config, **_sized(self.shown.timeline, 146))
-        self.chart = pn.pane.Plotly(_object(self.shown.chart), config=config, **_sized(self.shown.chart, 210))
-        self.document: Document | None = pn.state.curdoc
-        if self.document is not None:
-            _sessions[self.document] = self
-            pn.state.on_session_destroyed(self._close)
-            if self.kind == "table":
-                pn.state.add_periodic_callback(self._look, period=_LOOK)
-
-    # --- what the window asks for
-
-    def _receive(self, event: Any) -> None:
-        message = event.data
-        handlers: dict[str, Callable[[dict[str, Any]], None]] = {
+        self._handlers: Mapping[str, Handler] = {
             "hello": self._hello,
             "go": self._go,
             "theme": self._set_theme,
             "download": self._download,
-            "raw": self._raw,
+            **handlers(self),
         }
-        handlers |= self._rows.handlers | self._changes.handlers
-        handler = handlers.get(message.get("kind", "")) if isinstance(message, dict) else None
-        if handler is None:
-            return
-        try:
-            handler(message)
-        except ExplorerError as error:
-            self.tell(error, number=message.get("number", 0))
+        self.shown, self.complete = self._first()
+        self._sent = dict(self.shown.regions)
+        self.timeline = FigurePane(self.shown.timeline, _TIMELINE_HEIGHT)
+        self.chart = FigurePane(self.shown.chart, _CHART_HEIGHT)
+        self._document: Document | None = pn.state.curdoc
+        if self._document is not None:
+            self._live_in(self._document)
 
-    def _hello(self, message: dict[str, Any]) -> None:
-        self.theme = "dark" if message.get("theme") == "dark" else "light"
-        if not self.complete or message.get("theme") != message.get("shown") or message.get("query", "") != self.query:
-            self._go(message)
+    def _live_in(self, document: Document) -> None:
+        _sessions[document] = self
+        pn.state.on_session_destroyed(self._close)
+        if self.kind == "table":
+            pn.state.add_periodic_callback(self._look, period=_LOOK)
+
+    def _close(self, _context: object) -> None:
+        self._work.stop_reading()
+        self._document = None
+
+    # --- the window, as its messages see it
+
+    @property
+    def view(self) -> TableView | None:
+        """The table, version and tab on show; None where there is no table to show."""
+        return self.shown.view
+
+    @property
+    def work(self) -> WindowWork:
+        """What the window has under way."""
+        return self._work
+
+    def answer(self, message: Message, regions: Mapping[str, str] | None = None, *, query: str = "") -> None:
+        """Say that a message has arrived, with the parts of the page and the address that follow from it."""
+        self._patch(regions or {}, message.number, query)
+
+    def redraw(self) -> None:
+        """Draw the page again; from any thread."""
+        self._later(self._draw_again, self._newest)
+
+    def begin(self, work: Callable[[], object]) -> None:
+        """Do what takes long on a thread; it says itself what came of it."""
+        _WORKERS.submit(work)
+
+    def compute(self, message: Message, work: Callable[[], Result], then: Callable[[Result], None]) -> None:
+        """Compute something on a thread, and go on with it on the server's loop; an error answers the message."""
+        self._compute(message.number, work, then)
+
+    def tell(self, error: Exception, number: int = 0) -> None:
+        """Show an error above the page's content; one that nobody foresaw is logged with what was asked for."""
+        if not isinstance(error, ExplorerError):
+            _log.error("%s failed (request %d)", self.query or "?", number, exc_info=error)
+        self._patch({"notice": notice(problem_of(error))}, number)
+
+    # --- what the window asks for
+
+    def _receive(self, event: Any) -> None:
+        message = Message.read(event.data)
+        handler = self._handlers.get(message.kind) if message is not None else None
+        if message is not None and handler is not None:
+            self._guarded(partial(handler, message), message.number)
+
+    def _hello(self, message: Message) -> None:
+        self.theme = _theme(message)
+        same = message.text("theme") == message.text("shown") and message.text("query", _LONGEST) == self.query
+        if self.complete and same:
+            self.answer(message)
         else:
-            self.acknowledge(message)
+            self._go(message)
 
-    def _go(self, message: dict[str, Any]) -> None:
-        self.query = str(message.get("query", ""))
-        number = int(message.get("number", 0))
+    def _go(self, message: Message) -> None:
+        self._show(message.text("query", _LONGEST), message.number)
+
+    def _set_theme(self, message: Message) -> None:
+        self.theme = _theme(message)
+        self._go(message)
+
+    def _show(self, query: str, number: int) -> None:
+        self.query = query
         self._newest = max(self._newest, number)
-        kind = "table" if _table_named(self.query) else "home"
-        if kind != self.kind:
+        if _kind(query) != self.kind:
             # The two kinds of page have different skeletons.
             self.page.send({"kind": "reload"})
             return
-        future = _WORKERS.submit(self._render, self.query, self.theme)
-        future.add_done_callback(lambda done: self.later(partial(self._arrived, number, done)))
+        self._compute(number, partial(self._render, query, self.theme), partial(self._arrived, number))
 
-    def _set_theme(self, message: dict[str, Any]) -> None:
-        self.theme = "dark" if message.get("theme") == "dark" else "light"
-        self._go(message)
+    def _draw_again(self) -> None:
+        self._show(self.query, self._newest)
 
-    def _raw(self, message: dict[str, Any]) -> None:
-        view = self.shown.view
-        if view is not None:
-            lines = view.facts.table.commit_actions(view.version)
-            text = "\n".join(line.decode("utf-8", "replace") for line in lines[:200])
-            self.patch({"side": self._side_with(text[:200_000])}, message)
-
-    def _side_with(self, raw: str) -> str:
-        from explorer.web.render import render_blocks
-        from explorer.web.tabs import tab_of
-
-        view, address = self.shown.view, Address.parse(self.query)
-        if view is None:
-            return ""
-        values = tab_of(view, address).values | {
-            "raw": raw,
-            "address": address,
-            "version": view.version,
-            "commit": view.commit,
-        }
-        return render_blocks("overview", **values)["side"]
-
-    def _download(self, message: dict[str, Any]) -> None:
-        view, name, kind = self.shown.view, str(message.get("list", "")), message.get("format")
+    def _download(self, message: Message) -> None:
+        view = self.view
         if view is None:
             raise RequestError("There is nothing to export on this page.", field="list")
-        file: dict[str, Any] = {"kind": "file", "id": f"{name}-{message.get('number')}", "copy": kind == "copy"}
-        if name == "plan":
-            text = json.dumps(self.works.desk.document(), ensure_ascii=False, indent=2)
-            file |= {"name": f"{view.facts.name}-plan.json", "type": "application/json", "what": "plan"}
-        else:
-            listing = self._listing(name, view)
-            suffix, media = ("json", "application/json") if kind == "json" else ("csv", "text/csv")
-            text = listing.to_json() if kind == "json" else listing.to_csv()
-            file |= {"name": f"{listing.name}.{suffix}", "type": media, "what": "list"}
-        for start in range(0, max(len(text), 1), _CHUNK):
-            self.page.send({**file, "text": text[start : start + _CHUNK], "done": start + _CHUNK >= len(text)})
-        self.acknowledge(message)
+        name = message.text("list")
+        found = export_named(name)(view, Address.parse(self.query), self._work)
+        for part in export_files(found, f"{name}-{message.number}", message.text("format")):
+            self.page.send(part)
+        self.answer(message)
 
-    def _listing(self, name: str, view: TableView) -> Listing:
-        address = Address.parse(self.query)
-        match name:
-            case "data":
-                return arranged(self.works.rows.listing_required(), address)
-            case "changes":
-                return arranged(self.works.feed.listing_required(), address)
-            case _:
-                return listing_of(name, view, address)
-
-    def show_again(self) -> None:
-        """Draw the page anew; from any thread."""
-        self.later(lambda: self._go({"query": self.query, "number": self._newest}))
+    # --- whether the table has moved on
 
     def _look(self) -> None:
         """See whether the table has moved on; the version on show stays, the newest one is offered."""
-        view = self.shown.view
+        view = self.view
         if view is not None:
-            name = Address.parse(self.query).table
-            _WORKERS.submit(self.catalog.facts, name).add_done_callback(lambda done: self._looked(view.facts, done))
+            facts = partial(self._catalog.facts, Address.parse(self.query).table)
+            _WORKERS.submit(facts).add_done_callback(partial(self._looked, view.facts))
 
     def _looked(self, known: TableFacts, done: Future[TableFacts]) -> None:
         if done.exception() is None and done.result().last != known.last:
-            self.later(self._stay)
+            self._later(self._stay, self._newest)
 
     def _stay(self) -> None:
-        view = self.shown.view
+        view = self.view
         if view is not None:
             query = Address.parse(self.query).to(version=view.version)
-            self.page.send({"kind": "patch", "regions": {}, "hidden": {}, "number": self._newest, "query": query})
-            self._go({"query": query, "number": self._newest})
+            self._patch({}, self._newest, query)
+            self._show(query, self._newest)
 
     # --- what the window is sent
 
-    def tell(self, error: Exception, number: int = 0) -> None:
-        """Show an error above the page's content."""
-        self.patch({"notice": notice(problem_of(error))}, {"number": number})
-
-    def _arrived(self, number: int, done: Future[Rendered]) -> None:
+    def _arrived(self, number: int, rendered: Rendered) -> None:
         if number < self._newest:
             return
-        rendered = done.result()
         changed = {id_: html for id_, html in rendered.regions.items() if self._sent.get(id_) != html}
         before, self.shown, self.complete = self.shown, rendered, True
         self._sent |= changed
+        message = {"kind": "patch", "regions": changed, "hidden": rendered.hidden, "number": number}
         with pn.io.hold():
-            self._draw(self.timeline, rendered.timeline, before.timeline_key == rendered.timeline_key)
-            self._draw(self.chart, rendered.chart, before.chart_key == rendered.chart_key)
-            message = {"kind": "patch", "regions": changed, "hidden": rendered.hidden, "number": number}
+            self.timeline.draw(rendered.timeline, same_data=before.timeline_key == rendered.timeline_key)
+            self.chart.draw(rendered.chart, same_data=before.chart_key == rendered.chart_key)
             self.page.send(message | {"title": rendered.title})
 
-    def _draw(self, pane: pn.pane.Plotly, figure: Figure | None, same_data: bool) -> None:
-        if figure is None:
-            return
-        if same_data and pane.object is not None:
-            if list(pane.object.layout.shapes) != figure["layout"]["shapes"]:
-                pane.object.layout.shapes = figure["layout"]["shapes"]
-            return
-        pane.param.update(object=as_plotly(figure), height=figure["layout"]["height"])
-
-    def patch(self, regions: dict[str, str], message: dict[str, Any], **more: str) -> None:
-        """Send parts of the page, as the answer to a message."""
+    def _patch(self, regions: Mapping[str, str], number: int, query: str = "") -> None:
         self._sent |= regions
-        self.page.send({"kind": "patch", "regions": regions, "hidden": {}, "number": message.get("number", 0), **more})
+        message = {"kind": "patch", "regions": dict(regions), "hidden": {}, "number": number}
+        self.page.send(message | ({"query": query} if query else {}))
 
-    def acknowledge(self, message: dict[str, Any]) -> None:
-        """Tell the window that its message has arrived."""
-        self.patch({}, message)
+    # --- threads
 
-    def later(self, then: Callable[[], None]) -> None:
+    def _compute(self, number: int, work: Callable[[], Result], then: Callable[[Result], None]) -> None:
+        def computed(done: Future[Result]) -> None:
+            self._later(lambda: then(done.result()), number)
+
+        _WORKERS.submit(work).add_done_callback(computed)
+
+    def _later(self, then: Callable[[], None], number: int) -> None:
         """Do something on the server's loop, if the window is still there; from any thread."""
-        if self.document is not None and self.document.session_context is not None:
-            self.document.add_next_tick_callback(then)
+        if self._document is not None:
+            self._document.add_next_tick_callback(partial(self._guarded, then, number))
 
-    def _close(self, _context: Any) -> None:
-        self.works.cancel()
-        self.document = None
+    def _guarded(self, then: Callable[[], None], number: int) -> None:
+        try:
+            then()
+        except Exception as error:  # noqa: BLE001  # shown and logged: a request must never end in silence
+            self.tell(error, number)
 
     # --- on a worker's thread
 
     def _first(self) -> tuple[Rendered, bool]:
+        future = _WORKERS.submit(self._render, self.query, self.theme)
         try:
-            return self._future.result(timeout=_PATIENCE), True
+            return future.result(timeout=_PATIENCE), True
         except NotYet:
             address = _address(self.query)
             if self.kind == "table":
-                return waiting_page(address, may_commit=self.catalog.allow_commits), False
+                return waiting_page(address, may_commit=self._catalog.allow_commits), False
             return self._home(address, wait=False), False
 
     def _render(self, query: str, theme: str) -> Rendered:
         try:
             address = Address.parse(query)
         except ExplorerError as error:
-            return problem_page(Address(table=_table_named(query)), error, may_commit=self.catalog.allow_commits)
+            return problem_page(_address(query), error, may_commit=self._catalog.allow_commits)
         if not address.table:
             return self._home(address, wait=True)
-        return table_page(self.catalog, address, theme, self.works)
+        return table_page(self._catalog, address, theme, self._work)
 
     def _home(self, address: Address, *, wait: bool) -> Rendered:
         try:
-            refs = self.catalog.refs()
+            refs = self._catalog.refs()
             if wait:
-                for summary in _WORKERS_HOME.map(self.catalog.summary, refs):
+                for summary in _HOME_WORKERS.map(self._catalog.summary, refs):
                     self._summaries[summary.ref.name] = summary
             rows = [self._summaries.get(ref.name) or TableSummary(ref, pending=True) for ref in refs]
-            return home_page(self.catalog, address, rows)
+            return home_page(self._catalog, address, rows)
         except Exception as error:  # noqa: BLE001  # shown and logged: a page must never stay blank
-            rendered = problem_page(address, error, may_commit=self.catalog.allow_commits)
+            rendered = problem_page(address, error, may_commit=self._catalog.allow_commits)
             return Rendered({key: rendered.regions[key] for key in ("bar", "lead", "notice")}, {}, rendered.title)
 
 
-_WORKERS_HOME = ThreadPoolExecutor(max_workers=4, thread_name_prefix="explorer-home")
+_LONGEST = 1_000_000
 
 
 def show_failure(error: Exception) -> None:
     """Log an error that no handler caught, and show it in the window it arose for (Panel's exception handler)."""
-    _log.error("a callback failed", exc_info=error)
     document = pn.state.curdoc
     session = _sessions.get(document) if document is not None else None
-    if session is not None:
+    if session is None:
+        _log.error("a callback failed", exc_info=error)
+    else:
         session.tell(error)
 
 
-def _table_named(query: str) -> str:
-    try:
-        return Address.parse(query).table
-    except ExplorerError:
-        from urllib.parse import parse_qs
+def _theme(message: Message) -> str:
+    return "dark" if message.text("theme") == "dark" else "light"
 
-        return parse_qs(query.removeprefix("?")).get("t", [""])[-1]
+
+def _kind(query: str) -> str:
+    return "table" if _address(query).table else "home"
 
 
 def _address(query: str) -> Address:
+    """The address of a query; of one that cannot be read, only its table."""
     try:
         return Address.parse(query)
     except ExplorerError:
-        return Address(table=_table_named(query))
-
-
-def _object(figure: Figure | None) -> Any:
-    return as_plotly(
-        figure
-        or {
-            "data": [],
-            "layout": {
-                "template": "none",
-                "paper_bgcolor": "rgba(0,0,0,0)",
-                "xaxis": {"visible": False},
-                "yaxis": {"visible": False},
-            },
-        }
-    )
-
-
-def _sized(figure: Figure | None, height: int) -> dict[str, Any]:
-    return {"sizing_mode": "stretch_width", "height": figure["layout"]["height"] if figure else height, "margin": 0}
+        return Address.of_table(query)

@@ -1,40 +1,61 @@
-"""What one window has under way: rows, changes, differences of rows, and a change of the table."""
+"""What one window has under way: the work of each tab that has any, found by its type."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
-from explorer.web.act_desk import ChangeDesk
 from explorer.web.served_tables import Catalog
-from explorer.web.tabs.changes import FeedWork
-from explorer.web.tabs.data import RowsWork
-from explorer.web.tabs.diff_rows import DifferencesWork
 
-__all__ = ["Works"]
+__all__ = ["NewWindow", "TabWork", "WindowWork"]
+
+
+class TabWork(Protocol):
+    """The work of one tab in one window."""
+
+    def stop_reading(self) -> None:
+        """Stop what Spark reads for it; a commit is never stopped by this."""
+
+
+Work = TypeVar("Work", bound=TabWork)
 
 
 @dataclass(frozen=True, slots=True)
-class Works:
-    """The work of a window, one of each kind at a time."""
+class NewWindow:
+    """What the work of a tab begins with.
 
-    rows: RowsWork
-    feed: FeedWork
-    differences: DifferencesWork
-    desk: ChangeDesk
+    Attributes:
+        catalog: The served tables.
+        person: Who looks at it; empty if not known.
+        signed_in: The server knows the person.
+        changed: To be called, on any thread, when what is to be shown has changed.
+    """
 
-    @classmethod
-    def of(cls, catalog: Catalog, person: str, *, signed_in: bool, changed: Callable[[], None]) -> Works:
-        """Return the work of a new window: nothing yet; arguments as for `ChangeDesk`."""
-        desk = ChangeDesk(catalog, person, signed_in=signed_in, changed=changed)
-        return cls(RowsWork(changed), FeedWork(changed), DifferencesWork(changed), desk)
+    catalog: Catalog
+    person: str
+    signed_in: bool
+    changed: Callable[[], None]
 
-    def cancel_rows(self) -> None:
-        """Stop what Spark is doing for the tabs that show rows."""
-        for work in (self.rows, self.feed, self.differences):
-            work.cancel()
 
-    def cancel(self) -> None:
-        """Stop everything that can be stopped: the window is gone."""
-        self.cancel_rows()
-        self.desk.cancel_look()
+class WindowWork:
+    """The work of a window.
+
+    Args:
+        works: The work of its tabs, at most one of each type.
+    """
+
+    def __init__(self, works: Iterable[TabWork]) -> None:
+        self._works: dict[type[TabWork], TabWork] = {type(work): work for work in works}
+
+    def of(self, kind: type[Work]) -> Work:
+        """Return the work of a type, which a tab of the registry has begun."""
+        work = self._works[kind]
+        assert isinstance(work, kind)
+        return work
+
+    def stop_reading(self, *kinds: type[TabWork]) -> None:
+        """Stop what Spark reads: for the tabs with these types of work, or for all of them."""
+        for kind, work in self._works.items():
+            if not kinds or kind in kinds:
+                work.stop_reading()

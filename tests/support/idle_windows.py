@@ -1,20 +1,21 @@
 """What a window has under way, for pages without a window."""
 
-from explorer.web.act_desk import ChangeDesk
+from explorer.web.act_desk import ActDesk
 from explorer.web.served_tables import Catalog
+from explorer.web.tabs import begin_work
 from explorer.web.tabs.changes import FeedWork
 from explorer.web.tabs.data import RowsWork
 from explorer.web.tabs.diff_rows import DifferencesWork
-from explorer.web.window_work import Works
+from explorer.web.window_work import NewWindow, WindowWork
 
-__all__ = ["idle_works", "works_at"]
+__all__ = ["idle_work", "work_at"]
 
 
-def works_at(desk: ChangeDesk) -> Works:
+def idle_work(catalog: Catalog) -> WindowWork:
+    """Nothing, for nobody."""
+    return begin_work(NewWindow(catalog, "", signed_in=False, changed=list))
+
+
+def work_at(desk: ActDesk) -> WindowWork:
     """Nothing but a desk."""
-    return Works(RowsWork(list), FeedWork(list), DifferencesWork(list), desk)
-
-
-def idle_works(catalog: Catalog) -> Works:
-    """Nothing."""
-    return Works.of(catalog, "", signed_in=False, changed=list)
+    return WindowWork([RowsWork(list), FeedWork(list), DifferencesWork(list), desk])

@@ -8,13 +8,17 @@ import pytest
 
 import explorer
 from explorer.core.errors import RequestError
-from explorer.web.act_desk import ChangeDesk
+from explorer.views.act.receipt import Receipt
+from explorer.views.problems import Problem
+from explorer.web.act_desk import ActDesk
+from explorer.web.act_draft import Draft
+from explorer.web.act_state import Committing, Ended, Looking, Ready, Unplannable
 from explorer.web.address import Address
 from explorer.web.pages import table_page
 from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables
 from tests.support.faulty_store import FaultyStore
-from tests.support.idle_windows import works_at
+from tests.support.idle_windows import work_at
 
 DESCRIBE = "&act=set-description&f.description=Orders+of+the+shop"
 RULE = "&act=add-constraint&f.name=positive&f.expression=id+%3E+0"
@@ -33,19 +37,35 @@ def root(tmp_path: Path) -> Path:
     return served
 
 
-def desk_at(root: Path, *, allow_commits: bool = True, person: str = "ana", signed_in: bool = False) -> ChangeDesk:
-    return ChangeDesk(Catalog([str(root)], allow_commits=allow_commits), person, signed_in=signed_in, changed=list)
+def served(root: Path, *, allow_commits: bool = True) -> Catalog:
+    return Catalog([str(root)], allow_commits=allow_commits)
+
+
+def desk_at(root: Path, *, allow_commits: bool = True, person: str = "ana", signed_in: bool = False) -> ActDesk:
+    return ActDesk(served(root, allow_commits=allow_commits), person, signed_in=signed_in, changed=list)
+
+
+def draft(desk: ActDesk) -> Draft:
+    assert isinstance(desk.state, Ready | Looking | Committing | Ended), desk.state
+    return desk.state.draft
+
+
+def outcome(desk: ActDesk) -> Receipt | None:
+    return desk.state.receipt if isinstance(desk.state, Ended) else None
+
+
+def refusal(desk: ActDesk) -> Problem | None:
+    return draft(desk).refusal
 
 
 def address(change: str) -> Address:
     return Address.parse(f"?t=w/orders&tab=act&step=plan{change}")
 
 
-def planned(desk: ChangeDesk, change: str = DESCRIBE) -> str:
+def planned(desk: ActDesk, change: str = DESCRIBE) -> str:
     """Plan and show a change; the plan's digest."""
-    found = desk.planned(address(change), newest=1, show=True)
-    assert found.plan is not None, found.error
-    return found.plan.digest
+    desk.ask(address(change), newest=1, show=True)
+    return draft(desk).plan.digest
 
 
 def version(root: Path) -> int:
@@ -53,26 +73,29 @@ def version(root: Path) -> int:
 
 
 def test_what_was_approved_is_committed_with_its_reason_and_its_person(root: Path) -> None:
-    desk = desk_at(root)
+    catalog = served(root)
+    desk = ActDesk(catalog, "ana", signed_in=False, changed=list)
     desk.approve("orders", " Ask <b>Ana</b>\n", planned(desk))
     desk.commit()
-    assert desk.refusal is None
-    assert desk.outcome is not None
-    assert (desk.outcome.outcome, desk.outcome.version, desk.outcome.rebased_from) == ("committed", 2, None)
-    assert dict(desk.outcome.facts)["reason"] == "Ask <b>Ana</b>"
+    assert refusal(desk) is None
+    ended = outcome(desk)
+    assert ended is not None
+    assert (ended.outcome, ended.version, ended.rebased_from) == ("committed", 2, None)
+    assert dict(ended.facts)["reason"] == "Ask <b>Ana</b>"
     (newest,) = explorer.open_table(root / "orders").history(1).to_pylist()
     assert (newest["user_name"], newest["reason"]) == ("ana", "Ask <b>Ana</b>")
     assert desk.document()["outcome"] == "committed"
-    assert desk.catalog.facts("w/orders").last == 2
+    assert catalog.facts("w/orders").last == 2
 
 
 def test_a_read_only_server_is_refused_by_the_table_itself(root: Path) -> None:
     desk = desk_at(root, allow_commits=False)
     desk.approve("orders", "because", planned(desk))
     desk.commit()
-    assert desk.refusal is not None
-    assert desk.refusal.kind == "NotAllowed"
-    assert (desk.outcome, desk.committing, version(root)) == (None, False, 1)
+    refused = refusal(desk)
+    assert refused is not None
+    assert refused.kind == "NotAllowed"
+    assert (type(desk.state), version(root)) == (Ready, 1)
 
 
 @pytest.mark.parametrize(
@@ -83,8 +106,8 @@ def test_nothing_is_committed_without_the_name_and_a_reason(root: Path, name: st
     desk = desk_at(root)
     desk.approve(name, reason, planned(desk))
     desk.commit()
-    assert told in (desk.approval_problem or "")
-    assert (desk.outcome, version(root)) == (None, 1)
+    assert told in (draft(desk).approval_problem or "")
+    assert (outcome(desk), version(root)) == (None, 1)
 
 
 def test_only_the_plan_that_was_shown_can_be_approved(root: Path) -> None:
@@ -95,7 +118,7 @@ def test_only_the_plan_that_was_shown_can_be_approved(root: Path) -> None:
     planned(desk, "&act=set-description&f.description=Other")
     with pytest.raises(RequestError, match="not the one at hand"):
         desk.approve("orders", "why", before)
-    assert not desk.committing
+    assert not isinstance(desk.state, Committing)
 
 
 def test_a_commit_in_between_that_stands_against_it_is_named(root: Path) -> None:
@@ -105,8 +128,9 @@ def test_a_commit_in_between_that_stands_against_it_is_named(root: Path) -> None
     other.commit(other.plan({"kind": "set-description", "description": "theirs"}), reason="first")
     desk.approve("orders", "why", digest)
     desk.commit()
-    assert desk.outcome is not None
-    assert (desk.outcome.outcome, desk.outcome.winner, version(root)) == ("conflicted", 2, 2)
+    ended = outcome(desk)
+    assert ended is not None
+    assert (ended.outcome, ended.winner, version(root)) == ("conflicted", 2, 2)
 
 
 def test_a_commit_in_between_that_does_not_is_built_upon_and_told(root: Path) -> None:
@@ -117,15 +141,15 @@ def test_a_commit_in_between_that_does_not_is_built_upon_and_told(root: Path) ->
     log.write_text("\n".join(map(json.dumps, taken)))
     desk.approve("orders", "why", digest)
     desk.commit()
-    assert desk.outcome is not None
-    assert (desk.outcome.outcome, desk.outcome.version, desk.outcome.rebased_from) == ("committed", 3, 1)
+    ended = outcome(desk)
+    assert ended is not None
+    assert (ended.outcome, ended.version, ended.rebased_from) == ("committed", 3, 1)
 
 
 def test_a_commit_that_breaks_off_by_a_fault_is_told_to_be_in_doubt_and_can_be_sent_again(root: Path) -> None:
     desk = desk_at(root)
     digest = planned(desk)
-    kept = desk.planned(address(DESCRIBE), newest=1)
-    assert kept.table is not None
+    kept = draft(desk)
     sound = kept.table.store
 
     def breaks(number: int) -> None:
@@ -135,20 +159,22 @@ def test_a_commit_that_breaks_off_by_a_fault_is_told_to_be_in_doubt_and_can_be_s
     kept.table.store = faulty = FaultyStore(sound, between=breaks)
     desk.approve("orders", "why", digest)
     desk.commit()
-    assert desk.refusal is not None
-    assert (desk.refusal.kind, desk.in_doubt, desk.committing, version(root)) == ("ZeroDivisionError", True, False, 1)
+    refused = refusal(desk)
+    assert refused is not None
+    assert (type(desk.state), draft(desk).in_doubt, version(root)) == (Ready, True, 1)
+    assert refused.kind == "ZeroDivisionError"
     kept.table.store = sound
     desk.approve("orders", "why", digest)
     desk.commit()
-    assert desk.outcome is not None
-    assert (desk.outcome.outcome, desk.in_doubt, version(root)) == ("committed", False, 2)
+    ended = outcome(desk)
+    assert ended is not None
+    assert (ended.outcome, draft(desk).in_doubt, version(root)) == ("committed", False, 2)
 
 
 def test_a_lost_answer_is_unknown_names_its_version_and_is_found_by_trying_again(root: Path) -> None:
     desk = desk_at(root)
     digest = planned(desk)
-    kept = desk.planned(address(DESCRIBE), newest=1)
-    assert kept.table is not None
+    kept = draft(desk)
     sound = kept.table.store
 
     def loses(number: int) -> None:
@@ -158,13 +184,15 @@ def test_a_lost_answer_is_unknown_names_its_version_and_is_found_by_trying_again
     kept.table.store = faulty = FaultyStore(sound, between=loses)
     desk.approve("orders", "why", digest)
     desk.commit()
-    assert desk.outcome is not None
-    assert (desk.outcome.outcome, dict(desk.outcome.facts)["in doubt"]) == ("unknown", "v2")
+    ended = outcome(desk)
+    assert ended is not None
+    assert (ended.outcome, dict(ended.facts)["in doubt"]) == ("unknown", "v2")
     kept.table.store = sound
     desk.try_again()
     desk.commit()
-    assert desk.outcome is not None
-    assert (desk.outcome.outcome, desk.outcome.version, version(root)) == ("committed", 2, 2)
+    ended = outcome(desk)
+    assert ended is not None
+    assert (ended.outcome, ended.version, version(root)) == ("committed", 2, 2)
 
 
 def test_an_unknown_guard_blocks_until_it_is_accepted_by_its_name(root: Path) -> None:
@@ -174,39 +202,39 @@ def test_an_unknown_guard_blocks_until_it_is_accepted_by_its_name(root: Path) ->
         with pytest.raises(RequestError, match="existing-rows"):
             desk.accept(wrong)
     desk.accept(" existing-rows ")
-    found = desk.planned(address(RULE), newest=1)
-    assert found.plan is not None
-    assert found.plan.committable
-    other = desk.planned(address(RULE.replace("0", "1")), newest=1)
-    assert other.plan is not None
-    assert not other.plan.committable
+    desk.ask(address(RULE), newest=1)
+    assert draft(desk).plan.committable
+    desk.ask(address(RULE.replace("0", "1")), newest=1)
+    assert not draft(desk).plan.committable
 
 
 def test_a_plan_that_was_not_shown_yet_is_made_on_the_newest_version(root: Path) -> None:
     desk = desk_at(root)
-    before = desk.planned(address(DESCRIBE), newest=1)
+    desk.ask(address(DESCRIBE), newest=1)
+    assert draft(desk).plan.read_version == 1
     other = explorer.open_table(root / "orders")
     other.commit(other.plan({"kind": "set-transaction", "appId": "a", "version": 1}), reason="first")
-    shown = desk.planned(address(DESCRIBE), newest=2, show=True)
-    assert [found.plan and found.plan.read_version for found in (before, shown)] == [1, 2]
+    desk.ask(address(DESCRIBE), newest=2, show=True)
+    assert draft(desk).plan.read_version == 2
+    shown = desk.state
     other.commit(other.plan({"kind": "set-transaction", "appId": "a", "version": 2}), reason="second")
-    assert desk.planned(address(DESCRIBE), newest=3) is shown
-    desk.plan_again()
-    again = desk.planned(address(DESCRIBE), newest=3)
-    assert again.plan is not None
-    assert again.plan.read_version == 3
+    assert desk.ask(address(DESCRIBE), newest=3) is shown
+    desk.forget()
+    desk.ask(address(DESCRIBE), newest=3)
+    assert draft(desk).plan.read_version == 3
 
 
 def test_a_name_can_be_given_where_nobody_signed_in_and_not_where_someone_did(root: Path) -> None:
     free, known = desk_at(root, person=""), desk_at(root, person="ana", signed_in=True)
     for desk in (free, known):
-        desk.named(" bob ")
+        desk.name_person(" bob ")
     assert (free.person, known.person) == ("bob", "ana")
 
 
 def test_what_makes_no_sense_is_kept_as_the_error_it_is(root: Path) -> None:
-    found = desk_at(root).planned(address("&act=rename-column&f.column=nothing&f.to=x"), newest=1)
-    assert (found.plan, type(found.error).__name__) == (None, "InvalidIntent")
+    found = desk_at(root).ask(address("&act=rename-column&f.column=nothing&f.to=x"), newest=1)
+    assert isinstance(found, Unplannable)
+    assert type(found.error).__name__ == "InvalidIntent"
 
 
 def test_a_look_that_was_cancelled_before_it_began_ends_as_cancelled(root: Path) -> None:
@@ -216,10 +244,10 @@ def test_a_look_that_was_cancelled_before_it_began_ends_as_cancelled(root: Path)
     assert not desk.begin_look()
     with pytest.raises(RequestError, match="being looked at"):
         desk.approve("orders", "why", planned(desk, RULE))
-    desk.cancel_look()
-    assert desk.look.state == "cancelled"
+    desk.stop_reading()
+    assert draft(desk).look.outcome == "cancelled"
     desk.look_at_rows()
-    assert desk.look.state == "cancelled"
+    assert draft(desk).look.outcome == "cancelled"
 
 
 VACUUM = "&act=vacuum"
@@ -240,21 +268,22 @@ def unused_file(root: Path, name: str = "old.parquet") -> Path:
 
 
 def test_what_writes_no_commit_is_done_without_a_reason_and_its_table_is_opened_anew(root: Path) -> None:
-    unused, desk = unused_file(root), desk_at(root)
-    before = desk.catalog.facts("w/orders")
+    unused, catalog = unused_file(root), served(root)
+    desk, before = ActDesk(catalog, "ana", signed_in=False, changed=list), catalog.facts("w/orders")
     digest = planned(desk, VACUUM)
     desk.approve("order", "", digest)
-    assert not desk.committing
+    assert not isinstance(desk.state, Committing)
     desk.approve("orders", "", digest)
     desk.commit()
-    assert desk.refusal is None
-    assert desk.outcome is not None
-    assert (desk.outcome.outcome, desk.outcome.title, desk.outcome.version) == ("committed", "1 file deleted", None)
-    assert desk.outcome.text == "The table is at v3, as before."
+    assert refusal(desk) is None
+    ended = outcome(desk)
+    assert ended is not None
+    assert (ended.outcome, ended.title, ended.version) == ("committed", "1 file deleted", None)
+    assert ended.text == "The table is at v3, as before."
     assert not unused.exists()
     assert (root / "orders" / "a.parquet").exists()
     assert version(root) == 3
-    assert desk.catalog.facts("w/orders") is not before
+    assert catalog.facts("w/orders") is not before
 
 
 def test_a_file_that_is_needed_again_stays_and_the_receipt_says_so(root: Path) -> None:
@@ -264,16 +293,16 @@ def test_a_file_that_is_needed_again_stays_and_the_receipt_says_so(root: Path) -
     (root / "orders" / "_delta_log" / f"{4:020}.json").write_text("\n".join(map(json.dumps, again)))
     desk.approve("orders", "", digest)
     desk.commit()
-    assert desk.outcome is not None
-    assert dict(desk.outcome.facts)["left"] == "1 file of the plan, which is needed now"
+    ended = outcome(desk)
+    assert ended is not None
+    assert dict(ended.facts)["left"] == "1 file of the plan, which is needed now"
     assert unused.exists()
 
 
 def test_work_on_files_that_breaks_off_does_not_claim_that_nothing_was_done(root: Path) -> None:
     unused, desk = unused_file(root), desk_at(root)
     digest = planned(desk, VACUUM)
-    kept = desk.planned(address(VACUUM), newest=3)
-    assert kept.table is not None
+    kept = draft(desk)
 
     def fails(number: int) -> None:
         if "delete" in faulty.requests[number]:
@@ -282,9 +311,10 @@ def test_work_on_files_that_breaks_off_does_not_claim_that_nothing_was_done(root
     kept.table.store = faulty = FaultyStore(kept.table.store, between=fails)
     desk.approve("orders", "", digest)
     desk.commit()
-    assert desk.refusal is not None
-    assert (desk.refusal.kind, desk.outcome, unused.exists()) == ("StorageError", None, False)
-    shown = table_page(desk.catalog, address(VACUUM), "light", works_at(desk)).regions["lead"]
+    refused = refusal(desk)
+    assert refused is not None
+    assert (refused.kind, outcome(desk), unused.exists()) == ("StorageError", None, False)
+    shown = table_page(served(root), address(VACUUM), "light", work_at(desk)).regions["lead"]
     assert "the work broke off" in shown
     assert "Plan again to see what is left." in shown
     assert "nothing was committed" not in shown
@@ -294,5 +324,6 @@ def test_a_read_only_server_refuses_to_delete_files(root: Path) -> None:
     unused, desk = unused_file(root), desk_at(root, allow_commits=False)
     desk.approve("orders", "", planned(desk, VACUUM))
     desk.commit()
-    assert desk.refusal is not None
-    assert (desk.refusal.kind, unused.exists()) == ("NotAllowed", True)
+    refused = refusal(desk)
+    assert refused is not None
+    assert (refused.kind, unused.exists()) == ("NotAllowed", True)

@@ -1,19 +1,20 @@
 """The Act tab as HTML: every change can be chosen, hostile answers stay text, a wrong answer is told at its place."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import explorer
 from explorer.views.act.intents.registry import offered_kinds
-from explorer.web.act_desk import ChangeDesk
-from explorer.web.act_page import checked_answers
+from explorer.web.act_desk import ActDesk
+from explorer.web.act_form import ask_desk, redrawn_parts
 from explorer.web.address import Address
 from explorer.web.pages import Rendered, table_page
 from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables
-from tests.support.idle_windows import works_at
+from tests.support.idle_windows import work_at
 from tests.support.page_elements import assert_harmless
 
 ANSWERS = (
@@ -49,9 +50,16 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
 
 
 def page(catalog: Catalog, table: str, change: str = "") -> Rendered:
-    desk = ChangeDesk(catalog, hostile_tables.HOSTILE, signed_in=False, changed=list)
+    desk = ActDesk(catalog, hostile_tables.HOSTILE, signed_in=False, changed=list)
     address = Address.parse(f"?t=w/{table}&tab=act{change}")
-    return table_page(catalog, address, "light", works_at(desk))
+    return table_page(catalog, address, "light", work_at(desk))
+
+
+def checked(catalog: Catalog, desk: ActDesk, address: Address, pairs: int) -> dict[str, str]:
+    """What is drawn again while answers are typed."""
+    facts, typed = catalog.facts(address.table), replace(address, step="fill")
+    ask_desk(desk, facts, typed)
+    return redrawn_parts(facts, typed, desk.sheet, pairs)
 
 
 def hostile(kind: str, step: str) -> Address:
@@ -62,11 +70,11 @@ def hostile(kind: str, step: str) -> Address:
 @pytest.mark.parametrize("kind", offered_kinds())
 @pytest.mark.parametrize("step", ["fill", "plan"])
 def test_hostile_answers_and_names_become_no_element_and_no_handler(catalog: Catalog, kind: str, step: str) -> None:
-    desk = ChangeDesk(catalog, hostile_tables.HOSTILE, signed_in=False, changed=list)
+    desk = ActDesk(catalog, hostile_tables.HOSTILE, signed_in=False, changed=list)
     address = hostile(kind, step)
-    shown = table_page(catalog, address, "light", works_at(desk))
+    shown = table_page(catalog, address, "light", work_at(desk))
     assert shown.view is not None
-    regions = shown.regions | checked_answers(shown.view.facts, address, desk, 1)
+    regions = shown.regions | checked(catalog, desk, address, 1)
     assert_harmless("".join(regions.values()))
     assert "act" in shown.regions["lead"]
 
@@ -79,8 +87,8 @@ def test_a_hostile_plan_is_shown_as_text(catalog: Catalog) -> None:
         step="plan",
         answers=(("description", hostile_tables.HOSTILE),),
     )
-    desk = ChangeDesk(catalog, hostile_tables.HOSTILE, signed_in=False, changed=list)
-    shown = table_page(catalog, address, "light", works_at(desk))
+    desk = ActDesk(catalog, hostile_tables.HOSTILE, signed_in=False, changed=list)
+    shown = table_page(catalog, address, "light", work_at(desk))
     html = "".join(shown.regions.values())
     assert_harmless(html)
     assert "The exact actions" in html
@@ -118,8 +126,8 @@ def test_every_change_is_offered_with_how_the_table_stands(catalog: Catalog) -> 
 )
 def test_a_wrong_answer_is_told_at_its_place(catalog: Catalog, change: str, place: str, told: str) -> None:
     address = Address.parse(f"?t=w/plain&tab=act{change}")
-    desk = ChangeDesk(catalog, "", signed_in=False, changed=list)
-    regions = checked_answers(catalog.facts("w/plain"), address, desk, 2)
+    desk = ActDesk(catalog, "", signed_in=False, changed=list)
+    regions = checked(catalog, desk, address, 2)
     assert told in regions[f"act-note-{place}"]
     lead = page(catalog, "plain", f"{change}&step=plan").regions["lead"]
     assert told in lead
@@ -127,27 +135,27 @@ def test_a_wrong_answer_is_told_at_its_place(catalog: Catalog, change: str, plac
 
 
 def test_what_is_wrong_with_no_answer_alone_is_told_below_the_form(catalog: Catalog) -> None:
-    desk = ChangeDesk(catalog, "", signed_in=False, changed=list)
+    desk = ActDesk(catalog, "", signed_in=False, changed=list)
     address = Address.parse("?t=w/hostile&tab=act&act=restore&f.version=7")
-    regions = checked_answers(catalog.facts("w/hostile"), address, desk, 0)
+    regions = checked(catalog, desk, address, 0)
     assert "Versions 0 to 1 can be read." in regions["act-note-version"]
     assert "No such version" in regions["act-check"]
     address = Address.parse("?t=w/plain&tab=act&act=add-columns&f.name=x&f.type=lang")
-    assert "is not known to the protocol" in checked_answers(catalog.facts("w/plain"), address, desk, 0)["act-check"]
+    assert "is not known to the protocol" in checked(catalog, desk, address, 0)["act-check"]
 
 
 def test_what_is_no_version_is_told_in_words(catalog: Catalog) -> None:
-    desk = ChangeDesk(catalog, "", signed_in=False, changed=list)
+    desk = ActDesk(catalog, "", signed_in=False, changed=list)
     for change, name in (("restore&f.version=last", "version"), ("compact-log&f.from=0&f.to=last", "to")):
         address = Address.parse(f"?t=w/hostile&tab=act&act={change}")
-        regions = checked_answers(catalog.facts("w/hostile"), address, desk, 0)
+        regions = checked(catalog, desk, address, 0)
         assert "is no version: write a number" in regions[f"act-note-{name}"]
 
 
 def test_what_deletes_files_is_planned_when_asked_and_says_what_would_go(catalog: Catalog) -> None:
     address = Address.parse("?t=w/plain&tab=act&act=vacuum&step=plan")
-    desk = ChangeDesk(catalog, "", signed_in=False, changed=list)
-    regions = checked_answers(catalog.facts("w/plain"), address, desk, 0)
+    desk = ActDesk(catalog, "", signed_in=False, changed=list)
+    regions = checked(catalog, desk, address, 0)
     assert "all files of the table are listed" in regions["act-check"]
     shown = page(catalog, "plain", "&act=vacuum&step=plan").regions
     assert "There is nothing to do." in shown["lead"]
@@ -157,20 +165,20 @@ def test_what_deletes_files_is_planned_when_asked_and_says_what_would_go(catalog
 
 
 def test_what_is_still_to_fill_in_is_no_error(catalog: Catalog) -> None:
-    desk = ChangeDesk(catalog, "", signed_in=False, changed=list)
+    desk = ActDesk(catalog, "", signed_in=False, changed=list)
     address = Address.parse("?t=w/plain&tab=act&act=add-constraint&f.name=x")
-    regions = checked_answers(catalog.facts("w/plain"), address, desk, 0)
+    regions = checked(catalog, desk, address, 0)
     assert "Still to fill in: expression." in regions["act-check"]
     assert "note-error" not in "".join(regions.values())
 
 
 def test_a_filled_in_pair_asks_for_another(catalog: Catalog) -> None:
-    desk = ChangeDesk(catalog, "", signed_in=False, changed=list)
+    desk = ActDesk(catalog, "", signed_in=False, changed=list)
     address = Address.parse("?t=w/plain&tab=act&act=set-properties&f.key.0=delta.appendOnly&f.value.0=true")
-    regions = checked_answers(catalog.facts("w/plain"), address, desk, 1)
+    regions = checked(catalog, desk, address, 1)
     assert 'name="f.key.1"' in regions["act-pair-1"]
     assert "Rows may be added" in regions["act-note-key.0"]
-    assert "act-pair-2" not in checked_answers(catalog.facts("w/plain"), address, desk, 2)
+    assert "act-pair-2" not in checked(catalog, desk, address, 2)
     assert page(catalog, "plain", address.to()[1:].partition("tab=act")[2]).regions["lead"].count('name="f.key.') == 2
 
 
@@ -178,9 +186,9 @@ def test_two_thousand_columns_are_suggested_by_what_is_typed(catalog: Catalog) -
     shown = page(catalog, "wide", "&act=add-constraint")
     assert len("".join(shown.regions.values())) < 60_000
     assert "1,940 more" in shown.regions["side"]
-    desk = ChangeDesk(catalog, "", signed_in=False, changed=list)
+    desk = ActDesk(catalog, "", signed_in=False, changed=list)
     address = Address.parse("?t=w/wide&tab=act&act=rename-column&f.column=column_199")
-    regions = checked_answers(catalog.facts("w/wide"), address, desk, 0)
+    regions = checked(catalog, desk, address, 0)
     assert regions["act-columns"].count("<option") == 11
     assert "long" in regions["act-note-column"]
 
@@ -207,18 +215,18 @@ def test_a_plan_that_was_shown_stays_and_says_that_the_table_has_moved_on(tmp_pa
     ]
     hostile_tables.write_table(tmp_path / "w" / "moving", [created])
     catalog = Catalog([str(tmp_path / "w")], allow_commits=True)
-    desk = ChangeDesk(catalog, "ana", signed_in=False, changed=list)
+    desk = ActDesk(catalog, "ana", signed_in=False, changed=list)
     address = Address.parse("?t=w/moving&tab=act&act=set-description&f.description=x&step=plan")
-    before = table_page(catalog, address, "light", works_at(desk)).regions["lead"]
+    before = table_page(catalog, address, "light", work_at(desk)).regions["lead"]
     assert "Commit v1" in before
     other = explorer.open_table(tmp_path / "w" / "moving")
     other.commit(other.plan({"kind": "set-transaction", "appId": "other", "version": 1}), reason="first")
     catalog.look_again("w/moving")
-    after = table_page(catalog, address, "light", works_at(desk)).regions["lead"]
+    after = table_page(catalog, address, "light", work_at(desk)).regions["lead"]
     assert "The table has moved on." in after
     assert "data-confirm" in before
     assert "data-confirm" not in after
-    desk.plan_again()
-    again = table_page(catalog, address, "light", works_at(desk)).regions["lead"]
+    desk.forget()
+    again = table_page(catalog, address, "light", work_at(desk)).regions["lead"]
     assert "Commit v2" in again
     assert "data-confirm" in again

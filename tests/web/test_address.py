@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from explorer.core.errors import RequestError
 from explorer.views.act.intents.registry import offered_kinds
-from explorer.views.table_view import TABS
 from explorer.web.address import Address
+from explorer.web.tabs import TABS, tab_named
 
 
 def test_defaults_are_left_out() -> None:
@@ -30,12 +30,15 @@ def test_none_puts_a_field_back() -> None:
     assert Address.parse("?t=a&v=3&c=1").to(version=4, compared=None) == "?t=a&v=4"
 
 
-@pytest.mark.parametrize(
-    "query", ["?t=a&tab=acts", "?t=a&act=drop-table", "?t=a&metric=cost", "?t=a&change=x", "?t=a&view=3d"]
-)
+@pytest.mark.parametrize("query", ["?t=a&act=drop-table", "?t=a&metric=cost", "?t=a&change=x", "?t=a&view=3d"])
 def test_a_choice_that_does_not_exist_names_those_that_do(query: str) -> None:
     with pytest.raises(RequestError, match="It can be: "):
         Address.parse(query)
+
+
+def test_a_tab_that_does_not_exist_names_those_that_do() -> None:
+    with pytest.raises(RequestError, match="overview, diff, files, columns, "):
+        tab_named(Address.parse("?t=a&tab=acts").tab)
 
 
 def test_answers_to_a_form_stay_over_tabs_and_go_with_another_change() -> None:
@@ -58,7 +61,7 @@ def test_a_page_that_is_none_is_the_first(page: str) -> None:
         Address,
         table=st.text(),
         version=st.text(),
-        tab=st.sampled_from(TABS),
+        tab=st.sampled_from([tab.key for tab in TABS]),
         column=st.text(),
         file=st.text(),
         find=st.text(),

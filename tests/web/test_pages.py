@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from explorer.views.table_view import TABS
 from explorer.web.address import Address
-from explorer.web.pages import Rendered, home_page, table_page
+from explorer.web.home import home_page
+from explorer.web.pages import Rendered, table_page
 from explorer.web.served_tables import Catalog
+from explorer.web.tabs import TABS
 from tests.support import hostile_tables
-from tests.support.idle_windows import idle_works
+from tests.support.idle_windows import idle_work
 from tests.support.page_elements import assert_harmless
 
 
@@ -31,14 +32,14 @@ def _page(catalog: Catalog, query: str) -> Rendered:
 
 
 def _shown(catalog: Catalog, address: Address) -> Rendered:
-    return table_page(catalog, address, "light", idle_works(catalog))
+    return table_page(catalog, address, "light", idle_work(catalog))
 
 
 def _html(page: Rendered) -> str:
     return "".join(page.regions.values())
 
 
-@pytest.mark.parametrize("tab", TABS)
+@pytest.mark.parametrize("tab", [tab.key for tab in TABS])
 @pytest.mark.parametrize("view", ["chart", "table"])
 def test_hostile_strings_become_no_element_and_no_handler(catalog: Catalog, tab: str, view: str) -> None:
     hostile = Address(
@@ -72,6 +73,7 @@ def test_hostile_strings_become_no_element_and_no_handler(catalog: Catalog, tab:
         ("?t=w/hostile&v=99999", "VersionNotFound"),
         ("?t=w/hostile&v=abc", "VersionNotFound"),
         ("?t=w/hostile&c=7", "VersionNotFound"),
+        ("?t=w/hostile&tab=acts", "RequestError"),
     ],
 )
 def test_each_failure_has_its_state(catalog: Catalog, query: str, kind: str) -> None:

@@ -11,8 +11,10 @@ from explorer.views.rows.row_work import names_in
 from explorer.web.address import Address
 from explorer.web.pages import Rendered, table_page
 from explorer.web.served_tables import Catalog
+from explorer.web.tabs.changes import FeedWork
+from explorer.web.tabs.data import RowsWork
 from tests.support import hostile_tables
-from tests.support.idle_windows import idle_works
+from tests.support.idle_windows import idle_work
 
 FEED = {"delta.enableChangeDataFeed": "true"}
 
@@ -40,7 +42,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
 
 
 def page(catalog: Catalog, query: str) -> Rendered:
-    return table_page(catalog, Address.parse(f"?t=w/feed&{query}"), "light", idle_works(catalog))
+    return table_page(catalog, Address.parse(f"?t=w/feed&{query}"), "light", idle_work(catalog))
 
 
 def test_every_version_of_the_range_has_its_source_or_its_hole(catalog: Catalog) -> None:
@@ -105,15 +107,15 @@ def test_a_version_without_files_says_so(catalog: Catalog) -> None:
 
 
 def test_there_is_no_page_of_rows_before_the_first(catalog: Catalog) -> None:
-    works = idle_works(catalog)
+    work = idle_work(catalog)
     shown = page(catalog, "tab=data")
     assert shown.view is not None
     for back in (True, False):
         with pytest.raises(RequestError, match="no such page"):
-            works.rows.turn(shown.view, back=back)
-    for work in (works.rows, works.feed):
+            work.of(RowsWork).turn(shown.view, back=back)
+    for reading in (work.of(RowsWork), work.of(FeedWork)):
         with pytest.raises(RequestError, match="have been read yet"):
-            work.listing_required()
+            reading.listing_required()
 
 
 @pytest.mark.parametrize(

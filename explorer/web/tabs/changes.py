@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from explorer.core.errors import RequestError
@@ -12,9 +13,12 @@ from explorer.views.rows.change_spans import change_counts
 from explorer.views.rows.row_work import RangeChanges, change_origins, change_range
 from explorer.views.rows.spark_work import engine_state
 from explorer.web.address import Address
-from explorer.web.tabs import arranged
+from explorer.web.data_messages import begin_reading
+from explorer.web.tab_spec import Tab, TabSpec, arranged
+from explorer.web.window import Handler, Message, Window
+from explorer.web.window_work import WindowWork
 
-__all__ = ["FeedWork"]
+__all__ = ["TAB", "FeedWork"]
 
 
 class FeedWork:
@@ -31,7 +35,7 @@ class FeedWork:
         """Begin to read the changes that an address asks for; a running read is stopped."""
         self._changes.start(view, inferred=_inferred(address))
 
-    def cancel(self) -> None:
+    def stop_reading(self) -> None:
         """Stop a running read."""
         self._changes.cancel()
 
@@ -68,3 +72,35 @@ class FeedWork:
 
 def _inferred(address: Address) -> bool:
     return address.feed == "inferred"
+
+
+def _changes(view: TableView, address: Address, work: WindowWork) -> Tab:
+    return Tab(work.of(FeedWork).values(view, address))
+
+
+def _export(_view: TableView, address: Address, work: WindowWork) -> Listing:
+    return arranged(work.of(FeedWork).listing_required(), address)
+
+
+def _messages(window: Window) -> Mapping[str, Handler]:
+    return {"changes": partial(_read, window), "changes-cancel": partial(_cancel, window)}
+
+
+def _read(window: Window, message: Message) -> None:
+    begin_reading(window, message, window.work.of(FeedWork).start, {})
+
+
+def _cancel(window: Window, message: Message) -> None:
+    window.work.of(FeedWork).stop_reading()
+    window.answer(message)
+
+
+TAB = TabSpec(
+    "changes",
+    "Changes",
+    "changes",
+    _changes,
+    exports={"changes": _export},
+    messages=_messages,
+    work=lambda window: FeedWork(window.changed),
+)

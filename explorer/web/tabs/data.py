@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from explorer import formatting as fmt
@@ -13,9 +14,12 @@ from explorer.views.rows.row_work import PagedRows, live_rows, rows_estimate
 from explorer.views.rows.spark_work import engine_state
 from explorer.views.table.overview import fields_of
 from explorer.web.address import Address
-from explorer.web.tabs import arranged
+from explorer.web.data_messages import LONGEST_QUESTION, begin_reading
+from explorer.web.tab_spec import Tab, TabSpec, arranged
+from explorer.web.window import Handler, Message, Window
+from explorer.web.window_work import WindowWork
 
-__all__ = ["RowsWork"]
+__all__ = ["TAB", "RowsWork"]
 
 
 class RowsWork:
@@ -40,7 +44,7 @@ class RowsWork:
         """
         self._rows.turn(view, back=back)
 
-    def cancel(self) -> None:
+    def stop_reading(self) -> None:
         """Stop a running read."""
         self._rows.cancel()
 
@@ -76,3 +80,46 @@ class RowsWork:
             "listing": listing,
             "page": listing.paged() if listing is not None else None,
         }
+
+
+def _data(view: TableView, address: Address, work: WindowWork) -> Tab:
+    return Tab(work.of(RowsWork).values(view, address))
+
+
+def _export(_view: TableView, address: Address, work: WindowWork) -> Listing:
+    return arranged(work.of(RowsWork).listing_required(), address)
+
+
+def _messages(window: Window) -> Mapping[str, Handler]:
+    return {kind: partial(handler, window) for kind, handler in _HANDLERS.items()}
+
+
+def _read(window: Window, message: Message) -> None:
+    asked = {
+        "where": message.text("where", LONGEST_QUESTION).strip(),
+        "masked": "1" if message.is_set("masked") else "0",
+    }
+    begin_reading(window, message, window.work.of(RowsWork).start, asked)
+
+
+def _turn(window: Window, message: Message) -> None:
+    if window.view is not None:
+        window.work.of(RowsWork).turn(window.view, back=message.text("way") == "back")
+    window.answer(message)
+
+
+def _cancel(window: Window, message: Message) -> None:
+    window.work.of(RowsWork).stop_reading()
+    window.answer(message)
+
+
+_HANDLERS = {"rows": _read, "rows-turn": _turn, "rows-cancel": _cancel}
+TAB = TabSpec(
+    "data",
+    "Data",
+    "data",
+    _data,
+    exports={"data": _export},
+    messages=_messages,
+    work=lambda window: RowsWork(window.changed),
+)

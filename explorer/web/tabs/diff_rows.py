@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from explorer.views import TableView
 from explorer.views.rows.row_work import ComparedRows, comparison_estimate
 from explorer.web.address import Address
+from explorer.web.data_messages import LONGEST_QUESTION, begin_reading
+from explorer.web.window import Handler, Message, Window
 
-__all__ = ["DifferencesWork"]
+__all__ = ["DifferencesWork", "messages"]
 
 
 class DifferencesWork:
@@ -26,7 +29,7 @@ class DifferencesWork:
         """Begin to compare the rows that an address asks for; a running comparison is stopped."""
         self._compared.start(view, address.keys)
 
-    def cancel(self) -> None:
+    def stop_reading(self) -> None:
         """Stop a running comparison."""
         self._compared.cancel()
 
@@ -42,3 +45,18 @@ class DifferencesWork:
             "rows_keys": address.keys,
             "rows_columns": [field.name for field in snapshot.schema.fields[:200]],
         }
+
+
+def messages(window: Window) -> Mapping[str, Handler]:
+    """Return what the Diff tab hears."""
+    return {"differences": partial(_compare, window), "differences-cancel": partial(_cancel, window)}
+
+
+def _compare(window: Window, message: Message) -> None:
+    asked = {"keys": message.text("keys", LONGEST_QUESTION).strip()}
+    begin_reading(window, message, window.work.of(DifferencesWork).start, asked)
+
+
+def _cancel(window: Window, message: Message) -> None:
+    window.work.of(DifferencesWork).stop_reading()
+    window.answer(message)

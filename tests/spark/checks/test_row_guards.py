@@ -12,11 +12,13 @@ import pytest
 import explorer
 from explorer.core.errors import InvalidIntent
 from explorer.core.transaction.proposal import GuardResult
-from explorer.web.act_desk import ChangeDesk, RowLook
+from explorer.web.act_desk import ActDesk
+from explorer.web.act_draft import RowLook
+from explorer.web.act_state import Committing, Ended, Ready
 from explorer.web.address import Address
 from explorer.web.pages import table_page
 from explorer.web.served_tables import Catalog
-from tests.support.idle_windows import works_at
+from tests.support.idle_windows import work_at
 from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
@@ -101,17 +103,20 @@ def test_rows_are_looked_at_again_when_others_came_first(orders: explorer.Table)
     assert [each.status for each in result.plan.guards if each.name == "existing-rows"] == ["pass"]
 
 
-def approved(orders: explorer.Table, root: Path, changed: Callable[[ChangeDesk], None]) -> ChangeDesk:
+def look_again(desk: ActDesk) -> RowLook | None:
+    return desk.state.look if isinstance(desk.state, Committing) else None
+
+
+def approved(orders: explorer.Table, catalog: Catalog, changed: Callable[[ActDesk], None]) -> ActDesk:
     """A desk with a rule that was held against the rows and approved, after which another commit came first."""
-    catalog = Catalog([str(root)], allow_commits=True)
-    desk = ChangeDesk(catalog, "ana", signed_in=False, changed=lambda: changed(desk))
+    desk = ActDesk(catalog, "ana", signed_in=False, changed=lambda: changed(desk))
     (ref,) = catalog.refs()
     address = Address.parse(f"?t={ref.name}{RULE}")
-    assert desk.planned(address, newest=0, show=True).plan is not None
+    desk.ask(address, newest=0, show=True)
     assert desk.begin_look()
     desk.look_at_rows()
-    plan = desk.planned(address, newest=0).plan
-    assert plan is not None
+    assert isinstance(desk.state, Ready)
+    plan = desk.state.draft.plan
     orders.commit(orders.plan({"kind": "set-transaction", "appId": "other", "version": 1}))
     desk.approve("orders", "why", plan.digest)
     return desk
@@ -119,15 +124,15 @@ def approved(orders: explorer.Table, root: Path, changed: Callable[[ChangeDesk],
 
 def test_a_commit_that_has_to_look_again_shows_how_far_it_is(orders: explorer.Table, tmp_path: Path) -> None:
     shown: list[RowLook | None] = []
-    desk = approved(orders, tmp_path, lambda desk: shown.append(desk.look_again))
+    catalog = Catalog([str(tmp_path)], allow_commits=True)
+    desk = approved(orders, catalog, lambda desk: shown.append(look_again(desk)))
     shown.clear()
     desk.commit()
-    assert desk.outcome is not None
-    assert (desk.outcome.outcome, desk.outcome.version) == ("committed", 2)
+    assert isinstance(desk.state, Ended)
+    assert (desk.state.receipt.outcome, desk.state.receipt.version) == ("committed", 2)
     seen = [look for look in shown if look is not None]
     assert seen
-    assert all(look.state == "running" and look.phase for look in seen)
-    assert desk.look_again is None
+    assert all(look.outcome == "running" and look.phase for look in seen)
 
 
 def test_a_commit_that_looks_again_is_cancelled_and_says_that_nothing_was_committed(
@@ -136,19 +141,21 @@ def test_a_commit_that_looks_again_is_cancelled_and_says_that_nothing_was_commit
     pages: list[str] = []
     wanted = Address.parse(f"?t={tmp_path.name}/orders{RULE}")
 
-    def shown(desk: ChangeDesk) -> None:
-        if desk.look_again is not None:
-            pages.append(table_page(desk.catalog, wanted, "light", works_at(desk)).regions["lead"])
+    catalog = Catalog([str(tmp_path)], allow_commits=True)
+
+    def shown(desk: ActDesk) -> None:
+        if look_again(desk) is not None:
+            pages.append(table_page(catalog, wanted, "light", work_at(desk)).regions["lead"])
             desk.cancel_commit()
 
-    desk = approved(orders, tmp_path, shown)
+    desk = approved(orders, catalog, shown)
     desk.commit()
     assert 'data-do="cancel-commit"' in pages[0]
     assert "The table has moved on" not in pages[0]
-    assert (desk.outcome, desk.committing, explorer.open_table(orders.location).latest_version()) == (None, False, 1)
-    lead = table_page(desk.catalog, wanted, "light", works_at(desk)).regions["lead"]
+    assert (type(desk.state), explorer.open_table(orders.location).latest_version()) == (Ready, 1)
+    lead = table_page(catalog, wanted, "light", work_at(desk)).regions["lead"]
     assert "Cancelled: nothing was committed." in lead
     assert "Plan again on v1" in lead
     desk.cancel_commit()
-    desk.plan_again()
-    assert "nothing was committed" not in table_page(desk.catalog, wanted, "light", works_at(desk)).regions["lead"]
+    desk.forget()
+    assert "nothing was committed" not in table_page(catalog, wanted, "light", work_at(desk)).regions["lead"]

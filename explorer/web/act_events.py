@@ -1,0 +1,163 @@
+"""What can happen at an Act desk. `act_state` says where each event leads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from explorer.core.errors import ExplorerError
+from explorer.core.transaction.commit_plan import CommitPlan
+from explorer.views.act.receipt import Receipt
+from explorer.views.problems import Problem
+from explorer.web.act_draft import Draft, Question, RowLook
+
+if TYPE_CHECKING:
+    from explorer.spark.engine.job import Job
+
+__all__ = [
+    "Accepted",
+    "ApprovalRefused",
+    "Approved",
+    "Asked",
+    "CommitBrokeOff",
+    "CommitEnded",
+    "CommitMoved",
+    "Event",
+    "Forgotten",
+    "LookBegun",
+    "LookEnded",
+    "LookMoved",
+    "PlanMade",
+    "PlanRefused",
+    "Shown",
+    "TriedAgain",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Another change is asked for, or the same on a newer version."""
+
+    question: Question
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlanMade:
+    """Planning came to a plan."""
+
+    number: int
+    draft: Draft
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRefused:
+    """Planning came to an error."""
+
+    number: int
+    error: ExplorerError
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """The plan is to be made again, or nothing is asked for any longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The plan is about to be shown to the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """An unknown guard may stay unknown."""
+
+    guard: str
+
+
+@dataclass(frozen=True, slots=True)
+class LookBegun:
+    """The person wants the rows to be looked at."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class LookMoved:
+    """Spark has come further."""
+
+    number: int
+    job: Job[Any]
+    look: RowLook
+
+
+@dataclass(frozen=True, slots=True)
+class LookEnded:
+    """The look is over; ``plan`` knows the rows, None where it was cancelled or failed."""
+
+    number: int
+    look: RowLook
+    plan: CommitPlan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRefused:
+    """The name or the reason is not what a commit takes."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """The person's word for the plan that was shown."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommitMoved:
+    """Others came first, so the commit looks at the rows again; ``look`` is None when that is over."""
+
+    job: Job[Any]
+    look: RowLook | None
+
+
+@dataclass(frozen=True, slots=True)
+class CommitEnded:
+    """The commit has an outcome; ``plan`` is the one committed or given up."""
+
+    plan: CommitPlan
+    receipt: Receipt
+    document: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CommitBrokeOff:
+    """The commit could not be tried, or broke off."""
+
+    problem: Problem
+    in_doubt: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TriedAgain:
+    """The same plan is committed once more, where its outcome is not known."""
+
+
+Event: TypeAlias = (
+    Asked
+    | PlanMade
+    | PlanRefused
+    | Forgotten
+    | Shown
+    | Accepted
+    | LookBegun
+    | LookMoved
+    | LookEnded
+    | ApprovalRefused
+    | Approved
+    | CommitMoved
+    | CommitEnded
+    | CommitBrokeOff
+    | TriedAgain
+)

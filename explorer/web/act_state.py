@@ -1,0 +1,233 @@
+"""The states of an Act desk, and the events that lead from one to the next. Nothing here plans, commits or waits.
+
+Theory of operation: a person asks for one change at a time (`Question`). The desk plans it, the person reads the plan,
+lets Spark look at the rows, approves, and the desk commits. At each moment the desk is in exactly one state, a frozen
+record that holds all that is known; an event makes the next one. `TRANSITIONS` is the whole machine:
+
+    event             Idle      Planning     Unplannable  Ready       Looking     Committing  Ended
+    ----------------  --------  -----------  -----------  ----------  ----------  ----------  ----------
+    Asked             Planning  Planning     Planning     Planning    Planning    .           Planning
+    PlanMade          .         Ready        .            .           .           .           .
+    PlanRefused       .         Unplannable  .            .           .           .           .
+    Forgotten         Idle      Idle         Idle         Idle        Idle        .           Idle
+    Shown             .         .            .            Ready       Looking     .           .
+    Accepted          .         .            .            Ready       Looking     .           .
+    LookBegun         .         .            .            Looking     .           .           .
+    LookMoved         .         .            .            .           Looking     .           .
+    LookEnded         .         .            .            .           Ready       .           .
+    ApprovalRefused   .         .            .            Ready       .           .           .
+    Approved          .         .            .            Committing  .           .           .
+    CommitMoved       .         .            .            .           .           Committing  .
+    CommitEnded       .         .            .            .           .           Ended       .
+    CommitBrokeOff    .         .            .            .           .           Ready       .
+    TriedAgain        .         .            .            .           .           .           Committing
+
+Rules: (1) a dot is an event that does not apply: the state stays, and the desk says so where a person asked. (2) A
+commit under way is never forgotten: it ends in its outcome, or breaks off. (3) Work that ends late changes nothing: the
+events of planning and of a look carry the number of the state they belong to, and apply to that one alone. (4) A
+person's word is about what was shown: approval names the digest of the plan, which the desk compares before `Approved`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, assert_never
+
+import msgspec
+
+from explorer.core.errors import ExplorerError
+from explorer.views.act.receipt import Receipt
+from explorer.web.act_draft import Draft, Question, RowLook
+from explorer.web.act_events import (
+    Accepted,
+    ApprovalRefused,
+    Approved,
+    Asked,
+    CommitBrokeOff,
+    CommitEnded,
+    CommitMoved,
+    Event,
+    Forgotten,
+    LookBegun,
+    LookEnded,
+    LookMoved,
+    PlanMade,
+    PlanRefused,
+    Shown,
+    TriedAgain,
+)
+
+if TYPE_CHECKING:
+    from explorer.spark.engine.job import Job
+
+__all__ = [
+    "TRANSITIONS",
+    "Committing",
+    "Ended",
+    "Idle",
+    "Looking",
+    "Planning",
+    "Ready",
+    "State",
+    "Unplannable",
+    "after",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Nothing is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """A plan is being made."""
+
+    question: Question
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unplannable:
+    """There is no plan, and this is why."""
+
+    question: Question
+    error: ExplorerError
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A plan can be read, accepted, looked at and approved."""
+
+    draft: Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """Spark looks at the rows that the plan has rules for; there is no job before Spark has one."""
+
+    draft: Draft
+    number: int
+    job: Job[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Committing:
+    """A commit is under way; ``look`` and ``job`` are the look at the rows that it takes if others came first."""
+
+    draft: Draft
+    reason: str
+    job: Job[Any] | None = None
+    look: RowLook | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The outcome of a commit, as people and as programs read it."""
+
+    draft: Draft
+    reason: str
+    receipt: Receipt
+    document: dict[str, Any]
+
+
+State: TypeAlias = Idle | Planning | Unplannable | Ready | Looking | Committing | Ended
+
+TRANSITIONS: Final[Mapping[type[Event], Mapping[type[State], type[State]]]] = {
+    Asked: dict.fromkeys((Idle, Planning, Unplannable, Ready, Looking, Ended), Planning),
+    PlanMade: {Planning: Ready},
+    PlanRefused: {Planning: Unplannable},
+    Forgotten: dict.fromkeys((Idle, Planning, Unplannable, Ready, Looking, Ended), Idle),
+    Shown: {Ready: Ready, Looking: Looking},
+    Accepted: {Ready: Ready, Looking: Looking},
+    LookBegun: {Ready: Looking},
+    LookMoved: {Looking: Looking},
+    LookEnded: {Looking: Ready},
+    ApprovalRefused: {Ready: Ready},
+    Approved: {Ready: Committing},
+    CommitMoved: {Committing: Committing},
+    CommitEnded: {Committing: Ended},
+    CommitBrokeOff: {Committing: Ready},
+    TriedAgain: {Ended: Committing},
+}
+
+
+def after(state: State, event: Event) -> State:
+    """Return the state that an event leads to; the same state where it does not apply."""
+    applies = type(state) in TRANSITIONS[type(event)] and _is_about(state, event)
+    return _next(state, event) if applies else state
+
+
+def _is_about(state: State, event: Event) -> bool:
+    """Whether an event is about this very state: its own work, or an outcome that can be tried again."""
+    if isinstance(state, Planning) and isinstance(event, PlanMade | PlanRefused):
+        return state.number == event.number
+    if isinstance(state, Looking) and isinstance(event, LookMoved | LookEnded):
+        return state.number == event.number
+    if isinstance(state, Ended) and isinstance(event, TriedAgain):
+        return state.receipt.outcome == "unknown"
+    return True
+
+
+def _next(state: State, event: Event) -> State:
+    match event:
+        case Asked():
+            return Planning(event.question, event.number)
+        case PlanMade():
+            return Ready(event.draft)
+        case Forgotten():
+            return Idle()
+        case PlanRefused():
+            assert isinstance(state, Planning)
+            return Unplannable(state.question, event.error)
+        case _:
+            assert isinstance(state, Ready | Looking | Committing | Ended)
+            return _with_plan(state, event)
+
+
+def _with_plan(
+    state: Ready | Looking | Committing | Ended,
+    event: Shown | Accepted | LookBegun | LookMoved | LookEnded | ApprovalRefused | Approved | CommitMoved | CommitEnded
+    | CommitBrokeOff | TriedAgain,
+) -> State:  # fmt: skip
+    draft = state.draft
+    match event:
+        case Shown():
+            return replace(state, draft=replace(draft, shown=True))
+        case Accepted():
+            accepted = msgspec.structs.replace(draft.plan, accepted=(*draft.plan.accepted, event.guard))
+            return replace(state, draft=replace(draft, plan=accepted))
+        case LookBegun():
+            return Looking(replace(draft, look=RowLook("running")), event.number)
+        case LookMoved():
+            return Looking(replace(draft, look=event.look), event.number, event.job)
+        case LookEnded():
+            return Ready(replace(draft, look=event.look, plan=event.plan or draft.plan))
+        case ApprovalRefused():
+            return Ready(replace(_unrefused(draft), approval_problem=event.why))
+        case Approved():
+            return Committing(_unrefused(draft), event.reason)
+        case CommitBrokeOff():
+            return Ready(replace(draft, refusal=event.problem, in_doubt=event.in_doubt))
+        case CommitMoved() | CommitEnded() | TriedAgain():
+            assert isinstance(state, Committing | Ended)
+            return _committed(state, event)
+        case _:
+            assert_never(event)
+
+
+def _committed(state: Committing | Ended, event: CommitMoved | CommitEnded | TriedAgain) -> State:
+    match event:
+        case CommitMoved():
+            return Committing(state.draft, state.reason, event.job, event.look)
+        case CommitEnded():
+            return Ended(replace(state.draft, plan=event.plan), state.reason, event.receipt, event.document)
+        case TriedAgain():
+            return Committing(state.draft, state.reason)
+        case _:
+            assert_never(event)
+
+
+def _unrefused(draft: Draft) -> Draft:
+    return replace(draft, approval_problem=None, refusal=None, in_doubt=False)

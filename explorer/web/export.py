@@ -1,0 +1,36 @@
+"""What can be taken from a page as a file, in the parts in which it is sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from explorer.views.listing import Listing
+from explorer.web.tab_spec import Document
+
+__all__ = ["export_files"]
+
+_CHUNK = 1_000_000
+
+
+def export_files(found: Listing | Document, id_: str, format_: str) -> Iterator[dict[str, Any]]:
+    """Yield the messages that carry a file to the browser.
+
+    Args:
+        found: What is taken.
+        id_: By which the browser puts the parts together.
+        format_: ``csv``, ``json``, or ``copy`` for the clipboard.
+    """
+    match found:
+        case Document():
+            text, suffix, media = json.dumps(found.content, ensure_ascii=False, indent=2), "json", "application/json"
+            what = found.what
+        case Listing() if format_ == "json":
+            text, suffix, media, what = found.to_json(), "json", "application/json", "list"
+        case Listing():
+            text, suffix, media, what = found.to_csv(), "csv", "text/csv", "list"
+    file = {"kind": "file", "id": id_, "copy": format_ == "copy", "name": f"{found.name}.{suffix}", "type": media}
+    for start in range(0, max(len(text), 1), _CHUNK):
+        end = start + _CHUNK
+        yield {**file, "what": what, "text": text[start:end], "done": end >= len(text)}

@@ -1,0 +1,93 @@
+"""What a tab is: its place in the address, its template, what it shows, what it exports, what it answers to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from explorer.views import TableView
+from explorer.views.figures.plotly import Figure
+from explorer.views.listing import Listing
+from explorer.web.address import Address
+from explorer.web.window import Handler, Window
+from explorer.web.window_work import NewWindow, TabWork, WindowWork
+
+__all__ = ["Document", "Export", "Tab", "TabSpec", "arranged", "listed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """What a tab shows.
+
+    Two figures with the same ``drawn`` differ in their shapes alone, so that moving the cursor redraws no data.
+
+    Attributes:
+        values: Of the template.
+        figure, drawn: The chart, if there is one, and what its data follow from.
+        template: Another template than the tab's own.
+    """
+
+    values: dict[str, Any] = field(default_factory=dict)
+    figure: Figure | None = None
+    drawn: tuple[object, ...] = ()
+    template: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A JSON document to be kept: its name without the ending, what it is called, and what it holds."""
+
+    name: str
+    what: str
+    content: Mapping[str, Any]
+
+
+Export = Callable[[TableView, Address, WindowWork], Listing | Document]
+
+
+def _asks_for_nothing(_view: TableView, _address: Address, _work: WindowWork) -> None:
+    """What most tabs ask for before they are drawn."""
+
+
+def _hears_nothing(_window: Window) -> Mapping[str, Handler]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class TabSpec:
+    """One tab of a table's page.
+
+    Attributes:
+        key: Its name in the address.
+        label: Its name for people.
+        template: Blocks ``lead``, ``charthead``, ``chartfoot``, ``rest`` and ``side``, in ``templates/``.
+        view: What it shows; begins no work.
+        ask: What has to be begun or computed before it is drawn; may take long.
+        exports: What can be taken from it, by the name that the page uses.
+        messages: What it hears from the browser, by the message's kind.
+        work: Makes what it has under way in a new window.
+    """
+
+    key: str
+    label: str
+    template: str
+    view: Callable[[TableView, Address, WindowWork], Tab]
+    ask: Callable[[TableView, Address, WindowWork], None] = _asks_for_nothing
+    exports: Mapping[str, Export] = field(default_factory=dict)
+    messages: Callable[[Window], Mapping[str, Handler]] = _hears_nothing
+    work: Callable[[NewWindow], TabWork] | None = None
+
+
+def arranged(listing: Listing, address: Address) -> Listing:
+    """Return a list as the address asks for it."""
+    key = address.sort.removeprefix("-")
+    return listing.arranged(sort=key, descending=address.sort.startswith("-"), find=address.find).at(
+        address.page_number
+    )
+
+
+def listed(listing: Listing, address: Address) -> dict[str, Any]:
+    """Return the values by which a template shows a list as the address asks for it."""
+    shown = arranged(listing, address)
+    return {"listing": shown, "page": shown.paged()}

@@ -1,0 +1,34 @@
+"""The Act tab: a change is chosen, filled in, planned, approved and committed."""
+
+from __future__ import annotations
+
+from explorer.views import TableView
+from explorer.web.act_desk import ActDesk
+from explorer.web.act_form import ask_desk
+from explorer.web.act_messages import messages
+from explorer.web.act_page import act_page, proposed
+from explorer.web.address import Address
+from explorer.web.tab_spec import Document, Tab, TabSpec
+from explorer.web.window_work import NewWindow, WindowWork
+
+__all__ = ["TAB"]
+
+
+def _act(view: TableView, address: Address, work: WindowWork) -> Tab:
+    template, values = act_page(view, address, work.of(ActDesk).sheet)
+    return Tab(values, template=template)
+
+
+def _ask(view: TableView, address: Address, work: WindowWork) -> None:
+    ask_desk(work.of(ActDesk), view.facts, proposed(view, address))
+
+
+def _plan(view: TableView, _address: Address, work: WindowWork) -> Document:
+    return Document(f"{view.facts.name}-plan", "plan", work.of(ActDesk).document())
+
+
+def _desk(window: NewWindow) -> ActDesk:
+    return ActDesk(window.catalog, window.person, signed_in=window.signed_in, changed=window.changed)
+
+
+TAB = TabSpec("act", "Act", "act-choose", _act, ask=_ask, exports={"plan": _plan}, messages=messages, work=_desk)

@@ -1,0 +1,33 @@
+"""The Columns tab: the columns of a version, and their names over all versions."""
+
+from __future__ import annotations
+
+from explorer.views import TableView
+from explorer.views.listing import Listing
+from explorer.views.table.column_lines import RIVER_LINES
+from explorer.views.table.columns import column_story, columns_listing, lines_of
+from explorer.web.address import Address
+from explorer.web.tab_spec import Tab, TabSpec, arranged, listed
+from explorer.web.window_work import WindowWork
+
+__all__ = ["TAB"]
+
+
+def _columns(view: TableView, address: Address, _work: WindowWork) -> Tab:
+    snapshot = view.facts.snapshot(view.version)
+    values = {
+        "mode": snapshot.column_mapping_mode,
+        "max_id": snapshot.properties.get("delta.columnMapping.maxColumnId", ""),
+        "lines": len(lines_of(view.facts)),
+        "shown_lines": RIVER_LINES,
+        "hazards": view.facts.lineage().hazards,
+        "story": column_story(view.facts, address.column) if address.column else None,
+    }
+    return Tab(values | listed(columns_listing(view.facts, view.version), address), view.river(), (view.column,))
+
+
+def _export(view: TableView, address: Address, _work: WindowWork) -> Listing:
+    return arranged(columns_listing(view.facts, view.version), address)
+
+
+TAB = TabSpec("columns", "Columns", "columns", _columns, exports={"columns": _export})

@@ -1,0 +1,98 @@
+"""The Statistics tab: the range of a column in each file, and which columns have statistics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from explorer.views import TableView
+from explorer.views.figures.charts import BARS
+from explorer.views.listing import Listing
+from explorer.views.table.files import ranges_listing
+from explorer.web.address import Address
+from explorer.web.tab_spec import Tab, TabSpec, arranged, listed
+from explorer.web.window_work import WindowWork
+
+__all__ = ["TAB"]
+
+
+@dataclass(frozen=True, slots=True)
+class NoRanges:
+    """Why there is nothing to draw, and of which column."""
+
+    title: str
+    why: str
+    column: str
+
+
+def _statistics(view: TableView, address: Address, _work: WindowWork) -> Tab:
+    facts, version = view.facts, view.version
+    coverage = facts.coverage(version).to_pylist()
+    names = [row["column"] for row in coverage]
+    column = _column(address, coverage, names)
+    values: dict[str, Any] = {"coverage": coverage, "names": names, "column": column}
+    if nothing := _why_nothing(view, address, names, column):
+        return Tab(values | _undrawn(nothing))
+    ranges = facts.ranges(version, column)
+    view.column = column
+    values |= {
+        "drawn": True,
+        "ranges": ranges,
+        "wide": sum(tight is False for tight in ranges.tight),
+        "single": len(ranges.paths) <= BARS,
+    }
+    return Tab(
+        values | listed(ranges_listing(facts, version, column), address), view.ranges(), (version, column, view.file)
+    )
+
+
+def _export(view: TableView, address: Address, _work: WindowWork) -> Listing:
+    return arranged(ranges_listing(view.facts, view.version, view.column), address)
+
+
+def _column(address: Address, coverage: list[dict[str, Any]], names: list[str]) -> str:
+    """The column that the address names, else the one with statistics in most files; empty where there is none."""
+    if address.column:
+        return address.column if address.column in names else ""
+    best = max(coverage, key=lambda row: row["files"], default=None)
+    return str(best["column"]) if best else ""
+
+
+def _why_nothing(view: TableView, address: Address, names: list[str], column: str) -> NoRanges | None:
+    if not view.facts.snapshot(view.version).num_files:
+        return NoRanges("No live files", f"v{view.version} holds no files, so there are no statistics.", address.column)
+    if not names:
+        return NoRanges(
+            "No column can have statistics",
+            "Only columns of simple types outside arrays and maps have a least and a greatest value.",
+            address.column,
+        )
+    if not column:
+        return NoRanges(
+            f"No statistics for \u201c{address.column}\u201d",
+            "It is no simple column of this version. Choose another one.",
+            address.column,
+        )
+    ranges = view.facts.ranges(view.version, column)
+    if not len(ranges.low):
+        return NoRanges(
+            f"No file has bounds for {column}",
+            f"{ranges.missing} live files, none with bounds of it: the writer kept none, or every value is null.",
+            column,
+        )
+    return None
+
+
+def _undrawn(nothing: NoRanges) -> dict[str, Any]:
+    return {
+        "drawn": False,
+        "title": nothing.title,
+        "why": nothing.why,
+        "column": nothing.column,
+        "ranges": None,
+        "wide": 0,
+        "single": True,
+    }
+
+
+TAB = TabSpec("statistics", "Statistics", "statistics", _statistics, exports={"statistics": _export})

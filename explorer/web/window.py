@@ -1,0 +1,77 @@
+"""What a tab's messages need of the window that they come from: an interface, so that no tab knows the session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from explorer.views import TableView
+from explorer.web.window_work import WindowWork
+
+__all__ = ["Handler", "Message", "Window"]
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What the browser says: a kind, a number by which it knows the answer, and fields that nobody has checked."""
+
+    kind: str
+    number: int
+    fields: Mapping[str, object]
+
+    @classmethod
+    def read(cls, data: object) -> Message | None:
+        """Return the message that a browser sent; None if it is none."""
+        if not isinstance(data, Mapping):
+            return None
+        number = data.get("number", 0)
+        return cls(str(data.get("kind", "")), number if isinstance(number, int) else 0, data)
+
+    def text(self, name: str, longest: int = 400) -> str:
+        """Return a field as text, empty where there is none."""
+        return str(self.fields.get(name, ""))[:longest]
+
+    def amount(self, name: str) -> int:
+        """Return a field that is a whole number from 0; 0 where there is none."""
+        value = self.fields.get(name, 0)
+        return value if isinstance(value, int) and value > 0 else 0
+
+    def is_set(self, name: str) -> bool:
+        """Whether a field is there and not empty."""
+        return bool(self.fields.get(name))
+
+
+class Window(Protocol):
+    """One browser window, as its messages see it; all of this on the server's loop, but for `redraw`.
+
+    Attributes:
+        query: The address at hand, as a query string.
+    """
+
+    query: str
+
+    @property
+    def view(self) -> TableView | None:
+        """The table, version and tab on show; None where there is no table to show."""
+
+    @property
+    def work(self) -> WindowWork:
+        """What the window has under way."""
+
+    def answer(self, message: Message, regions: Mapping[str, str] | None = None, *, query: str = "") -> None:
+        """Say that a message has arrived, with the parts of the page and the address that follow from it."""
+
+    def redraw(self) -> None:
+        """Draw the page again; from any thread."""
+
+    def begin(self, work: Callable[[], object]) -> None:
+        """Do what takes long on a thread; it says itself what came of it."""
+
+    def compute(self, message: Message, work: Callable[[], Result], then: Callable[[Result], None]) -> None:
+        """Compute something on a thread, and go on with it on the server's loop; an error answers the message."""
+
+
+Handler = Callable[[Message], None]

@@ -1,0 +1,115 @@
+"""The machine of an Act desk: the table in its documentation is the one that runs, and late work changes nothing."""
+
+import inspect
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+import explorer
+from explorer.core.errors import RequestError
+from explorer.views.act.receipt import Receipt
+from explorer.views.problems import problem_of
+from explorer.web import act_events as happened
+from explorer.web import act_state as at
+from explorer.web.act_draft import Draft, Question, RowLook
+from tests.support import hostile_tables
+
+STATES = get_args(at.State)
+EVENTS = get_args(happened.Event)
+
+
+@pytest.fixture
+def draft(tmp_path: Path) -> Draft:
+    table = explorer.open_table(hostile_tables.empty_table(tmp_path / "t"))
+    plan = table.plan({"kind": "set-description", "description": "x"})
+    return Draft(Question("t", "set-description", (("description", "x"),), "ana"), plan, table)
+
+
+def test_the_documented_table_is_the_machine() -> None:
+    """Read the table in the module's documentation as a person does."""
+    heading, _, *rows = (line.split() for line in inspect.getdoc(at).splitlines() if line.startswith("    "))
+    documented = {
+        name: {state: target for state, target in zip(heading[1:], targets, strict=True) if target != "."}
+        for name, *targets in rows
+    }
+    running = {
+        event.__name__: {state.__name__: target.__name__ for state, target in targets.items()}
+        for event, targets in at.TRANSITIONS.items()
+    }
+    assert running == documented
+    assert {state.__name__ for state in STATES} == set(heading[1:])
+    assert set(at.TRANSITIONS) == set(EVENTS)
+
+
+def examples(draft: Draft) -> tuple[dict[type, Any], dict[type, Any]]:
+    """A record of each state and of each event that is about it."""
+    plan, problem = draft.plan, problem_of(ValueError("x"))
+    receipt = Receipt("unknown", "", "", "warning", 1, None, None, (), ())
+    job: Any = object()
+    states = [
+        at.Idle(), at.Planning(draft.question, 1), at.Unplannable(draft.question, RequestError("no")), at.Ready(draft),
+        at.Looking(draft, 1), at.Committing(draft, "why"), at.Ended(draft, "why", receipt, {}),
+    ]  # fmt: skip
+    events = [
+        happened.Asked(draft.question, 2),
+        happened.PlanMade(1, draft),
+        happened.PlanRefused(1, RequestError("no")),
+        happened.Forgotten(),
+        happened.Shown(),
+        happened.Accepted("g"),
+        happened.LookBegun(1),
+        happened.LookMoved(1, job, RowLook("running")),
+        happened.LookEnded(1, RowLook("done"), plan),
+        happened.ApprovalRefused("no"),
+        happened.Approved("why"),
+        happened.CommitMoved(job, None),
+        happened.CommitEnded(plan, receipt, {}),
+        happened.CommitBrokeOff(problem, in_doubt=True),
+        happened.TriedAgain(),
+    ]
+    return {type(state): state for state in states}, {type(event): event for event in events}
+
+
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("state", STATES)
+def test_each_event_leads_where_the_table_says_and_nowhere_else(draft: Draft, state: type, event: type) -> None:
+    states, events = examples(draft)
+    before = states[state]
+    reached = at.after(before, events[event])
+    if state in at.TRANSITIONS[event]:
+        assert type(reached) is at.TRANSITIONS[event][state]
+    else:
+        assert reached is before
+
+
+def test_work_that_ends_late_changes_nothing(draft: Draft) -> None:
+    planning, looking = at.Planning(draft.question, 2), at.Looking(draft, 2)
+    for state, event in (
+        (planning, happened.PlanMade(1, draft)),
+        (planning, happened.PlanRefused(1, RequestError("no"))),
+        (looking, happened.LookEnded(1, RowLook("cancelled"))),
+    ):
+        assert at.after(state, event) is state
+
+
+def test_only_an_outcome_that_is_not_known_is_tried_again(draft: Draft) -> None:
+    receipt = Receipt("committed", "", "", "ok", 1, None, None, (), ())
+    ended = at.Ended(draft, "why", receipt, {})
+    assert at.after(ended, happened.TriedAgain()) is ended
+
+
+def test_a_guard_that_is_accepted_during_a_look_stays_accepted_when_the_look_is_cancelled(draft: Draft) -> None:
+    looking = at.after(at.after(at.Ready(draft), happened.LookBegun(1)), happened.Accepted("existing-rows"))
+    ready = at.after(looking, happened.LookEnded(1, RowLook("cancelled")))
+    assert isinstance(ready, at.Ready)
+    assert ready.draft.plan.accepted == ("existing-rows",)
+
+
+def test_what_was_refused_is_gone_with_the_next_approval(draft: Draft) -> None:
+    refused = at.after(at.Committing(draft, "why"), happened.CommitBrokeOff(problem_of(ValueError("x")), in_doubt=True))
+    assert isinstance(refused, at.Ready)
+    assert refused.draft.in_doubt
+    committing = at.after(refused, happened.Approved("why"))
+    assert isinstance(committing, at.Committing)
+    assert (committing.draft.refusal, committing.draft.in_doubt) == (None, False)
