@@ -16,9 +16,10 @@ from explorer.core.log.log_segment import LogListing, list_log
 from explorer.core.log.replay import replay_files, replay_state
 from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout
-from explorer.core.log.writing.writer_state import CarriedActions, LineChunk, carry_actions
+from explorer.core.log.writing.writer_state import CarriedActions, carry_actions
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.raw_actions import unknown_members
 from explorer.core.protocol.table_properties.values import flag
 from explorer.core.versions.snapshot import Snapshot
 from tests.conftest import golden_root, reference_root
@@ -128,8 +129,8 @@ def _rows(chunks: Iterator[Any]) -> dict[tuple[str, str], dict[str, Any]]:
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for chunk in chunks:
         rows = (
-            [_plain(line) | chunk.unknown.get(place, {}) for place, line in enumerate(chunk.lines)]
-            if isinstance(chunk, LineChunk)
+            [_plain(line) | unknown_members(line) for line in chunk]
+            if isinstance(chunk, list)
             else chunk.to_pylist(maps_as_pydicts="strict")
         )
         for row in rows:
@@ -151,7 +152,7 @@ def _plain(line: Any) -> dict[str, Any]:
 
 def _whole(line: Any) -> dict[str, Any]:
     fields = zip(line.__struct_fields__, line.__struct_encode_fields__, strict=True)
-    values = {encoded: getattr(line, name) for name, encoded in fields}
+    values = {encoded: getattr(line, name) for name, encoded in fields if name != "unknown"}
     return {name: item for name, item in values.items() if item is not None and item != msgspec.Raw()}
 
 

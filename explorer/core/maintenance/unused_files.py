@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from explorer.core.log.checkpoint.file_columns import decoded_paths
 from explorer.core.log.commit import Commit
-from explorer.core.log.writing.writer_state import CarriedActions, LineChunk
+from explorer.core.log.writing.writer_state import CarriedActions
 from explorer.core.protocol.actions import DeletionVectorId
 from explorer.core.protocol.arrow.arrays import Mask, flags, int64s, mask, numbers, strings, validity
 from explorer.core.protocol.deletion_vectors import location
@@ -138,9 +138,8 @@ def needed_files(carried: CarriedActions, life: Lifetimes, recent: Iterable[Comm
     young = np.flatnonzero((life.removed != NEVER) & (life.deletion_times >= cutoff))
     needed.add_columns(life.take(young, _COLUMNS))
     for chunk in carried.removes(_CHUNK):
-        if isinstance(chunk, LineChunk):
-            lines: Sequence[Any] = chunk.lines
-            needed.add_lines(line for line in lines if (line.deletion_timestamp or 0) >= cutoff)
+        if isinstance(chunk, list):
+            needed.add_lines(line for line in chunk if (line.deletion_timestamp or 0) >= cutoff)
         else:
             _add_tombstones(needed, chunk, cutoff)
     needed.add(strings([decode_path(file.path) for commit in recent for file in commit.change_files()]))

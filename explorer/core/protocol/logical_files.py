@@ -154,11 +154,11 @@ class LogicalFiles:
 class LineSource:
     """Files as they stand in commits, in the order given."""
 
-    def __init__(self, lines: Sequence[AddLine]) -> None:
+    def __init__(self, lines: list[AddLine]) -> None:
         self._lines = lines
 
     @property
-    def lines(self) -> Sequence[AddLine]:
+    def lines(self) -> list[AddLine]:
         """The files as lines."""
         return self._lines
 

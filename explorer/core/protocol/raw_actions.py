@@ -1,7 +1,7 @@
 """Actions of a commit as decoded, before any rule is applied to them.
 
-Protocol section: Actions. Invariants: unknown members are skipped; a member that is absent is told from one that is
-null.
+Protocol section: Actions. Invariants: unknown members are skipped, but in lines that are kept whole; a member that is
+absent and one that is null are different things.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import msgspec
 
 from explorer.core.protocol.actions import DeletionVectorDescriptor, Int64
+from explorer.core.protocol.json_values import JsonObject
 
-__all__ = ["AddLine", "CommitLine", "RemoveLine"]
+__all__ = ["AddLine", "CommitLine", "RemoveLine", "WholeAddLine", "WholeRemoveLine", "unknown_members"]
 
 _ABSENT = msgspec.Raw()
 
@@ -55,6 +56,23 @@ class RemoveLine(msgspec.Struct, gc=False, rename="camel"):
     def vector_id(self) -> str | None:
         """Identity of the deletion vector, None without one."""
         return None if self.deletion_vector is None else self.deletion_vector.unique_id
+
+
+class WholeAddLine(AddLine, gc=False):
+    """An ``add`` with the members that this program does not know, for who writes the file again (PROTO-003)."""
+
+    unknown: JsonObject = {}
+
+
+class WholeRemoveLine(RemoveLine, gc=False):
+    """A ``remove`` with the members that this program does not know."""
+
+    unknown: JsonObject = {}
+
+
+def unknown_members(line: AddLine | RemoveLine) -> JsonObject:
+    """The members of a file action that this program does not know, as far as its line was kept whole."""
+    return line.unknown if isinstance(line, WholeAddLine | WholeRemoveLine) else {}
 
 
 class CommitLine(msgspec.Struct, gc=False):

@@ -13,6 +13,7 @@ import msgspec
 
 from explorer.core.errors import InvalidIntent, RequestError
 from explorer.core.log.writing.writer_state import CarriedActions, FileKey, carry_actions
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.proposal import Circumstances, Proposal
@@ -150,7 +151,7 @@ def _log_marks(
             return marks
 
 
-def _unknown_fields(log: DeltaLog, snapshot: Snapshot) -> dict[FileKey, dict[str, Any]]:
+def _unknown_fields(log: DeltaLog, snapshot: Snapshot) -> dict[FileKey, JsonObject]:
     return _carried(log, snapshot).unknown_adds()
 
 

@@ -8,7 +8,7 @@ plain values and maps of texts, of one type throughout.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -16,12 +16,13 @@ import pyarrow as pa
 
 from explorer.core.log.checkpoint.file_columns import texts_of
 from explorer.core.log.writing.parsed_columns import TypedColumns, typed_columns
-from explorer.core.log.writing.writer_state import CarriedActions, LineChunk
+from explorer.core.log.writing.writer_state import CarriedActions
 from explorer.core.protocol.actions import DeletionVectorDescriptor
 from explorer.core.protocol.arrow.arrays import bools, int32s, int64s, mask, numbers, string_maps, strings
 from explorer.core.protocol.arrow.typed_arrays import typed_column
+from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.logical_files import MAP, LineSource, decode_map
-from explorer.core.protocol.raw_actions import RemoveLine
+from explorer.core.protocol.raw_actions import AddLine, RemoveLine, unknown_members
 from explorer.core.protocol.schema.data_types import PrimitiveType
 from explorer.core.protocol.table_properties.values import flag
 
@@ -95,13 +96,13 @@ class FileColumns:
         self.add_type = pa.struct([*members.items(), *extra["add"].items()])
         self.remove_type = pa.struct([*_REMOVE.items(), *extra["remove"].items()])
 
-    def adds(self, chunk: pa.StructArray | LineChunk) -> pa.StructArray:
+    def adds(self, chunk: pa.StructArray | list[AddLine]) -> pa.StructArray:
         """Rows of ``add``.
 
         Raises:
             CorruptTable: A partition value is not of its column's type.
         """
-        members = _of_adds(chunk) if isinstance(chunk, LineChunk) else _of_struct(chunk)
+        members = _of_adds(chunk) if isinstance(chunk, list) else _of_struct(chunk)
         texts, parsed = members.pop("stats", None), members.pop("stats_parsed", None)
         texts = pa.nulls(len(members["path"]), pa.string()) if texts is None else _cast(texts, pa.string())
         if self._as_json:
@@ -113,9 +114,9 @@ class FileColumns:
                 members["partitionValues_parsed"] = self._typed.partition_values(values)
         return _struct(members, self.add_type)
 
-    def removes(self, chunk: pa.StructArray | LineChunk, after: int) -> pa.StructArray:
+    def removes(self, chunk: pa.StructArray | list[RemoveLine], after: int) -> pa.StructArray:
         """Rows of ``remove``, but for the tombstones whose time (ms since the epoch) is not after a moment."""
-        members = _of_removes(chunk) if isinstance(chunk, LineChunk) else _of_struct(chunk)
+        members = _of_removes(chunk) if isinstance(chunk, list) else _of_struct(chunk)
         rows = _struct(members, self.remove_type)
         times, _ = numbers(rows.field("deletionTimestamp"))
         return rows if (times > after).all() else rows.filter(mask(times > after))
@@ -169,19 +170,17 @@ _OF_LINES: Final = {
 }
 
 
-def _of_adds(chunk: LineChunk) -> dict[str, pa.Array]:
-    lines: Any = chunk.lines
+def _of_adds(lines: list[AddLine]) -> dict[str, pa.Array]:
     plain = dict(zip(_OF_LINES, LineSource(lines).columns(list(_OF_LINES.values())), strict=True))
     return {
         **plain,
         "deletionVector": _descriptors([line.deletion_vector for line in lines]),
         "clusteringProvider": strings([line.clustering_provider for line in lines]),
-        **_unknown_columns(chunk),
+        **_unknown_columns(lines),
     }
 
 
-def _of_removes(chunk: LineChunk) -> dict[str, pa.Array]:
-    lines: Sequence[RemoveLine] = chunk.lines  # type: ignore[assignment]  # tombstones are removes
+def _of_removes(lines: list[RemoveLine]) -> dict[str, pa.Array]:
     return {
         "path": strings([line.path for line in lines]),
         "deletionTimestamp": int64s([_storable(line.deletion_timestamp) for line in lines]),
@@ -191,7 +190,7 @@ def _of_removes(chunk: LineChunk) -> dict[str, pa.Array]:
         "deletionVector": _descriptors([line.deletion_vector for line in lines]),
         "baseRowId": int64s([line.base_row_id for line in lines]),
         "defaultRowCommitVersion": int64s([line.default_row_commit_version for line in lines]),
-        **_unknown_columns(chunk),
+        **_unknown_columns(lines),
     }
 
 
@@ -225,14 +224,15 @@ def _unknown_types(carried: CarriedActions, action: str) -> dict[str, pa.DataTyp
         if name == action:
             for member, kind in part.stated_members().items():
                 found.setdefault(member, set()).add(kind)
-    for fields in carried.unknown[action].values():
-        for member, value in fields.items():
-            found.setdefault(member, set()).add(_type_of(value))
+    for name, line in carried.lines():
+        if name == action:
+            for member, value in unknown_members(line).items():
+                found.setdefault(member, set()).add(_type_of(value))
     single = {member: kinds.pop() for member, kinds in found.items() if len(kinds) == 1}
     return {member: kind for member, kind in single.items() if kind is not None and member not in _LEFT_OUT[action]}
 
 
-def _type_of(value: Any) -> pa.DataType | None:
+def _type_of(value: JsonValue) -> pa.DataType | None:
     match value:
         case bool():
             return pa.bool_()
@@ -247,17 +247,15 @@ def _type_of(value: Any) -> pa.DataType | None:
     return None
 
 
-def _unknown_columns(chunk: LineChunk) -> dict[str, pa.Array]:
-    names = dict.fromkeys(name for fields in chunk.unknown.values() for name in fields)
-    return {name: _unknown_column(chunk, name) for name in names}
+def _unknown_columns(lines: Sequence[AddLine | RemoveLine]) -> dict[str, pa.Array]:
+    names = dict.fromkeys(name for line in lines for name in unknown_members(line))
+    return {name: _unknown_column([unknown_members(line).get(name) for line in lines]) for name in names}
 
 
-def _unknown_column(chunk: LineChunk, name: str) -> pa.Array:
-    """A column of the values of one type among those of a field; `_unknown_types` tells whether it is used."""
-    values = [chunk.unknown.get(place, {}).get(name) for place in range(len(chunk.lines))]
+def _unknown_column(values: Sequence[JsonValue]) -> pa.Array:
+    """A column of those values that are of the first one's type; `_unknown_types` says whether it is used."""
     kind = next(_type_of(value) for value in values if value is not None)
-    fitting: Iterable[Any] = (value if value is not None and _type_of(value) == kind else None for value in values)
-    return _column(list(fitting), kind)
+    return _column([value if value is not None and _type_of(value) == kind else None for value in values], kind)
 
 
 def _column(values: list[Any], kind: pa.DataType | None) -> pa.Array:

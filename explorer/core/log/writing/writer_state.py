@@ -7,8 +7,8 @@ cut-off to stay (D-02, FILE-014); fields that this program does not know come al
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -21,22 +21,25 @@ from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.replay import Reconciliation, read_commit_files, replay_state
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol.file_paths import canonical_key
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LineSource, LogicalFiles
-from explorer.core.protocol.raw_actions import AddLine, RemoveLine
+from explorer.core.protocol.raw_actions import (
+    AddLine,
+    CommitLine,
+    RemoveLine,
+    WholeAddLine,
+    WholeRemoveLine,
+    unknown_members,
+)
 
-__all__ = ["CarriedActions", "FileKey", "LineChunk", "carry_actions"]
+__all__ = ["CarriedActions", "FileKey", "carry_actions"]
+
+_LineT = TypeVar("_LineT", AddLine, RemoveLine)
 
 
 FileKey = tuple[str, str | None]
 """A logical file: canonical path and identity of its deletion vector."""
-
-
-class LineChunk(msgspec.Struct, frozen=True):
-    """Some file actions of commits, and by their place the fields of each that this program does not know."""
-
-    lines: Sequence[AddLine] | Sequence[RemoveLine]
-    unknown: dict[int, dict[str, Any]]
 
 
 class CarriedActions(msgspec.Struct, frozen=True):
@@ -47,44 +50,51 @@ class CarriedActions(msgspec.Struct, frozen=True):
         state: The small actions in force.
         files: The live files.
         tombstones: Removals in force, expired ones included: those of the checkpoint before, then those since.
-        unknown: Fields that this program does not know, by action and identity of the line they stand in.
     """
 
     version: int
     state: TableState
     files: LogicalFiles
     tombstones: tuple[CheckpointPart | list[RemoveLine], ...]
-    unknown: dict[str, dict[int, dict[str, Any]]]
 
-    def unknown_adds(self) -> dict[FileKey, dict[str, Any]]:
+    def unknown_adds(self) -> dict[FileKey, JsonObject]:
         """What the live files say beyond the columns of files, by canonical path and deletion vector.
 
         These are fields that this program does not know, ``clusteringProvider``, and of ``deletionVector`` the member
         ``maxRowIndex``.
         """
-        found: dict[FileKey, dict[str, Any]] = {}
+        found: dict[FileKey, JsonObject] = {}
         for source in self.files.sources:
             if isinstance(source, CheckpointPart):
                 found.update(_stated_beyond(source))
             elif isinstance(source, LineSource):
-                found.update(_said_beyond(source.lines, self.unknown["add"]))
+                found.update(_said_beyond(source.lines))
         return found
 
-    def adds(self, length: int) -> Iterator[pa.StructArray | LineChunk]:
+    def adds(self, length: int) -> Iterator[pa.StructArray | list[AddLine]]:
         """The live files, up to so many at a time: as they stand in a checkpoint, or as lines."""
         for source in self.files.sources:
             if isinstance(source, CheckpointPart):
                 yield from source.batches(length)
             elif isinstance(source, LineSource):
-                yield from _chunks(source.lines, self.unknown["add"], length)
+                yield from _chunks(source.lines, length)
 
-    def removes(self, length: int) -> Iterator[pa.StructArray | LineChunk]:
+    def removes(self, length: int) -> Iterator[pa.StructArray | list[RemoveLine]]:
         """The tombstones, expired ones included, in the same way."""
         for source in self.tombstones:
             if isinstance(source, CheckpointPart):
                 yield from source.batches(length)
             else:
-                yield from _chunks(source, self.unknown["remove"], length)
+                yield from _chunks(source, length)
+
+    def lines(self) -> Iterator[tuple[str, AddLine | RemoveLine]]:
+        """The lines since the checkpoint, with what is taken from each: ``add`` or ``remove``."""
+        for source in self.files.sources:
+            if isinstance(source, LineSource):
+                yield from (("add", line) for line in source.lines)
+        for tombstones in self.tombstones:
+            if not isinstance(tombstones, CheckpointPart):
+                yield from (("remove", line) for line in tombstones)
 
     def parts(self) -> Iterator[tuple[str, CheckpointPart]]:
         """The files of the checkpoint before, with what is taken from each: ``add`` or ``remove``."""
@@ -99,13 +109,10 @@ def carry_actions(store: LogStore, segment: LogSegment) -> CarriedActions:
         TableError: The log is broken.
     """
     newest, commits = Reconciliation(), []
-    unknown: dict[str, dict[int, dict[str, Any]]] = {"add": {}, "remove": {}}
     for path, data in read_commit_files(store, segment.commits):
-        commit = decode_commit(data, path.version, path.path)
+        commit = _whole(decode_commit(data, path.version, path.path), data)
         newest.apply(commit)
         commits.append(commit)
-        for name, number, fields in _unknown_fields(data, commit):
-            unknown[name][number] = fields
     state = replay_state(store, segment, commits)
     tombstones: list[CheckpointPart | list[RemoveLine]] = []
     if segment.checkpoint is not None:
@@ -113,26 +120,19 @@ def carry_actions(store: LogStore, segment: LogSegment) -> CarriedActions:
         opened = open_checkpoint_tombstones(store, segment.checkpoint)
         tombstones += [_remaining(source, touched) for source in opened]
     tombstones.append(list(newest.removed.values()))
-    return CarriedActions(segment.version, state, newest.files(store, segment), tuple(tombstones), unknown)
+    return CarriedActions(segment.version, state, newest.files(store, segment), tuple(tombstones))
 
 
-def _chunks(
-    lines: Sequence[AddLine] | Sequence[RemoveLine], unknown: dict[int, dict[str, Any]], length: int
-) -> Iterator[LineChunk]:
-    for start in range(0, len(lines), length):
-        chunk = lines[start : start + length]
-        found = {place: unknown[id(line)] for place, line in enumerate(chunk) if id(line) in unknown}
-        yield LineChunk(chunk, found)
+def _chunks(lines: list[_LineT], length: int) -> Iterator[list[_LineT]]:
+    return (lines[start : start + length] for start in range(0, len(lines), length))
 
 
-def _added(commits: Iterable[Commit]) -> set[tuple[str, str | None]]:
+def _added(commits: Iterable[Commit]) -> set[FileKey]:
     lines = (line.add for commit in commits for line in commit.lines)
     return {(canonical_key(add.path), add.vector_id) for add in lines if add is not None}
 
 
-def _remaining(
-    source: CheckpointPart | list[RemoveLine], touched: set[tuple[str, str | None]]
-) -> CheckpointPart | list[RemoveLine]:
+def _remaining(source: CheckpointPart | list[RemoveLine], touched: set[FileKey]) -> CheckpointPart | list[RemoveLine]:
     """The tombstones of a checkpoint that no later action cancels or replaces."""
     if not touched:
         return source
@@ -149,19 +149,17 @@ _COLUMNS: Final = frozenset(AddLine.__struct_encode_fields__) - {_PROVIDER} | {"
 _ROWS: Final = 1 << 14
 
 
-def _said_beyond(
-    lines: Iterable[AddLine], unknown: dict[int, dict[str, Any]]
-) -> Iterator[tuple[FileKey, dict[str, Any]]]:
+def _said_beyond(lines: Iterable[AddLine]) -> Iterator[tuple[FileKey, JsonObject]]:
     for line in lines:
-        provider = {} if line.clustering_provider is None else {_PROVIDER: line.clustering_provider}
+        provider: JsonObject = {} if line.clustering_provider is None else {_PROVIDER: line.clustering_provider}
         vector = line.deletion_vector
         greatest = {} if vector is None or vector.max_row_index is None else _greatest(vector.max_row_index)
-        fields = provider | greatest | unknown.get(id(line), {})
+        fields = provider | greatest | unknown_members(line)
         if fields:
             yield (canonical_key(line.path), line.vector_id), fields
 
 
-def _stated_beyond(part: CheckpointPart) -> Iterator[tuple[FileKey, dict[str, Any]]]:
+def _stated_beyond(part: CheckpointPart) -> Iterator[tuple[FileKey, JsonObject]]:
     names = sorted(part.stated_members().keys() - _COLUMNS)
     if not names and "deletionVector" not in part.stated_members():
         return
@@ -188,7 +186,7 @@ def _greatest_rows(vectors: pa.StructArray | None, length: int) -> list[int | No
     return [value if is_valid else None for value, is_valid in zip(found, valid, strict=True)]
 
 
-def _greatest(row: int) -> dict[str, Any]:
+def _greatest(row: int) -> JsonObject:
     return {"deletionVector": {"maxRowIndex": row}}
 
 
@@ -208,28 +206,35 @@ class _KnownLine(msgspec.Struct, gc=False):
     remove: _KnownRemove | None = None
 
 
+class _AnyLine(msgspec.Struct, gc=False):
+    add: JsonObject | None = None
+    remove: JsonObject | None = None
+
+
 _KNOWN: Final = msgspec.json.Decoder(_KnownLine)
-_NAMES: Final = {
-    "add": frozenset(AddLine.__struct_encode_fields__),
-    "remove": frozenset(RemoveLine.__struct_encode_fields__),
-}
+_ANY: Final = msgspec.json.Decoder(_AnyLine)
 
 
-def _unknown_fields(data: bytes, commit: Commit) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """Unknown fields of the file actions of a commit; nearly always there are none, which a strict decoder tells."""
+def _whole(commit: Commit, data: bytes) -> Commit:
+    """The commit, its file actions with all their members; a strict decoder says that nearly always they have them."""
     try:
         _KNOWN.decode_lines(data)
     except msgspec.ValidationError:
-        pass
-    else:
-        return
-    texts = data.split(b"\n")
-    for place, line in enumerate(commit.lines):
-        action = line.add or line.remove
-        if action is None:
-            continue
-        name = "add" if line.add is not None else "remove"
-        value = msgspec.json.decode(texts[commit.line_number(place) - 1])[name]
-        fields = {key: item for key, item in value.items() if key not in _NAMES[name] and item is not None}
-        if fields:
-            yield name, id(action), fields
+        texts = data.split(b"\n")
+        lines = (_whole_line(line, texts[commit.line_number(place) - 1]) for place, line in enumerate(commit.lines))
+        return msgspec.structs.replace(commit, lines=list(lines))
+    return commit
+
+
+def _whole_line(line: CommitLine, text: bytes) -> CommitLine:
+    add, remove = line.add, line.remove
+    if add is not None and (unknown := _unknown(_ANY.decode(text).add, AddLine)):
+        add = WholeAddLine(**msgspec.structs.asdict(add), unknown=unknown)
+    if remove is not None and (unknown := _unknown(_ANY.decode(text).remove, RemoveLine)):
+        remove = WholeRemoveLine(**msgspec.structs.asdict(remove), unknown=unknown)
+    return msgspec.structs.replace(line, add=add, remove=remove)
+
+
+def _unknown(action: JsonObject | None, known: type[AddLine | RemoveLine]) -> JsonObject:
+    members = (action or {}).items()
+    return {name: item for name, item in members if name not in known.__struct_encode_fields__ and item is not None}

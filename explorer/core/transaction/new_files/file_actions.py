@@ -13,12 +13,13 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.protocol.actions import Add, DeletionVectorDescriptor, Remove
+from explorer.core.protocol.json_values import JsonObject
 
 __all__ = ["adds", "remove_of", "removes"]
 
 
 def adds(
-    files: pa.Table, *, data_change: bool, unknown: Mapping[tuple[str, str | None], dict[str, Any]] | None = None
+    files: pa.Table, *, data_change: bool, unknown: Mapping[tuple[str, str | None], JsonObject] | None = None
 ) -> tuple[Add, ...]:
     """Return an add for each file.
 

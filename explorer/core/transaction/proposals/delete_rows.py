@@ -18,6 +18,7 @@ import numpy.typing as npt
 from explorer.core.protocol.actions import Add, AddCDCFile, Remove
 from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.deletion_vectors import encode_vectors, read_rows, vector_file_name
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.statistics.collect import loosened
 from explorer.core.protocol.table_features import supported_features
@@ -81,7 +82,7 @@ def touched_files(
     store: LogStore,
     snapshot: Snapshot,
     matched: Mapping[str, RowIndexes],
-    unknown: Mapping[tuple[str, str | None], dict[str, Any]],
+    unknown: Mapping[tuple[str, str | None], JsonObject],
 ) -> tuple[Touched, ...]:
     """Put together what is known of the files with rows to delete; one that does not say its rows is counted.
 

@@ -16,6 +16,7 @@ import msgspec
 from explorer.core.errors import InvalidIntent
 from explorer.core.log.log_path import LogFileKind
 from explorer.core.protocol.actions import DomainMetadata, Remove
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import dependents, with_features, without_feature
 from explorer.core.protocol.row_tracking import DOMAIN, ENABLE, ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN, SUSPENDED
 from explorer.core.protocol.schema.column_mapping import MAX_ID_KEY, MODE_KEY
@@ -58,7 +59,7 @@ class LogMarks(msgspec.Struct, frozen=True):
     first_commit: int
     checkpoint: int | None = None
     checkpoint_kind: LogFileKind | None = None
-    unknown: Mapping[tuple[str, str | None], dict[str, Any]] = {}
+    unknown: Mapping[tuple[str, str | None], JsonObject] = {}
     vectors: tuple[Remove, ...] = ()
 
 

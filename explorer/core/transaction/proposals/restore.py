@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
 from explorer.core.protocol.deletion_vectors import location
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.row_tracking import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN, row_tracking
 from explorer.core.protocol.schema.column_mapping import MAX_ID_KEY
@@ -43,7 +44,7 @@ def restore(
     intent: Restore,
     snapshot: Snapshot,
     target: Snapshot,
-    unknown: Mapping[tuple[str, str | None], dict[str, Any]],
+    unknown: Mapping[tuple[str, str | None], JsonObject],
     circumstances: Circumstances,
 ) -> Proposal:
     """Bring back a version.

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
-from explorer.core.log.writing.writer_state import CarriedActions, LineChunk
+from explorer.core.log.writing.writer_state import CarriedActions
 from explorer.core.protocol.actions import DeletionVectorId, Remove
 from explorer.core.protocol.arrow.arrays import mask, numbers
 from explorer.core.protocol.deletion_vectors import location
@@ -56,9 +56,8 @@ def vector_tombstones(carried: CarriedActions, now: int) -> tuple[Remove, ...]:
 def _tombstones(carried: CarriedActions, after: int) -> Iterator[tuple[str, DeletionVectorId | None]]:
     """Path and vector of each tombstone whose time is after a moment."""
     for chunk in carried.removes(_CHUNK):
-        if isinstance(chunk, LineChunk):
-            lines: Any = chunk.lines
-            yield from ((line.path, _id(line)) for line in lines if (line.deletion_timestamp or 0) > after)
+        if isinstance(chunk, list):
+            yield from ((line.path, _id(line)) for line in chunk if (line.deletion_timestamp or 0) > after)
         else:
             yield from _of_checkpoint(chunk, after)
 
