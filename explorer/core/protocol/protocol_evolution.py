@@ -17,7 +17,6 @@ from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.table_features import FEATURES, supported_features
 
 __all__ = [
-    "DEPENDENCIES",
     "LEGAL_VERSIONS",
     "dependents",
     "evolution_problems",
@@ -30,19 +29,6 @@ __all__ = [
     "without_feature",
 ]
 
-DEPENDENCIES: Final[dict[str, tuple[str, ...]]] = {
-    "rowTracking": ("domainMetadata",),
-    "clustering": ("domainMetadata",),
-    "variantShredding": ("variantType",),
-    "icebergCompatV1": ("columnMapping",),
-    "icebergCompatV2": ("columnMapping",),
-    "icebergCompatV3": ("columnMapping", "rowTracking"),
-    "icebergWriterCompatV1": ("icebergCompatV2",),
-    "icebergWriterCompatV3": ("icebergCompatV3",),
-    "catalogManaged": ("inCommitTimestamp", "vacuumProtocolCheck"),
-}
-"""What a feature needs beside it."""
-
 _LADDER: Final = ((1, 1), (1, 2), (1, 3), (1, 4), (2, 5), (2, 6))
 LEGAL_VERSIONS: Final = (*_LADDER, (1, 7), (2, 7), (3, 7))
 """Pairs of reader and writer version in which each of the two means something."""
@@ -52,7 +38,7 @@ def with_closure(names: Iterable[str]) -> tuple[str, ...]:
     """The features named and all that they need, each once, what is needed first."""
     found: dict[str, None] = {}
     for name in names:
-        found |= dict.fromkeys((*with_closure(DEPENDENCIES.get(name, ())), name))
+        found |= dict.fromkeys((*with_closure(_required(name)), name))
     return tuple(found)
 
 
@@ -128,7 +114,7 @@ def protocol_problems(protocol: Protocol) -> tuple[str, ...]:
             found.append(f"{', '.join(wrong)} bind writers alone and are listed for readers (FEAT-003)")
     have = supported_features(protocol)
     for name in have:
-        lacking = [need for need in DEPENDENCIES.get(name, ()) if need not in have]
+        lacking = [need for need in _required(name) if need not in have]
         if lacking:
             found.append(f"{name} needs {', '.join(lacking)} (FEAT-009)")
     return tuple(found)
@@ -152,6 +138,10 @@ def evolution_problems(before: Protocol, after: Protocol, dropped: str | None = 
     if lost:
         found.append(f"the features {', '.join(lost)} would be lost")
     return tuple(found)
+
+
+def _required(name: str) -> tuple[str, ...]:
+    return FEATURES[name].requires if name in FEATURES else ()
 
 
 def _legacy(names: Iterable[str]) -> tuple[int, int] | None:

@@ -7,6 +7,7 @@ guessed at.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -14,6 +15,9 @@ import msgspec
 
 from explorer.core.errors import CorruptTable, UnsupportedFeature
 from explorer.core.protocol.actions import Protocol
+from explorer.core.protocol.schema import field_metadata
+from explorer.core.protocol.table_properties import registry as properties
+from explorer.core.protocol.table_properties.table_property import TableProperty
 
 __all__ = [
     "CATALOG_FEATURES",
@@ -23,6 +27,10 @@ __all__ = [
     "TableFeature",
     "active_features",
     "check_readable",
+    "feature_of_property",
+    "feature_of_type",
+    "features_switched_on",
+    "missing_features",
     "supported_features",
     "why_not_readable",
     "why_not_writable",
@@ -35,7 +43,7 @@ WRITER_VERSION: Final = 7
 """The newest writer version that this program implements."""
 
 
-class TableFeature(msgspec.Struct, frozen=True):
+class TableFeature(msgspec.Struct, frozen=True, kw_only=True):
     """One named feature.
 
     Attributes:
@@ -46,6 +54,14 @@ class TableFeature(msgspec.Struct, frozen=True):
         readable: True if this program reads tables that list it. A feature that only adds types is readable: a
             schema that uses such a type is refused by `explorer.core.protocol.schema.data_types`.
         writable: True if this program keeps the rules that the feature lays on writers.
+        requires: Features that it needs beside it (FEAT-009).
+        switch: The property that switches it on; None where none does.
+        on: Values of that property, in lower case, that do.
+        keeps: Properties that mean nothing without it, and go with it.
+        types: Names of primitive types that a column may have only with it.
+        field_key: Key in the metadata of a column that means nothing without it.
+        by_catalog: True if a catalog manages the commits of tables that list it.
+        why_fixed: Why a person may not add it to a table; None where one may.
     """
 
     name: str
@@ -54,54 +70,128 @@ class TableFeature(msgspec.Struct, frozen=True):
     min_writer_version: int = 0
     readable: bool = True
     writable: bool = True
+    requires: tuple[str, ...] = ()
+    switch: TableProperty | None = None
+    on: tuple[str, ...] = ("true",)
+    keeps: tuple[TableProperty, ...] = ()
+    types: tuple[str, ...] = ()
+    field_key: str | None = None
+    by_catalog: bool = False
+    why_fixed: str | None = None
+
+    def switched_on_by(self, key: str, value: str) -> bool:
+        """True if a property with this value needs the feature."""
+        return self.switch is not None and self.switch.key.lower() == key.lower() and value.strip().lower() in self.on
 
 
-FEATURES: Final[dict[str, TableFeature]] = {
-    feature.name: feature
-    for feature in (
-        TableFeature("appendOnly", min_writer_version=2),
-        TableFeature("invariants", min_writer_version=2),
-        TableFeature("checkConstraints", min_writer_version=3),
-        TableFeature("changeDataFeed", min_writer_version=4),
-        TableFeature("generatedColumns", min_writer_version=4),
-        TableFeature("columnMapping", reader=True, min_reader_version=2, min_writer_version=5),
-        TableFeature("identityColumns", min_writer_version=6),
-        TableFeature("deletionVectors", reader=True),
-        TableFeature("timestampNtz", reader=True),
-        TableFeature("v2Checkpoint", reader=True),
-        TableFeature("vacuumProtocolCheck", reader=True),
-        TableFeature("typeWidening", reader=True),
-        TableFeature("typeWidening-preview", reader=True),
-        TableFeature("variantType", reader=True),
-        TableFeature("variantType-preview", reader=True),
-        TableFeature("variantShredding", reader=True),
-        TableFeature("variantShredding-preview", reader=True),
-        TableFeature("catalogManaged", reader=True, readable=False, writable=False),
-        TableFeature("catalogOwned-preview", reader=True, readable=False, writable=False),
-        TableFeature("catalogOwned", reader=True, readable=False, writable=False),
-        TableFeature("geospatial", reader=True, writable=False),
-        TableFeature("domainMetadata"),
-        TableFeature("rowTracking"),
-        TableFeature("inCommitTimestamp"),
-        TableFeature("inCommitTimestamp-preview"),
-        TableFeature("clustering"),
-        TableFeature("allowColumnDefaults"),
-        TableFeature("icebergCompatV1", writable=False),
-        TableFeature("icebergCompatV2", writable=False),
-        TableFeature("icebergCompatV3", writable=False),
-        TableFeature("icebergWriterCompatV1", writable=False),
-        TableFeature("icebergWriterCompatV3", writable=False),
-        TableFeature("checkpointProtection"),
-        TableFeature("collations", writable=False),
-        TableFeature("collations-preview", writable=False),
-        TableFeature("materializePartitionColumns", writable=False),
-        TableFeature("columnMappingUsageTracking"),
-    )
-}
-"""Every feature name that this program knows."""
+_CATALOG: Final = "it comes with the catalog that creates the table"
+_CLUSTERING: Final = "clustering starts by naming the columns (ALTER TABLE ... CLUSTER BY in Spark), which adds it"
 
+_ROWS: Final = (
+    TableFeature(name="appendOnly", min_writer_version=2, switch=properties.APPEND_ONLY),
+    TableFeature(name="invariants", min_writer_version=2, field_key=field_metadata.INVARIANTS),
+    TableFeature(name="checkConstraints", min_writer_version=3),
+    TableFeature(name="changeDataFeed", min_writer_version=4, switch=properties.ENABLE_CHANGE_DATA_FEED),
+    TableFeature(name="generatedColumns", min_writer_version=4, field_key=field_metadata.GENERATION_EXPRESSION),
+    TableFeature(
+        name="columnMapping",
+        reader=True,
+        min_reader_version=2,
+        min_writer_version=5,
+        switch=properties.COLUMN_MAPPING_MODE,
+        on=("name", "id"),
+        keeps=(properties.COLUMN_MAPPING_MODE, properties.MAX_COLUMN_ID),
+    ),
+    TableFeature(name="identityColumns", min_writer_version=6, field_key=field_metadata.IDENTITY_START),
+    TableFeature(name="deletionVectors", reader=True, switch=properties.ENABLE_DELETION_VECTORS),
+    TableFeature(name="timestampNtz", reader=True, types=("timestamp_ntz",)),
+    TableFeature(name="v2Checkpoint", reader=True, switch=properties.CHECKPOINT_POLICY, on=("v2",)),
+    TableFeature(name="vacuumProtocolCheck", reader=True),
+    TableFeature(
+        name="typeWidening",
+        reader=True,
+        switch=properties.ENABLE_TYPE_WIDENING,
+        field_key=field_metadata.TYPE_CHANGES,
+    ),
+    TableFeature(name="typeWidening-preview", reader=True),
+    TableFeature(name="variantType", reader=True, types=("variant",)),
+    TableFeature(name="variantType-preview", reader=True),
+    TableFeature(
+        name="variantShredding", reader=True, requires=("variantType",), switch=properties.ENABLE_VARIANT_SHREDDING
+    ),
+    TableFeature(name="variantShredding-preview", reader=True),
+    TableFeature(
+        name="catalogManaged",
+        reader=True,
+        readable=False,
+        writable=False,
+        requires=("inCommitTimestamp", "vacuumProtocolCheck"),
+        by_catalog=True,
+        why_fixed=_CATALOG,
+    ),
+    TableFeature(
+        name="catalogOwned-preview", reader=True, readable=False, writable=False, by_catalog=True, why_fixed=_CATALOG
+    ),
+    TableFeature(name="catalogOwned", reader=True, readable=False, writable=False, by_catalog=True, why_fixed=_CATALOG),
+    TableFeature(name="geospatial", reader=True, writable=False, types=("geometry", "geography")),
+    TableFeature(name="domainMetadata"),
+    TableFeature(
+        name="rowTracking",
+        requires=("domainMetadata",),
+        switch=properties.ENABLE_ROW_TRACKING,
+        keeps=(
+            properties.ENABLE_ROW_TRACKING,
+            properties.ROW_TRACKING_SUSPENDED,
+            properties.MATERIALIZED_ROW_ID_COLUMN_NAME,
+            properties.MATERIALIZED_ROW_COMMIT_VERSION_COLUMN_NAME,
+        ),
+    ),
+    TableFeature(
+        name="inCommitTimestamp",
+        switch=properties.ENABLE_IN_COMMIT_TIMESTAMPS,
+        keeps=(
+            properties.IN_COMMIT_TIMESTAMP_ENABLEMENT_VERSION,
+            properties.IN_COMMIT_TIMESTAMP_ENABLEMENT_TIMESTAMP,
+        ),
+    ),
+    TableFeature(name="inCommitTimestamp-preview"),
+    TableFeature(name="clustering", requires=("domainMetadata",), why_fixed=_CLUSTERING),
+    TableFeature(name="allowColumnDefaults", field_key=field_metadata.CURRENT_DEFAULT),
+    TableFeature(
+        name="icebergCompatV1",
+        writable=False,
+        requires=("columnMapping",),
+        switch=properties.ENABLE_ICEBERG_COMPAT_V1,
+    ),
+    TableFeature(
+        name="icebergCompatV2",
+        writable=False,
+        requires=("columnMapping",),
+        switch=properties.ENABLE_ICEBERG_COMPAT_V2,
+    ),
+    TableFeature(
+        name="icebergCompatV3",
+        writable=False,
+        requires=("columnMapping", "rowTracking"),
+        switch=properties.ENABLE_ICEBERG_COMPAT_V3,
+    ),
+    TableFeature(name="icebergWriterCompatV1", writable=False, requires=("icebergCompatV2",)),
+    TableFeature(name="icebergWriterCompatV3", writable=False, requires=("icebergCompatV3",)),
+    TableFeature(name="checkpointProtection", keeps=(properties.REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION,)),
+    TableFeature(name="collations", writable=False),
+    TableFeature(name="collations-preview", writable=False),
+    TableFeature(
+        name="materializePartitionColumns",
+        writable=False,
+        switch=properties.ENABLE_MATERIALIZE_PARTITION_COLUMNS_FEATURE,
+    ),
+    TableFeature(name="columnMappingUsageTracking"),
+)
 
-CATALOG_FEATURES: Final = frozenset(["catalogManaged", "catalogOwned", "catalogOwned-preview"])
+FEATURES: Final[dict[str, TableFeature]] = {feature.name: feature for feature in _ROWS}
+"""Every feature that this program knows, by its name."""
+
+CATALOG_FEATURES: Final = frozenset(feature.name for feature in _ROWS if feature.by_catalog)
 """Names under which a catalog manages the commits: readable with what the catalog says, and only then."""
 
 
@@ -133,6 +223,28 @@ def _supported(
 def active_features(protocol: Protocol) -> frozenset[str]:
     """The same as a set, for membership tests."""
     return frozenset(supported_features(protocol))
+
+
+def missing_features(names: Iterable[str], protocol: Protocol) -> tuple[str, ...]:
+    """Those of some features that a protocol has neither by their name nor as a preview, each once."""
+    have = active_features(protocol)
+    return tuple(name for name in dict.fromkeys(names) if name not in have and f"{name}-preview" not in have)
+
+
+def feature_of_property(key: str) -> str | None:
+    """The feature that a property switches on; None where it switches none on."""
+    return next((row.name for row in _ROWS if row.switch is not None and row.switch.key.lower() == key.lower()), None)
+
+
+def features_switched_on(configuration: Mapping[str, str]) -> tuple[str, ...]:
+    """The features that the properties of a table switch on."""
+    items = configuration.items()
+    return tuple(dict.fromkeys(row.name for key, value in items for row in _ROWS if row.switched_on_by(key, value)))
+
+
+def feature_of_type(name: str) -> str | None:
+    """The feature that a primitive type needs; None where it needs none."""
+    return next((row.name for row in _ROWS if name in row.types), None)
 
 
 def why_not_readable(protocol: Protocol, *, by_catalog: bool = False) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.protocol_evolution import (
-    DEPENDENCIES,
     LEGAL_VERSIONS,
     evolution_problems,
     is_legal_upgrade,
@@ -68,7 +67,7 @@ def test_features_are_added_as_the_reference_adds_them(before: Protocol, feature
 def test_a_feature_comes_with_what_it_needs() -> None:
     for name in ("rowTracking", "icebergCompatV3", "catalogManaged", "variantShredding"):
         found = supported_features(minimal_protocol([name]))
-        assert set(DEPENDENCIES[name]) <= set(found)
+        assert set(FEATURES[name].requires) <= set(found)
         assert not protocol_problems(minimal_protocol([name]))
 
 

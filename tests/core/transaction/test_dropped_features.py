@@ -11,7 +11,7 @@ from explorer.core.protocol.table_features import active_features
 from explorer.core.transaction.guards.judge import Situation, judge
 from explorer.core.transaction.intents.records import DropFeature
 from explorer.core.transaction.proposal import Proposal
-from explorer.core.transaction.proposals.drop_feature import PROTECTION, LogMarks, drop_feature
+from explorer.core.transaction.proposals.drop_feature import LogMarks, drop_feature
 from tests.support import memory_logs
 from tests.support.small_proposals import protocol, snapshot
 
@@ -85,7 +85,7 @@ def test_history_that_needs_a_readers_feature_is_protected() -> None:
     assert made.protocol is not None
     assert active_features(made.protocol) == {"checkpointProtection"}
     assert made.metadata is not None
-    assert made.metadata.configuration == {PROTECTION: "1"}
+    assert made.metadata.configuration == {"delta.requireCheckpointProtectionBeforeVersion": "1"}
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,10 @@ def test_history_must_end_at_a_checkpoint_that_all_can_read(feature: str, log: L
 
 @pytest.mark.conformance("CKPTPROT-001")
 def test_the_protection_goes_with_the_history_that_it_protects() -> None:
-    before = snapshot(rules=protocol(1, 7, w="checkpointProtection"), properties={PROTECTION: "7", "a": "b"})
+    before = snapshot(
+        rules=protocol(1, 7, w="checkpointProtection"),
+        properties={"delta.requireCheckpointProtectionBeforeVersion": "7", "a": "b"},
+    )
     assert _drop(before, "checkpointProtection", LogMarks(3))[1] == ["protected-history"]
     made, failed = _drop(before, "checkpointProtection", LogMarks(7))
     assert failed == []

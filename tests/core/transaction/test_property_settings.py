@@ -6,14 +6,12 @@ from contextlib import nullcontext
 import pytest
 
 from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.table_features import FEATURES, feature_of_property, features_switched_on
 from explorer.core.transaction.intents.property_settings import (
-    FORMATS_KEY,
     check_formats,
     check_properties,
-    features_of,
     read_wishes,
     statistics_columns_of,
-    switch_of,
 )
 from tests.conftest import reference_root
 
@@ -111,10 +109,10 @@ def test_what_the_reference_takes_is_taken_as_it_is_given(key: str, value: str) 
 def test_other_formats_need_a_layout_that_they_can_show() -> None:
     for extra, taken in (({}, False), ({"delta.enableIcebergCompatV2": "True"}, True)):
         with nullcontext() if taken else pytest.raises(InvalidIntent, match="iceberg"):
-            check_formats({FORMATS_KEY: "iceberg", **extra})
-    check_formats({FORMATS_KEY: "hudi", "delta.enableDeletionVectors": "false"})
+            check_formats({"delta.universalFormat.enabledFormats": "iceberg", **extra})
+    check_formats({"delta.universalFormat.enabledFormats": "hudi", "delta.enableDeletionVectors": "false"})
     with pytest.raises(InvalidIntent, match="hudi"):
-        check_formats({FORMATS_KEY: "hudi", "delta.enableDeletionVectors": "true"})
+        check_formats({"delta.universalFormat.enabledFormats": "hudi", "delta.enableDeletionVectors": "true"})
 
 
 def test_one_property_in_two_cases_is_refused() -> None:
@@ -141,14 +139,14 @@ def test_wishes_are_told_from_properties() -> None:
 
 
 def test_properties_switch_features_on_by_their_value() -> None:
-    assert features_of({"delta.enableDeletionVectors": "TRUE", "delta.enableChangeDataFeed": "false"}) == (
+    assert features_switched_on({"delta.enableDeletionVectors": "TRUE", "delta.enableChangeDataFeed": "false"}) == (
         "deletionVectors",
     )
-    assert features_of({"delta.columnMapping.mode": "id", "delta.checkpointPolicy": "classic", "x": "true"}) == (
-        "columnMapping",
-    )
-    assert switch_of("v2Checkpoint") == ("delta.checkpointPolicy", "v2")
-    assert switch_of("vacuumProtocolCheck") is None
+    assert features_switched_on(
+        {"delta.columnMapping.mode": "id", "delta.checkpointPolicy": "classic", "x": "true"}
+    ) == ("columnMapping",)
+    assert (feature_of_property("delta.checkpointPolicy"), FEATURES["v2Checkpoint"].on) == ("v2Checkpoint", ("v2",))
+    assert feature_of_property("delta.logRetentionDuration") is None
 
 
 def test_statistics_columns_are_split_at_commas_outside_backticks() -> None:

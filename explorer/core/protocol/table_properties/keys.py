@@ -1,16 +1,18 @@
-"""Every ``delta.*`` property: its key and its default, spelt here and nowhere else."""
+"""Keys of properties as texts, until every module reads properties through their rows."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from explorer.core.protocol.table_properties import registry
+
 __all__ = ["CLEANUP", "ENABLE_CDF", "ENABLE_ICT", "FILE_RETENTION", "ICT_TIMESTAMP", "ICT_VERSION", "LOG_RETENTION"]
 
-FILE_RETENTION: Final = "delta.deletedFileRetentionDuration"
-LOG_RETENTION: Final = "delta.logRetentionDuration"
-CLEANUP: Final = "delta.enableExpiredLogCleanup"
+FILE_RETENTION: Final = registry.DELETED_FILE_RETENTION_DURATION.key
+LOG_RETENTION: Final = registry.LOG_RETENTION_DURATION.key
+CLEANUP: Final = registry.ENABLE_EXPIRED_LOG_CLEANUP.key
 
-ENABLE_ICT: Final = "delta.enableInCommitTimestamps"
-ICT_VERSION: Final = "delta.inCommitTimestampEnablementVersion"
-ICT_TIMESTAMP: Final = "delta.inCommitTimestampEnablementTimestamp"
-ENABLE_CDF: Final = "delta.enableChangeDataFeed"
+ENABLE_ICT: Final = registry.ENABLE_IN_COMMIT_TIMESTAMPS.key
+ICT_VERSION: Final = registry.IN_COMMIT_TIMESTAMP_ENABLEMENT_VERSION.key
+ICT_TIMESTAMP: Final = registry.IN_COMMIT_TIMESTAMP_ENABLEMENT_TIMESTAMP.key
+ENABLE_CDF: Final = registry.ENABLE_CHANGE_DATA_FEED.key

@@ -1,69 +1,40 @@
-"""The ``delta.*`` table properties as data: type, default, what may stand there, and what each one does.
+"""The ``delta.*`` table properties: one row each, the only place where its key and its default are written.
 
 Protocol sections: Change Metadata (configuration), and the sections of the features that properties switch on.
-Invariants: a key is listed once, in its true case; a property that a person may not set says why.
+Invariants: a key is listed once, in its true case; a property that a person may not set says why; the value of a
+property is read through its row. Which property switches a feature on, `explorer.core.protocol.table_features` says.
 """
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final
 
-import msgspec
+from explorer.core.protocol.table_properties.table_property import (
+    Choice,
+    Choices,
+    Columns,
+    Flag,
+    Integer,
+    Interval,
+    TableProperty,
+    Text,
+)
 
-__all__ = ["PROPERTIES", "PropertyKind", "TableProperty"]
+PREFIX: Final = "delta."
+"""What the key of every property of Delta begins with; other keys are free."""
 
-PropertyKind = Literal["boolean", "integer", "interval", "choice", "choices", "columns", "text"]
+FEATURE_PREFIX: Final = "delta.feature."
+"""What a property begins with that asks for a feature, and is not kept."""
 
+CONSTRAINT_PREFIX: Final = "delta.constraints."
+"""What the key of a CHECK constraint begins with."""
 
-class TableProperty(msgspec.Struct, frozen=True):
-    """One property.
-
-    Attributes:
-        key: The key in its true case.
-        kind: What its value is; ``choices`` and ``columns`` are lists with commas between, of words and dotted columns.
-        default: What holds where it is not set; None where nothing does.
-        effect: What it does, in words.
-        feature: The table feature that it needs and brings along when it is on; None if there is none.
-        allowed: Values of a ``choice`` or words of ``choices``, in the case in which they are written.
-        form: Regular expression of a ``text``; None where any will do, else ``allowed`` shows one.
-        exact: True if a ``choice`` is taken in that case alone.
-        on: Values, in lower case, that switch the feature on.
-        minimum, maximum: Bounds of an ``integer``.
-        why_fixed: Why a person may not set it; None where one may.
-    """
-
-    key: str
-    kind: PropertyKind
-    default: str | None
-    effect: str
-    feature: str | None = None
-    allowed: tuple[str, ...] = ()
-    form: str | None = None
-    exact: bool = False
-    on: tuple[str, ...] = ("true",)
-    minimum: int | None = None
-    maximum: int | None = None
-    why_fixed: str | None = None
-
-    def switches_on(self, value: str) -> bool:
-        """True if this value needs the feature."""
-        return self.feature is not None and value.strip().lower() in self.on
+FREE_PREFIX: Final = "delta.universalformat.config."
+"""What keys of other formats begin with, in lower case; any may follow."""
 
 
-def _flag(key: str, effect: str, *, default: str | None = "false", feature: str | None = None) -> TableProperty:
-    return TableProperty(key, "boolean", default, effect, feature, ("true", "false"))
-
-
-def _time(key: str, default: str | None, effect: str) -> TableProperty:
-    return TableProperty(key, "interval", default, effect)
-
-
-def _whole(key: str, default: str, effect: str, minimum: int, maximum: int | None = None) -> TableProperty:
-    return TableProperty(key, "integer", default, effect, minimum=minimum, maximum=maximum)
-
-
-def _fixed(key: str, effect: str, why: str) -> TableProperty:
-    return TableProperty(key, "text", None, effect, why_fixed=why)
+def _flag(key: str, effect: str, default: str | None = "false") -> Flag:
+    return Flag(key, effect, default, ("true", "false"))
 
 
 _MAPPING: Final = "column mapping keeps it itself"
@@ -71,153 +42,174 @@ _ROWS: Final = "it is chosen once, when row tracking is added, and is the same f
 _CLOCK: Final = "the commit that switches in-commit timestamps on writes it"
 _COORDINATED: Final = "a coordinator of commits cannot be given to a table by a property alone"
 
+APPEND_ONLY: Final = _flag("delta.appendOnly", "Rows may be added, never changed or removed.")
+AUTO_OPTIMIZE: Final = _flag("delta.autoOptimize", "Older name of delta.autoOptimize.optimizeWrite.", None)
+AUTO_OPTIMIZE_AUTO_COMPACT: Final = _flag(
+    "delta.autoOptimize.autoCompact", "Writers join small files after a commit.", None
+)
+AUTO_OPTIMIZE_OPTIMIZE_WRITE: Final = _flag(
+    "delta.autoOptimize.optimizeWrite", "Writers make fewer, larger files.", None
+)
+CAST_ICEBERG_TIME_TYPE: Final = _flag(
+    "delta.castIcebergTimeType", "Times of day of an Iceberg table that is converted become texts."
+)
+CHECKPOINT_WRITE_STATS_AS_JSON: Final = _flag(
+    "delta.checkpoint.writeStatsAsJson", "Checkpoints keep the statistics of files as JSON.", "true"
+)
+CHECKPOINT_WRITE_STATS_AS_STRUCT: Final = _flag(
+    "delta.checkpoint.writeStatsAsStruct",
+    "Checkpoints keep the statistics of files and typed partition values in columns.",
+    None,
+)
+CHECKPOINT_INTERVAL: Final = Integer(
+    "delta.checkpointInterval", "A checkpoint is written every so many commits.", "10", minimum=1
+)
+CHECKPOINT_POLICY: Final = Choice(
+    "delta.checkpointPolicy", "Which kind of checkpoint is written.", "classic", ("classic", "v2"), exact=True
+)
+CHECKPOINT_RETENTION_DURATION: Final = Interval(
+    "delta.checkpointRetentionDuration", "How long old checkpoints are kept.", "interval 2 days"
+)
+HAS_DROPPED_OR_RENAMED: Final = Flag(
+    "delta.columnMapping.hasDroppedOrRenamed", "A column was dropped or renamed.", why_fixed=_MAPPING
+)
+MAX_COLUMN_ID: Final = Integer(
+    "delta.columnMapping.maxColumnId", "The highest column id ever given.", why_fixed=_MAPPING
+)
+COLUMN_MAPPING_MODE: Final = Choice(
+    "delta.columnMapping.mode",
+    "Columns have names and ids of their own in the files, so they can be renamed and dropped.",
+    "none",
+    ("none", "name", "id"),
+)
+COMPATIBILITY_SYMLINK_FORMAT_MANIFEST_ENABLED: Final = _flag(
+    "delta.compatibility.symlinkFormatManifest.enabled",
+    "Writers keep a list of files for engines that do not read Delta.",
+)
+COORDINATED_COMMITS_COMMIT_COORDINATOR_PREVIEW: Final = Text(
+    "delta.coordinatedCommits.commitCoordinator-preview", "Who orders the commits.", why_fixed=_COORDINATED
+)
+COORDINATED_COMMITS_COMMIT_COORDINATOR_CONF_PREVIEW: Final = Text(
+    "delta.coordinatedCommits.commitCoordinatorConf-preview", "How it is reached.", why_fixed=_COORDINATED
+)
+COORDINATED_COMMITS_TABLE_CONF_PREVIEW: Final = Text(
+    "delta.coordinatedCommits.tableConf-preview", "What it knows of the table.", why_fixed=_COORDINATED
+)
+DATA_SKIPPING_NUM_INDEXED_COLS: Final = Integer(
+    "delta.dataSkippingNumIndexedCols", "Statistics are kept for so many columns; -1 means for all.", "32", minimum=-1
+)
+DATA_SKIPPING_STRING_PREFIX_LENGTH: Final = Integer(
+    "delta.dataSkippingStringPrefixLength", "Statistics keep so many characters of a text.", "32", minimum=0
+)
+DATA_SKIPPING_STATS_COLUMNS: Final = Columns(
+    "delta.dataSkippingStatsColumns", "Statistics are kept for these columns and no others."
+)
+DELETED_FILE_RETENTION_DURATION: Final = Interval(
+    "delta.deletedFileRetentionDuration",
+    "How long files that left the table are kept for readers of older versions.",
+    "interval 1 week",
+)
+DROP_FEATURE_TRUNCATE_HISTORY_RETENTION_DURATION: Final = Interval(
+    "delta.dropFeatureTruncateHistory.retentionDuration",
+    "How long history is kept when a feature is dropped together with it.",
+    "interval 24 hours",
+)
+ENABLE_CHANGE_DATA_CAPTURE: Final = Text(
+    "delta.enableChangeDataCapture",
+    "Older name of delta.enableChangeDataFeed.",
+    why_fixed="its name today is delta.enableChangeDataFeed",
+)
+ENABLE_CHANGE_DATA_FEED: Final = _flag("delta.enableChangeDataFeed", "Writers record which rows changed, and how.")
+ENABLE_DELETION_VECTORS: Final = _flag(
+    "delta.enableDeletionVectors", "Rows are removed by a mask beside the file instead of rewriting it."
+)
+ENABLE_EXPIRED_LOG_CLEANUP: Final = _flag(
+    "delta.enableExpiredLogCleanup", "Log files that are too old are removed.", "true"
+)
+ENABLE_FULL_RETENTION_ROLLBACK: Final = _flag(
+    "delta.enableFullRetentionRollback", "Every version within the log's retention stays.", "true"
+)
+ENABLE_ICEBERG_COMPAT_V1: Final = _flag("delta.enableIcebergCompatV1", "Data is laid out for Iceberg.")
+ENABLE_ICEBERG_COMPAT_V2: Final = _flag("delta.enableIcebergCompatV2", "Data is laid out for Iceberg.")
+ENABLE_ICEBERG_COMPAT_V3: Final = _flag("delta.enableIcebergCompatV3", "Data is laid out for Iceberg.")
+ENABLE_IN_COMMIT_TIMESTAMPS: Final = _flag(
+    "delta.enableInCommitTimestamps", "Commits carry their own time, which copying files does not change."
+)
+ENABLE_MATERIALIZE_PARTITION_COLUMNS_FEATURE: Final = _flag(
+    "delta.enableMaterializePartitionColumnsFeature",
+    "Data files hold the partition columns too, by a rule of the protocol.",
+)
+ENABLE_ROW_TRACKING: Final = _flag("delta.enableRowTracking", "Every row has an id that stays when it moves.")
+ENABLE_TYPE_WIDENING: Final = _flag("delta.enableTypeWidening", "Columns may get wider types without rewriting.")
+ENABLE_VARIANT_SHREDDING: Final = _flag("delta.enableVariantShredding", "Parts of variants are kept in columns.")
+IGNORE_ICEBERG_BUCKET_PARTITION: Final = _flag(
+    "delta.ignoreIcebergBucketPartition", "An Iceberg table with buckets is converted without them."
+)
+IGNORE_PROTOCOL_DEFAULTS: Final = _flag(
+    "delta.ignoreProtocolDefaults", "A new table takes no features from the session's settings."
+)
+IN_COMMIT_TIMESTAMP_ENABLEMENT_TIMESTAMP: Final = Integer(
+    "delta.inCommitTimestampEnablementTimestamp", "Since when commits carry their time.", why_fixed=_CLOCK
+)
+IN_COMMIT_TIMESTAMP_ENABLEMENT_VERSION: Final = Integer(
+    "delta.inCommitTimestampEnablementVersion", "Since which version they do.", why_fixed=_CLOCK
+)
+ISOLATION_LEVEL: Final = Choice(
+    "delta.isolationLevel", "How strictly writers are kept apart.", "Serializable", ("Serializable",)
+)
+LOG_RETENTION_DURATION: Final = Interval(
+    "delta.logRetentionDuration", "How long the history of the table is kept.", "interval 30 days"
+)
+MIN_READER_VERSION: Final = Integer(
+    "delta.minReaderVersion", "Raises the protocol's reader version; not kept as a property.", "1", minimum=1, maximum=3
+)
+MIN_WRITER_VERSION: Final = Integer(
+    "delta.minWriterVersion", "Raises the protocol's writer version; not kept as a property.", "2", minimum=1, maximum=7
+)
+PARQUET_COMPRESSION_CODEC: Final = Choice(
+    "delta.parquet.compression.codec",
+    "How new data files are compressed.",
+    allowed=("uncompressed", "none", "snappy", "gzip", "lzo", "brotli", "lz4", "lz4_raw", "zstd"),
+)
+PARQUET_FORMAT_VERSION: Final = Text(
+    "delta.parquet.format.version",
+    "Which version of Parquet new data files have.",
+    allowed=("2.12.0",),
+    form=r"[0-9]+\.[0-9]+\.[0-9]+",
+)
+RANDOM_PREFIX_LENGTH: Final = Integer("delta.randomPrefixLength", "Length of random folder names.", "2", minimum=1)
+RANDOMIZE_FILE_PREFIXES: Final = _flag("delta.randomizeFilePrefixes", "Data files lie in folders of random names.")
+REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION: Final = Integer(
+    "delta.requireCheckpointProtectionBeforeVersion",
+    "Checkpoints before this version may not be removed alone.",
+    why_fixed="dropping a feature writes it, and dropping checkpointProtection removes it",
+)
+MATERIALIZED_ROW_ID_COLUMN_NAME: Final = Text(
+    "delta.rowTracking.materializedRowIdColumnName", "Where moved rows keep their ids.", why_fixed=_ROWS
+)
+MATERIALIZED_ROW_COMMIT_VERSION_COLUMN_NAME: Final = Text(
+    "delta.rowTracking.materializedRowCommitVersionColumnName", "Where moved rows keep their versions.", why_fixed=_ROWS
+)
+ROW_TRACKING_SUSPENDED: Final = _flag("delta.rowTrackingSuspended", "New files get no row ids.")
+SAMPLE_RETENTION_DURATION: Final = Interval(
+    "delta.sampleRetentionDuration", "How long samples of the data are kept.", "interval 7 days"
+)
+SET_TRANSACTION_RETENTION_DURATION: Final = Interval(
+    "delta.setTransactionRetentionDuration", "How long it is remembered how far applications have written."
+)
+ENABLED_FORMATS: Final = Choices(
+    "delta.universalFormat.enabledFormats",
+    "For which other formats metadata is written too.",
+    allowed=("hudi", "iceberg"),
+)
+ICEBERG_ATOMIC_CONVERSION_SUPPORTED: Final = _flag(
+    "delta.universalFormat.iceberg.atomicConversion.supported", "Iceberg's metadata is written in one step."
+)
+WRITE_PARTITION_COLUMNS_TO_PARQUET: Final = _flag(
+    "delta.writePartitionColumnsToParquet", "Data files hold the partition columns too.", None
+)
+
 PROPERTIES: Final[dict[str, TableProperty]] = {
-    item.key.lower(): item
-    for item in (
-        _flag("delta.appendOnly", "Rows may be added, never changed or removed.", feature="appendOnly"),
-        _flag("delta.autoOptimize", "Older name of delta.autoOptimize.optimizeWrite.", default=None),
-        _flag("delta.autoOptimize.autoCompact", "Writers join small files after a commit.", default=None),
-        _flag("delta.autoOptimize.optimizeWrite", "Writers make fewer, larger files.", default=None),
-        _flag("delta.castIcebergTimeType", "Times of day of an Iceberg table that is converted become texts."),
-        _flag("delta.checkpoint.writeStatsAsJson", "Checkpoints keep the statistics of files as JSON.", default="true"),
-        _flag(
-            "delta.checkpoint.writeStatsAsStruct",
-            "Checkpoints keep the statistics of files and typed partition values in columns.",
-            default=None,
-        ),
-        _whole("delta.checkpointInterval", "10", "A checkpoint is written every so many commits.", 1),
-        TableProperty(
-            "delta.checkpointPolicy",
-            "choice",
-            "classic",
-            "Which kind of checkpoint is written.",
-            "v2Checkpoint",
-            ("classic", "v2"),
-            exact=True,
-            on=("v2",),
-        ),
-        _time("delta.checkpointRetentionDuration", "interval 2 days", "How long old checkpoints are kept."),
-        _fixed("delta.columnMapping.hasDroppedOrRenamed", "A column was dropped or renamed.", _MAPPING),
-        _fixed("delta.columnMapping.maxColumnId", "The highest column id ever given.", _MAPPING),
-        TableProperty(
-            "delta.columnMapping.mode",
-            "choice",
-            "none",
-            "Columns have names and ids of their own in the files, so they can be renamed and dropped.",
-            "columnMapping",
-            ("none", "name", "id"),
-            on=("name", "id"),
-        ),
-        _flag(
-            "delta.compatibility.symlinkFormatManifest.enabled",
-            "Writers keep a list of files for engines that do not read Delta.",
-        ),
-        _fixed("delta.coordinatedCommits.commitCoordinator-preview", "Who orders the commits.", _COORDINATED),
-        _fixed("delta.coordinatedCommits.commitCoordinatorConf-preview", "How it is reached.", _COORDINATED),
-        _fixed("delta.coordinatedCommits.tableConf-preview", "What it knows of the table.", _COORDINATED),
-        _whole(
-            "delta.dataSkippingNumIndexedCols", "32", "Statistics are kept for so many columns; -1 means for all.", -1
-        ),
-        _whole("delta.dataSkippingStringPrefixLength", "32", "Statistics keep so many characters of a text.", 0),
-        TableProperty(
-            "delta.dataSkippingStatsColumns", "columns", None, "Statistics are kept for these columns and no others."
-        ),
-        _time(
-            "delta.deletedFileRetentionDuration",
-            "interval 1 week",
-            "How long files that left the table are kept for readers of older versions.",
-        ),
-        _time(
-            "delta.dropFeatureTruncateHistory.retentionDuration",
-            "interval 24 hours",
-            "How long history is kept when a feature is dropped together with it.",
-        ),
-        _fixed(
-            "delta.enableChangeDataCapture",
-            "Older name of delta.enableChangeDataFeed.",
-            "its name today is delta.enableChangeDataFeed",
-        ),
-        _flag("delta.enableChangeDataFeed", "Writers record which rows changed, and how.", feature="changeDataFeed"),
-        _flag(
-            "delta.enableDeletionVectors",
-            "Rows are removed by a mask beside the file instead of rewriting it.",
-            feature="deletionVectors",
-        ),
-        _flag("delta.enableExpiredLogCleanup", "Log files that are too old are removed.", default="true"),
-        _flag("delta.enableFullRetentionRollback", "Every version within the log's retention stays.", default="true"),
-        _flag("delta.enableIcebergCompatV1", "Data is laid out for Iceberg.", feature="icebergCompatV1"),
-        _flag("delta.enableIcebergCompatV2", "Data is laid out for Iceberg.", feature="icebergCompatV2"),
-        _flag("delta.enableIcebergCompatV3", "Data is laid out for Iceberg.", feature="icebergCompatV3"),
-        _flag(
-            "delta.enableInCommitTimestamps",
-            "Commits carry their own time, which copying files does not change.",
-            feature="inCommitTimestamp",
-        ),
-        _flag(
-            "delta.enableMaterializePartitionColumnsFeature",
-            "Data files hold the partition columns too, by a rule of the protocol.",
-            feature="materializePartitionColumns",
-        ),
-        _flag("delta.enableRowTracking", "Every row has an id that stays when it moves.", feature="rowTracking"),
-        _flag("delta.enableTypeWidening", "Columns may get wider types without rewriting.", feature="typeWidening"),
-        _flag("delta.enableVariantShredding", "Parts of variants are kept in columns.", feature="variantShredding"),
-        _flag("delta.ignoreIcebergBucketPartition", "An Iceberg table with buckets is converted without them."),
-        _flag("delta.ignoreProtocolDefaults", "A new table takes no features from the session's settings."),
-        _fixed("delta.inCommitTimestampEnablementTimestamp", "Since when commits carry their time.", _CLOCK),
-        _fixed("delta.inCommitTimestampEnablementVersion", "Since which version they do.", _CLOCK),
-        TableProperty(
-            "delta.isolationLevel",
-            "choice",
-            "Serializable",
-            "How strictly writers are kept apart.",
-            None,
-            ("Serializable",),
-        ),
-        _time("delta.logRetentionDuration", "interval 30 days", "How long the history of the table is kept."),
-        _whole("delta.minReaderVersion", "1", "Raises the protocol's reader version; not kept as a property.", 1, 3),
-        _whole("delta.minWriterVersion", "2", "Raises the protocol's writer version; not kept as a property.", 1, 7),
-        TableProperty(
-            "delta.parquet.compression.codec",
-            "choice",
-            None,
-            "How new data files are compressed.",
-            allowed=("uncompressed", "none", "snappy", "gzip", "lzo", "brotli", "lz4", "lz4_raw", "zstd"),
-        ),
-        TableProperty(
-            "delta.parquet.format.version",
-            "text",
-            None,
-            "Which version of Parquet new data files have.",
-            allowed=("2.12.0",),
-            form=r"[0-9]+\.[0-9]+\.[0-9]+",
-        ),
-        _whole("delta.randomPrefixLength", "2", "Length of random folder names.", 1),
-        _flag("delta.randomizeFilePrefixes", "Data files lie in folders of random names."),
-        _fixed(
-            "delta.requireCheckpointProtectionBeforeVersion",
-            "Checkpoints before this version may not be removed alone.",
-            "dropping a feature writes it, and dropping checkpointProtection removes it",
-        ),
-        _fixed("delta.rowTracking.materializedRowIdColumnName", "Where moved rows keep their ids.", _ROWS),
-        _fixed(
-            "delta.rowTracking.materializedRowCommitVersionColumnName", "Where moved rows keep their versions.", _ROWS
-        ),
-        _flag("delta.rowTrackingSuspended", "New files get no row ids."),
-        _time("delta.sampleRetentionDuration", "interval 7 days", "How long samples of the data are kept."),
-        _time(
-            "delta.setTransactionRetentionDuration",
-            None,
-            "How long it is remembered how far applications have written.",
-        ),
-        TableProperty(
-            "delta.universalFormat.enabledFormats",
-            "choices",
-            None,
-            "For which other formats metadata is written too.",
-            allowed=("hudi", "iceberg"),
-        ),
-        _flag("delta.universalFormat.iceberg.atomicConversion.supported", "Iceberg's metadata is written in one step."),
-        _flag("delta.writePartitionColumnsToParquet", "Data files hold the partition columns too.", default=None),
-    )
+    row.key.lower(): row for row in tuple(globals().values()) if isinstance(row, TableProperty)
 }
 """Every property that this program knows, by its key in lower case."""

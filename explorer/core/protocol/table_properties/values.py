@@ -7,6 +7,7 @@ property with an unreadable value is an error that names it, never the default.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
 
@@ -29,7 +30,7 @@ _LONGEST_INTERVAL: Final = 200
 _PART: Final = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([a-z]+?)s?(?=\s|\Z)", re.ASCII | re.IGNORECASE)
 
 
-def flag(configuration: dict[str, str], key: str, *, default: bool = False) -> bool:
+def flag(configuration: Mapping[str, str], key: str, *, default: bool = False) -> bool:
     """A boolean property.
 
     Raises:
@@ -44,7 +45,7 @@ def flag(configuration: dict[str, str], key: str, *, default: bool = False) -> b
     return value
 
 
-def number(configuration: dict[str, str], key: str, default: int) -> int:
+def number(configuration: Mapping[str, str], key: str, default: int) -> int:
     """An integer property.
 
     Raises:
@@ -59,7 +60,7 @@ def number(configuration: dict[str, str], key: str, default: int) -> int:
         raise _unreadable(key, text, "an integer") from error
 
 
-def interval(configuration: dict[str, str], key: str, default: timedelta) -> timedelta:
+def interval(configuration: Mapping[str, str], key: str, default: timedelta) -> timedelta:
     """A duration such as ``interval 1 week`` or ``interval 1 day 12 hours``.
 
     Raises:
@@ -81,7 +82,7 @@ def interval(configuration: dict[str, str], key: str, default: timedelta) -> tim
         raise _unreadable(key, text, f"{expected}, of at most {timedelta.max.days:,} days") from error
 
 
-def constraints(configuration: dict[str, str]) -> dict[str, str]:
+def constraints(configuration: Mapping[str, str]) -> dict[str, str]:
     """CHECK constraints: name -> SQL expression (CONSTR-006)."""
     return {key[len(_PREFIX) :]: text for key, text in configuration.items() if key.startswith(_PREFIX)}
 

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from explorer.core.errors import CorruptTable
+from explorer.core.protocol.table_features import feature_of_property
 from explorer.core.protocol.table_properties.registry import PROPERTIES
 from explorer.core.protocol.table_properties.values import flag, interval, number
 from explorer.core.transaction.proposal import GuardResult, Proposal
@@ -87,7 +88,7 @@ def _change(key: str, before: str | None, after: str | None) -> dict[str, Any]:
     known = PROPERTIES.get(key.lower())
     change: dict[str, Any] = {"property": key, "before": before, "after": after}
     if known is not None:
-        change |= {"default": known.default, "effect": known.effect, "feature": known.feature}
+        change |= {"default": known.default, "effect": known.effect, "feature": feature_of_property(key)}
     return change
 
 

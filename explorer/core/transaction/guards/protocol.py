@@ -22,23 +22,20 @@ from explorer.core.protocol.schema.data_types import (
     parse_schema,
     walk,
 )
-from explorer.core.protocol.schema.type_widening import CHANGES_KEY
-from explorer.core.protocol.table_features import active_features
+from explorer.core.protocol.table_features import (
+    FEATURES,
+    active_features,
+    feature_of_type,
+    features_switched_on,
+    missing_features,
+)
 from explorer.core.protocol.table_properties.values import constraints
-from explorer.core.transaction.intents.property_settings import features_of
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["evolution_guard", "needs_guard", "row_tracking_guard"]
 
-_TYPES: Final = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
-_KEYS: Final = {
-    "delta.generationExpression": "generatedColumns",
-    "delta.identity.start": "identityColumns",
-    "delta.invariants": "invariants",
-    "CURRENT_DEFAULT": "allowColumnDefaults",
-    CHANGES_KEY: "typeWidening",
-}
+_FIELD_KEYS: Final = {row.field_key: name for name, row in FEATURES.items() if row.field_key is not None}
 
 
 def evolution_guard(before: Protocol | None, proposal: Proposal) -> GuardResult:
@@ -139,10 +136,8 @@ def _row_faults(tracking: RowTracking, metadata: Metadata, proposal: Proposal) -
 
 
 def _lacking(needs: dict[str, str], protocol: Protocol) -> dict[str, str]:
-    have = active_features(protocol)
-    return {
-        what: feature for what, feature in needs.items() if feature not in have and f"{feature}-preview" not in have
-    }
+    missing = missing_features(needs.values(), protocol)
+    return {what: feature for what, feature in needs.items() if feature in missing}
 
 
 def _special(proposal: Proposal) -> dict[str, str]:
@@ -157,15 +152,15 @@ def _special(proposal: Proposal) -> dict[str, str]:
 def _needs(metadata: Metadata) -> Iterator[tuple[str, str]]:
     """What metadata uses -> the feature that it needs."""
     for key, value in metadata.configuration.items():
-        for feature in features_of({key: value}):
+        for feature in features_switched_on({key: value}):
             yield f"{key} = {value}", feature
     for name in constraints(metadata.configuration):
         yield f"the constraint {name}", "checkConstraints"
     for path, field in walk(parse_schema(metadata.schema_string or "")):
         for kind in _leaves(field.type):
-            if kind.name in _TYPES:
-                yield f"the type {kind.name} of {path[0]}", _TYPES[kind.name]
-        for key, feature in _KEYS.items():
+            if (needed := feature_of_type(kind.name)) is not None:
+                yield f"the type {kind.name} of {path[0]}", needed
+        for key, feature in _FIELD_KEYS.items():
             if key in field.metadata:
                 yield f"{key} of {'.'.join(path)}", feature
 

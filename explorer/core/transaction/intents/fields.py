@@ -14,6 +14,7 @@ import msgspec
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.json_values import JsonObject, JsonValue
+from explorer.core.protocol.schema import field_metadata
 from explorer.core.protocol.schema.char_types import CHAR_KEY, char_type_text
 from explorer.core.protocol.schema.data_types import (
     ArrayType,
@@ -25,14 +26,12 @@ from explorer.core.protocol.schema.data_types import (
     StructType,
     parse_type,
 )
+from explorer.core.protocol.table_features import feature_of_type
 
-__all__ = ["FEATURES_OF_TYPES", "features_of_types", "read_field", "type_parts"]
-
-FEATURES_OF_TYPES: Final = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
-"""Types that a table may only have with a feature."""
+__all__ = ["features_of_types", "read_field", "type_parts"]
 
 _MEMBERS: Final = ("name", "type", "nullable", "metadata")
-_DEFAULTS: Final = ("CURRENT_DEFAULT", "EXISTS_DEFAULT")
+_DEFAULTS: Final = (field_metadata.CURRENT_DEFAULT, field_metadata.EXISTS_DEFAULT)
 
 
 def read_field(value: Mapping[str, JsonValue], place: str, allowed: Collection[str] = ()) -> StructField:
@@ -57,7 +56,7 @@ def read_field(value: Mapping[str, JsonValue], place: str, allowed: Collection[s
 def features_of_types(kinds: Iterable[DataType]) -> tuple[str, ...]:
     """The features that types need."""
     names = [part.name for kind in kinds for part in type_parts(kind) if isinstance(part, PrimitiveType)]
-    return tuple(dict.fromkeys(FEATURES_OF_TYPES[name] for name in names if name in FEATURES_OF_TYPES))
+    return tuple(dict.fromkeys(needed for needed in map(feature_of_type, names) if needed is not None))
 
 
 def type_parts(kind: DataType) -> Iterable[DataType]:
@@ -135,7 +134,7 @@ def _check_keys(metadata: JsonObject, name: str, place: str, allowed: Collection
                 field=place,
                 found=key,
             )
-        if key.startswith("delta.") or key == CHAR_KEY:
+        if key.startswith(field_metadata.PREFIX) or key == CHAR_KEY:
             raise InvalidIntent(
                 f"The metadata key {key!r} of {name!r} belongs to the protocol and cannot be given here.",
                 field=place,

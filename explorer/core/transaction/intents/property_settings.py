@@ -7,38 +7,43 @@ one, a key without that prefix is free; values are kept as they were given; ``co
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final
 
 import msgspec
 
-from explorer.core.errors import CorruptTable, InvalidIntent
+from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.schema.data_types import parse_column
-from explorer.core.protocol.table_features import CATALOG_FEATURES, FEATURES
-from explorer.core.protocol.table_properties.registry import PROPERTIES, TableProperty
-from explorer.core.protocol.table_properties.values import interval
+from explorer.core.protocol.table_features import FEATURES
+from explorer.core.protocol.table_properties.registry import (
+    CONSTRAINT_PREFIX,
+    DATA_SKIPPING_STATS_COLUMNS,
+    ENABLE_DELETION_VECTORS,
+    ENABLE_ICEBERG_COMPAT_V1,
+    ENABLE_ICEBERG_COMPAT_V2,
+    ENABLE_ICEBERG_COMPAT_V3,
+    ENABLED_FORMATS,
+    FEATURE_PREFIX,
+    FREE_PREFIX,
+    IGNORE_PROTOCOL_DEFAULTS,
+    MIN_READER_VERSION,
+    MIN_WRITER_VERSION,
+    PREFIX,
+    PROPERTIES,
+)
+from explorer.core.protocol.table_properties.table_property import Columns, Flag
 
 __all__ = [
-    "FEATURE_PREFIX",
-    "FORMATS_KEY",
     "PropertyWishes",
     "check_formats",
     "check_properties",
     "feature_name",
-    "features_of",
     "read_wishes",
     "statistics_columns_of",
-    "switch_of",
     "true_key",
 ]
 
-FEATURE_PREFIX: Final = "delta.feature."
-FORMATS_KEY: Final = "delta.universalFormat.enabledFormats"
-_CONSTRAINT_PREFIX: Final = "delta.constraints."
-_FREE_PREFIX: Final = "delta.universalformat.config."
 _RESERVED: Final = {
     "location": "the table lies where it lies",
     "provider": "a Delta table stays one",
@@ -47,9 +52,8 @@ _RESERVED: Final = {
     "is_managed_location": "it belongs to the catalog",
     "table_type": "it belongs to the catalog",
 }
+_ICEBERG_LAYOUTS: Final = (ENABLE_ICEBERG_COMPAT_V1, ENABLE_ICEBERG_COMPAT_V2, ENABLE_ICEBERG_COMPAT_V3)
 _KNOWN_FEATURES: Final = {name.lower(): name for name in FEATURES}
-_LARGEST: Final = 2**31 - 1
-_MOST_DIGITS: Final = 20
 
 
 class PropertyWishes(msgspec.Struct, frozen=True):
@@ -101,11 +105,11 @@ def true_key(key: str) -> str:
         raise InvalidIntent(f"The property {key!r} cannot be set on the table: {_RESERVED[lowered]}.", field=key)
     if key == "clusteringColumns":
         raise InvalidIntent(f"{key} is set by naming the columns (ALTER TABLE ... CLUSTER BY in Spark).", field=key)
-    if not lowered.startswith("delta."):
+    if not lowered.startswith(PREFIX):
         return key
-    if lowered.startswith(_FREE_PREFIX):
-        return lowered[: len(_FREE_PREFIX)] + key[len(_FREE_PREFIX) :]
-    if lowered.startswith(_CONSTRAINT_PREFIX):
+    if lowered.startswith(FREE_PREFIX):
+        return lowered[: len(FREE_PREFIX)] + key[len(FREE_PREFIX) :]
+    if lowered.startswith(CONSTRAINT_PREFIX):
         raise InvalidIntent(
             f"{key} is a CHECK constraint: rows are held to it, so it comes and goes by add-constraint and "
             "drop-constraint.",
@@ -149,9 +153,9 @@ def read_wishes(checked: Mapping[str, str]) -> PropertyWishes:
     """Sort out what properties, as `check_properties` returns them, ask for."""
     prefix = FEATURE_PREFIX
     features = tuple(_KNOWN_FEATURES[key[len(prefix) :]] for key in checked if key.startswith(prefix))
-    apart = ("comment", "delta.minReaderVersion", "delta.minWriterVersion", "delta.ignoreProtocolDefaults")
+    apart = ("comment", MIN_READER_VERSION.key, MIN_WRITER_VERSION.key, IGNORE_PROTOCOL_DEFAULTS.key)
     kept = {key: value for key, value in checked.items() if key not in apart and not key.startswith(prefix)}
-    reader, writer = checked.get("delta.minReaderVersion"), checked.get("delta.minWriterVersion")
+    reader, writer = checked.get(MIN_READER_VERSION.key), checked.get(MIN_WRITER_VERSION.key)
     return PropertyWishes(
         kept,
         features,
@@ -160,21 +164,6 @@ def read_wishes(checked: Mapping[str, str]) -> PropertyWishes:
         "comment" in checked,
         checked.get("comment"),
     )
-
-
-def features_of(configuration: Mapping[str, str]) -> tuple[str, ...]:
-    """The features that properties switch on."""
-    items = ((PROPERTIES.get(key.lower()), value) for key, value in configuration.items())
-    found = {item.feature: None for item, value in items if item is not None and item.switches_on(value)}
-    return tuple(name for name in found if name is not None)
-
-
-def switch_of(feature: str) -> tuple[str, str] | None:
-    """The property and the value that switch a feature on; None where no property does."""
-    for item in PROPERTIES.values():
-        if item.feature == feature and item.why_fixed is None:
-            return item.key, item.on[0]
-    return None
 
 
 def statistics_columns_of(value: str) -> tuple[tuple[str, ...], ...]:
@@ -195,7 +184,7 @@ def statistics_columns_of(value: str) -> tuple[tuple[str, ...], ...]:
     try:
         return tuple(parse_column(piece.strip()) for piece in pieces)
     except ValueError as error:
-        raise _bad("delta.dataSkippingStatsColumns", value, ["a, b.c, `odd name`"]) from error
+        raise _bad(DATA_SKIPPING_STATS_COLUMNS.key, value, ["a, b.c, `odd name`"]) from error
 
 
 def check_formats(configuration: Mapping[str, str]) -> None:
@@ -204,100 +193,51 @@ def check_formats(configuration: Mapping[str, str]) -> None:
     Raises:
         InvalidIntent: Iceberg is asked for without a layout for it, or Hudi beside deletion vectors.
     """
-    formats = configuration.get(FORMATS_KEY, "").split(",")
-    on = {key for key, value in configuration.items() if value.lower() == "true"}
-    if "iceberg" in formats and not any(key.startswith("delta.enableIcebergCompatV") for key in on):
-        raise InvalidIntent(f"{FORMATS_KEY} names iceberg, which needs delta.enableIcebergCompatV2.", field=FORMATS_KEY)
-    if "hudi" in formats and "delta.enableDeletionVectors" in on:
-        raise InvalidIntent(f"{FORMATS_KEY} names hudi, which knows no deletion vectors.", field=FORMATS_KEY)
+    formats, key = ENABLED_FORMATS.words(configuration), ENABLED_FORMATS.key
+    if "iceberg" in formats and not any(_is_on(layout, configuration) for layout in _ICEBERG_LAYOUTS):
+        raise InvalidIntent(f"{key} names iceberg, which needs {ENABLE_ICEBERG_COMPAT_V2.key}.", field=key)
+    if "hudi" in formats and _is_on(ENABLE_DELETION_VECTORS, configuration):
+        raise InvalidIntent(f"{key} names hudi, which knows no deletion vectors.", field=key)
+
+
+def _is_on(switch: Flag, configuration: Mapping[str, str]) -> bool:
+    return configuration.get(switch.key, "").lower() == "true"
 
 
 def _check(name: str, value: str) -> None:
     if name.startswith(FEATURE_PREFIX):
         _check_feature(name, value)
         return
-    item = PROPERTIES.get(name.lower())
-    if item is None:
+    known = PROPERTIES.get(name.lower())
+    if known is None:
         return
-    if item.why_fixed is not None:
-        raise InvalidIntent(f"The property {item.key} cannot be set by hand: {item.why_fixed}.", field=item.key)
-    _CHECKS[item.kind](item, value)
+    if known.why_fixed is not None:
+        raise InvalidIntent(f"The property {known.key} cannot be set by hand: {known.why_fixed}.", field=known.key)
+    if isinstance(known, Columns):
+        _check_columns(known, value)
+    elif allowed := known.refusal(value):
+        raise _bad(known.key, value, allowed)
 
 
 def _check_feature(name: str, value: str) -> None:
-    feature = _KNOWN_FEATURES[name[len(FEATURE_PREFIX) :]]
+    feature = FEATURES[_KNOWN_FEATURES[name[len(FEATURE_PREFIX) :]]]
     if value.lower() not in ("supported", "enabled"):
-        raise _bad(f"{FEATURE_PREFIX}{feature}", value, ["supported"])
-    if feature in CATALOG_FEATURES:
-        raise InvalidIntent(f"{feature} comes with the catalog that creates the table, not by a property.", field=name)
-    if feature == "clustering":
-        raise InvalidIntent(
-            "Clustering starts by naming the columns (ALTER TABLE ... CLUSTER BY in Spark), not by a property.",
-            field=name,
-        )
+        raise _bad(f"{FEATURE_PREFIX}{feature.name}", value, ("supported",))
+    if feature.why_fixed is not None:
+        raise InvalidIntent(f"The feature {feature.name} cannot be added: {feature.why_fixed}.", field=name)
 
 
-def _check_choice(item: TableProperty, value: str) -> None:
-    allowed: Iterable[str] = item.allowed if item.exact else [word.lower() for word in item.allowed]
-    if (value if item.exact else value.lower()) not in allowed:
-        raise _bad(item.key, value, list(item.allowed))
-
-
-def _check_choices(item: TableProperty, value: str) -> None:
-    named = value.split(",") if value else []
-    if not set(named) <= set(item.allowed):
-        raise _bad(item.key, value, [f"a list, with commas between, of {' and '.join(item.allowed)}"])
-
-
-def _check_integer(item: TableProperty, value: str) -> None:
-    low = 0 if item.minimum is None else item.minimum
-    high = _LARGEST if item.maximum is None else item.maximum
-    bounds = f"an integer from {low}" + (f" to {high}" if item.maximum is not None else "")
-    digits = value[value.startswith(("-", "+")) :]
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS) or not low <= int(value) <= high:
-        raise _bad(item.key, value, [bounds])
-
-
-def _check_interval(item: TableProperty, value: str) -> None:
-    wanted = ["an interval such as 'interval 7 days', without months and years"]
-    try:
-        length = interval({item.key: value}, item.key, timedelta())
-    except CorruptTable as error:
-        raise _bad(item.key, value, wanted) from error
-    if length < timedelta():
-        raise _bad(item.key, value, wanted)
-
-
-def _check_columns(_item: TableProperty, value: str) -> None:
-    columns = statistics_columns_of(value)
-    lowered = [tuple(part.lower() for part in column) for column in columns]
+def _check_columns(known: Columns, value: str) -> None:
+    lowered = [tuple(part.lower() for part in column) for column in statistics_columns_of(value)]
     twice = [column for place, column in enumerate(lowered) if column in lowered[:place]]
     if twice:
-        raise InvalidIntent(
-            f"delta.dataSkippingStatsColumns names {'.'.join(twice[0])} twice.", field="delta.dataSkippingStatsColumns"
-        )
+        raise InvalidIntent(f"{known.key} names {'.'.join(twice[0])} twice.", field=known.key)
 
 
-def _check_text(item: TableProperty, value: str) -> None:
-    if item.form is not None and re.fullmatch(item.form, value) is None:
-        raise _bad(item.key, value, list(item.allowed))
-
-
-_CHECKS: Final = {
-    "boolean": _check_choice,
-    "choice": _check_choice,
-    "choices": _check_choices,
-    "integer": _check_integer,
-    "interval": _check_interval,
-    "columns": _check_columns,
-    "text": _check_text,
-}
-
-
-def _bad(key: str, value: str, allowed: list[str]) -> InvalidIntent:
+def _bad(key: str, value: str, allowed: Sequence[str]) -> InvalidIntent:
     return InvalidIntent(
         f"The property {key} cannot be {value!r}; it must be {' or '.join(allowed)}.",
         field=key,
         found=value,
-        allowed=allowed,
+        allowed=list(allowed),
     )

@@ -28,7 +28,7 @@ from explorer.core.protocol.schema.data_types import (
     walk,
 )
 from explorer.core.protocol.schema.edit import children, column_path, edit_fields, find_column, position, position_text
-from explorer.core.protocol.table_features import active_features
+from explorer.core.protocol.table_features import active_features, missing_features
 from explorer.core.protocol.table_properties.values import flag, number
 from explorer.core.transaction.guards.column_dependents import char_guard
 from explorer.core.transaction.guards.column_names import check_free, check_unique, names_guard
@@ -147,11 +147,10 @@ def _naming(snapshot: Snapshot, circumstances: Circumstances) -> Callable[[Struc
 
 
 def _features(snapshot: Snapshot, additions: list[_Addition]) -> list[str]:
-    have = active_features(snapshot.protocol)
     needed = features_of_types(item.field.type for item in additions)
-    names = [name for name in needed if name not in have and f"{name}-preview" not in have]
+    names = missing_features(needed, snapshot.protocol)
     strict = any(needs_values(item.field, item.parent) for item in additions)
-    return [*names, "invariants"] if strict else names
+    return [*names, "invariants"] if strict else [*names]
 
 
 def _rows_guard(snapshot: Snapshot, strict: list[Path]) -> GuardResult | None:

@@ -17,7 +17,8 @@ from explorer.core.protocol.row_tracking import ROW_COMMIT_VERSION_COLUMN, ROW_I
 from explorer.core.protocol.schema.column_ids import DROPPED_OR_RENAMED_KEY, map_columns
 from explorer.core.protocol.schema.column_mapping import MAX_ID_KEY, MODE_KEY
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, parse_column, walk
-from explorer.core.protocol.table_features import active_features
+from explorer.core.protocol.table_features import active_features, features_switched_on
+from explorer.core.protocol.table_properties.registry import MIN_WRITER_VERSION
 from explorer.core.transaction.guards.column_dependents import GENERATION_KEY
 from explorer.core.transaction.guards.column_names import check_unique, names_guard
 from explorer.core.transaction.intents.fields import features_of_types, read_field
@@ -25,7 +26,6 @@ from explorer.core.transaction.intents.property_settings import (
     PropertyWishes,
     check_formats,
     check_properties,
-    features_of,
     read_wishes,
 )
 from explorer.core.transaction.intents.records import CreateTable
@@ -153,7 +153,7 @@ def _protocol(schema: StructType, wishes: PropertyWishes) -> Protocol:
             legal = ", ".join(map(str, LEGAL_VERSIONS))
             raise InvalidIntent(
                 f"Reader version {pair[0]} with writer version {pair[1]} stands for no set of rules. Legal: {legal}.",
-                field="delta.minWriterVersion",
+                field=MIN_WRITER_VERSION.key,
                 allowed=[list(versions) for versions in LEGAL_VERSIONS],
             )
         plain = pair[1] < 7
@@ -161,7 +161,7 @@ def _protocol(schema: StructType, wishes: PropertyWishes) -> Protocol:
     strict = [path for field in schema.fields for path in needs_values(field, (), "schema")]
     names = (
         *wishes.features,
-        *features_of(wishes.configuration),
+        *features_switched_on(wishes.configuration),
         *features_of_types(field.type for field in schema.fields),
         *features_of_columns(schema),
         *(["invariants"] if strict else []),

@@ -18,30 +18,21 @@ from explorer.core.log.log_path import LogFileKind
 from explorer.core.protocol.actions import DomainMetadata, Remove
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import dependents, with_features, without_feature
-from explorer.core.protocol.row_tracking import DOMAIN, ENABLE, ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN, SUSPENDED
-from explorer.core.protocol.schema.column_mapping import MAX_ID_KEY, MODE_KEY
+from explorer.core.protocol.row_tracking import DOMAIN
 from explorer.core.protocol.schema.data_types import format_column, walk
 from explorer.core.protocol.schema.type_widening import CHANGES_KEY
 from explorer.core.protocol.table_features import FEATURES, supported_features
-from explorer.core.protocol.table_properties.registry import PROPERTIES
+from explorer.core.protocol.table_properties.registry import REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION
 from explorer.core.protocol.table_properties.values import constraints
-from explorer.core.transaction.intents.property_settings import feature_name, switch_of
+from explorer.core.transaction.intents.property_settings import feature_name
 from explorer.core.transaction.intents.records import DropFeature
 from explorer.core.transaction.new_files.file_actions import adds
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["PROTECTION", "LogMarks", "drop_feature"]
+__all__ = ["LogMarks", "drop_feature"]
 
 _MOST_DIGITS: Final = 20
-PROTECTION: Final = "delta.requireCheckpointProtectionBeforeVersion"
-_RESIDUE: Final = {
-    "inCommitTimestamp": ("delta.inCommitTimestampEnablementVersion", "delta.inCommitTimestampEnablementTimestamp"),
-    "rowTracking": (ENABLE, SUSPENDED, ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN),
-    "columnMapping": (MODE_KEY, MAX_ID_KEY),
-    "checkpointProtection": (PROTECTION,),
-}
-"""Properties that go with a feature: they mean nothing without it."""
 
 
 class LogMarks(msgspec.Struct, frozen=True):
@@ -77,12 +68,12 @@ def drop_feature(intent: DropFeature, snapshot: Snapshot, log: LogMarks) -> Prop
     name = _present(intent.feature, snapshot)
     version = snapshot.version + 1
     protocol = without_feature(snapshot.protocol, name)
-    gone = _RESIDUE.get(name, ())
+    gone = {known.key for known in FEATURES[name].keeps}
     configuration = {key: value for key, value in snapshot.metadata.configuration.items() if key not in gone}
     protected = FEATURES[name].reader
     if protected:
         protocol = with_features(protocol, ["checkpointProtection"])
-        configuration[PROTECTION] = str(version)
+        configuration[REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION.key] = str(version)
     proposal = Proposal(
         operation="DROP FEATURE",
         parameters={"featureName": name, "truncateHistory": name == "checkpointProtection"},
@@ -145,14 +136,14 @@ def _guards(name: str, snapshot: Snapshot, log: LogMarks, *, protected: bool) ->
 
 
 def _switched_off(name: str, snapshot: Snapshot) -> GuardResult:
-    switch = switch_of(name.removesuffix("-preview"))
-    if switch is None:
+    feature = FEATURES[name.removesuffix("-preview")]
+    if feature.switch is None:
         detail = "No property switches it on."
         return GuardResult("feature-switched-off", "pass", {"feature": name, "detail": detail})
-    key = switch[0]
+    key = feature.switch.key
     value = snapshot.metadata.configuration.get(key)
-    on = value is not None and PROPERTIES[key.lower()].switches_on(value)
-    other = PROPERTIES[key.lower()].default
+    on = value is not None and feature.switched_on_by(key, value)
+    other = feature.switch.default
     return _guard(
         "feature-switched-off",
         {"feature": name, "property": key, "value": value},
@@ -183,10 +174,11 @@ def _barrier(name: str, snapshot: Snapshot, log: LogMarks) -> GuardResult:
 
 def _history_gone(snapshot: Snapshot, log: LogMarks) -> GuardResult:
     """Protected versions must be gone; where none is named, as after a restore, all before the newest checkpoint."""
-    text = snapshot.metadata.configuration.get(PROTECTION, "")
+    key = REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION.key
+    text = snapshot.metadata.configuration.get(key, "")
     whole = snapshot.version if log.checkpoint is None else log.checkpoint
     before = int(text) if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else whole
-    evidence: dict[str, Any] = {PROTECTION: text, "firstCommit": log.first_commit}
+    evidence: dict[str, Any] = {key: text, "firstCommit": log.first_commit}
     faults = []
     if log.first_commit < before:
         faults.append(f"the log holds version {log.first_commit}, and versions before {before} are protected")

@@ -17,18 +17,22 @@ from explorer.core.protocol.protocol_evolution import LEGAL_VERSIONS, is_legal_u
 from explorer.core.protocol.row_tracking import ENABLE, ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN, row_tracking
 from explorer.core.protocol.schema.column_mapping import MODE_KEY
 from explorer.core.protocol.schema.data_types import StructType, format_column, walk
-from explorer.core.protocol.table_features import active_features
+from explorer.core.protocol.table_features import active_features, features_switched_on, missing_features
 from explorer.core.protocol.table_properties.keys import ENABLE_CDF
-from explorer.core.protocol.table_properties.registry import PROPERTIES
+from explorer.core.protocol.table_properties.registry import (
+    DATA_SKIPPING_STATS_COLUMNS,
+    ENABLED_FORMATS,
+    FEATURE_PREFIX,
+    MIN_READER_VERSION,
+    MIN_WRITER_VERSION,
+    PROPERTIES,
+)
 from explorer.core.protocol.table_properties.values import flag
 from explorer.core.transaction.guards.column_names import names_guard
 from explorer.core.transaction.intents.property_settings import (
-    FEATURE_PREFIX,
-    FORMATS_KEY,
     PropertyWishes,
     check_formats,
     check_properties,
-    features_of,
     read_wishes,
     statistics_columns_of,
     true_key,
@@ -70,7 +74,7 @@ def set_properties(
     base = _mapped(wishes, snapshot)
     before = base.metadata or snapshot.metadata
     metadata = msgspec.structs.replace(before, configuration={**before.configuration, **wishes.configuration})
-    if FORMATS_KEY in wishes.configuration:
+    if ENABLED_FORMATS.key in wishes.configuration:
         check_formats(metadata.configuration)
     if wishes.comments:
         metadata = msgspec.structs.replace(metadata, description=wishes.description)
@@ -122,7 +126,7 @@ def _removable(key: str, snapshot: Snapshot) -> str:
     known = PROPERTIES.get(name.lower())
     if name.startswith(FEATURE_PREFIX):
         raise InvalidIntent(f"{key} is a feature of the protocol, no property: use drop-feature.", field=key)
-    if name in ("delta.minReaderVersion", "delta.minWriterVersion"):
+    if name in (MIN_READER_VERSION.key, MIN_WRITER_VERSION.key):
         raise InvalidIntent(f"{name} is in the protocol, and versions never fall.", field=key)
     if known is not None and known.why_fixed is not None:
         raise InvalidIntent(f"The property {name} cannot be removed by hand: {known.why_fixed}.", field=key)
@@ -135,15 +139,16 @@ def check_statistics_columns(configuration: Mapping[str, str], schema: StructTyp
     Raises:
         InvalidIntent: One does not.
     """
-    value = configuration.get("delta.dataSkippingStatsColumns")
+    key = DATA_SKIPPING_STATS_COLUMNS.key
+    value = configuration.get(key)
     for path in () if value is None else statistics_columns_of(value):
         kind: object = schema
         for part in path:
             field = kind.field(part) if isinstance(kind, StructType) else None
             if field is None:
                 raise InvalidIntent(
-                    f"delta.dataSkippingStatsColumns names {format_column(path)}, which the table does not have.",
-                    field="delta.dataSkippingStatsColumns",
+                    f"{key} names {format_column(path)}, which the table does not have.",
+                    field=key,
                     column=format_column(path),
                 )
             kind = field.type
@@ -172,8 +177,7 @@ def _raised(protocol: Protocol, wishes: PropertyWishes) -> tuple[Protocol, tuple
         guards = (_upgrade_guard(protocol, reader, writer),)
         if guards[0].status == "pass":
             protocol = with_versions(protocol, reader, writer)
-    have = active_features(protocol)
-    switched = [name for name in features_of(wishes.configuration) if f"{name}-preview" not in have]
+    switched = missing_features(features_switched_on(wishes.configuration), protocol)
     return with_features(protocol, (*wishes.features, *switched)), guards
 
 

@@ -7,8 +7,9 @@ feature comes with what it needs (FEAT-009).
 from __future__ import annotations
 
 from explorer.core.errors import InvalidIntent
-from explorer.core.protocol.table_features import CATALOG_FEATURES
-from explorer.core.transaction.intents.property_settings import FEATURE_PREFIX, feature_name, switch_of
+from explorer.core.protocol.table_features import FEATURES
+from explorer.core.protocol.table_properties.registry import FEATURE_PREFIX, MIN_READER_VERSION, MIN_WRITER_VERSION
+from explorer.core.transaction.intents.property_settings import feature_name
 from explorer.core.transaction.intents.records import EnableFeature, SetProperties, UpgradeProtocol
 from explorer.core.transaction.proposal import Circumstances, Proposal
 from explorer.core.transaction.proposals.table_properties import set_properties
@@ -24,8 +25,8 @@ def upgrade_protocol(intent: UpgradeProtocol, snapshot: Snapshot, circumstances:
         InvalidIntent: There are no such versions.
     """
     wanted = {
-        "delta.minReaderVersion": str(intent.min_reader_version),
-        "delta.minWriterVersion": str(intent.min_writer_version),
+        MIN_READER_VERSION.key: str(intent.min_reader_version),
+        MIN_WRITER_VERSION.key: str(intent.min_writer_version),
     }
     return set_properties(SetProperties(properties=wanted), snapshot, circumstances)
 
@@ -37,17 +38,10 @@ def enable_feature(intent: EnableFeature, snapshot: Snapshot, circumstances: Cir
         InvalidIntent: There is no such feature, or it cannot be added to a table that exists.
     """
     name = feature_name(intent.feature, "feature")
-    if name in CATALOG_FEATURES:
-        raise InvalidIntent(
-            f"{name} comes with the catalog that creates the table; it cannot be added.", field="feature"
-        )
-    if name == "clustering":
-        raise InvalidIntent(
-            "Clustering starts by naming the columns: ALTER TABLE ... CLUSTER BY in Spark adds the feature with them.",
-            field="feature",
-        )
+    feature = FEATURES[name]
+    if feature.why_fixed is not None:
+        raise InvalidIntent(f"The feature {name} cannot be added: {feature.why_fixed}.", field="feature")
     wanted = {f"{FEATURE_PREFIX}{name}": "supported"}
-    switch = switch_of(name)
-    if switch is not None:
-        wanted[switch[0]] = switch[1]
+    if feature.switch is not None:
+        wanted[feature.switch.key] = feature.on[0]
     return set_properties(SetProperties(properties=wanted), snapshot, circumstances, named=wanted)

@@ -25,7 +25,7 @@ from explorer.core.protocol.schema.data_types import (
 )
 from explorer.core.protocol.schema.edit import Column, find_column, replace_field, replace_type
 from explorer.core.protocol.schema.type_widening import CHANGES_KEY, recorded_changes, widens
-from explorer.core.protocol.table_features import active_features
+from explorer.core.protocol.table_features import active_features, missing_features
 from explorer.core.protocol.table_properties.values import flag
 from explorer.core.transaction.guards.column_dependents import (
     GENERATION_KEY,
@@ -90,9 +90,7 @@ def _retyped(snapshot: Snapshot, column: Column, kind: DataType, guards: tuple[G
             change["fieldPath"] = ".".join(column.path[len(column.owner) :])
         metadata = {**owner.metadata, CHANGES_KEY: [*recorded_changes(owner), change]}
         schema = replace_field(schema, column.owner, lambda field: msgspec.structs.replace(field, metadata=metadata))
-    have = active_features(snapshot.protocol)
-    needed = [name for name in features_of_types([kind]) if name not in have and f"{name}-preview" not in have]
-    protocol = with_features(snapshot.protocol, needed)
+    protocol = with_features(snapshot.protocol, missing_features(features_of_types([kind]), snapshot.protocol))
     before = {} if column.field is None else column.field.metadata
     document = column_document(column.path, kind, nullable=column.nullable, metadata=before)
     return Proposal(

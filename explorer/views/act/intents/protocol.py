@@ -10,9 +10,9 @@ from explorer.core.protocol.table_features import (
     FEATURES,
     READER_VERSION,
     WRITER_VERSION,
+    TableFeature,
     supported_features,
 )
-from explorer.core.protocol.table_properties.registry import PROPERTIES
 from explorer.core.transaction.intents import records as intents
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.entry import Headline, IntentGroup, intent_entry
@@ -33,18 +33,17 @@ def _enable(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
         why = "" if feature.writable else "this program does not write tables with it"
         binds = "readers and writers" if feature.reader else "writers"
         listed = ", listed already" if feature.name in supported else ""
-        choices.append(Choice(feature.name, f"{feature.name}{listed}", f"Binds {binds}. {_switch(feature.name)}", why))
+        choices.append(Choice(feature.name, f"{feature.name}{listed}", f"Binds {binds}. {_switch(feature)}", why))
     value = answers.get("feature", "")
     help_ = "One that binds readers is the graver choice: clients that do not know it can no longer read the table."
     return (FormField("feature", "Feature", "choice", help_, value=value, choices=tuple(choices)),)
 
 
-def _switch(feature: str) -> str:
-    for known in PROPERTIES.values():
-        if known.feature == feature and known.why_fixed is None:
-            value = known.on[0] if known.allowed else "true"
-            return f"Sets {known.key} = {value}: {known.effect[0].lower()}{known.effect[1:]}"
-    return "No property switches it; it is in use as soon as the schema or an action needs it."
+def _switch(feature: TableFeature) -> str:
+    switch = feature.switch
+    if switch is None:
+        return "No property switches it; it is in use as soon as the schema or an action needs it."
+    return f"Sets {switch.key} = {feature.on[0]}: {switch.effect[0].lower()}{switch.effect[1:]}"
 
 
 def _drop(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:

@@ -1,0 +1,31 @@
+"""Keys in the metadata of a column that mean something to the protocol: each is written here and nowhere else.
+
+Protocol sections: Column Mapping, Type Change Metadata, Generated Columns, Identity Columns, Default Columns, Column
+Invariants. Invariant: a key is the text as it stands in ``schemaString``; any other key is free.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+PREFIX: Final = "delta."
+"""What keys begin with that belong to the protocol; the keys below without it belong to it too."""
+
+PHYSICAL_NAME: Final = "delta.columnMapping.physicalName"
+FIELD_ID: Final = "delta.columnMapping.id"
+NESTED_IDS: Final = "delta.columnMapping.nested.ids"
+TYPE_CHANGES: Final = "delta.typeChanges"
+GENERATION_EXPRESSION: Final = "delta.generationExpression"
+INVARIANTS: Final = "delta.invariants"
+
+IDENTITY_PREFIX: Final = "delta.identity."
+IDENTITY_START: Final = f"{IDENTITY_PREFIX}start"
+IDENTITY_STEP: Final = f"{IDENTITY_PREFIX}step"
+IDENTITY_HIGH_WATER_MARK: Final = f"{IDENTITY_PREFIX}highWaterMark"
+IDENTITY_ALLOW_EXPLICIT_INSERT: Final = f"{IDENTITY_PREFIX}allowExplicitInsert"
+
+CURRENT_DEFAULT: Final = "CURRENT_DEFAULT"
+EXISTS_DEFAULT: Final = "EXISTS_DEFAULT"
+
+CHAR_VARCHAR: Final = "__CHAR_VARCHAR_TYPE_STRING"
+"""The CHAR or VARCHAR type of a column that is stored as a string."""

@@ -1,0 +1,165 @@
+"""What a table property is: its key, its default, what it does, what may stand there, and its value in a table.
+
+Protocol section: Change Metadata (configuration). Invariants: a property that is not set has its default; a value that
+cannot be read is an error that names the property, never the default.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from explorer.core.errors import CorruptTable
+from explorer.core.protocol.table_properties.values import flag, interval, number
+
+__all__ = ["Choice", "Choices", "Columns", "Flag", "Integer", "Interval", "TableProperty", "Text"]
+
+_LARGEST: Final = 2**31 - 1
+_MOST_DIGITS: Final = 20
+
+
+class TableProperty(msgspec.Struct, frozen=True):
+    """One property.
+
+    Attributes:
+        key: The key in its true case.
+        effect: What it does, in words.
+        default: What holds where it is not set, as it is written; None where nothing does.
+        allowed: Values that may stand there, in the case in which they are written; empty where they are not few.
+        why_fixed: Why a person may not set it; None where one may.
+    """
+
+    key: str
+    effect: str
+    default: str | None = None
+    allowed: tuple[str, ...] = ()
+    why_fixed: str | None = None
+
+    def text(self, configuration: Mapping[str, str]) -> str | None:
+        """The value as it is written, or the default."""
+        return configuration.get(self.key, self.default)
+
+    def refusal(self, value: str) -> tuple[str, ...]:  # noqa: ARG002  # the kinds below look at it
+        """What a person has to write instead of a value that may not stand there; empty where it may."""
+        return ()
+
+
+class Flag(TableProperty, frozen=True):
+    """True or false."""
+
+    def of(self, configuration: Mapping[str, str], *, unset: bool = False) -> bool:
+        """The value in a table.
+
+        Args:
+            configuration: The table's properties.
+            unset: What holds where the property is not set and has no default.
+
+        Raises:
+            CorruptTable: It is neither true nor false.
+        """
+        return flag(configuration, self.key, default=unset if self.default is None else self.default == "true")
+
+    def refusal(self, value: str) -> tuple[str, ...]:
+        return () if value.lower() in self.allowed else self.allowed
+
+
+class Integer(TableProperty, frozen=True):
+    """A whole number between two bounds.
+
+    Attributes:
+        minimum, maximum: Both included; None for the largest of 32 bits.
+    """
+
+    minimum: int = 0
+    maximum: int | None = None
+
+    def of(self, configuration: Mapping[str, str]) -> int:
+        """The value in a table; 0 where the property is not set and has no default.
+
+        Raises:
+            CorruptTable: It is no integer.
+        """
+        return number(configuration, self.key, int(self.default or 0))
+
+    def refusal(self, value: str) -> tuple[str, ...]:
+        high = _LARGEST if self.maximum is None else self.maximum
+        digits = value[value.startswith(("-", "+")) :]
+        if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS and self.minimum <= int(value) <= high:
+            return ()
+        return (f"an integer from {self.minimum}" + (f" to {high}" if self.maximum is not None else ""),)
+
+
+class Interval(TableProperty, frozen=True):
+    """A duration such as ``interval 1 week``."""
+
+    def of(self, configuration: Mapping[str, str], *, unset: timedelta = timedelta()) -> timedelta:
+        """The value in a table.
+
+        Args:
+            configuration: The table's properties.
+            unset: What holds where the property is not set and has no default.
+
+        Raises:
+            CorruptTable: It is no duration.
+        """
+        text = self.text(configuration)
+        return unset if text is None else interval({self.key: text}, self.key, unset)
+
+    def refusal(self, value: str) -> tuple[str, ...]:
+        try:
+            possible = self.of({self.key: value}) >= timedelta()
+        except CorruptTable:
+            possible = False
+        return () if possible else ("an interval such as 'interval 7 days', without months and years",)
+
+
+class Choice(TableProperty, frozen=True):
+    """One of some words.
+
+    Attributes:
+        exact: True if they are taken in their case alone.
+    """
+
+    exact: bool = False
+
+    def refusal(self, value: str) -> tuple[str, ...]:
+        known = value in self.allowed if self.exact else value.lower() in (word.lower() for word in self.allowed)
+        return () if known else self.allowed
+
+
+class Choices(TableProperty, frozen=True):
+    """Some of some words, with commas between."""
+
+    def words(self, configuration: Mapping[str, str]) -> tuple[str, ...]:
+        """The words that stand in a table."""
+        return _words(self.text(configuration) or "")
+
+    def refusal(self, value: str) -> tuple[str, ...]:
+        if set(_words(value)) <= set(self.allowed):
+            return ()
+        return (f"a list, with commas between, of {' and '.join(self.allowed)}",)
+
+
+class Columns(TableProperty, frozen=True):
+    """Dotted columns, with commas between."""
+
+
+class Text(TableProperty, frozen=True):
+    """Any text.
+
+    Attributes:
+        form: Regular expression that it matches, of which ``allowed`` shows one; None where any will do.
+    """
+
+    form: str | None = None
+
+    def refusal(self, value: str) -> tuple[str, ...]:
+        return () if self.form is None or re.fullmatch(self.form, value) else self.allowed
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()
