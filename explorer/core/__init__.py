@@ -1,1 +1,10 @@
-"""The Delta transaction-log protocol: no network, no Spark, no user interface, no clock."""
+"""The replay core: what a Delta table is, how it came to be so, and what a change would write, from the log alone.
+
+In: a `LogStore` (the one way to bytes), times and identifiers as arguments, a row engine where rows must be read.
+Out: snapshots, histories, diffs, lifetimes, plans and commits, as frozen records and Arrow tables.
+Always: nothing here opens a socket, starts a JVM, draws, reads a clock or makes an identifier; it asks its caller.
+Imports go down: maintenance, transaction, versions and compatibility, log, protocol, errors. A table that cannot be
+read right raises a typed error that names version, file and feature; nothing is left out in silence.
+
+Protocol: the whole document, a package for each of its nouns.
+"""

@@ -1,6 +1,10 @@
 """The notebook widget: `Table.explore` shows a table's versions, what each did, and what differs between two of them.
 
-Nothing heavy is imported before `explore` is called.
+In: a table, and initial values of the widget's traits.
+Out: an ipywidgets widget whose traits are its state.
+Always: nothing heavy is imported before `explore` is called. A version that cannot be shown is refused where it is set.
+Rows are read only when a button asks for them, and the work can be stopped. Text is escaped on its way into HTML. What
+fails while a part is drawn is shown in its place.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
-"""What the pages and the notebook widget show: param view models, plotly figures, lists, words.
+"""What any surface shows of a table: view models, figures and words.
 
-Nothing here knows Panel or ipywidgets, and nothing here writes HTML: views give records of plain text, and whoever
-draws them escapes them.
+In: a `DeltaLog` or its results, and what a person chose: a version, one to compare with, a tab, answers of a form.
+Out: frozen records of plain text and Arrow, and Plotly figures as plain dictionaries.
+Always: nothing here knows Panel or ipywidgets or writes HTML; whoever draws a record escapes it. Nothing is judged
+here: a plan says what an intent means. A number that is not known is called unknown. A figure or finding is given only
+with its evidence. The chosen version never changes by itself.
 """
 
 from explorer.views.figures.plotly import as_plotly

@@ -1,1 +1,9 @@
-"""Which clients read and write a table."""
+"""Which other clients read and write a table, now or after a change.
+
+In: the protocol and metadata of a version, and the statements of `client_facts` (each with a source and a date).
+Out: for each client and span of its versions: reads, writes, answers wrongly, or unknown, and the features that decide.
+Always: a client has access only if a statement gives it every feature; what nobody states is unknown. A feature more
+never gives access.
+
+Protocol sections: Protocol Evolution, Table Features.
+"""

@@ -1,5 +1,8 @@
-"""The Act tab as records: an intent's form, its plan with guards and lost clients, and the receipt of its commit.
+"""View models of the Act tab: intents as forms, plans with their guards, and receipts.
 
-Comes in: a snapshot, answers as texts, a `CommitPlan`, a `CommitResult`. Goes out: frozen records of plain text.
-What a form asks, how its answers become an intent, and how the intent reads is one entry in `intents`.
+In: a version of a table, the answers of a form, a plan or the result of a commit.
+Out: the form of an intent with its hints, the plan as a person reads it (guards, lines to be written, who loses access,
+what follows), and the receipt.
+Always: a form never decides; the plan does. Every text is as the table, the log or the person gave it. An intent that
+pages offer has one entry, in `intents`.
 """

@@ -1,1 +1,10 @@
-"""Reading checkpoints."""
+"""Checkpoints, read by column: classic, in several parts, and V2 with sidecars.
+
+In: a `LogStore` and the checkpoint of a segment.
+Out: the small actions in force, and the files and tombstones as columns with the schema of
+`explorer.core.protocol.logical_files`.
+Always: no more is read than is asked for. A missing column or field reads as null, an unknown one is passed over. There
+is exactly one protocol and one metaData. Where only parsed statistics exist, their text is made from them.
+
+Protocol sections: Checkpoints, V1 Spec, V2 Spec, Sidecar Files, Checkpoint Schema.
+"""

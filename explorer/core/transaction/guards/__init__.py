@@ -1,1 +1,9 @@
-"""The preconditions of a commit."""
+"""The preconditions of a commit, each by name and with evidence.
+
+In: the state before and the state proposed; for guards of rows a `RowEngine`, for guards of files the store.
+Out: `GuardResult`: pass, warn, fail or unknown, what was found, and for a failure the next step.
+Always: a guard that cannot be judged is unknown and blocks the commit until a person accepts it by name. What was wrong
+before warns; what this commit would make wrong fails.
+
+Protocol sections: Requirements for Writers, Protocol Evolution, Table Features, CHECK Constraints, Column Invariants.
+"""

@@ -1,1 +1,9 @@
-"""What a person may ask for."""
+"""What a person asks for: one record for each kind of change, and its JSON.
+
+In: a JSON document, or a record that a program makes.
+Out: an intent: plain data that does not know how the change is made.
+Always: an unknown kind or field is refused with the nearest one, before any table is read. A record is shown as it was
+written. Keys that carry a meaning of the protocol are refused where a person may not set them.
+
+Protocol section: Requirements for Writers.
+"""

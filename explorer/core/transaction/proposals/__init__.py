@@ -1,8 +1,12 @@
 """From an intent to its effect: one module for each family of intents, all pure.
 
-Protocol section: Requirements for Writers. Invariants: a proposal starts from the records in force and changes what the
-intent names, so fields and keys this program does not know stay (META-009); what makes no sense on this table is
-`InvalidIntent`, what must not be done now is a failed guard.
+In: an intent, the `Snapshot` that it changes, and `Circumstances`: the time and fresh identifiers.
+Out: a `Proposal`: new metadata and protocol, files added and removed, domains, row checks, and what it relied on.
+Always: a proposal starts from the records in force and changes what the intent names, so fields and keys that this
+program does not know stay (META-009). What makes no sense on this table is `InvalidIntent`; what must not be done now
+is a failed guard.
+
+Protocol section: Requirements for Writers.
 """
 
 from __future__ import annotations
