@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from explorer.core.errors import EngineUnavailable
 
 if TYPE_CHECKING:
+    from explorer.core.versions.delta_log import DeltaLog
     from explorer.jupyter.widget import TableExplorer
-    from explorer.table import Table
 
 __all__ = ["explore"]
 
@@ -24,11 +24,11 @@ _NEEDED = ("ipywidgets", "anywidget", "plotly", "param")
 _INSTALL = 'pip install "delta-table-explorer[jupyter]"'
 
 
-def explore(table: Table, **state: Any) -> TableExplorer:
+def explore(table: DeltaLog, **state: Any) -> TableExplorer:
     """Return the widget of a table.
 
     Args:
-        table: The table.
+        table: The table's log.
         **state: Initial values of the widget's traits: ``version``, ``compared``, ``tab``, ``theme``.
 
     Raises:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final, cast
 
 import numpy as np
 from plotly.graph_objects import FigureWidget
 
 from explorer.views import TableView
-from explorer.views.figures.plotly import Figure
-from explorer.views.table.timeline import Timeline
+from explorer.views.figures.plotly import Figure, Part
+from explorer.views.table.timeline import Floats, Timeline
 
 __all__ = ["TimelineChart"]
+
+_LEFT: Final = 78
+"""Pixels for the labels: a notebook's type is wider than the page's."""
 
 
 class TimelineChart:
@@ -30,7 +33,7 @@ class TimelineChart:
         self._view = view
         self._choose = choose
         self._timeline: Timeline = view.facts.timeline(view.window)
-        figure = _drawn(view.timeline(), self._timeline)
+        figure = _drawn(view.timeline(left=_LEFT), self._timeline)
         self.widget = FigureWidget(figure)
         self.widget._config = {"displayModeBar": False, "responsive": True}
         for trace in self.widget.data:
@@ -42,7 +45,7 @@ class TimelineChart:
 
     def recolour(self) -> None:
         """Draw in the view's colours."""
-        figure = _drawn(self._view.timeline(), self._timeline)
+        figure = _drawn(self._view.timeline(left=_LEFT), self._timeline)
         with self.widget.batch_update():
             for trace, fresh in zip(self.widget.data, figure["data"], strict=True):
                 trace.update(fresh, overwrite=False)
@@ -66,24 +69,24 @@ def _drawn(figure: Figure, timeline: Timeline) -> Figure:
     """Fit the views' figure to a plotly widget.
 
     An invisible bar over each mark lets commits without a bar of their own be pointed at; bars of no height would
-    still show their outline; a notebook's type is wider than the page's.
+    still show their outline.
     """
     bars = [trace | {"y": _seen(trace["y"])} if trace["type"] == "bar" else trace for trace in figure["data"]]
-    layout = figure["layout"] | {"margin": figure["layout"]["margin"] | {"l": 78}}
-    return {"data": [*bars, _targets(figure, timeline)], "layout": layout}
+    return {"data": [*bars, _targets(figure, timeline)], "layout": figure["layout"]}
 
 
-def _seen(heights: Any) -> Any:
-    return np.where(np.asarray(heights) == 0, np.nan, heights)
+def _seen(heights: object) -> Floats:
+    drawn = np.asarray(heights, dtype=np.float64)
+    return np.where(drawn == 0, np.nan, drawn)
 
 
-def _targets(figure: Figure, timeline: Timeline) -> dict[str, Any]:
-    low, high = figure["layout"]["yaxis"]["range"]
+def _targets(figure: Figure, timeline: Timeline) -> Part:
+    low, high = cast("dict[str, tuple[float, float]]", figure["layout"]["yaxis"])["range"]
     count = len(timeline.start)
     return {
         "type": "bar",
         "name": "versions",
-        "x": np.asarray(timeline.start, dtype=np.float64) + (timeline.width - 1) / 2,
+        "x": timeline.middles,
         "y": np.full(count, high - low),
         "base": low,
         "width": timeline.width,

@@ -30,7 +30,7 @@ from explorer.jupyter.timeline_chart import TimelineChart
 from explorer.views import TableFacts, TableView
 
 if TYPE_CHECKING:
-    from explorer.table import Table
+    from explorer.core.versions.delta_log import DeltaLog
 
 __all__ = ["TableExplorer"]
 
@@ -53,7 +53,7 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
     """A table's versions, the chosen one, and what differs between it and the one it is compared with.
 
     Args:
-        table: The table. One that cannot be read is shown as its error.
+        table: The table's log. One that cannot be read is shown as its error.
         version: The version chosen at first; the newest one unless given.
         compared: The version to compare it with.
         tab: ``diff``, ``data`` or ``changes``.
@@ -79,7 +79,7 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
 
     def __init__(
         self,
-        table: Table,
+        table: DeltaLog,
         *,
         version: int | None = None,
         compared: int | None = None,

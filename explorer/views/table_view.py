@@ -11,7 +11,7 @@ from typing import Any
 import param
 
 from explorer.views.figures.charts import masked_shares, ranges_figure, total_over_versions
-from explorer.views.figures.plotly import Figure
+from explorer.views.figures.plotly import Figure, Part
 from explorer.views.figures.river import river_figure
 from explorer.views.figures.theme import Theme, theme_named
 from explorer.views.figures.timeline import timeline_figure, timeline_shapes
@@ -100,13 +100,18 @@ class TableView(param.Parameterized):
         """The versions the timeline is narrowed to, or None for all of them."""
         return self.facts.window_around(self.version) if self.zoomed else None
 
-    def timeline(self) -> Figure:
-        """Draw the timeline."""
-        return timeline_figure(self.facts.timeline(self.window), self.colours, **self._ends())
+    def timeline(self, left: int = 64) -> Figure:
+        """Draw the timeline, with so many pixels for the labels of its rows."""
+        return timeline_figure(
+            self.facts.timeline(self.window), self.colours, version=self.version, compared=self.other, lanes=self.lanes,
+            left=left,
+        )  # fmt: skip
 
-    def timeline_shapes(self) -> list[dict[str, Any]]:
+    def timeline_shapes(self) -> list[Part]:
         """Return the timeline's shapes alone: what changes when a version is chosen."""
-        return timeline_shapes(self.facts.timeline(self.window), self.colours, **self._ends())
+        return timeline_shapes(
+            self.facts.timeline(self.window), self.colours, version=self.version, compared=self.other, lanes=self.lanes
+        )
 
     def totals(self, metric: str | None = None, height: int = 210) -> Figure:
         """Draw a total over the versions."""
@@ -132,6 +137,3 @@ class TableView(param.Parameterized):
     def ranges(self) -> Figure:
         """Draw the ranges of the column at hand."""
         return ranges_figure(self.facts.ranges(self.version, self.column), self.colours, chosen=self.file)
-
-    def _ends(self) -> dict[str, Any]:
-        return {"version": self.version, "compared": self.other, "lanes": self.lanes}

@@ -65,7 +65,7 @@ def act_page(view: TableView, address: Address, sheet: ActSheet) -> tuple[str, V
         "sheet": sheet,
         "newest": view.facts.last,
         "snapshot_version": snapshot.version,
-        "table_name": view.facts.table.name,
+        "table_name": view.facts.log.name,
     }
     if not address.act:
         return "act-choose", shared | {"groups": offers(snapshot), "steps": _steps(address, _CHOOSE)}

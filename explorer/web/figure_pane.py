@@ -12,7 +12,7 @@ from explorer.views.figures.plotly import Figure
 __all__ = ["FigurePane"]
 
 _CONFIG: Final = {"displayModeBar": False, "responsive": False, "scrollZoom": False, "doubleClick": False}
-_EMPTY: Final = {
+_EMPTY: Final[Figure] = {
     "data": [],
     "layout": {
         "template": "none",
@@ -65,7 +65,6 @@ class FigurePane:
             self.pane.object.layout.shapes = _shapes(figure)
 
 
-def _shapes(figure: Figure) -> list[dict[str, Any]]:
+def _shapes(figure: Figure) -> object:
     """The shapes of a figure, which may have none."""
-    shapes: list[dict[str, Any]] = figure["layout"].get("shapes", [])
-    return shapes
+    return figure["layout"].get("shapes", [])

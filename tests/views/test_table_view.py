@@ -95,7 +95,7 @@ def test_moving_the_cursor_changes_the_shapes_alone(vectors: TableFacts) -> None
 
 
 def test_a_long_history_is_binned_and_a_window_shows_single_versions(vectors: TableFacts) -> None:
-    history = vectors.table.history()
+    history = vectors.log.history()
     long = _Longer(history)
     timeline = timeline_of(long.commits)
     assert len(timeline.start) <= MARKS
@@ -144,7 +144,7 @@ def test_change_feed_lane_covers_the_versions_with_the_feed_on() -> None:
     lane = facts.feed_lane()
     assert lane is not None
     on = {v for start, end in lane.spans for v in range(start, end + 1)}
-    history = {row["version"]: row["change_feed"] for row in facts.table.history().to_pylist()}
+    history = {row["version"]: row["change_feed"] for row in facts.log.history().to_pylist()}
     assert on == {version for version, enabled in history.items() if enabled}
     assert _facts("optimize").feed_lane() is None
 

@@ -46,7 +46,7 @@ def page(catalog: Catalog, query: str) -> Rendered:
 
 
 def test_every_version_of_the_range_has_its_source_or_its_hole(catalog: Catalog) -> None:
-    table = catalog.facts("w/feed").table
+    table = catalog.facts("w/feed").log
     recorded, inferred = (
         [(span.versions, span.kind, span.is_hole) for span in change_spans(table.change_sources(0, 5, mode, skip=True))]
         for mode in (False, True)
@@ -89,7 +89,7 @@ def test_a_condition_stands_in_the_form_and_changes_the_estimate(catalog: Catalo
 
 
 def test_a_version_is_asked_for_by_a_time_and_the_links_stay_at_its_number(catalog: Catalog) -> None:
-    times = catalog.facts("w/feed").table.history().column("timestamp").to_pylist()
+    times = catalog.facts("w/feed").log.history().column("timestamp").to_pylist()
     shown = page(catalog, f"tab=data&v={times[-1]:%Y-%m-%d+%H:%M:%S.%f}")
     assert shown.view is not None
     assert "v=20" not in shown.regions["tabs"]

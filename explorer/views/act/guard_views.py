@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from explorer import formatting as fmt
 from explorer.core.transaction.commit_plan import CommitPlan
@@ -117,14 +117,14 @@ def _is_table(value: object) -> bool:
     return isinstance(value, list | tuple) and bool(value) and all(isinstance(item, Mapping) for item in value)
 
 
-def _table(name: str, records: Sequence[Mapping[str, Any]]) -> EvidenceTable:
+def _table(name: str, records: Sequence[Mapping[str, object]]) -> EvidenceTable:
     flat = [dict(_flat(record)) for record in records[:_LISTED]]
     columns = tuple(dict.fromkeys(column for record in flat for column in record))
     rows = tuple(tuple(record.get(column, "") for column in columns) for record in flat)
     return EvidenceTable(name, columns, rows, len(records) - len(flat))
 
 
-def _flat(record: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+def _flat(record: Mapping[str, object]) -> Iterable[tuple[str, str]]:
     """The members of a record; those of a record inside it (a row of the table) take its place."""
     for name, value in record.items():
         if isinstance(value, Mapping):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.intents.records import MaintenanceIntent
@@ -125,14 +125,14 @@ def plan_view(plan: CommitPlan, snapshot: Snapshot) -> PlanView:
     )
 
 
-def _action(action: Mapping[str, Any]) -> ActionView:
+def _action(action: Mapping[str, object]) -> ActionView:
     name = next(iter(action), "")
     line = json.dumps(action, ensure_ascii=False, separators=(",", ":"), default=str)
     pretty = json.dumps(_opened(action), ensure_ascii=False, indent=2, default=str)
     return ActionView(name, line[:_LONGEST_ACTION], pretty[:_LONGEST_ACTION])
 
 
-def _opened(action: Mapping[str, Any]) -> Any:
+def _opened(action: Mapping[str, object]) -> object:
     """The action with its schema as JSON instead of text of JSON, so that it can be read."""
     metadata = action.get("metaData")
     if not isinstance(metadata, Mapping) or not isinstance(metadata.get("schemaString"), str):

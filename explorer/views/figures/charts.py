@@ -6,16 +6,16 @@ All take Arrow columns or numpy arrays and return a `Figure`; none reads a table
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from explorer import formatting as fmt
-from explorer.views.figures.plotly import Figure, axis, base_layout, nice_ticks, version_ticks
+from explorer.core.protocol.arrow.arrays import Int64s, Mask
+from explorer.views.figures.plotly import Figure, Part, axis, base_layout, nice_ticks, version_ticks
 from explorer.views.figures.theme import Theme
 from explorer.views.table.commits import Commits
-from explorer.views.table.ranges import ColumnRanges, depth
+from explorer.views.table.ranges import ColumnRanges, Floats, depth
 
 __all__ = ["BARS", "HEAVY", "masked_shares", "ranges_figure", "total_over_versions"]
 
@@ -35,7 +35,7 @@ def total_over_versions(commits: Commits, theme: Theme, *, metric: str, version:
     ticks = nice_ticks(top, wanted=4)
     format_value = fmt.size if metric == "size" else fmt.compact
     color = theme.remasked if metric == "masked" else theme.accent
-    line = {
+    line: Part = {
         "type": "scatter",
         "mode": "lines" if len(values) > 60 else "lines+markers",
         "x": versions.astype(np.float64),
@@ -110,12 +110,12 @@ def masked_shares(vectors: pa.Table, theme: Theme, *, live_files: int, chosen: s
     return {"data": [bars], "layout": layout}
 
 
-def _threshold(theme: Theme) -> dict[str, Any]:
+def _threshold(theme: Theme) -> Part:
     line = {"color": theme.danger, "width": 1, "dash": "4px,3px"}
     return {"type": "line", "xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": HEAVY, "y1": HEAVY, "line": line}
 
 
-def _threshold_label(theme: Theme) -> dict[str, Any]:
+def _threshold_label(theme: Theme) -> Part:
     return {
         "xref": "paper", "yref": "y", "x": 1, "y": HEAVY, "xanchor": "right", "yanchor": "bottom", "showarrow": False,
         "text": f"heavily masked above {HEAVY:g} %", "font": {"size": 10.5, "color": theme.danger},
@@ -147,7 +147,7 @@ def ranges_figure(ranges: ColumnRanges, theme: Theme, *, chosen: str = "", heigh
     return {"data": traces, "layout": layout}
 
 
-def _segments(ranges: ColumnRanges, rows: Any, kept: Any, *, color: str, width: float, dash: str) -> dict[str, Any]:
+def _segments(ranges: ColumnRanges, rows: Floats, kept: Mask, *, color: str, width: float, dash: str) -> Part:
     """One line per file in one trace; a file with a single value gets a short stroke so that it can be seen."""
     low, high = ranges.low[kept], ranges.high[kept]
     short = np.maximum((ranges.span * 0.004) - (high - low), 0) / 2
@@ -159,7 +159,7 @@ def _segments(ranges: ColumnRanges, rows: Any, kept: Any, *, color: str, width: 
     }  # fmt: skip
 
 
-def _hover_points(ranges: ColumnRanges, rows: Any) -> dict[str, Any]:
+def _hover_points(ranges: ColumnRanges, rows: Floats) -> Part:
     texts = [
         f"{fmt.plotly_text(path, 60)}<br>{fmt.plotly_text(low, 40)} \u2192 {fmt.plotly_text(high, 40)}"
         for path, low, high in zip(ranges.paths, ranges.low_texts, ranges.high_texts, strict=True)
@@ -173,7 +173,7 @@ def _hover_points(ranges: ColumnRanges, rows: Any) -> dict[str, Any]:
 
 def _depth_figure(ranges: ColumnRanges, theme: Theme, height: int) -> Figure:
     edges, files = depth(ranges)
-    area = {
+    area: Part = {
         "type": "scatter", "mode": "lines", "x": ranges.shown(edges), "y": files, "fill": "tozeroy",
         "line": {"shape": "hv", "color": theme.accent, "width": 1.5}, "fillcolor": theme.between,
         "hovertext": [f"{int(number)} files" for number in files], "hoverinfo": "text",
@@ -192,8 +192,8 @@ def _depth_figure(ranges: ColumnRanges, theme: Theme, height: int) -> Figure:
     return {"data": [area], "layout": layout}
 
 
-def _value_axis(ranges: ColumnRanges, theme: Theme) -> dict[str, Any]:
-    settings: dict[str, Any] = {"showgrid": True, "nticks": 9}
+def _value_axis(ranges: ColumnRanges, theme: Theme) -> Part:
+    settings: Part = {"showgrid": True, "nticks": 9}
     if ranges.kind == "time":
         settings["type"] = "date"
     elif ranges.kind == "order":
@@ -202,7 +202,7 @@ def _value_axis(ranges: ColumnRanges, theme: Theme) -> dict[str, Any]:
     return axis(theme, **settings)
 
 
-def _extremes(values: Any) -> Any:
+def _extremes(values: Floats) -> Int64s:
     """Return the places to draw: all, or of a long row the least and the greatest of each stretch, and the ends."""
     if len(values) <= 2 * _STRETCHES:
         return np.arange(len(values))
@@ -212,7 +212,7 @@ def _extremes(values: Any) -> Any:
     return np.unique([0, *np.ravel(places), len(values) - 1])
 
 
-def _totals(commits: Commits, metric: str) -> Any:
+def _totals(commits: Commits, metric: str) -> Floats:
     match metric:
         case "files":
             return commits.values("num_files")
@@ -230,11 +230,11 @@ def _amount(value: float, metric: str) -> str:
     return fmt.size(int(value)) if metric == "size" else f"{fmt.count(int(value))} {_TOTALS[metric]}"
 
 
-def _cursor(version: int, theme: Theme) -> dict[str, Any]:
+def _cursor(version: int, theme: Theme) -> Part:
     return _band(version - 0.5, version + 0.5, theme.cursor)
 
 
-def _band(left: float, right: float, fill: str) -> dict[str, Any]:
+def _band(left: float, right: float, fill: str) -> Part:
     return {
         "type": "rect", "xref": "x", "yref": "paper", "x0": left, "x1": right, "y0": 0, "y1": 1,
         "fillcolor": fill, "line": {"width": 0}, "layer": "below",

@@ -7,16 +7,27 @@ the plotly.py object of it. No label in a figure holds text that has not gone th
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 from explorer.views.figures.theme import FONT_FAMILY, Theme
 
-__all__ = ["Figure", "as_plotly", "axis", "base_layout", "nice_ticks", "version_ticks"]
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure as PlotlyFigure
 
-Figure: TypeAlias = dict[str, Any]
+__all__ = ["Figure", "Part", "as_plotly", "axis", "base_layout", "nice_ticks", "version_ticks"]
+
+Part: TypeAlias = dict[str, object]
+"""A trace, a shape, an annotation, an axis or a layout, in plotly's own names."""
 
 
-def base_layout(theme: Theme, height: int, margin: dict[str, int]) -> dict[str, Any]:
+class Figure(TypedDict):
+    """What `plotly.graph_objects.Figure` is made of."""
+
+    data: list[Part]
+    layout: Part
+
+
+def base_layout(theme: Theme, height: int, margin: dict[str, int]) -> Part:
     """Return the layout all figures start from: no legend, no drag, transparent grounds, the theme's type."""
     return {
         "template": "none",
@@ -38,9 +49,9 @@ def base_layout(theme: Theme, height: int, margin: dict[str, int]) -> dict[str, 
     }
 
 
-def axis(theme: Theme, **settings: Any) -> dict[str, Any]:
+def axis(theme: Theme, **settings: object) -> Part:
     """Return an axis without lines or zoom, its labels in the muted colour; ``settings`` go on top."""
-    shared = {
+    shared: Part = {
         "fixedrange": True,
         "showgrid": False,
         "zeroline": False,
@@ -67,14 +78,14 @@ def nice_ticks(top: float, square_root: bool = False, wanted: int = 2) -> list[f
     return [step * index for index in range(1, wanted + 1) if step * index <= top * 1.0001] or [_round_down(top)]
 
 
-def version_ticks(first: int, last: int, most: int) -> dict[str, Any]:
+def version_ticks(first: int, last: int, most: int) -> Part:
     """Return at most ``most`` round versions between two, labelled ``v10``."""
     step = next(s * 10**p for p in range(18) for s in (1, 2, 5) if (last - first + 1) / (s * 10**p) <= most)
     ticks = list(range(-(-first // step) * step, last + 1, step))
     return {"tickvals": ticks, "ticktext": [f"v{tick}" for tick in ticks]}
 
 
-def as_plotly(figure: Figure) -> Any:
+def as_plotly(figure: Figure) -> PlotlyFigure:
     """Return the figure as a ``plotly.graph_objects.Figure`` (plotly is imported here, not before)."""
     import plotly.graph_objects as go
 

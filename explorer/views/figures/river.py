@@ -6,10 +6,8 @@ knots, drops as crosses, and joins with a dashed arc the columns that shared a n
 
 from __future__ import annotations
 
-from typing import Any
-
 from explorer import formatting as fmt
-from explorer.views.figures.plotly import Figure, axis, base_layout, version_ticks
+from explorer.views.figures.plotly import Figure, Part, axis, base_layout, version_ticks
 from explorer.views.figures.theme import Theme
 from explorer.views.table.column_lines import RIVER_LINES, RiverLine, RiverSpan
 
@@ -25,8 +23,8 @@ def river_figure(
     """Draw the first `RIVER_LINES` lines over the versions ``first`` to ``last``."""
     lines = lines[:RIVER_LINES]
     span = max(last - first, 1)
-    traces: list[dict[str, Any]] = []
-    notes: list[dict[str, Any]] = []
+    traces: list[Part] = []
+    notes: list[Part] = []
     for row, line in enumerate(lines):
         color = theme.series[row % len(theme.series)]
         traces += _line_traces(line, row, color, theme, emphasised=bool(chosen) and line.name == chosen)
@@ -50,7 +48,7 @@ def river_figure(
     return {"data": traces, "layout": layout}
 
 
-def _line_traces(line: RiverLine, row: int, color: str, theme: Theme, *, emphasised: bool) -> list[dict[str, Any]]:
+def _line_traces(line: RiverLine, row: int, color: str, theme: Theme, *, emphasised: bool) -> list[Part]:
     if not line.spans:
         return []
     start, end = line.spans[0].from_version, line.spans[-1].to_version
@@ -72,7 +70,7 @@ def _line_traces(line: RiverLine, row: int, color: str, theme: Theme, *, emphasi
     return [stream, marks] + ([_cross(line.dropped_at, row, theme)] if line.dropped_at is not None else [])
 
 
-def _cross(version: int, row: int, theme: Theme) -> dict[str, Any]:
+def _cross(version: int, row: int, theme: Theme) -> Part:
     return {
         "type": "scatter", "mode": "markers", "x": [version - 0.5], "y": [row], "cliponaxis": False,
         "marker": {"symbol": "x-thin", "size": 9, "line": {"color": theme.danger, "width": 2.4}},
@@ -86,7 +84,7 @@ def _change(old: RiverSpan, new: RiverSpan) -> str:
     return f"{old.type} \u2192 {new.type}" if old.type != new.type else "nullability changed"
 
 
-def _line_notes(line: RiverLine, row: int, span: int, theme: Theme) -> list[dict[str, Any]]:
+def _line_notes(line: RiverLine, row: int, span: int, theme: Theme) -> list[Part]:
     notes = [
         _note(line.label, "paper", 0, row, theme.ink, xshift=-116, yshift=5, size=11),
         _note(
@@ -124,7 +122,7 @@ def _line_notes(line: RiverLine, row: int, span: int, theme: Theme) -> list[dict
 def _note(
     text: str, xref: str, x: float, row: int, color: str, *, xshift: int = 0, yshift: int = 0, size: float = 11,
     limit: int = 40, html: str | None = None, right: bool = False,
-) -> dict[str, Any]:  # fmt: skip
+) -> Part:  # fmt: skip
     return {
         "xref": xref, "yref": "y", "x": x, "y": row, "xshift": xshift, "yshift": yshift, "showarrow": False,
         "xanchor": "right" if right else "left", "text": html or fmt.plotly_text(text, limit), "align": "left",
@@ -132,7 +130,7 @@ def _note(
     }  # fmt: skip
 
 
-def _arc(old: RiverLine, new: RiverLine, old_row: int, new_row: int, theme: Theme) -> dict[str, Any]:
+def _arc(old: RiverLine, new: RiverLine, old_row: int, new_row: int, theme: Theme) -> Part:
     name = new.spans[0].name
     left = max(span.to_version for span in old.spans if span.name == name) + 0.5
     right = new.spans[0].from_version - 0.35
@@ -148,7 +146,7 @@ def _arc(old: RiverLine, new: RiverLine, old_row: int, new_row: int, theme: Them
     }
 
 
-def _cursor(version: int, theme: Theme) -> dict[str, Any]:
+def _cursor(version: int, theme: Theme) -> Part:
     return {
         "type": "rect", "xref": "x", "yref": "paper", "x0": version - 0.5, "x1": version + 0.5, "y0": 0, "y1": 1,
         "fillcolor": theme.cursor, "line": {"width": 0}, "layer": "below",

@@ -7,14 +7,12 @@ width. The two ends of the comparison are shapes, so that moving them redraws no
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from explorer import formatting as fmt
-from explorer.views.figures.plotly import Figure, axis, base_layout, nice_ticks, version_ticks
+from explorer.views.figures.plotly import Figure, Part, axis, base_layout, nice_ticks, version_ticks
 from explorer.views.figures.theme import Theme
-from explorer.views.table.timeline import Lane, Timeline
+from explorer.views.table.timeline import Floats, Lane, Timeline
 
 __all__ = ["timeline_figure", "timeline_shapes"]
 
@@ -25,9 +23,19 @@ _LEAST_CURSOR = 0.006
 
 
 def timeline_figure(
-    timeline: Timeline, theme: Theme, *, version: int, compared: int | None = None, lanes: tuple[Lane, ...] = ()
-) -> Figure:
-    """Draw the timeline. ``version`` is the chosen end (yellow), ``compared`` the other (dashed)."""
+    timeline: Timeline, theme: Theme, *, version: int, compared: int | None = None, lanes: tuple[Lane, ...] = (),
+    left: int = 64,
+) -> Figure:  # fmt: skip
+    """Draw the timeline.
+
+    Args:
+        timeline: The bars.
+        theme: Colours.
+        version: The chosen end of the comparison (yellow).
+        compared: The other end (dashed).
+        lanes: Stripes under the bars.
+        left: Pixels for the labels of the rows.
+    """
     scale = np.sqrt if timeline.square_root else np.asarray
     up = scale(timeline.added + np.maximum(-timeline.masked, 0))
     masked = np.maximum(timeline.masked, 0)
@@ -37,7 +45,7 @@ def timeline_figure(
     high = max(float(np.max(up)), 1e-9 if low else 1.0)
     floor = 0.025 * (high + low)
     taken, hidden = _least(removed, floor), _least(down - removed, floor)
-    x = timeline.start + (timeline.width - 1) / 2
+    x = timeline.middles
     traces = [
         _bars("added", x, _least(up, floor), np.zeros(len(x)), marker={"color": theme.added}, timeline=timeline),
         _bars("removed", x, -taken, np.zeros(len(x)), marker=_hatched(theme), timeline=timeline),
@@ -46,7 +54,7 @@ def timeline_figure(
         _quiet(timeline, x, theme),
         _diamonds(timeline, x, theme),
     ]
-    layout = base_layout(theme, _HEIGHT, margin={"l": 64, "r": 12, "t": 8, "b": 18 + _LANE * len(lanes)})
+    layout = base_layout(theme, _HEIGHT, margin={"l": left, "r": 12, "t": 8, "b": 18 + _LANE * len(lanes)})
     right = max(timeline.last + 0.5, timeline.first - 0.5 + _SLOTS * timeline.width)
     layout |= {
         "meta": {"first": timeline.first, "last": timeline.last, "width": timeline.width},
@@ -70,7 +78,7 @@ def timeline_figure(
 
 def timeline_shapes(
     timeline: Timeline, theme: Theme, *, version: int, compared: int | None = None, lanes: tuple[Lane, ...] = ()
-) -> list[dict[str, Any]]:
+) -> list[Part]:
     """Return the shapes that carry the state: the comparison's two ends, what lies between, the lanes."""
     # In a long history one version is thinner than a hair; the ends are drawn wide enough to be seen.
     half = max(timeline.width / 2, _LEAST_CURSOR * (timeline.last - timeline.first + 1) / 2)
@@ -88,14 +96,14 @@ def timeline_shapes(
     return shapes
 
 
-def _bars(name: str, x: Any, height: Any, base: Any, *, marker: dict[str, Any], timeline: Timeline) -> dict[str, Any]:
+def _bars(name: str, x: Floats, height: Floats, base: Floats, *, marker: Part, timeline: Timeline) -> Part:
     there = np.flatnonzero(height)
     return {
         "type": "bar",
         "name": name,
-        "x": np.asarray(x, dtype=np.float64)[there],
-        "y": np.asarray(height, dtype=np.float64)[there],
-        "base": np.asarray(base, dtype=np.float64)[there],
+        "x": x[there],
+        "y": height[there],
+        "base": base[there],
         "marker": marker,
         "width": 0.8 * timeline.width if len(x) < 200 else timeline.width,
         "hovertext": [_hover(timeline.labels[index]) for index in there],
@@ -108,21 +116,21 @@ def _hover(label: str) -> str:
     return "<br>".join(fmt.plotly_text(line, 90) for line in label.split("\n"))
 
 
-def _least(amounts: Any, floor: float) -> Any:
+def _least(amounts: Floats, floor: float) -> Floats:
     # What is not zero must be seen: a bar has a least height.
     return np.where(amounts > 0, np.maximum(amounts, floor), 0)
 
 
-def _hatched(theme: Theme) -> dict[str, Any]:
+def _hatched(theme: Theme) -> Part:
     pattern = {"shape": "/", "fgcolor": theme.removed, "bgcolor": theme.surface, "size": 5, "solidity": 0.5}
     return {"color": theme.removed, "pattern": pattern, "line": {"color": theme.removed, "width": 0.6}}
 
 
-def _outlined(theme: Theme) -> dict[str, Any]:
+def _outlined(theme: Theme) -> Part:
     return {"color": theme.surface, "line": {"color": theme.remasked, "width": 1.6}}
 
 
-def _stubs(timeline: Timeline, x: Any, floor: float, theme: Theme) -> dict[str, Any]:
+def _stubs(timeline: Timeline, x: Floats, floor: float, theme: Theme) -> Part:
     """Commits whose rows the log does not state: a grey stub across the zero line, not a bar of height zero."""
     silent = timeline.unknown & (timeline.added == 0) & (timeline.removed == 0) & (timeline.masked == 0)
     height = np.where(silent, 2 * floor, 0)
@@ -131,7 +139,7 @@ def _stubs(timeline: Timeline, x: Any, floor: float, theme: Theme) -> dict[str, 
     )
 
 
-def _quiet(timeline: Timeline, x: Any, theme: Theme) -> dict[str, Any]:
+def _quiet(timeline: Timeline, x: Floats, theme: Theme) -> Part:
     """Commits that changed no row and no form (a compaction, a vacuum): a tick on the zero line."""
     moved = (timeline.added != 0) | (timeline.removed != 0) | (timeline.masked != 0)
     where = np.flatnonzero(~(moved | timeline.form | timeline.unknown))
@@ -139,7 +147,7 @@ def _quiet(timeline: Timeline, x: Any, theme: Theme) -> dict[str, Any]:
         "type": "scatter",
         "mode": "markers",
         "name": "no row changed",
-        "x": np.asarray(x, dtype=np.float64)[where],
+        "x": x[where],
         "y": np.zeros(len(where)),
         "marker": {"symbol": "line-ns", "size": 7, "line": {"color": theme.idle, "width": 1.6}},
         "hovertext": [_hover(timeline.labels[index]) for index in where],
@@ -148,13 +156,13 @@ def _quiet(timeline: Timeline, x: Any, theme: Theme) -> dict[str, Any]:
     }
 
 
-def _diamonds(timeline: Timeline, x: Any, theme: Theme) -> dict[str, Any]:
+def _diamonds(timeline: Timeline, x: Floats, theme: Theme) -> Part:
     where = np.flatnonzero(timeline.form)
     return {
         "type": "scatter",
         "mode": "markers",
         "name": "schema, protocol or properties",
-        "x": np.asarray(x, dtype=np.float64)[where],
+        "x": x[where],
         "y": np.zeros(len(where)),
         "marker": {"symbol": "diamond", "size": 9, "color": theme.surface, "line": {"color": theme.ink, "width": 1.4}},
         "hovertext": [_hover(timeline.labels[index]) for index in where],
@@ -164,11 +172,11 @@ def _diamonds(timeline: Timeline, x: Any, theme: Theme) -> dict[str, Any]:
     }
 
 
-def _version_ticks(timeline: Timeline) -> dict[str, Any]:
+def _version_ticks(timeline: Timeline) -> Part:
     return version_ticks(timeline.first, timeline.last, 18)
 
 
-def _row_ticks(timeline: Timeline, high: float, low: float) -> dict[str, Any]:
+def _row_ticks(timeline: Timeline, high: float, low: float) -> Part:
     square = timeline.square_root
     top = nice_ticks(high**2 if square else high, square)
     bottom = nice_ticks(low**2 if square else low, square) if low > 0.35 * high else []
@@ -180,7 +188,7 @@ def _row_ticks(timeline: Timeline, high: float, low: float) -> dict[str, Any]:
     return {"tickvals": at, "ticktext": texts, "zeroline": True}
 
 
-def _unit_label(timeline: Timeline, theme: Theme) -> dict[str, Any]:
+def _unit_label(timeline: Timeline, theme: Theme) -> Part:
     """The axis' unit, and its scale where that is not linear."""
     text = f"{timeline.unit}<br>\u221a scale" if timeline.square_root else timeline.unit
     return {
@@ -200,7 +208,7 @@ def _apart(places: list[float], values: list[float], gap: float) -> tuple[list[f
     return [place for place, _ in kept], [value for _, value in kept]
 
 
-def _lane_label(lane: Lane, row: int, theme: Theme) -> dict[str, Any]:
+def _lane_label(lane: Lane, row: int, theme: Theme) -> Part:
     return {
         "xref": "paper", "yref": "paper", "x": 0, "y": 0, "yshift": -(6 + _LANE * row), "xshift": -6,
         "xanchor": "right", "yanchor": "middle", "showarrow": False,
@@ -208,13 +216,13 @@ def _lane_label(lane: Lane, row: int, theme: Theme) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _band(left: float, right: float, fill: str, outline: str | None = None, *, layer: str = "below") -> dict[str, Any]:
+def _band(left: float, right: float, fill: str, outline: str | None = None, *, layer: str = "below") -> Part:
     line = {"width": 1.2, "color": outline, "dash": "dot"} if outline else {"width": 0}
     box = {"type": "rect", "xref": "x", "yref": "paper", "x0": left, "x1": right, "y0": 0, "y1": 1}
     return box | {"fillcolor": fill, "line": line, "layer": layer}
 
 
-def _stripe(left: float, right: float, row: int, color: str) -> dict[str, Any]:
+def _stripe(left: float, right: float, row: int, color: str) -> Part:
     top = -(4 + _LANE * row)
     return {
         "type": "rect", "xref": "x", "yref": "paper", "ysizemode": "pixel", "yanchor": 0,

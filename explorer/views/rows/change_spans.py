@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
+
+from explorer.core.versions.change_feed.feed import ChangeSources, ChangeVersion
 
 __all__ = ["ChangeSpan", "VersionCounts", "change_counts", "change_spans"]
 
@@ -57,11 +59,11 @@ class VersionCounts:
     updated: int
 
 
-def change_spans(sources: Any) -> tuple[ChangeSpan, ...]:
+def change_spans(sources: ChangeSources) -> tuple[ChangeSpan, ...]:
     """Return the spans of a range, ascending, without a gap.
 
     Args:
-        sources: An `explorer.core.versions.change_feed.feed.ChangeSources`, its holes skipped.
+        sources: Where the changes are, with the versions that were skipped.
     """
     kinds = dict.fromkeys(range(sources.from_version, sources.to_version + 1), "none")
     kinds |= {told.version: _kind(told) for told in sources.versions}
@@ -84,7 +86,7 @@ def change_counts(counts: pa.Table) -> tuple[VersionCounts, ...]:
     return tuple(_counts(version, kinds) for version, kinds in sorted(found.items()))
 
 
-def _kind(told: Any) -> str:
+def _kind(told: ChangeVersion) -> str:
     if told.source == "none":
         return "none"
     if told.source == "cdc":

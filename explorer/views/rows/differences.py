@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from explorer import formatting as fmt
+
+if TYPE_CHECKING:
+    from explorer.spark.changes.row_diff_preview import RowDiffPreview
 
 __all__ = ["DifferenceCell", "DifferenceRow", "RowDifferences", "row_differences"]
 
@@ -61,11 +64,11 @@ class RowDifferences:
     left_out: tuple[tuple[str, str], ...]
 
 
-def row_differences(preview: Any) -> RowDifferences:
+def row_differences(preview: RowDiffPreview) -> RowDifferences:
     """Describe the rows that were fetched.
 
     Args:
-        preview: An `explorer.spark.changes.row_diff_preview.RowDiffPreview`.
+        preview: The rows, and how many there are.
     """
     kind = preview.table.schema.field("before").type
     names = [kind.field(index).name for index in range(kind.num_fields)]

@@ -8,14 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.versions.change_feed.sources import difference_table, read_estimate
+from explorer.core.versions.snapshot import Snapshot
 from explorer.views.listing import Listing
 from explorer.views.problems import Problem, problem_of
 from explorer.views.rows.change_spans import ChangeSpan, change_spans
+from explorer.views.rows.chosen_versions import ChosenVersions
 from explorer.views.rows.differences import RowDifferences, row_differences
 from explorer.views.rows.listings import changes_listing, rows_listing
 from explorer.views.rows.spark_work import SparkWork, WorkState, start_notice
@@ -23,8 +25,8 @@ from explorer.views.rows.spark_work import SparkWork, WorkState, start_notice
 if TYPE_CHECKING:
     from explorer.spark.changes.change_preview import ChangePreview
     from explorer.spark.changes.row_diff_preview import RowDiffPreview
-    from explorer.spark.rows.pages import RowPage
-    from explorer.views import TableView
+    from explorer.spark.engine.job import Job
+    from explorer.spark.rows.pages import RowPage, RowPosition
 
 __all__ = [
     "PAGE_ROWS",
@@ -66,14 +68,14 @@ class PagedRows:
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._work: SparkWork[RowPage] = SparkWork(changed)
-        self._begins: list[Any] = []
+        self._begins: list[RowPosition | None] = []
 
-    def start(self, view: TableView, where: str = "", *, masked: bool = False) -> None:
+    def start(self, view: ChosenVersions, where: str = "", *, masked: bool = False) -> None:
         """Begin to read the first rows of the chosen version; a running read is stopped."""
         self._begins = [None]
         self._read(view, RowsAsked(view.facts.location, view.version, where, masked))
 
-    def turn(self, view: TableView, *, back: bool) -> None:
+    def turn(self, view: ChosenVersions, *, back: bool) -> None:
         """Read the page after or before the one that is shown, of the same question.
 
         Raises:
@@ -122,15 +124,15 @@ class PagedRows:
             return None
         return rows_listing(f"rows-v{asked.version}", page.table, page.places)
 
-    def _read(self, view: TableView, asked: RowsAsked) -> None:
+    def _read(self, view: ChosenVersions, asked: RowsAsked) -> None:
         begin = self._begins[-1]
 
-        def make() -> Any:
+        def make() -> Job[RowPage]:
             from explorer.spark.rows.pages import row_page
 
             snapshot = view.facts.snapshot(asked.version)
             where = asked.where.strip() or None
-            return row_page(view.facts.table, snapshot, begin, PAGE_ROWS, where=where, masked=asked.masked)
+            return row_page(view.facts.log, snapshot, begin, PAGE_ROWS, where=where, masked=asked.masked)
 
         self._work.begin(asked, make)
 
@@ -145,14 +147,14 @@ class RangeChanges:
     def __init__(self, changed: Callable[[], None]) -> None:
         self._work: SparkWork[ChangePreview] = SparkWork(changed)
 
-    def start(self, view: TableView, *, inferred: bool = False) -> None:
+    def start(self, view: ChosenVersions, *, inferred: bool = False) -> None:
         """Begin to read the changes; a running read is stopped."""
         first, last = change_range(view)
 
-        def make() -> Any:
+        def make() -> Job[ChangePreview]:
             from explorer.spark.changes.change_preview import change_preview
 
-            return change_preview(view.facts.table, first, last, _CHANGES, inferred=inferred, skip=True)
+            return change_preview(view.facts.log, first, last, _CHANGES, inferred=inferred, skip=True)
 
         self._work.begin(_changes_key(view, inferred), make)
 
@@ -160,11 +162,11 @@ class RangeChanges:
         """Stop a running read."""
         self._work.cancel()
 
-    def found(self, view: TableView, *, inferred: bool) -> ChangePreview | None:
+    def found(self, view: ChosenVersions, *, inferred: bool) -> ChangePreview | None:
         """Return what was read, if it is what the view is at."""
         return self._work.about(_changes_key(view, inferred))
 
-    def state(self, view: TableView, *, inferred: bool) -> WorkState:
+    def state(self, view: ChosenVersions, *, inferred: bool) -> WorkState:
         """Return how far the read is; idle if it is of another range."""
         return self._work.state if self._work.key == _changes_key(view, inferred) else WorkState()
 
@@ -187,14 +189,14 @@ class ComparedRows:
     def __init__(self, changed: Callable[[], None]) -> None:
         self._work: SparkWork[RowDiffPreview] = SparkWork(changed)
 
-    def start(self, view: TableView, keys: str = "") -> None:
+    def start(self, view: ChosenVersions, keys: str = "") -> None:
         """Begin to compare, rows matched by key columns written as `names_in` reads them; a running one is stopped."""
         ends = view.other, view.version
 
-        def make() -> Any:
+        def make() -> Job[RowDiffPreview]:
             from explorer.spark.changes.row_diff_preview import row_diff_preview
 
-            return row_diff_preview(view.facts.table, *ends, names_in(keys) or None, _OF_EACH_KIND)
+            return row_diff_preview(view.facts.log, *ends, names_in(keys) or None, _OF_EACH_KIND)
 
         self._work.begin(_ends_key(view, keys), make)
 
@@ -202,12 +204,12 @@ class ComparedRows:
         """Stop a running comparison."""
         self._work.cancel()
 
-    def found(self, view: TableView, keys: str) -> RowDifferences | None:
+    def found(self, view: ChosenVersions, keys: str) -> RowDifferences | None:
         """Return the rows that differ, if they are of what the view is at."""
         preview = self._work.about(_ends_key(view, keys))
         return row_differences(preview) if preview is not None else None
 
-    def state(self, view: TableView, keys: str) -> WorkState:
+    def state(self, view: ChosenVersions, keys: str) -> WorkState:
         """Return how far the comparison is; idle if it is another one."""
         return self._work.state if self._work.key == _ends_key(view, keys) else WorkState()
 
@@ -229,18 +231,18 @@ class ChangeOrigins:
     problem: Problem | None = None
 
 
-def change_range(view: TableView) -> tuple[int, int]:
+def change_range(view: ChosenVersions) -> tuple[int, int]:
     """Return the versions whose changes lead from the earlier of the two at hand to the later, both inclusive."""
     low, high = sorted((view.other, view.version))
     return min(low + 1, high), high
 
 
-def change_origins(view: TableView, *, inferred: bool) -> ChangeOrigins:
+def change_origins(view: ChosenVersions, *, inferred: bool) -> ChangeOrigins:
     """Return where the changes of the view's range would come from."""
     facts, (first, last) = view.facts, change_range(view)
     try:
         sources = facts.keep(
-            ("sources", first, last, inferred), lambda: facts.table.change_sources(first, last, inferred, skip=True)
+            ("sources", first, last, inferred), lambda: facts.log.change_sources(first, last, inferred, skip=True)
         )
     except ExplorerError as error:
         return ChangeOrigins(problem=problem_of(error))
@@ -249,12 +251,12 @@ def change_origins(view: TableView, *, inferred: bool) -> ChangeOrigins:
     return ChangeOrigins(change_spans(sources), estimate, reading.files > 0)
 
 
-def comparison_estimate(view: TableView) -> tuple[str, bool]:
+def comparison_estimate(view: ChosenVersions) -> tuple[str, bool]:
     """Return what comparing the rows of the two versions at hand takes, for people, and whether there is anything."""
     if view.other == view.version:
         return "", False
     try:
-        life = view.facts.table.history_record().lifetimes
+        life = view.facts.log.history_record().lifetimes
         reading = read_estimate(difference_table(life, view.other, view.version))
     except ExplorerError:
         return "", False  # whoever shows the comparison of files has said why
@@ -263,7 +265,7 @@ def comparison_estimate(view: TableView) -> tuple[str, bool]:
     return f"{fmt.plural(reading.files, 'file')}, {fmt.size(reading.bytes)}, are read.{start_notice()}", True
 
 
-def rows_estimate(snapshot: Any, where: str = "") -> str:
+def rows_estimate(snapshot: Snapshot, where: str = "") -> str:
     """Return what reading the first rows of a version takes."""
     if not snapshot.num_files:
         return f"v{snapshot.version} has no live file: there are no rows to read."
@@ -275,7 +277,7 @@ def rows_estimate(snapshot: Any, where: str = "") -> str:
     return f"The first {PAGE_ROWS} rows come from the first of {files}, so a second or two.{start_notice()}"
 
 
-def live_rows(snapshot: Any) -> int | None:
+def live_rows(snapshot: Snapshot) -> int | None:
     """Return how many rows of a version no deletion vector hides; None where the log does not say."""
     return None if snapshot.num_records is None else snapshot.num_records - snapshot.num_deleted_records
 
@@ -285,9 +287,9 @@ def names_in(text: str) -> list[str]:
     return [(quoted.replace("``", "`") or plain).strip() for quoted, plain in _NAME.findall(text) if quoted or plain]
 
 
-def _changes_key(view: TableView, inferred: bool) -> tuple[object, ...]:
+def _changes_key(view: ChosenVersions, inferred: bool) -> tuple[object, ...]:
     return view.facts.location, *change_range(view), inferred
 
 
-def _ends_key(view: TableView, keys: str) -> tuple[object, ...]:
+def _ends_key(view: ChosenVersions, keys: str) -> tuple[object, ...]:
     return view.facts.location, view.other, view.version, keys

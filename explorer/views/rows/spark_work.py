@@ -9,10 +9,13 @@ import threading
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from explorer.core.errors import ExplorerError
 from explorer.views.problems import Problem, problem_of
+
+if TYPE_CHECKING:
+    from explorer.spark.engine.job import Job
 
 __all__ = ["SparkWork", "WorkState", "each_second", "engine_state", "start_notice"]
 
@@ -46,18 +49,18 @@ class SparkWork(Generic[Result]):
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
         self._lock = threading.Lock()
-        self._job: Any = None
+        self._job: Job[Result] | None = None
         self._told = 0.0
         self._problem: Problem | None = None
         self.key: Hashable = None
         self.result: Result | None = None
 
-    def begin(self, key: Hashable, make: Callable[[], Any]) -> None:
+    def begin(self, key: Hashable, make: Callable[[], Job[Result]]) -> None:
         """Begin a job; one that runs is stopped.
 
         Args:
             key: What it is about.
-            make: Makes the job (`explorer.spark.rows.preview.Job`).
+            make: Makes the job.
         """
         self.cancel()
         with self._lock:
@@ -92,7 +95,7 @@ class SparkWork(Generic[Result]):
             return WorkState("failed" if self._problem else "idle", problem=self._problem)
         return WorkState(job.state, job.phase, job.done, job.total, job.elapsed, self._problem)
 
-    def _report(self, job: Any) -> None:
+    def _report(self, job: Job[Result]) -> None:
         with self._lock:
             now = time.monotonic()
             if job is not self._job or (job.state == "running" and now - self._told < _PACE):
@@ -100,12 +103,12 @@ class SparkWork(Generic[Result]):
             self._told = now
             if job.state == "done":
                 self.result = job.result()
-            elif job.state in {"failed", "cancelled"}:
+            elif job.error is not None:
                 self._problem = problem_of(job.error)
         self._changed()
 
 
-def each_second(job: Any, then: Callable[[Any], None]) -> None:
+def each_second(job: Job[Result], then: Callable[[Job[Result]], None]) -> None:
     """Call something with a job each second while it runs: Spark that starts or plans has nothing else to tell."""
 
     def tell() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from explorer.core.protocol.schema.data_types import format_column
+from explorer.core.versions.column_lineage import Lineage
 
 __all__ = ["RIVER_LINES", "RiverLine", "RiverSpan", "river_lines"]
 
@@ -34,12 +34,8 @@ class RiverLine:
     reused: int | None
 
 
-def river_lines(lineage: Any) -> tuple[RiverLine, ...]:
-    """Return the lines of a `Lineage`, in its order.
-
-    Args:
-        lineage: `Table.column_lineage()`.
-    """
+def river_lines(lineage: Lineage) -> tuple[RiverLine, ...]:
+    """Return the lines of a lineage, in its order."""
     lines: list[RiverLine] = []
     for column in lineage.columns:
         spans = tuple(RiverSpan(s.from_version, s.to_version, s.name, s.type) for s in column.spans)

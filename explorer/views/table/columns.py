@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.core.protocol.schema.data_types import format_column
+from explorer.core.versions.column_lineage import ColumnSpan
 from explorer.views.listing import Listing, ListingColumn
 from explorer.views.table.column_lines import RiverLine, river_lines
 from explorer.views.table.facts import TableFacts
@@ -68,7 +70,7 @@ def column_story(facts: TableFacts, name: str) -> ColumnStory | None:
     return ColumnStory(name, label, tuple((key, fmt.plain(text, 300)) for key, text in entries))
 
 
-def _befell(old: Any, new: Any) -> str:
+def _befell(old: ColumnSpan, new: ColumnSpan) -> str:
     changes = []
     if old.name != new.name:
         changes.append(f"renamed to {new.name}")
@@ -99,5 +101,5 @@ def _listing(facts: TableFacts, version: int) -> Listing:
     return Listing(f"{facts.name}-v{version}-columns", columns, table, ("name", "type", "comment"))
 
 
-def _bounds(row: dict[str, Any] | None) -> str | None:
+def _bounds(row: Mapping[str, Any] | None) -> str | None:
     return None if row is None else f"{fmt.count(row['files'])} / {fmt.count(row['files_total'])}"

@@ -7,14 +7,17 @@ are taken out of what it added and removed, so that a physical rewrite is never 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from explorer import formatting as fmt
+from explorer.core.protocol.arrow.arrays import Int64s, Mask
 
 __all__ = ["CommitRecord", "Commits", "commit_sentence"]
 
@@ -98,16 +101,17 @@ class Commits:
         wanted = [version for version in self.versions if from_version < version <= to_version][-limit:]
         return [record for version in reversed(wanted) if (record := self.record(int(version))) is not None]
 
-    def values(self, column: str) -> Any:
+    def values(self, column: str) -> npt.NDArray[np.float64]:
         """Return a numeric column as float64, NaN where unknown."""
-        return self.history.column(column).cast(pa.float64()).to_numpy(zero_copy_only=False)
+        found: npt.NDArray[np.float64] = self.history.column(column).cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return found
 
-    def integers(self, column: str, unknown: int = 0) -> Any:
+    def integers(self, column: str, unknown: int = 0) -> Int64s:
         """Return an integer column as int64, ``unknown`` for null."""
         values = self.values(column)
         return np.where(np.isnan(values), unknown, values).astype(np.int64)
 
-    def flags(self, *columns: str) -> Any:
+    def flags(self, *columns: str) -> Mask:
         """Return where any of the boolean columns is true."""
         result = np.zeros(len(self), dtype=bool)
         for column in columns:
@@ -118,7 +122,7 @@ class Commits:
         """Return a text column, empty for null."""
         return [value or "" for value in self.history.column(column).to_pylist()]
 
-    def net(self, column: str) -> Any:
+    def net(self, column: str) -> npt.NDArray[np.float64]:
         """Return ``rows_added`` or ``rows_removed`` less the rows only rewritten, NaN where unknown."""
         rewritten = np.nan_to_num(self.values("rows_rewritten"))
         return np.maximum(self.values(column) - rewritten, 0)
@@ -166,7 +170,7 @@ def _form_words(commit: CommitRecord) -> str:
     return f"{' and '.join(names)} changed" if names else "properties changed"
 
 
-def _record(row: dict[str, Any]) -> CommitRecord:
+def _record(row: Mapping[str, Any]) -> CommitRecord:
     rewritten = row["rows_rewritten"] or 0
     return CommitRecord(
         version=row["version"],

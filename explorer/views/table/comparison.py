@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
+from explorer.core.versions.diff import ColumnChange, DiffTotals, PropertyChange, ProtocolChange
 from explorer.views.listing import Listing, ListingColumn, partition_texts
 from explorer.views.table.commits import CommitRecord
 from explorer.views.table.facts import TableFacts
@@ -43,11 +43,11 @@ class Comparison:
 
     from_version: int
     to_version: int
-    totals: Any
+    totals: DiffTotals
     files: Listing
     counts: dict[str, int]
     schema: tuple[FormChange, ...]
-    protocol: Any
+    protocol: ProtocolChange | None
     properties: tuple[FormChange, ...]
     commits: tuple[CommitRecord, ...]
     commits_between: int
@@ -56,9 +56,9 @@ class Comparison:
     def net_rows(self) -> int | None:
         """Live rows gained from the one version to the other; None if a count is not known."""
         totals = self.totals
-        if totals.rows_added is None or totals.rows_removed is None or totals.rows_masked is None:
+        if totals.rows_added is None or totals.rows_removed is None:
             return None
-        return int(totals.rows_added - totals.rows_removed - totals.rows_masked)
+        return totals.rows_added - totals.rows_removed - totals.rows_masked
 
     @property
     def same(self) -> bool:
@@ -129,7 +129,7 @@ def _rows(files: pa.Table, partition_columns: tuple[str, ...]) -> pa.Table:
     )
 
 
-def _column_change(change: Any) -> FormChange:
+def _column_change(change: ColumnChange) -> FormChange:
     before, after = _described(change.before), _described(change.after)
     match change.kind:
         case "added":
@@ -150,7 +150,7 @@ def _described(value: object) -> str:
     return "none" if value is None else fmt.value_text(value, 120)
 
 
-def _property_change(change: Any) -> FormChange:
+def _property_change(change: PropertyChange) -> FormChange:
     if change.before is None:
         return FormChange("+", change.key, fmt.value_text(change.after, 400))
     if change.after is None:

@@ -11,13 +11,17 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError, TableError, VersionNotFound
+from explorer.core.versions.column_lineage import Lineage
+from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.diff import SnapshotDiff
+from explorer.core.versions.snapshot import Snapshot
 from explorer.views.table.commits import Commits
 from explorer.views.table.ranges import ColumnRanges, column_ranges
 from explorer.views.table.timeline import MARKS, Lane, Timeline, timeline_of
@@ -32,7 +36,7 @@ class TableFacts:
     """Answers about a table, cached.
 
     Args:
-        table: A `Table` from `explorer.open_table`.
+        log: The table's log.
         name: What to call it; the table's own name unless given.
 
     Attributes:
@@ -44,16 +48,16 @@ class TableFacts:
         ExplorerError: The table cannot be read at all.
     """
 
-    def __init__(self, table: Any, name: str = "") -> None:
-        self.table = table
-        self.name: str = name or table.name
-        self.location: str = table.location
+    def __init__(self, log: DeltaLog, name: str = "") -> None:
+        self.log = log
+        self.name: str = name or log.name
+        self.location: str = log.location
         self._lock = threading.RLock()
-        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
-        self.first, self.last = table.version_range()
+        self._kept: OrderedDict[Hashable, object] = OrderedDict()
+        self.first, self.last = log.version_range()
         self.problem: TableError | None = None
         try:
-            self.commits = Commits(table.history())
+            self.commits = Commits(log.history())
         except TableError as error:
             # A line that cannot be read spoils the history, not the versions before it.
             self.commits = Commits(None)
@@ -99,11 +103,11 @@ class TableFacts:
                 nearest=self.last,
             ) from None
         with self._lock:
-            return self.check(self.table.history_record().version_at(time if time.tzinfo else time.replace(tzinfo=UTC)))
+            return self.check(self.log.history_record().version_at(time if time.tzinfo else time.replace(tzinfo=UTC)))
 
-    def snapshot(self, version: int) -> Any:
+    def snapshot(self, version: int) -> Snapshot:
         """Return the snapshot of a version."""
-        return self.keep(("snapshot", version), lambda: self.table.snapshot(version=self.check(version)))
+        return self.keep(("snapshot", version), lambda: self.log.snapshot(version=self.check(version)))
 
     def snapshot_works(self, version: int) -> bool:
         """Whether the version itself can be shown."""
@@ -113,13 +117,13 @@ class TableFacts:
             return False
         return True
 
-    def diff(self, from_version: int, to_version: int) -> Any:
+    def diff(self, from_version: int, to_version: int) -> SnapshotDiff:
         """Return the difference of two versions."""
-        return self.keep(("diff", from_version, to_version), lambda: self.table.diff(from_version, to_version))
+        return self.keep(("diff", from_version, to_version), lambda: self.log.diff(from_version, to_version))
 
-    def lineage(self) -> Any:
+    def lineage(self) -> Lineage:
         """Return the columns' lineage over all versions."""
-        return self.keep("lineage", self.table.column_lineage)
+        return self.keep("lineage", self.log.column_lineage)
 
     def coverage(self, version: int) -> pa.Table:
         """Return which columns have statistics in how many files."""
@@ -155,8 +159,7 @@ class TableFacts:
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
-                result: T = self._kept[key]
-                return result
+                return cast("T", self._kept[key])  # a key stands for one type
             made = self._kept[key] = make()
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -83,7 +85,9 @@ def ranges_listing(facts: TableFacts, version: int, column: str) -> Listing:
     return facts.keep(("ranges-list", version, column), lambda: _ranges(facts, version, column))
 
 
-def row_strip(rows: Any, num_records: int | None, bins: int = 320) -> tuple[tuple[float, float, float], ...]:
+def row_strip(
+    rows: npt.NDArray[np.uint64], num_records: int | None, bins: int = 320
+) -> tuple[tuple[float, float, float], ...]:
     """Return where masked rows lie in a file: left and width as shares of the file, and the share masked there.
 
     Args:
@@ -152,7 +156,7 @@ def _sortable(bounds: pa.Table) -> bool:
     return not (pa.types.is_nested(kind) or pa.types.is_null(kind))
 
 
-def _stored(row: dict[str, Any]) -> str:
+def _stored(row: Mapping[str, Any]) -> str:
     if row["file"] is None:
         return "inline in the log"
     offset = "" if row["offset"] is None else f" @{row['offset']}"

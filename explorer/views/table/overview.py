@@ -6,7 +6,6 @@ A finding is stated only with its evidence; what was not measured is not spoken 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +13,7 @@ import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.core.protocol.schema.data_types import StructType, format_column, type_name, walk
+from explorer.core.versions.snapshot import Snapshot
 from explorer.views.table.facts import TableFacts
 
 __all__ = ["Field", "Finding", "KeyFigure", "Overview", "overview_of"]
@@ -116,7 +116,7 @@ def findings_of(facts: TableFacts, version: int) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda finding: order[finding.severity]))
 
 
-def _verdict(facts: TableFacts, snapshot: Any) -> str:
+def _verdict(facts: TableFacts, snapshot: Snapshot) -> str:
     if not snapshot.num_files:
         created = "created, no data yet" if snapshot.version == 0 else "no live files"
         return f"{facts.name} at v{snapshot.version}: {created}."
@@ -132,7 +132,7 @@ def _verdict(facts: TableFacts, snapshot: Any) -> str:
     return f"{rows}{hidden} in {files}. v{snapshot.version} is {newest}."
 
 
-def _figures(snapshot: Any) -> tuple[KeyFigure, ...]:
+def _figures(snapshot: Snapshot) -> tuple[KeyFigure, ...]:
     records, masked, files = snapshot.num_records, snapshot.num_deleted_records, snapshot.num_files
     live = None if records is None else records - masked
     mean = None if not files or snapshot.size_in_bytes is None else snapshot.size_in_bytes // files

@@ -7,18 +7,22 @@ Files without bounds are left out and counted.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from explorer import formatting as fmt
+from explorer.core.protocol.arrow.arrays import Int64s
 
 __all__ = ["ColumnRanges", "column_ranges", "depth"]
 
+Floats: TypeAlias = npt.NDArray[np.float64]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -35,8 +39,8 @@ class ColumnRanges:
     """
 
     kind: str
-    low: Any
-    high: Any
+    low: Floats
+    high: Floats
     paths: tuple[str, ...]
     low_texts: tuple[str, ...]
     high_texts: tuple[str, ...]
@@ -58,7 +62,7 @@ class ColumnRanges:
         ended = np.searchsorted(np.sort(self.high), self.low, side="left")
         return float(np.mean(started - ended))
 
-    def shown(self, places: Any) -> Any:
+    def shown(self, places: Floats) -> Floats | list[str | None]:
         """Return places as plotly takes them: times as ISO text, all else as they are."""
         if self.kind != "time":
             return places
@@ -85,19 +89,19 @@ def column_ranges(bounds: pa.Table) -> ColumnRanges:
     )
 
 
-def depth(ranges: ColumnRanges, steps: int = 400) -> tuple[Any, Any]:
+def depth(ranges: ColumnRanges, steps: int = 400) -> tuple[Floats, Int64s]:
     """Return places along the axis and how many files' ranges hold each."""
     edges = np.linspace(ranges.low.min(), ranges.high.max(), steps)
     low, high = np.sort(ranges.low), np.sort(ranges.high)
     return edges, np.searchsorted(low, edges, side="right") - np.searchsorted(high, edges, side="left")
 
 
-def _bounded(row: dict[str, Any]) -> bool:
+def _bounded(row: Mapping[str, Any]) -> bool:
     values = (row["min"], row["max"])
     return all(value is not None and not (isinstance(value, float) and math.isnan(value)) for value in values)
 
 
-def _kind(rows: list[dict[str, Any]]) -> str:
+def _kind(rows: Sequence[Mapping[str, Any]]) -> str:
     sample = rows[0]["min"] if rows else 0
     if isinstance(sample, bool):
         return "order"
@@ -106,7 +110,7 @@ def _kind(rows: list[dict[str, Any]]) -> str:
     return "time" if isinstance(sample, date | datetime) else "order"
 
 
-def _placing(kind: str, rows: list[dict[str, Any]]) -> tuple[Any, tuple[str, ...]]:
+def _placing(kind: str, rows: Sequence[Mapping[str, Any]]) -> tuple[Callable[[Any], float], tuple[str, ...]]:
     if kind == "number":
         return float, ()
     if kind == "time":

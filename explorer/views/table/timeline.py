@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from explorer import formatting as fmt
+from explorer.core.protocol.arrow.arrays import Int64s, Mask
 from explorer.views.table.commits import CommitRecord, Commits, commit_sentence
 
-__all__ = ["MARKS", "Lane", "Timeline", "timeline_of"]
+__all__ = ["MARKS", "Floats", "Lane", "Timeline", "timeline_of"]
 
 MARKS = 480
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +44,12 @@ class Timeline:
     first: int
     last: int
     width: int
-    start: Any
-    added: Any
-    removed: Any
-    masked: Any
-    unknown: Any
-    form: Any
+    start: Int64s
+    added: Floats
+    removed: Floats
+    masked: Floats
+    unknown: Mask
+    form: Mask
     unit: str
     labels: tuple[str, ...]
 
@@ -56,6 +59,11 @@ class Timeline:
         amounts = np.abs(np.concatenate([self.added, self.removed, self.masked]))
         amounts = amounts[amounts > 0]
         return len(amounts) > 2 and bool(amounts.max() > 8 * np.median(amounts))
+
+    @property
+    def middles(self) -> Floats:
+        """Where each mark stands on the axis."""
+        return self.start.astype(np.float64) + (self.width - 1) / 2
 
     def position(self, version: int) -> float:
         """Return where a version stands on the axis."""
@@ -82,7 +90,7 @@ def timeline_of(commits: Commits, window: tuple[int, int] | None = None) -> Time
     return Timeline(first, last, width, start, added, removed, masked, unknown, form, unit, labels)
 
 
-def _amounts(commits: Commits) -> tuple[str, tuple[Any, Any, Any]]:
+def _amounts(commits: Commits) -> tuple[str, tuple[Floats, Floats, Floats]]:
     rows = commits.net("rows_added"), commits.net("rows_removed"), commits.values("rows_masked")
     if np.isfinite(rows[0]).any() or np.isfinite(rows[1]).any():
         return "rows", rows
@@ -91,15 +99,15 @@ def _amounts(commits: Commits) -> tuple[str, tuple[Any, Any, Any]]:
     return "files", (added, removed, remasked)
 
 
-def _summed(values: Any, bins: Any, count: int) -> Any:
-    return np.bincount(bins, weights=np.nan_to_num(values.astype(np.float64)), minlength=count)
+def _summed(values: Floats | Mask, bins: Int64s, count: int) -> Floats:
+    return np.bincount(bins, weights=np.nan_to_num(values.astype(np.float64)), minlength=count).astype(np.float64)
 
 
-def _labels(commits: Commits, start: Any) -> list[str]:
+def _labels(commits: Commits, start: Int64s) -> list[str]:
     return [_label(commits.record(int(v)), int(v)) if commits.has(int(v)) else f"v{v}: not in the log" for v in start]
 
 
-def _bin_labels(versions: Any, start: Any, sums: list[Any], unit: str) -> list[str]:
+def _bin_labels(versions: Int64s, start: Int64s, sums: list[Floats], unit: str) -> list[str]:
     ends = [*(start[1:] - 1), versions[-1]]
     return [
         f"v{first} to v{last}\n+{fmt.compact(float(added))} \u2212{fmt.compact(float(removed))} {unit}"

@@ -49,7 +49,7 @@ def _show_raw(window: Window, message: Message) -> None:
 
 
 def _side_with_raw(view: TableView, address: Address) -> dict[str, str]:
-    lines = view.facts.table.commit_actions(view.version)
+    lines = view.facts.log.commit_actions(view.version)
     raw = "\n".join(line.decode("utf-8", "replace") for line in lines[:_MOST_LINES])[:_LONGEST]
     shared = {"address": address, "version": view.version, "commit": view.commit}
     return {"side": render_blocks("overview", **_values(view) | {"raw": raw}, **shared)["side"]}

@@ -1,0 +1,42 @@
+"""What reading rows needs of the page at hand: its table, the chosen version, and the one compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Protocol, TypeVar
+
+from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["ChosenVersions", "KnownTable"]
+
+T = TypeVar("T")
+
+
+class KnownTable(Protocol):
+    """A table whose answers are kept; see `explorer.views.table.facts.TableFacts`."""
+
+    log: DeltaLog
+    location: str
+
+    def snapshot(self, version: int) -> Snapshot:
+        """Return the snapshot of a version."""
+
+    def keep(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what is kept under a key, or make it and keep it."""
+
+
+class ChosenVersions(Protocol):
+    """The versions at hand; see `explorer.views.TableView`."""
+
+    @property
+    def facts(self) -> KnownTable:
+        """The table."""
+
+    @property
+    def version(self) -> int:
+        """The chosen version."""
+
+    @property
+    def other(self) -> int:
+        """The version that it is compared with."""
