@@ -21,13 +21,15 @@ from explorer.core.log.log_segment import Checkpoint, LogListing, arrange_log
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_features import CATALOG_FEATURES, active_features
-from explorer.core.protocol.table_properties.keys import CLEANUP, LOG_RETENTION
-from explorer.core.protocol.table_properties.values import flag, interval, number
+from explorer.core.protocol.table_properties.registry import (
+    CHECKPOINT_PROTECTION,
+    EXPIRED_LOG_CLEANUP,
+    LOG_RETENTION,
+)
 from explorer.core.versions.retention.expiry import file_times
 
 __all__ = ["CleanupFile", "CleanupPlan", "clean_log", "plan_cleanup"]
 
-PROTECTION: Final = "delta.requireCheckpointProtectionBeforeVersion"
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MS: Final = timedelta(milliseconds=1)
@@ -109,7 +111,7 @@ def plan_cleanup(
     first = listing.earliest()
     nothing = CleanupPlan(cutoff, own, (), first, None, "")
     if older_than is None and own is None:
-        return msgspec.structs.replace(nothing, reason=f"{CLEANUP} is false: the table keeps its log.")
+        return msgspec.structs.replace(nothing, reason=f"{EXPIRED_LOG_CLEANUP} is false: the table keeps its log.")
     base = _cut_off_checkpoint(store, listing, cutoff)
     if base is None:
         reason = "There is no checkpoint that can be read and is old enough for the log to begin with."
@@ -117,8 +119,8 @@ def plan_cleanup(
     protected = _protected_before(state)
     if base.version < protected:
         reason = (
-            f"Versions before {protected} are protected ({PROTECTION}): they go all at once or not at all, and the "
-            f"newest checkpoint that is old enough is that of version {base.version}."
+            f"Versions before {protected} are protected ({CHECKPOINT_PROTECTION}): they go all at once or not at all, "
+            f"and the newest checkpoint that is old enough is that of version {base.version}."
         )
         return msgspec.structs.replace(nothing, reason=reason)
     gone = [path for path in (*paths, *_staged(store)) if _goes(path, base.version)]
@@ -162,7 +164,7 @@ def _check_managed(state: TableState) -> None:
 
 
 def _own_cutoff(state: TableState, now: datetime) -> int | None:
-    if not flag(state.metadata.configuration, CLEANUP, default=True):
+    if not EXPIRED_LOG_CLEANUP.of(state.metadata.configuration):
         return None
     return _midnight(_ms(now) - _retention(state))
 
@@ -174,7 +176,7 @@ def _cutoff(state: TableState, now: datetime, older_than: datetime | timedelta |
 
 
 def _retention(state: TableState) -> int:
-    return interval(state.metadata.configuration, LOG_RETENTION, timedelta(days=30)) // _MS
+    return LOG_RETENTION.of(state.metadata.configuration) // _MS
 
 
 def _ms(moment: datetime) -> int:
@@ -190,7 +192,7 @@ def _midnight(time: int) -> int:
 def _protected_before(state: TableState) -> int:
     if "checkpointProtection" not in active_features(state.protocol):
         return 0
-    return number(state.metadata.configuration, PROTECTION, 0)
+    return CHECKPOINT_PROTECTION.of(state.metadata.configuration)
 
 
 def _log_paths(store: LogStore) -> list[LogPath]:

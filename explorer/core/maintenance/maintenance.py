@@ -20,7 +20,7 @@ from explorer.core.log.writing.checkpoint_layout import check_protocol, checkpoi
 from explorer.core.log.writing.compaction import write_compaction
 from explorer.core.maintenance.log_cleanup import CleanupPlan, clean_log, plan_cleanup
 from explorer.core.maintenance.vacuum import delete_unused, plan_vacuum
-from explorer.core.protocol.table_properties.keys import LOG_RETENTION
+from explorer.core.protocol.table_properties.registry import LOG_RETENTION
 from explorer.core.protocol.times import moment_text, older_than
 from explorer.core.transaction.commit.post_commit import new_checkpoint
 from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Consequences, MaintenanceFile
@@ -170,8 +170,8 @@ def _cleaning(plan: CommitPlan, cleanup: CleanupPlan, state: TableState) -> Comm
 
 
 def _retention(cleanup: CleanupPlan, state: TableState) -> GuardResult:
-    stated = state.metadata.configuration.get(LOG_RETENTION, "interval 30 days")
-    evidence: dict[str, Any] = {LOG_RETENTION: stated, "cutoff": moment_text(cleanup.cutoff)}
+    stated = LOG_RETENTION.text(state.metadata.configuration)
+    evidence: dict[str, Any] = {LOG_RETENTION.key: stated, "cutoff": moment_text(cleanup.cutoff)}
     if cleanup.within_retention:
         return GuardResult("retention", "pass", evidence | {"detail": "Only what the table lets expire goes."})
     if cleanup.own_cutoff is None:

@@ -21,7 +21,7 @@ from explorer.core.maintenance.unused_files import NeededFiles, UnusedFiles, nee
 from explorer.core.maintenance.vacuum_effects import VacuumEffects, vacuum_effects, versions_in_words
 from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.file_paths import decode_path
-from explorer.core.protocol.table_properties.keys import FILE_RETENTION
+from explorer.core.protocol.table_properties.registry import DELETED_FILE_RETENTION, ENABLED_FORMATS
 from explorer.core.protocol.times import moment_text
 from explorer.core.transaction.commit_plan import CommitPlan, Consequences, MaintenanceFile
 from explorer.core.transaction.guards.judge import catalog_guard, protocol_guard
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["delete_unused", "plan_vacuum"]
 
 _BATCH: Final = 1_000
-_ICEBERG: Final = "delta.universalFormat.enabledFormats"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MS: Final = timedelta(milliseconds=1)
 _MOST_NAMED: Final = 10
@@ -67,7 +66,7 @@ def plan_vacuum(log: DeltaLog, plan: CommitPlan, age: datetime | timedelta | Non
     cutoff, own = _cutoff(age, now, terms.files), now - terms.files
     listing = log.store.list_files()
     needed = _needed(log, history, cutoff)
-    iceberg = _ICEBERG in snapshot.metadata.configuration
+    iceberg = ENABLED_FORMATS.is_set(snapshot.metadata.configuration)
     found = unused_files(listing, needed, cutoff, terms.partition_columns, iceberg=iceberg)
     effects = _effects(log, history, listing, found) if found.files.num_rows else _NOTHING
     guards += [_retention(snapshot, cutoff, own), _live_files(log, needed, listing), *_others(found)]
@@ -151,13 +150,13 @@ def _consequences(effects: VacuumEffects) -> Consequences:
 
 
 def _retention(snapshot: Snapshot, cutoff: int, own: int) -> GuardResult:
-    stated = snapshot.metadata.configuration.get(FILE_RETENTION, "interval 1 week")
-    evidence: dict[str, Any] = {FILE_RETENTION: stated, "cutoff": moment_text(cutoff)}
+    stated = DELETED_FILE_RETENTION.text(snapshot.metadata.configuration)
+    evidence: dict[str, Any] = {DELETED_FILE_RETENTION.key: stated, "cutoff": moment_text(cutoff)}
     if cutoff > own:
         evidence |= {"ownCutoff": moment_text(own), "detail": f"The table keeps removed files longer: {stated}."}
         remedy = (
-            f"Set {FILE_RETENTION} to a shorter interval first, so that the history tells who decided it, and so that "
-            "writers and readers know how long they may take."
+            f"Set {DELETED_FILE_RETENTION} to a shorter interval first, so that the history tells who decided it, and "
+            "so that writers and readers know how long they may take."
         )
         return GuardResult("retention", "fail", evidence, remedy)
     detail = "Files stay that anything needed since the cut-off, and those that are younger."

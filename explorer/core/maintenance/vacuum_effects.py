@@ -16,8 +16,7 @@ from explorer.core.errors import CorruptTable
 from explorer.core.log.commit import Commit
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_paths import decode_path, is_absolute
-from explorer.core.protocol.table_properties.keys import ENABLE_CDF
-from explorer.core.protocol.table_properties.values import flag
+from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 from explorer.core.versions.retention.missing_files import MissingFiles, data_locations
@@ -127,6 +126,6 @@ def _inferred(history: History, inside: str, deleted: frozenset[str], recorded: 
 def _feed_was_on(history: History, version: int) -> bool:
     metadata = history.metadata_at(version)
     try:
-        return metadata is not None and flag(metadata.configuration, ENABLE_CDF)
+        return metadata is not None and CHANGE_DATA_FEED.of(metadata.configuration)
     except CorruptTable:
         return False

@@ -10,8 +10,11 @@ from typing import Final
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import CommitInfo, Metadata, Protocol
-from explorer.core.protocol.table_properties.keys import ENABLE_ICT, ICT_TIMESTAMP, ICT_VERSION
-from explorer.core.protocol.table_properties.values import number
+from explorer.core.protocol.table_properties.registry import (
+    ICT_ENABLEMENT_TIMESTAMP,
+    ICT_ENABLEMENT_VERSION,
+    IN_COMMIT_TIMESTAMPS,
+)
 
 __all__ = ["EPOCH", "commit_time", "enablement", "mentions_in_commit_timestamps", "moment"]
 
@@ -34,7 +37,8 @@ def commit_time(modified: int, info: CommitInfo | None, before: int) -> int:
 def mentions_in_commit_timestamps(protocol: Protocol, metadata: Metadata) -> bool:
     """True if in-commit timestamps are or may have been enabled at some version up to this one."""
     listed = any(name.startswith("inCommitTimestamp") for name in protocol.writer_features or ())
-    return listed or any(key in metadata.configuration for key in (ENABLE_ICT, ICT_VERSION, ICT_TIMESTAMP))
+    known = (IN_COMMIT_TIMESTAMPS, ICT_ENABLEMENT_VERSION, ICT_ENABLEMENT_TIMESTAMP)
+    return listed or any(each.is_set(metadata.configuration) for each in known)
 
 
 def moment(milliseconds: int) -> datetime:
@@ -57,6 +61,6 @@ def moment(milliseconds: int) -> datetime:
 
 def enablement(configuration: dict[str, str]) -> tuple[int, int]:
     """Version and time (ms) since which in-commit timestamps are enabled; zeros if they always were (ICT-003)."""
-    if ICT_VERSION not in configuration or ICT_TIMESTAMP not in configuration:
+    if not ICT_ENABLEMENT_VERSION.is_set(configuration) or not ICT_ENABLEMENT_TIMESTAMP.is_set(configuration):
         return 0, 0
-    return number(configuration, ICT_VERSION, 0), number(configuration, ICT_TIMESTAMP, 0)
+    return ICT_ENABLEMENT_VERSION.of(configuration), ICT_ENABLEMENT_TIMESTAMP.of(configuration)

@@ -25,8 +25,7 @@ from explorer.core.log.table_state import TableState
 from explorer.core.log.verify.verify import IntegrityReport, verify
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
-from explorer.core.protocol.table_properties.keys import ENABLE_ICT
-from explorer.core.protocol.table_properties.values import flag
+from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
 from explorer.core.protocol.times import aware_moment
 from explorer.core.versions.change_feed.feed import ChangeSources, change_sources, check_sources, without_vacuumed
 from explorer.core.versions.column_lineage import Lineage
@@ -394,7 +393,7 @@ class DeltaLog:
             newest = segment.commits[-1:] or (segment.checkpoint.parts if segment.checkpoint else ())
             return moment(max((part.modified for part in newest), default=0))
         info = None
-        if flag(state.metadata.configuration, ENABLE_ICT):
+        if IN_COMMIT_TIMESTAMPS.of(state.metadata.configuration):
             commit = commits[-1] if commits else next(iter(read_commits(self.store, [path])))
             info = commit.commit_info()
         elif mentions_in_commit_timestamps(state.protocol, state.metadata):

@@ -28,8 +28,7 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.schema.column_mapping import MappingMode, mapping_mode
 from explorer.core.protocol.schema.data_types import parse_schema
-from explorer.core.protocol.table_properties.keys import ENABLE_CDF, ENABLE_ICT
-from explorer.core.protocol.table_properties.values import flag
+from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, IN_COMMIT_TIMESTAMPS
 from explorer.core.versions.column_lineage import Lineage, column_lineage
 from explorer.core.versions.commit_times import EPOCH, commit_time, enablement, moment
 from explorer.core.versions.history_totals import Totals
@@ -123,7 +122,7 @@ class History:
         Files before may have been copied since, so their times may lie after the timestamps that follow.
         """
         newest = self.metadata_at(self.latest)
-        if newest is None or not flag(newest.configuration, ENABLE_ICT):
+        if newest is None or not IN_COMMIT_TIMESTAMPS.of(newest.configuration):
             return list(readable)
         since, start = enablement(newest.configuration)
         return [record for record in readable if (record.version >= since) == (wanted >= start)]
@@ -150,7 +149,7 @@ class History:
         changes = [version for version, _ in self._metadata]
         places = np.searchsorted(changes, versions, side="right").tolist()
         found: dict[int, bool | None] = {
-            place: flag(self._metadata[place - 1][1].configuration, ENABLE_CDF) if place else None
+            place: CHANGE_DATA_FEED.of(self._metadata[place - 1][1].configuration) if place else None
             for place in set(places)
         }
         return [found[place] for place in places]
@@ -219,12 +218,12 @@ def read_history(store: LogStore, listing: LogListing) -> History:
     for commit, path in zip(read_commits(store, paths), paths, strict=True):
         if pending is not None and commit.version > pending.version:
             builder.checkpoint(pending.files())
-            enabled, since = flag(pending.state.metadata.configuration, ENABLE_ICT), 0
+            enabled, since = IN_COMMIT_TIMESTAMPS.of(pending.state.metadata.configuration), 0
             pending = None
         small = _small_actions(commit, builder.commit(commit))
         info, metadata = small.commit_info(), small.metadata()
         if metadata is not None:
-            enabled, since = flag(metadata.configuration, ENABLE_ICT), 0
+            enabled, since = IN_COMMIT_TIMESTAMPS.of(metadata.configuration), 0
         in_force = enabled and commit.version >= since
         clock = commit_time(path.modified, info if in_force else None, clock)
         lacking = in_force and (info is None or info.in_commit_timestamp is None)
@@ -252,13 +251,13 @@ class _Base:
     def in_commit_timestamps(self) -> tuple[bool, int]:
         """Whether in-commit timestamps were enabled before it, and since which version, as it tells."""
         configuration = self.state.metadata.configuration
-        return flag(configuration, ENABLE_ICT), enablement(configuration)[0]
+        return IN_COMMIT_TIMESTAMPS.of(configuration), enablement(configuration)[0]
 
 
 def _no_time(version: int) -> CorruptTable:
     return CorruptTable(
-        f"Version {version} has no inCommitTimestamp, though {ENABLE_ICT} is true: when it was committed is not known, "
-        "so no version can be found by time. Ask for a version by its number.",
+        f"Version {version} has no inCommitTimestamp, though {IN_COMMIT_TIMESTAMPS} is true: when it was committed is "
+        "not known, so no version can be found by time. Ask for a version by its number.",
         version=version,
     )
 

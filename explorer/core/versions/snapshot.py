@@ -24,13 +24,7 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, SCHEMA, LogicalFiles, vector_descriptors
 from explorer.core.protocol.partition_values import ZoneDoubt
 from explorer.core.protocol.row_tracking import RowTracking, row_tracking
-from explorer.core.protocol.schema.column_mapping import (
-    MAX_ID_KEY,
-    MappingMode,
-    check_mapping,
-    mapping_mode,
-    physical_paths,
-)
+from explorer.core.protocol.schema.column_mapping import MappingMode, check_mapping, mapping_mode, physical_paths
 from explorer.core.protocol.schema.data_types import StructType, format_column, parse_column, parse_schema
 from explorer.core.protocol.schema.type_widening import check_type_changes
 from explorer.core.protocol.statistics.data_skipping import SkippingResult, skip_files
@@ -45,7 +39,7 @@ from explorer.core.protocol.statistics.file_statistics import (
 )
 from explorer.core.protocol.statistics.overlap import Overlap, overlap_depth
 from explorer.core.protocol.table_features import check_readable
-from explorer.core.protocol.table_properties.values import number
+from explorer.core.protocol.table_properties.registry import MAX_COLUMN_ID
 
 __all__ = ["Snapshot"]
 
@@ -324,7 +318,7 @@ def _schema(metadata: Metadata, version: int) -> StructType:
 
 
 def _max_column_id(configuration: dict[str, str]) -> int | None:
-    return number(configuration, MAX_ID_KEY, 0) if MAX_ID_KEY in configuration else None
+    return MAX_COLUMN_ID.of(configuration) if MAX_COLUMN_ID.is_set(configuration) else None
 
 
 def _lower(path: tuple[str, ...]) -> tuple[str, ...]:

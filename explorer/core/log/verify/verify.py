@@ -27,8 +27,7 @@ from explorer.core.log.verify.running_state import RunningState
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
-from explorer.core.protocol.table_properties.keys import ENABLE_ICT
-from explorer.core.protocol.table_properties.values import flag
+from explorer.core.protocol.table_properties.registry import CHANGE_DATA_CAPTURE, CHANGE_DATA_FEED, IN_COMMIT_TIMESTAMPS
 
 __all__ = ["BREAKING", "IntegrityReport", "Problem", "verify"]
 
@@ -36,7 +35,7 @@ BREAKING: Final = frozenset(
     {"gap", "truncated-log", "two-names", "unreadable-commit", "unreadable-checkpoint", "no-metadata", "no-protocol"}
 )
 """Kinds of problems that keep versions from being read."""
-_FORMER: Final = {"delta.enablechangedatacapture": "delta.enableChangeDataFeed"}
+_FORMER: Final = {CHANGE_DATA_CAPTURE.key.lower(): CHANGE_DATA_FEED}
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -204,7 +203,7 @@ class _Walk:
 
     def _time(self, commit: Commit) -> Iterator[Problem]:
         metadata = None if self._state is None else self._state.metadata
-        if metadata is None or not flag(metadata.configuration, ENABLE_ICT):
+        if metadata is None or not IN_COMMIT_TIMESTAMPS.of(metadata.configuration):
             self._clock = None
             return
         time = None if self._info is None else self._info.in_commit_timestamp

@@ -33,12 +33,13 @@ from explorer.core.protocol.actions import (
 )
 from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.protocol.table_properties.keys import FILE_RETENTION
-from explorer.core.protocol.table_properties.values import interval
+from explorer.core.protocol.table_properties.registry import (
+    DELETED_FILE_RETENTION,
+    SET_TRANSACTION_RETENTION,
+)
 
 __all__ = ["WrittenCheckpoint", "write_checkpoint"]
 
-TXN_RETENTION: Final = "delta.setTransactionRetentionDuration"
 
 _ROWS: Final = 1 << 16
 """Rows of one row group."""
@@ -152,8 +153,8 @@ class _Writer:
         state = self._carried.state
         transactions = list(state.transactions.values())
         configuration = state.metadata.configuration
-        if TXN_RETENTION in configuration:
-            after = self._now - interval(configuration, TXN_RETENTION, timedelta()) // _MS
+        if SET_TRANSACTION_RETENTION.is_set(configuration):
+            after = self._now - SET_TRANSACTION_RETENTION.of(configuration) // _MS
             transactions = [txn for txn in transactions if txn.last_updated is not None and txn.last_updated > after]
         return [_listed(state.protocol), state.metadata, *transactions, *state.domains.values()]
 
@@ -164,7 +165,7 @@ class _Writer:
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         """The file actions, live ones first."""
-        after = self._now - interval(self._carried.state.metadata.configuration, FILE_RETENTION, _WEEK) // _MS
+        after = self._now - DELETED_FILE_RETENTION.of(self._carried.state.metadata.configuration) // _MS
         for chunk in self._carried.adds(_CHUNK):
             rows = self._columns.adds(chunk)
             self._num_adds += len(rows)

@@ -15,12 +15,10 @@ from explorer.core.errors import CorruptTable, UnsupportedFeature
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.table_features import CATALOG_FEATURES, FEATURES, supported_features
-from explorer.core.protocol.table_properties.values import number
+from explorer.core.protocol.table_properties.registry import CHECKPOINT_INTERVAL, CHECKPOINT_POLICY
 
 __all__ = ["CheckpointLayout", "check_protocol", "checkpoint_due", "checkpoint_layout"]
 
-POLICY: Final = "delta.checkpointPolicy"
-INTERVAL: Final = "delta.checkpointInterval"
 
 _CLASSIC_EVERY: Final = 10
 
@@ -60,9 +58,11 @@ def checkpoint_layout(state: TableState, version: int) -> CheckpointLayout:
         CorruptTable: ``delta.checkpointPolicy`` is none that the protocol knows, or the interval is none.
     """
     configuration = state.metadata.configuration
-    policy = configuration.get(POLICY, "classic").lower()
-    if policy not in {"classic", "v2"}:
-        raise CorruptTable(f"The table property {POLICY} is {policy!r}; it must be classic or v2.", found=policy)
+    policy = CHECKPOINT_POLICY.of(configuration)
+    if policy not in CHECKPOINT_POLICY.allowed:
+        raise CorruptTable(
+            f"The table property {CHECKPOINT_POLICY} is {policy!r}; it must be classic or v2.", found=policy
+        )
     if policy == "classic" or not _has_v2(state.protocol):
         return CheckpointLayout("v1")
     every = _CLASSIC_EVERY * _interval(configuration)
@@ -70,9 +70,11 @@ def checkpoint_layout(state: TableState, version: int) -> CheckpointLayout:
 
 
 def _interval(configuration: dict[str, str]) -> int:
-    every = number(configuration, INTERVAL, 10)
+    every = CHECKPOINT_INTERVAL.of(configuration)
     if every < 1:
-        raise CorruptTable(f"The table property {INTERVAL} is {every}; it must be at least 1.", found=str(every))
+        raise CorruptTable(
+            f"The table property {CHECKPOINT_INTERVAL} is {every}; it must be at least 1.", found=str(every)
+        )
     return every
 
 

@@ -27,8 +27,7 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles, rows_among
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.protocol.table_features import active_features
-from explorer.core.protocol.table_properties.keys import ENABLE_ICT
-from explorer.core.protocol.table_properties.values import flag
+from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
 
 __all__ = ["SIZE_BINS", "next_checksum", "version_checksum", "write_checksum"]
 
@@ -156,7 +155,7 @@ class _Totals:
 
 def _checksum(state: TableState, totals: _Totals, info: CommitInfo | None) -> VersionChecksum:
     masking = _may_mask(state.protocol)
-    timed = flag(state.metadata.configuration, ENABLE_ICT) and info is not None
+    timed = IN_COMMIT_TIMESTAMPS.of(state.metadata.configuration) and info is not None
     return VersionChecksum(
         txn_id=None if info is None else info.txn_id,
         table_size_bytes=totals.bytes,

@@ -24,12 +24,13 @@ from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.logical_files import MAP, LineSource, decode_map
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine, unknown_members
 from explorer.core.protocol.schema.data_types import PrimitiveType
-from explorer.core.protocol.table_properties.values import flag
+from explorer.core.protocol.table_properties.registry import (
+    STATS_AS_JSON,
+    STATS_AS_STRUCT,
+)
 
 __all__ = ["FileColumns"]
 
-AS_JSON: Final = "delta.checkpoint.writeStatsAsJson"
-AS_STRUCT: Final = "delta.checkpoint.writeStatsAsStruct"
 
 _VECTOR: Final = pa.struct(
     [
@@ -83,8 +84,8 @@ class FileColumns:
 
     def __init__(self, carried: CarriedActions) -> None:
         properties = carried.state.metadata.configuration
-        self._as_json = flag(properties, AS_JSON, default=True)
-        self._typed: TypedColumns | None = typed_columns(carried.state) if flag(properties, AS_STRUCT) else None
+        self._as_json = STATS_AS_JSON.of(properties)
+        self._typed: TypedColumns | None = typed_columns(carried.state) if STATS_AS_STRUCT.of(properties) else None
         members = dict(_ADD)
         if self._as_json:
             members["stats"] = pa.string()

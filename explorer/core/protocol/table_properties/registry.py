@@ -44,19 +44,15 @@ _COORDINATED: Final = "a coordinator of commits cannot be given to a table by a 
 
 APPEND_ONLY: Final = _flag("delta.appendOnly", "Rows may be added, never changed or removed.")
 AUTO_OPTIMIZE: Final = _flag("delta.autoOptimize", "Older name of delta.autoOptimize.optimizeWrite.", None)
-AUTO_OPTIMIZE_AUTO_COMPACT: Final = _flag(
-    "delta.autoOptimize.autoCompact", "Writers join small files after a commit.", None
-)
-AUTO_OPTIMIZE_OPTIMIZE_WRITE: Final = _flag(
-    "delta.autoOptimize.optimizeWrite", "Writers make fewer, larger files.", None
-)
+AUTO_COMPACT: Final = _flag("delta.autoOptimize.autoCompact", "Writers join small files after a commit.", None)
+OPTIMIZE_WRITE: Final = _flag("delta.autoOptimize.optimizeWrite", "Writers make fewer, larger files.", None)
 CAST_ICEBERG_TIME_TYPE: Final = _flag(
     "delta.castIcebergTimeType", "Times of day of an Iceberg table that is converted become texts."
 )
-CHECKPOINT_WRITE_STATS_AS_JSON: Final = _flag(
+STATS_AS_JSON: Final = _flag(
     "delta.checkpoint.writeStatsAsJson", "Checkpoints keep the statistics of files as JSON.", "true"
 )
-CHECKPOINT_WRITE_STATS_AS_STRUCT: Final = _flag(
+STATS_AS_STRUCT: Final = _flag(
     "delta.checkpoint.writeStatsAsStruct",
     "Checkpoints keep the statistics of files and typed partition values in columns.",
     None,
@@ -67,7 +63,7 @@ CHECKPOINT_INTERVAL: Final = Integer(
 CHECKPOINT_POLICY: Final = Choice(
     "delta.checkpointPolicy", "Which kind of checkpoint is written.", "classic", ("classic", "v2"), exact=True
 )
-CHECKPOINT_RETENTION_DURATION: Final = Interval(
+CHECKPOINT_RETENTION: Final = Interval(
     "delta.checkpointRetentionDuration", "How long old checkpoints are kept.", "interval 2 days"
 )
 HAS_DROPPED_OR_RENAMED: Final = Flag(
@@ -82,82 +78,78 @@ COLUMN_MAPPING_MODE: Final = Choice(
     "none",
     ("none", "name", "id"),
 )
-COMPATIBILITY_SYMLINK_FORMAT_MANIFEST_ENABLED: Final = _flag(
+SYMLINK_FORMAT_MANIFEST: Final = _flag(
     "delta.compatibility.symlinkFormatManifest.enabled",
     "Writers keep a list of files for engines that do not read Delta.",
 )
-COORDINATED_COMMITS_COMMIT_COORDINATOR_PREVIEW: Final = Text(
+COMMIT_COORDINATOR: Final = Text(
     "delta.coordinatedCommits.commitCoordinator-preview", "Who orders the commits.", why_fixed=_COORDINATED
 )
-COORDINATED_COMMITS_COMMIT_COORDINATOR_CONF_PREVIEW: Final = Text(
+COMMIT_COORDINATOR_CONF: Final = Text(
     "delta.coordinatedCommits.commitCoordinatorConf-preview", "How it is reached.", why_fixed=_COORDINATED
 )
-COORDINATED_COMMITS_TABLE_CONF_PREVIEW: Final = Text(
+COORDINATED_TABLE_CONF: Final = Text(
     "delta.coordinatedCommits.tableConf-preview", "What it knows of the table.", why_fixed=_COORDINATED
 )
-DATA_SKIPPING_NUM_INDEXED_COLS: Final = Integer(
+NUM_INDEXED_COLS: Final = Integer(
     "delta.dataSkippingNumIndexedCols", "Statistics are kept for so many columns; -1 means for all.", "32", minimum=-1
 )
-DATA_SKIPPING_STRING_PREFIX_LENGTH: Final = Integer(
+STRING_PREFIX_LENGTH: Final = Integer(
     "delta.dataSkippingStringPrefixLength", "Statistics keep so many characters of a text.", "32", minimum=0
 )
-DATA_SKIPPING_STATS_COLUMNS: Final = Columns(
-    "delta.dataSkippingStatsColumns", "Statistics are kept for these columns and no others."
-)
-DELETED_FILE_RETENTION_DURATION: Final = Interval(
+STATS_COLUMNS: Final = Columns("delta.dataSkippingStatsColumns", "Statistics are kept for these columns and no others.")
+DELETED_FILE_RETENTION: Final = Interval(
     "delta.deletedFileRetentionDuration",
     "How long files that left the table are kept for readers of older versions.",
     "interval 1 week",
 )
-DROP_FEATURE_TRUNCATE_HISTORY_RETENTION_DURATION: Final = Interval(
+TRUNCATE_HISTORY_RETENTION: Final = Interval(
     "delta.dropFeatureTruncateHistory.retentionDuration",
     "How long history is kept when a feature is dropped together with it.",
     "interval 24 hours",
 )
-ENABLE_CHANGE_DATA_CAPTURE: Final = Text(
+CHANGE_DATA_CAPTURE: Final = Text(
     "delta.enableChangeDataCapture",
     "Older name of delta.enableChangeDataFeed.",
     why_fixed="its name today is delta.enableChangeDataFeed",
 )
-ENABLE_CHANGE_DATA_FEED: Final = _flag("delta.enableChangeDataFeed", "Writers record which rows changed, and how.")
-ENABLE_DELETION_VECTORS: Final = _flag(
+CHANGE_DATA_FEED: Final = _flag("delta.enableChangeDataFeed", "Writers record which rows changed, and how.")
+DELETION_VECTORS: Final = _flag(
     "delta.enableDeletionVectors", "Rows are removed by a mask beside the file instead of rewriting it."
 )
-ENABLE_EXPIRED_LOG_CLEANUP: Final = _flag(
-    "delta.enableExpiredLogCleanup", "Log files that are too old are removed.", "true"
-)
-ENABLE_FULL_RETENTION_ROLLBACK: Final = _flag(
+EXPIRED_LOG_CLEANUP: Final = _flag("delta.enableExpiredLogCleanup", "Log files that are too old are removed.", "true")
+FULL_RETENTION_ROLLBACK: Final = _flag(
     "delta.enableFullRetentionRollback", "Every version within the log's retention stays.", "true"
 )
-ENABLE_ICEBERG_COMPAT_V1: Final = _flag("delta.enableIcebergCompatV1", "Data is laid out for Iceberg.")
-ENABLE_ICEBERG_COMPAT_V2: Final = _flag("delta.enableIcebergCompatV2", "Data is laid out for Iceberg.")
-ENABLE_ICEBERG_COMPAT_V3: Final = _flag("delta.enableIcebergCompatV3", "Data is laid out for Iceberg.")
-ENABLE_IN_COMMIT_TIMESTAMPS: Final = _flag(
+ICEBERG_COMPAT_V1: Final = _flag("delta.enableIcebergCompatV1", "Data is laid out for Iceberg.")
+ICEBERG_COMPAT_V2: Final = _flag("delta.enableIcebergCompatV2", "Data is laid out for Iceberg.")
+ICEBERG_COMPAT_V3: Final = _flag("delta.enableIcebergCompatV3", "Data is laid out for Iceberg.")
+IN_COMMIT_TIMESTAMPS: Final = _flag(
     "delta.enableInCommitTimestamps", "Commits carry their own time, which copying files does not change."
 )
-ENABLE_MATERIALIZE_PARTITION_COLUMNS_FEATURE: Final = _flag(
+MATERIALIZE_PARTITION_COLUMNS: Final = _flag(
     "delta.enableMaterializePartitionColumnsFeature",
     "Data files hold the partition columns too, by a rule of the protocol.",
 )
-ENABLE_ROW_TRACKING: Final = _flag("delta.enableRowTracking", "Every row has an id that stays when it moves.")
-ENABLE_TYPE_WIDENING: Final = _flag("delta.enableTypeWidening", "Columns may get wider types without rewriting.")
-ENABLE_VARIANT_SHREDDING: Final = _flag("delta.enableVariantShredding", "Parts of variants are kept in columns.")
+ROW_TRACKING: Final = _flag("delta.enableRowTracking", "Every row has an id that stays when it moves.")
+TYPE_WIDENING: Final = _flag("delta.enableTypeWidening", "Columns may get wider types without rewriting.")
+VARIANT_SHREDDING: Final = _flag("delta.enableVariantShredding", "Parts of variants are kept in columns.")
 IGNORE_ICEBERG_BUCKET_PARTITION: Final = _flag(
     "delta.ignoreIcebergBucketPartition", "An Iceberg table with buckets is converted without them."
 )
 IGNORE_PROTOCOL_DEFAULTS: Final = _flag(
     "delta.ignoreProtocolDefaults", "A new table takes no features from the session's settings."
 )
-IN_COMMIT_TIMESTAMP_ENABLEMENT_TIMESTAMP: Final = Integer(
+ICT_ENABLEMENT_TIMESTAMP: Final = Integer(
     "delta.inCommitTimestampEnablementTimestamp", "Since when commits carry their time.", why_fixed=_CLOCK
 )
-IN_COMMIT_TIMESTAMP_ENABLEMENT_VERSION: Final = Integer(
+ICT_ENABLEMENT_VERSION: Final = Integer(
     "delta.inCommitTimestampEnablementVersion", "Since which version they do.", why_fixed=_CLOCK
 )
 ISOLATION_LEVEL: Final = Choice(
     "delta.isolationLevel", "How strictly writers are kept apart.", "Serializable", ("Serializable",)
 )
-LOG_RETENTION_DURATION: Final = Interval(
+LOG_RETENTION: Final = Interval(
     "delta.logRetentionDuration", "How long the history of the table is kept.", "interval 30 days"
 )
 MIN_READER_VERSION: Final = Integer(
@@ -166,7 +158,7 @@ MIN_READER_VERSION: Final = Integer(
 MIN_WRITER_VERSION: Final = Integer(
     "delta.minWriterVersion", "Raises the protocol's writer version; not kept as a property.", "2", minimum=1, maximum=7
 )
-PARQUET_COMPRESSION_CODEC: Final = Choice(
+COMPRESSION_CODEC: Final = Choice(
     "delta.parquet.compression.codec",
     "How new data files are compressed.",
     allowed=("uncompressed", "none", "snappy", "gzip", "lzo", "brotli", "lz4", "lz4_raw", "zstd"),
@@ -179,22 +171,22 @@ PARQUET_FORMAT_VERSION: Final = Text(
 )
 RANDOM_PREFIX_LENGTH: Final = Integer("delta.randomPrefixLength", "Length of random folder names.", "2", minimum=1)
 RANDOMIZE_FILE_PREFIXES: Final = _flag("delta.randomizeFilePrefixes", "Data files lie in folders of random names.")
-REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION: Final = Integer(
+CHECKPOINT_PROTECTION: Final = Integer(
     "delta.requireCheckpointProtectionBeforeVersion",
     "Checkpoints before this version may not be removed alone.",
     why_fixed="dropping a feature writes it, and dropping checkpointProtection removes it",
 )
-MATERIALIZED_ROW_ID_COLUMN_NAME: Final = Text(
+ROW_ID_COLUMN: Final = Text(
     "delta.rowTracking.materializedRowIdColumnName", "Where moved rows keep their ids.", why_fixed=_ROWS
 )
-MATERIALIZED_ROW_COMMIT_VERSION_COLUMN_NAME: Final = Text(
+ROW_COMMIT_VERSION_COLUMN: Final = Text(
     "delta.rowTracking.materializedRowCommitVersionColumnName", "Where moved rows keep their versions.", why_fixed=_ROWS
 )
 ROW_TRACKING_SUSPENDED: Final = _flag("delta.rowTrackingSuspended", "New files get no row ids.")
-SAMPLE_RETENTION_DURATION: Final = Interval(
+SAMPLE_RETENTION: Final = Interval(
     "delta.sampleRetentionDuration", "How long samples of the data are kept.", "interval 7 days"
 )
-SET_TRANSACTION_RETENTION_DURATION: Final = Interval(
+SET_TRANSACTION_RETENTION: Final = Interval(
     "delta.setTransactionRetentionDuration", "How long it is remembered how far applications have written."
 )
 ENABLED_FORMATS: Final = Choices(
@@ -202,10 +194,10 @@ ENABLED_FORMATS: Final = Choices(
     "For which other formats metadata is written too.",
     allowed=("hudi", "iceberg"),
 )
-ICEBERG_ATOMIC_CONVERSION_SUPPORTED: Final = _flag(
+ICEBERG_ATOMIC_CONVERSION: Final = _flag(
     "delta.universalFormat.iceberg.atomicConversion.supported", "Iceberg's metadata is written in one step."
 )
-WRITE_PARTITION_COLUMNS_TO_PARQUET: Final = _flag(
+PARTITION_COLUMNS_IN_FILES: Final = _flag(
     "delta.writePartitionColumnsToParquet", "Data files hold the partition columns too.", None
 )
 

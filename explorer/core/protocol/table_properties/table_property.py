@@ -23,7 +23,7 @@ _MOST_DIGITS: Final = 20
 
 
 class TableProperty(msgspec.Struct, frozen=True):
-    """One property.
+    """One property; as text it is its key.
 
     Attributes:
         key: The key in its true case.
@@ -38,6 +38,13 @@ class TableProperty(msgspec.Struct, frozen=True):
     default: str | None = None
     allowed: tuple[str, ...] = ()
     why_fixed: str | None = None
+
+    def __str__(self) -> str:
+        return self.key
+
+    def is_set(self, configuration: Mapping[str, str]) -> bool:
+        """True if a table has a value for it."""
+        return self.key in configuration
 
     def text(self, configuration: Mapping[str, str]) -> str | None:
         """The value as it is written, or the default."""
@@ -125,6 +132,10 @@ class Choice(TableProperty, frozen=True):
     """
 
     exact: bool = False
+
+    def of(self, configuration: Mapping[str, str]) -> str:
+        """The word that stands in a table, in lower case; empty where the property is not set and has no default."""
+        return (self.text(configuration) or "").lower()
 
     def refusal(self, value: str) -> tuple[str, ...]:
         known = value in self.allowed if self.exact else value.lower() in (word.lower() for word in self.allowed)

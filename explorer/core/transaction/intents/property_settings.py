@@ -18,19 +18,19 @@ from explorer.core.protocol.schema.data_types import parse_column
 from explorer.core.protocol.table_features import FEATURES
 from explorer.core.protocol.table_properties.registry import (
     CONSTRAINT_PREFIX,
-    DATA_SKIPPING_STATS_COLUMNS,
-    ENABLE_DELETION_VECTORS,
-    ENABLE_ICEBERG_COMPAT_V1,
-    ENABLE_ICEBERG_COMPAT_V2,
-    ENABLE_ICEBERG_COMPAT_V3,
+    DELETION_VECTORS,
     ENABLED_FORMATS,
     FEATURE_PREFIX,
     FREE_PREFIX,
+    ICEBERG_COMPAT_V1,
+    ICEBERG_COMPAT_V2,
+    ICEBERG_COMPAT_V3,
     IGNORE_PROTOCOL_DEFAULTS,
     MIN_READER_VERSION,
     MIN_WRITER_VERSION,
     PREFIX,
     PROPERTIES,
+    STATS_COLUMNS,
 )
 from explorer.core.protocol.table_properties.table_property import Columns, Flag
 
@@ -52,7 +52,7 @@ _RESERVED: Final = {
     "is_managed_location": "it belongs to the catalog",
     "table_type": "it belongs to the catalog",
 }
-_ICEBERG_LAYOUTS: Final = (ENABLE_ICEBERG_COMPAT_V1, ENABLE_ICEBERG_COMPAT_V2, ENABLE_ICEBERG_COMPAT_V3)
+_ICEBERG_LAYOUTS: Final = (ICEBERG_COMPAT_V1, ICEBERG_COMPAT_V2, ICEBERG_COMPAT_V3)
 _KNOWN_FEATURES: Final = {name.lower(): name for name in FEATURES}
 
 
@@ -184,7 +184,7 @@ def statistics_columns_of(value: str) -> tuple[tuple[str, ...], ...]:
     try:
         return tuple(parse_column(piece.strip()) for piece in pieces)
     except ValueError as error:
-        raise _bad(DATA_SKIPPING_STATS_COLUMNS.key, value, ["a, b.c, `odd name`"]) from error
+        raise _bad(STATS_COLUMNS.key, value, ["a, b.c, `odd name`"]) from error
 
 
 def check_formats(configuration: Mapping[str, str]) -> None:
@@ -195,8 +195,8 @@ def check_formats(configuration: Mapping[str, str]) -> None:
     """
     formats, key = ENABLED_FORMATS.words(configuration), ENABLED_FORMATS.key
     if "iceberg" in formats and not any(_is_on(layout, configuration) for layout in _ICEBERG_LAYOUTS):
-        raise InvalidIntent(f"{key} names iceberg, which needs {ENABLE_ICEBERG_COMPAT_V2.key}.", field=key)
-    if "hudi" in formats and _is_on(ENABLE_DELETION_VECTORS, configuration):
+        raise InvalidIntent(f"{key} names iceberg, which needs {ICEBERG_COMPAT_V2.key}.", field=key)
+    if "hudi" in formats and _is_on(DELETION_VECTORS, configuration):
         raise InvalidIntent(f"{key} names hudi, which knows no deletion vectors.", field=key)
 
 

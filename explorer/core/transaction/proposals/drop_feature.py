@@ -22,7 +22,7 @@ from explorer.core.protocol.row_tracking import DOMAIN
 from explorer.core.protocol.schema.data_types import format_column, walk
 from explorer.core.protocol.schema.type_widening import CHANGES_KEY
 from explorer.core.protocol.table_features import FEATURES, supported_features
-from explorer.core.protocol.table_properties.registry import REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION
+from explorer.core.protocol.table_properties.registry import CHECKPOINT_PROTECTION
 from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.intents.property_settings import feature_name
 from explorer.core.transaction.intents.records import DropFeature
@@ -73,7 +73,7 @@ def drop_feature(intent: DropFeature, snapshot: Snapshot, log: LogMarks) -> Prop
     protected = FEATURES[name].reader
     if protected:
         protocol = with_features(protocol, ["checkpointProtection"])
-        configuration[REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION.key] = str(version)
+        configuration[CHECKPOINT_PROTECTION.key] = str(version)
     proposal = Proposal(
         operation="DROP FEATURE",
         parameters={"featureName": name, "truncateHistory": name == "checkpointProtection"},
@@ -174,7 +174,7 @@ def _barrier(name: str, snapshot: Snapshot, log: LogMarks) -> GuardResult:
 
 def _history_gone(snapshot: Snapshot, log: LogMarks) -> GuardResult:
     """Protected versions must be gone; where none is named, as after a restore, all before the newest checkpoint."""
-    key = REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION.key
+    key = CHECKPOINT_PROTECTION.key
     text = snapshot.metadata.configuration.get(key, "")
     whole = snapshot.version if log.checkpoint is None else log.checkpoint
     before = int(text) if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else whole

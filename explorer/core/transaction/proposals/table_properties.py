@@ -20,12 +20,12 @@ from explorer.core.protocol.schema.data_types import StructType, format_column, 
 from explorer.core.protocol.table_features import active_features, features_switched_on, missing_features
 from explorer.core.protocol.table_properties.keys import ENABLE_CDF
 from explorer.core.protocol.table_properties.registry import (
-    DATA_SKIPPING_STATS_COLUMNS,
     ENABLED_FORMATS,
     FEATURE_PREFIX,
     MIN_READER_VERSION,
     MIN_WRITER_VERSION,
     PROPERTIES,
+    STATS_COLUMNS,
 )
 from explorer.core.protocol.table_properties.values import flag
 from explorer.core.transaction.guards.column_names import names_guard
@@ -74,7 +74,7 @@ def set_properties(
     base = _mapped(wishes, snapshot)
     before = base.metadata or snapshot.metadata
     metadata = msgspec.structs.replace(before, configuration={**before.configuration, **wishes.configuration})
-    if ENABLED_FORMATS.key in wishes.configuration:
+    if ENABLED_FORMATS.is_set(wishes.configuration):
         check_formats(metadata.configuration)
     if wishes.comments:
         metadata = msgspec.structs.replace(metadata, description=wishes.description)
@@ -139,7 +139,7 @@ def check_statistics_columns(configuration: Mapping[str, str], schema: StructTyp
     Raises:
         InvalidIntent: One does not.
     """
-    key = DATA_SKIPPING_STATS_COLUMNS.key
+    key = STATS_COLUMNS.key
     value = configuration.get(key)
     for path in () if value is None else statistics_columns_of(value):
         kind: object = schema

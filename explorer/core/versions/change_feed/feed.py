@@ -22,8 +22,7 @@ from explorer.core.log.replay import read_commits
 from explorer.core.protocol.arrow.arrays import mask
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_features import active_features
-from explorer.core.protocol.table_properties.keys import ENABLE_CDF, ENABLE_ICT
-from explorer.core.protocol.table_properties.values import flag
+from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, IN_COMMIT_TIMESTAMPS
 from explorer.core.versions.change_feed.schema_breaks import why_not_readable_as
 from explorer.core.versions.change_feed.sources import change_table, locations
 from explorer.core.versions.history import CommitRecord, History
@@ -268,7 +267,7 @@ def _enabled(history: History, version: int) -> bool:
     metadata, protocol = history.metadata_at(version), history.protocol_at(version)
     if metadata is None or protocol is None:
         return False
-    return flag(metadata.configuration, ENABLE_CDF) and "changeDataFeed" in active_features(protocol)
+    return CHANGE_DATA_FEED.of(metadata.configuration) and "changeDataFeed" in active_features(protocol)
 
 
 def _check_range(history: History, from_version: int, to_version: int) -> None:
@@ -301,7 +300,7 @@ def _off(history: History, from_version: int, to_version: int) -> Iterator[FeedH
     for span in (*change_feed_coverage(history), after):
         end = min(span.from_version - 1, to_version)
         if start <= end:
-            yield FeedHole("off", start, end, f"the change feed was off ({ENABLE_CDF} was not true)")
+            yield FeedHole("off", start, end, f"the change feed was off ({CHANGE_DATA_FEED} was not true)")
         start = max(start, span.to_version + 1)
 
 
@@ -393,7 +392,7 @@ def _timed(records: Sequence[CommitRecord]) -> None:
     lacking = next((record.version for record in records if record.time_lacking), None)
     if lacking is not None:
         raise CorruptTable(
-            f"Version {lacking} has no inCommitTimestamp, though {ENABLE_ICT} is true, so its changes have no time. "
-            "A broken client wrote the commit; ask for a range without it.",
+            f"Version {lacking} has no inCommitTimestamp, though {IN_COMMIT_TIMESTAMPS} is true, so its changes have "
+            "no time. A broken client wrote the commit; ask for a range without it.",
             version=lacking,
         )

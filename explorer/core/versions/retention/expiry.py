@@ -22,8 +22,11 @@ from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
 from explorer.core.protocol.schema.column_mapping import physical_paths
 from explorer.core.protocol.schema.data_types import parse_schema
-from explorer.core.protocol.table_properties.keys import CLEANUP, FILE_RETENTION, LOG_RETENTION
-from explorer.core.protocol.table_properties.values import flag, interval
+from explorer.core.protocol.table_properties.registry import (
+    DELETED_FILE_RETENTION,
+    EXPIRED_LOG_CLEANUP,
+    LOG_RETENTION,
+)
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 
@@ -80,9 +83,9 @@ def retention_terms(history: History) -> Terms:
     """
     metadata = history.metadata_at(history.latest)
     configuration = {} if metadata is None else metadata.configuration
-    kept = interval(configuration, FILE_RETENTION, timedelta(weeks=1)) // timedelta(milliseconds=1)
-    log = interval(configuration, LOG_RETENTION, timedelta(days=30)) // timedelta(milliseconds=1)
-    cleaned = flag(configuration, CLEANUP, default=True)
+    kept = DELETED_FILE_RETENTION.of(configuration) // timedelta(milliseconds=1)
+    log = LOG_RETENTION.of(configuration) // timedelta(milliseconds=1)
+    cleaned = EXPIRED_LOG_CLEANUP.of(configuration)
     return Terms(kept, log if cleaned else None, _partition_names(history))
 
 

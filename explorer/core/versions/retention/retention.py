@@ -18,7 +18,11 @@ import pyarrow as pa
 from explorer.core.errors import RequestError, VersionGap, VersionNotFound
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.arrow.arrays import int64s, strings
-from explorer.core.protocol.table_properties.keys import CLEANUP, FILE_RETENTION, LOG_RETENTION
+from explorer.core.protocol.table_properties.registry import (
+    DELETED_FILE_RETENTION,
+    EXPIRED_LOG_CLEANUP,
+    LOG_RETENTION,
+)
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.history import History
 from explorer.core.versions.retention.expiry import FOREVER, Risk, Terms, data_risk, log_risk, retention_terms
@@ -97,14 +101,14 @@ class _Words:
         reason = self._by_data(place) if by_data else self._by_log(place)
         # A tombstone expires after its last moment, a checkpoint may be the cut-off at its midnight.
         status = "at risk" if now > since - (not by_data) else "readable"
-        return _Row(status, since, FILE_RETENTION if by_data else LOG_RETENTION, reason)
+        return _Row(status, since, DELETED_FILE_RETENTION.key if by_data else LOG_RETENTION.key, reason)
 
     def _safe(self, place: int) -> str:
         version = place + self._life.readable_from
         if version == self._life.last:
             return "the newest version"
         if self._terms.log is None:
-            return f"none of its files was removed since, and {CLEANUP} is false"
+            return f"none of its files was removed since, and {EXPIRED_LOG_CLEANUP} is false"
         return "none of its files was removed since, and there is no later checkpoint for its log to be cut off at"
 
     def _by_data(self, place: int) -> str:
