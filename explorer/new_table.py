@@ -8,30 +8,23 @@ would delete them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from explorer.core.errors import ExplorerError, InvalidIntent, NotAllowed, TableNotFound
-from explorer.core.log.log_segment import list_log
-from explorer.core.protocol.file_paths import decode_path
-from explorer.core.protocol.schema.data_types import parse_schema
+from explorer.core.errors import InvalidIntent, NotAllowed, RequestError
+from explorer.core.transaction.commit_target import NewPlace
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
 from explorer.core.transaction.intents.records import CreateTable, Intent
-from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.storage import open_store
 from explorer.storage.roots import Roots
 from explorer.table import Table
 
 if TYPE_CHECKING:
     from explorer.core.protocol.log_store import LogStore
-    from explorer.core.transaction.commit_plan import CommitPlan, CommitResult
+    from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Plan
+    from explorer.core.transaction.context import Context
 
 __all__ = ["NewTable", "new_table"]
-
-_SHOWN = 5
 
 
 def new_table(
@@ -60,13 +53,13 @@ class NewTable:
     """A place without a table.
 
     Attributes:
-        store: Where its bytes will be.
+        place: Where it will be.
         read_only: True if commits through this object are refused.
         roots: The places that may be used; None allows every place.
     """
 
     def __init__(self, store: LogStore, *, read_only: bool = False, roots: Roots | None = None) -> None:
-        self.store = store
+        self.place = NewPlace(store)
         self.read_only, self.roots = read_only, roots
 
     def __repr__(self) -> str:
@@ -75,20 +68,7 @@ class NewTable:
     @property
     def location(self) -> str:
         """The table's root as a URL."""
-        return self.store.root
-
-    def latest_version(self) -> int:
-        """The newest version, should someone have made the table meanwhile; -1 if there is none."""
-        try:
-            return list_log(self.store, use_hint=True).latest
-        except TableNotFound:
-            return -1
-
-    def refresh(self) -> None:
-        """Nothing is kept, so there is nothing to look for."""
-
-    def outdate(self) -> None:
-        """As for `refresh`."""
+        return self.place.location
 
     def open(self) -> Table:
         """Open the table once it is made.
@@ -96,7 +76,7 @@ class NewTable:
         Raises:
             TableNotFound: It is not.
         """
-        return Table(self.store, read_only=self.read_only, roots=self.roots)
+        return Table(self.place.store, read_only=self.read_only, roots=self.roots)
 
     def plan(
         self,
@@ -117,11 +97,9 @@ class NewTable:
         Raises:
             InvalidIntent: The intent makes no sense, or there is a table already.
         """
-        from explorer.core.transaction.commit_info import check_provenance, commit_info, commit_lines
-        from explorer.core.transaction.commit_plan import CommitPlan, Consequences
-        from explorer.core.transaction.guards.judge import Situation, judge
-        from explorer.core.transaction.planner import circumstances, engine_info
-        from explorer.core.transaction.proposals.create_table import create_table
+        from explorer.core.transaction.commit_info import check_provenance
+        from explorer.core.transaction.planner import Request, make_plan
+        from explorer.core.transaction.preparation import prepared_creation
 
         wanted = parse_intent(intent)
         check_provenance(user=user)
@@ -131,30 +109,13 @@ class NewTable:
                 field="kind",
                 allowed=["create-table"],
             )
-        if self.latest_version() >= 0:
+        if self.place.latest_version() >= 0:
             raise InvalidIntent(f"There is a table at {self.location} already.", field="kind", table=self.location)
-        made = circumstances()
-        proposal = create_table(wanted, made)
-        if check_rows:
-            proposal = _with_types(proposal)
-        guards = (*judge(Situation(None, proposal, user)), self._place_guard(), self._outer_guard())
-        txn_id = made.new_id()
-        info = commit_info(proposal, read_version=-1, now=made.now, txn_id=txn_id, engine=engine_info(), user=user)
-        return CommitPlan(
-            table=self.location,
-            read_version=-1,
-            intent=wanted,
-            guards=guards,
-            actions=commit_lines(proposal, info),
-            consequences=Consequences(time_travel="The table begins with this version.", undo=proposal.undo),
-            accepted=tuple(accept),
-            txn_id=txn_id,
-            proposal=proposal,
-            checked_rows=check_rows,
-            user=user,
-        )
+        context = self._context()
+        propose = prepared_creation(wanted, context, check_types=check_rows)
+        return make_plan(self.place, Request(wanted, propose, tuple(accept), check_rows, user), context)
 
-    def commit(self, plan: CommitPlan, *, reason: str | None = None, user: str | None = None) -> CommitResult:
+    def commit(self, plan: Plan, *, reason: str | None = None, user: str | None = None) -> CommitResult:
         """Make the table; what came of it is a value.
 
         Args:
@@ -166,72 +127,16 @@ class NewTable:
             NotAllowed: The place was opened for reading only.
         """
         from explorer.core.transaction.commit.committer import commit_plan
+        from explorer.core.transaction.commit_plan import CommitPlan
 
+        if not isinstance(plan, CommitPlan):
+            raise RequestError(f"There is no table at {self.location} yet, so there is nothing to maintain.")
         if self.read_only:
             raise NotAllowed(f"The table {self.location} was opened for reading only.", location=self.location)
-        # Of a table the committer uses what this class has too, as long as there is no version to rest on; and once
-        # there is one, it stands against version 0.
-        return commit_plan(cast("Table", self), plan, reason=reason, user=user)
+        return commit_plan(self.place, plan, self._context(), reason=reason, user=user)
 
-    def _place_guard(self) -> GuardResult:
-        """Whether other files lie where the table's will."""
-        others = (key for key in self.store.list_tree() if not key.startswith("_delta_log/"))
-        found = sorted(islice(others, _SHOWN))
-        if not found:
-            return GuardResult("location-free", "pass", {"detail": "Nothing lies there."})
-        evidence = {"files": found, "detail": f"Files lie there already, such as {found[0]}."}
-        remedy = "Choose an empty folder. To make the files there part of a table, append them to one elsewhere."
-        return GuardResult("location-free", "fail", evidence, remedy)
+    def _context(self) -> Context:
+        from explorer.spark.row_engine import SparkRowEngine
+        from explorer.system import system_context
 
-    def _outer_guard(self) -> GuardResult:
-        """Whether the place lies in the folder of another table, whose clean-up would delete what is put there."""
-        looked = []
-        for place in _outer_places(self.location):
-            try:
-                store, _ = self.store.elsewhere(f"{place}/")
-                found = next(iter(store.list_from("_delta_log")), None)
-            except NotAllowed:
-                break  # what lies further out is nothing to this program
-            except ExplorerError as error:
-                evidence: dict[str, Any] = {"location": place, "detail": f"It could not be looked into: {error}"}
-                remedy = "Make sure that this is no table, and accept this guard by name."
-                return GuardResult("outside-other-tables", "unknown", evidence, remedy)
-            if found is not None:
-                detail = f"{place} is a table: its VACUUM would take the new table's files for leftovers."
-                evidence = {"location": place, "detail": detail}
-                return GuardResult("outside-other-tables", "fail", evidence, "Choose a folder beside that table.")
-            looked.append(place)
-        detail = "The place lies in no other table."
-        return GuardResult("outside-other-tables", "pass", {"looked at": looked, "detail": detail})
-
-
-def _outer_places(location: str) -> Iterator[str]:
-    """The folders round a place, from the inside to the outside, decoded."""
-    place = decode_path(location).rstrip("/")
-    path = place.rpartition("://")[2]
-    for _ in range(path.count("/")):
-        place = place.rpartition("/")[0]
-        if place and not place.endswith((":/", "://")):
-            yield place
-
-
-def _with_types(proposal: Proposal) -> Proposal:
-    """The proposal with Spark's word on the types of generated columns, if it has some and Spark can be had."""
-    from explorer.core.errors import EngineUnavailable
-    from explorer.core.transaction.proposals.create_table import generation_expressions
-
-    assert proposal.metadata is not None
-    assert proposal.metadata.schema_string is not None
-    schema = parse_schema(proposal.metadata.schema_string)
-    expressions = generation_expressions(schema)
-    if not expressions:
-        return proposal
-    from explorer.spark.checks.generated_types import type_guard
-
-    try:
-        found = type_guard(schema, expressions)
-    except EngineUnavailable as error:
-        evidence = {"expressions": expressions, "detail": str(error)}
-        found = GuardResult("generated-types", "unknown", evidence, "Install Java, or accept this guard by name.")
-    guards = tuple(found if guard.name == found.name else guard for guard in proposal.guards)
-    return msgspec.structs.replace(proposal, guards=guards)
+        return system_context(SparkRowEngine())

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from explorer.core.compatibility.access import ClientVerdict
-    from explorer.core.transaction.commit_plan import CommitPlan, CommitResult
+    from explorer.core.protocol.json_values import JsonValue
+    from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, MaintenancePlan, MaintenanceResult
+    from explorer.core.transaction.context import Context
     from explorer.core.transaction.intents.records import Intent
+    from explorer.core.transaction.row_engine import CheckReport, RowJob
     from explorer.jupyter.widget import TableExplorer
     from explorer.spark.changes.row_diff import RowDiff
     from explorer.spark.checks.column_profile import Profile
-    from explorer.spark.checks.constraint_check import CheckReport
     from explorer.spark.rows.key_history import RowHistory
 
 __all__ = ["Table", "open_table"]
@@ -167,14 +169,14 @@ class Table(DeltaLog):
     @located
     def plan(
         self,
-        intent: Intent | Mapping[str, Any] | str,
+        intent: Intent | Mapping[str, JsonValue] | str,
         *,
         accept: Sequence[str] = (),
         check_rows: bool = True,
         user: str | None = None,
-        rows: Any = None,
-        watch: Callable[[Any], None] | None = None,
-    ) -> CommitPlan:
+        rows: pa.Table | DataFrame | None = None,
+        watch: Callable[[RowJob[CheckReport]], None] | None = None,
+    ) -> CommitPlan | MaintenancePlan:
         """Plan a change: the exact actions, every guard with its evidence, what follows. Nothing is written.
 
         Args:
@@ -183,44 +185,69 @@ class Table(DeltaLog):
             check_rows: Let Spark look at the rows where a guard needs it; else such a guard is unknown.
             user: Who would commit.
             rows: An Arrow table or a Spark DataFrame that an append takes instead of its source.
-            watch: Called with the `explorer.spark.engine.job.Job` that looks at the rows, once it has begun.
+            watch: Called with the job that looks at the rows, once it has begun.
+
+        Returns:
+            A `MaintenancePlan` for an intent that makes no version (checkpoint, compact-log, clean-log, vacuum), else a
+            `CommitPlan`.
 
         Raises:
             InvalidIntent: The intent makes no sense, in itself or on this table.
             Cancelled: The look at the rows was cancelled.
         """
-        from explorer.core.transaction.planner import make_plan
+        from explorer.core.maintenance.maintenance import plan_maintenance
+        from explorer.core.transaction.commit_info import check_provenance
+        from explorer.core.transaction.intents.documents import parse_intent
+        from explorer.core.transaction.intents.records import MaintenanceIntent
+        from explorer.core.transaction.planner import Request, make_plan
+        from explorer.core.transaction.preparation import prepared
 
-        asked = {"accept": accept, "check_rows": check_rows, "user": user, "rows": rows, "watch": watch}
-        check_source = None if self.roots is None else self.roots.check_source
-        return make_plan(self, intent, check_source=check_source, **asked)
+        wanted, context = parse_intent(intent), self._context()
+        check_provenance(user=user)
+        if isinstance(wanted, MaintenanceIntent):
+            return plan_maintenance(self, wanted, context, accept)
+        self.refresh()
+        propose = prepared(self, wanted, context, rows)
+        return make_plan(self, Request(wanted, propose, tuple(accept), check_rows, user), context, watch)
 
     @located
     def commit(
         self,
-        plan: CommitPlan,
+        plan: CommitPlan | MaintenancePlan,
         *,
         reason: str | None = None,
         user: str | None = None,
-        watch: Callable[[Any], None] | None = None,
-    ) -> CommitResult:
-        """Commit a plan; what came of it is a value.
+        watch: Callable[[RowJob[CheckReport]], None] | None = None,
+    ) -> CommitResult | MaintenanceResult:
+        """Carry out a plan; what came of it is a value.
 
         Args:
-            plan: The plan. If commits came since, it is made anew on top of them where they do not stand against it.
+            plan: The plan. If commits came since, it is made again on top of them where they do not stand against it.
             reason: Why; kept in the history.
             user: Who commits.
-            watch: Called with the `explorer.spark.engine.job.Job` that looks at the rows again for that, once it has
-                begun.
+            watch: Called with the job that looks at the rows again for that, once it has begun.
 
         Raises:
             NotAllowed: The table was opened for reading only.
         """
+        from explorer.core.maintenance.maintenance import do_maintenance
         from explorer.core.transaction.commit.committer import commit_plan
+        from explorer.core.transaction.commit_info import check_provenance
+        from explorer.core.transaction.commit_plan import CommitPlan
 
         if self.read_only:
             raise NotAllowed(f"The table {self.location} was opened for reading only.", location=self.location)
-        return commit_plan(self, plan, reason=reason, user=user, watch=watch)
+        check_provenance(user=user, reason=reason)
+        if isinstance(plan, CommitPlan):
+            return commit_plan(self, plan, self._context(), reason=reason, user=user, watch=watch)
+        return do_maintenance(self, plan, self._context())
+
+    def _context(self) -> Context:
+        """The world outside the core: this machine, and Spark."""
+        from explorer.spark.row_engine import SparkRowEngine
+        from explorer.system import system_context
+
+        return system_context(SparkRowEngine(), None if self.roots is None else self.roots.check_source)
 
     def check(self, predicates: Mapping[str, str], version: int | None = None) -> CheckReport:
         """Hold SQL predicates, by name, against all live rows of a version; NULL breaks them

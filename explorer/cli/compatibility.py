@@ -15,6 +15,7 @@ from explorer.core.compatibility.access import AccessLoss, ClientVerdict, losses
 from explorer.core.compatibility.access import compatibility as judge
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.errors import RequestError
+from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.planner import access_change
 
 __all__ = ["register"]
@@ -64,10 +65,10 @@ def compatibility(
 
 def _after(opened: explorer.Table, intent: str) -> tuple[tuple[ClientVerdict, ...], tuple[AccessLoss, ...]]:
     """The verdicts after a change, and who loses by it; an intent without a commit changes nothing."""
-    proposal = opened.plan(intent, check_rows=False).proposal
-    if proposal is None:
+    plan = opened.plan(intent, check_rows=False)
+    if not isinstance(plan, CommitPlan):
         return opened.compatibility(), ()
-    before, then = access_change(opened.snapshot(), proposal, look=True)
+    before, then = access_change(opened.snapshot(), plan.proposal, look=True)
     return judge(then, client_facts()), losses(before, then, client_facts())
 
 

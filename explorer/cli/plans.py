@@ -17,7 +17,15 @@ from explorer.cli.errors import exit_code
 from explorer.cli.json_values import encode
 from explorer.cli.output import complain, emit, facts, listing, note, patience
 from explorer.core.errors import Cancelled, CommitConflict, CommitError, CommitUnknown, GuardFailed, RequestError
-from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Consequences, MaintenanceFile
+from explorer.core.transaction.commit_plan import (
+    CommitPlan,
+    Consequences,
+    MaintenanceFile,
+    MaintenancePlan,
+    MaintenanceResult,
+    Plan,
+    PlanResult,
+)
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
 from explorer.core.transaction.intents.records import CreateTable, Intent
 from explorer.core.transaction.proposal import GuardResult
@@ -162,7 +170,7 @@ def _user(given: str | None) -> str | None:
         return None  # an account without a name, as containers have; the guard ``committer`` says so
 
 
-def _check_accepted(found: CommitPlan, accept: Sequence[str]) -> None:
+def _check_accepted(found: Plan, accept: Sequence[str]) -> None:
     names = [guard.name for guard in found.guards]
     for name in accept:
         if name not in names:
@@ -180,15 +188,17 @@ def _confirm(name: str) -> None:
         raise Cancelled(f"Nothing was committed: type the table's name, {name!r}, or give --yes; {got}.")
 
 
-def _interrupted(found: CommitPlan) -> Cancelled:
-    if found.commit_version is None:
-        done = "Part of it may be done; that part holds. Make a new plan for the rest."
-    else:
-        done = f"It may have been made: look for the transaction {found.txn_id} in the newest commits."
-    return Cancelled(f"Interrupted while the change was being made. {done}", found=found.txn_id)
+def _interrupted(found: Plan) -> Cancelled:
+    said = "Interrupted while the change was being made."
+    if isinstance(found, MaintenancePlan):
+        return Cancelled(f"{said} Part of it may be done; that part holds. Make a new plan for the rest.")
+    done = f"It may have been made: look for the transaction {found.txn_id} in the newest commits."
+    return Cancelled(f"{said} {done}", found=found.txn_id)
 
 
-def _error_of(result: CommitResult) -> CommitError:
+def _error_of(result: PlanResult) -> CommitError:
+    if isinstance(result, MaintenanceResult):
+        return _guard_failed(result.plan)
     match result.outcome:
         case "rejected":
             return _guard_failed(result.plan)
@@ -208,7 +218,7 @@ def _error_of(result: CommitResult) -> CommitError:
             )
 
 
-def _guard_failed(found: CommitPlan) -> GuardFailed:
+def _guard_failed(found: Plan) -> GuardFailed:
     blocking = [
         {"name": guard.name, "status": guard.status, "evidence": guard.evidence, "remedy": guard.remedy}
         for guard in found.blocking
@@ -226,8 +236,8 @@ def _detail(guard: GuardResult) -> str:
     return str(guard.evidence.get("detail", ""))
 
 
-def _print_plan(found: CommitPlan) -> None:
-    writes = "no commit" if found.commit_version is None else f"version {found.commit_version}"
+def _print_plan(found: Plan) -> None:
+    writes = f"version {found.commit_version}" if isinstance(found, CommitPlan) else "no commit"
     read = "a location without a table" if found.read_version < 0 else f"version {found.read_version}"
     facts(
         found.table,
@@ -239,9 +249,9 @@ def _print_plan(found: CommitPlan) -> None:
         "No guard was needed.",
         whole=("guard", "status"),
     )
-    if found.actions:
+    if isinstance(found, CommitPlan):
         listing(["action", "content"], map(_action, found.actions), "", whole=("action",))
-    if found.files:
+    elif found.files:
         _print_files(found.files)
     facts("Consequences", _consequences(found.consequences))
 
@@ -281,10 +291,10 @@ def _clients(losses: Sequence[dict[str, Any]]) -> str:
     return f"{fmt.count(len(told))} client versions: {', '.join(told)}"
 
 
-def _print_receipt(result: CommitResult) -> None:
-    if result.version is None:
+def _print_receipt(result: PlanResult) -> None:
+    if isinstance(result, MaintenanceResult):
         note(f"Done: {fmt.count(len(result.plan.files))} files.")
-    else:
-        note(f"Committed version {result.version}.")
+        return
+    note(f"Committed version {result.version}.")
     for text in result.notes:
         note(f"Note: {text}")

@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import explorer
 from explorer.core.errors import Cancelled, ExplorerError, ExpressionRefused, InvalidIntent, RequestError
-from explorer.core.transaction.commit_plan import CommitPlan
+from explorer.core.transaction.commit_plan import CommitPlan, Plan
 from explorer.core.transaction.intents.documents import parse_intent
+from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intent_form import intent_of
 from explorer.views.act.receipt import receipt
@@ -31,9 +32,6 @@ from explorer.web import act_state as at
 from explorer.web.act_draft import Draft, Question, RowLook
 from explorer.web.address import Address
 from explorer.web.served_tables import Catalog
-
-if TYPE_CHECKING:
-    from explorer.spark.engine.job import Job
 
 __all__ = ["ActDesk", "ActSheet"]
 
@@ -185,7 +183,11 @@ class ActDesk:
         plan, watch = state.draft.plan, partial(self._watch_look, state.number)
         try:
             seen = state.draft.table.plan(
-                plan.intent, accept=plan.accepted, check_rows=True, user=plan.user, watch=watch
+                plan.intent,
+                accept=plan.accepted,
+                check_rows=True,
+                user=state.draft.question.person or None,
+                watch=watch,
             )
             event = happened.LookEnded(state.number, self._look_now("done"), seen)
         except Cancelled:
@@ -241,7 +243,7 @@ class ActDesk:
                 _log.error("a commit failed", exc_info=error)
             event = happened.CommitBrokeOff(problem_of(error), in_doubt)
         self._take(event)
-        self._catalog.look_again(draft.question.table, anew=draft.plan.proposal is None)
+        self._catalog.look_again(draft.question.table, anew=not isinstance(draft.plan, CommitPlan))
         self._changed()
 
     def cancel_commit(self) -> None:
@@ -303,7 +305,7 @@ class ActDesk:
         table = self._open(question.table)
         intent = parse_intent(intent_of(question.kind, dict(question.answers)))
         plan = table.plan(intent, check_rows=False, user=question.person or None)
-        rules = () if plan.proposal is None else plan.proposal.row_checks
+        rules = plan.proposal.row_checks if isinstance(plan, CommitPlan) else ()
         _refuse_rules(table.snapshot(plan.read_version), [rule.expression for rule in rules])
         return Draft(question, plan, table, time.monotonic() - began)
 
@@ -313,7 +315,7 @@ class ActDesk:
             self._opened = name, self._catalog.open(name)
         return self._opened[1]
 
-    def _plan_at_hand(self) -> CommitPlan:
+    def _plan_at_hand(self) -> Plan:
         state = self._state
         if not isinstance(state, at.Ready | at.Looking):
             raise RequestError("There is no plan at hand: fill in the form and look at the plan first.", field="plan")
@@ -325,20 +327,20 @@ class ActDesk:
         job = state.job if isinstance(state, at.Looking) else None
         return RowLook(outcome) if job is None else _progress(job, outcome)
 
-    def _watch_look(self, number: int, job: Job[Any]) -> None:
+    def _watch_look(self, number: int, job: RowJob[CheckReport]) -> None:
         if not self._take(happened.LookMoved(number, job, _progress(job))):
             job.cancel()
             return
         self._follow(job, lambda look: happened.LookMoved(number, job, look or _progress(job)))
 
-    def _watch_commit(self, job: Job[Any]) -> None:
+    def _watch_commit(self, job: RowJob[CheckReport]) -> None:
         self._take(happened.CommitMoved(job, _progress(job)))
         self._follow(job, partial(happened.CommitMoved, job))
 
-    def _follow(self, job: Job[Any], moved: Callable[[RowLook | None], happened.Event]) -> None:
+    def _follow(self, job: RowJob[CheckReport], moved: Callable[[RowLook | None], happened.Event]) -> None:
         """Keep the state at what a job says, as often as it is worth drawing."""
 
-        def report(job: Job[Any]) -> None:
+        def report(job: RowJob[CheckReport]) -> None:
             running, now = job.state == "running", time.monotonic()
             if running and now - self._reported < _PACE:
                 return
@@ -350,7 +352,7 @@ class ActDesk:
         each_second(job, report)
 
 
-def _progress(job: Job[Any], outcome: str = "running") -> RowLook:
+def _progress(job: RowJob[CheckReport], outcome: str = "running") -> RowLook:
     return RowLook(outcome, job.phase, job.done, job.total, job.elapsed)
 
 
@@ -359,7 +361,7 @@ def _unapproved(draft: Draft, name: str, reason: str) -> str | None:
     wanted = draft.table.name
     if name != wanted:
         return f"\u201c{name}\u201d is not the table\u2019s name: type {wanted} to commit."
-    if draft.plan.proposal is not None and not reason.strip():
+    if isinstance(draft.plan, CommitPlan) and not reason.strip():
         return "Say why: the reason is kept in the history."
     return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from explorer.core.transaction.commit_plan import CommitPlan
+from explorer.core.transaction.commit_plan import Plan
 from explorer.table import Table
 from explorer.views.problems import Problem
 
@@ -58,7 +58,7 @@ class Draft:
     """
 
     question: Question
-    plan: CommitPlan
+    plan: Plan
     table: Table
     seconds: float = 0.0
     shown: bool = False

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from explorer.core.errors import ExplorerError
-from explorer.core.transaction.commit_plan import CommitPlan
+from explorer.core.transaction.commit_plan import Plan
+from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.views.act.receipt import Receipt
 from explorer.views.problems import Problem
 from explorer.web.act_draft import Draft, Question, RowLook
-
-if TYPE_CHECKING:
-    from explorer.spark.engine.job import Job
 
 __all__ = [
     "Accepted",
@@ -87,7 +85,7 @@ class LookMoved:
     """Spark has come further."""
 
     number: int
-    job: Job[Any]
+    job: RowJob[CheckReport]
     look: RowLook
 
 
@@ -97,7 +95,7 @@ class LookEnded:
 
     number: int
     look: RowLook
-    plan: CommitPlan | None = None
+    plan: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +116,7 @@ class Approved:
 class CommitMoved:
     """Others came first, so the commit looks at the rows again; ``look`` is None when that is over."""
 
-    job: Job[Any]
+    job: RowJob[CheckReport]
     look: RowLook | None
 
 
@@ -126,7 +124,7 @@ class CommitMoved:
 class CommitEnded:
     """The commit has an outcome; ``plan`` is the one committed or given up."""
 
-    plan: CommitPlan
+    plan: Plan
     receipt: Receipt
     document: dict[str, Any]
 

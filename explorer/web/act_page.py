@@ -13,7 +13,7 @@ from typing import Any
 
 from explorer import formatting as fmt
 from explorer.core.protocol.table_properties.values import constraints
-from explorer.core.transaction.commit_plan import CommitPlan
+from explorer.core.transaction.commit_plan import CommitPlan, Plan
 from explorer.core.transaction.intents.documents import intent_document
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views import TableView
@@ -103,7 +103,7 @@ def _filling(view: TableView, address: Address, sheet: ActSheet, form: IntentFor
 def _receipt(address: Address, ended: Ended) -> Values:
     plan = ended.draft.plan
     guards = guard_views(plan)
-    ruled = plan.proposal is not None and bool(plan.proposal.row_checks)
+    ruled = isinstance(plan, CommitPlan) and plan.rests_on_rows
     done = ended.receipt.outcome == "committed"
     return {
         "receipt": ended.receipt,
@@ -173,7 +173,7 @@ def _amount(snapshot: Snapshot) -> str:
     return f"All rows of {files}" if rows is None else f"{fmt.plural(rows, 'row')} in {files}"
 
 
-def _command(view: TableView, plan: CommitPlan) -> str:
+def _command(view: TableView, plan: Plan) -> str:
     intent = json.dumps(intent_document(plan.intent), ensure_ascii=False)
     location = view.facts.location
     accepted = "".join(f" --accept {shlex.quote(name)}" for name in plan.accepted)

@@ -32,11 +32,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, assert_never
+from typing import Any, Final, TypeAlias, assert_never
 
 import msgspec
 
 from explorer.core.errors import ExplorerError
+from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.views.act.receipt import Receipt
 from explorer.web.act_draft import Draft, Question, RowLook
 from explorer.web.act_events import (
@@ -57,9 +58,6 @@ from explorer.web.act_events import (
     Shown,
     TriedAgain,
 )
-
-if TYPE_CHECKING:
-    from explorer.spark.engine.job import Job
 
 __all__ = [
     "TRANSITIONS",
@@ -109,7 +107,7 @@ class Looking:
 
     draft: Draft
     number: int
-    job: Job[Any] | None = None
+    job: RowJob[CheckReport] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +116,7 @@ class Committing:
 
     draft: Draft
     reason: str
-    job: Job[Any] | None = None
+    job: RowJob[CheckReport] | None = None
     look: RowLook | None = None
 
 

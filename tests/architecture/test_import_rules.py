@@ -27,16 +27,6 @@ def test_heavy_part_is_imported_only_when_called_for(package: str) -> None:
     assert offenders == {}
 
 
-# Until clock and identifiers come in as arguments.
-NOT_YET_PURE = {
-    "explorer.core.maintenance.maintenance",
-    "explorer.core.maintenance.vacuum",
-    "explorer.core.transaction.commit.committer",
-    "explorer.core.transaction.commit.post_commit",
-    "explorer.core.transaction.planner",
-}
-
-
 def test_core_takes_time_and_identity_as_arguments() -> None:
     clocks = {"now", "utcnow", "today", "uuid1", "uuid4", "urandom", "getpid", "gethostname"}
     assert _calls_in_core(lambda call: call.rpartition(".")[2] in clocks) == {}
@@ -54,7 +44,7 @@ def _calls_in_core(banned: Callable[[str], bool]) -> dict[str, list[str]]:
             if isinstance(node, ast.Call) and banned(call := ast.unparse(node.func))
         ]
         for name, tree in modules().items()
-        if within(name, "explorer.core") and name not in NOT_YET_PURE
+        if within(name, "explorer.core")
     }
     return {name: calls for name, calls in found.items() if calls}
 

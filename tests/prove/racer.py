@@ -12,17 +12,17 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 
 import explorer
-from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Consequences
+from explorer.core.transaction.commit_plan import CommitPlan, CommitResult
 from explorer.core.transaction.intents.records import Append, Delete, Intent
 from explorer.core.transaction.new_files.file_actions import removes
-from explorer.core.transaction.planner import circumstances, remake_plan
-from explorer.core.transaction.proposal import Circumstances, Proposal
+from explorer.core.transaction.planner import Request, make_plan
+from explorer.core.transaction.proposal import Proposal
 from explorer.core.transaction.proposals.append_rows import addition, append_rows
 from explorer.core.versions.snapshot import Snapshot
+from explorer.system import system_context
 
 __all__ = ["SHARED", "append_plan", "remove_plan", "settled"]
 
@@ -60,25 +60,25 @@ def _next(table: explorer.Table, name: str, number: int, pick: random.Random) ->
 
 def append_plan(table: explorer.Table, user: str, rows: int) -> CommitPlan:
     """A plan to append some rows, made without Spark."""
-    made = circumstances()
+    made = system_context().circumstances()
     data = pa.table({"id": pa.array(range(rows), pa.int64())})
     added = addition(table.snapshot(), data, ["id"], (), made)
-    return _plan(table, user, Append(source="rows"), lambda snapshot: append_rows(snapshot, added), made)
+    return _plan(table, user, Append(source="rows"), lambda snapshot: append_rows(snapshot, added))
 
 
 def remove_plan(table: explorer.Table, user: str, pick: random.Random) -> tuple[CommitPlan, int]:
     """A plan to remove one live file, and its rows; another racer may want the same one."""
-    made = circumstances()
+    made = system_context().circumstances()
     table.refresh()
     files = table.snapshot().logical_files
     chosen = files.slice(pick.randrange(files.num_rows), 1)
     (records,) = chosen.column("num_records").to_pylist()
     gone = removes(chosen, now=made.now, data_change=True)
 
-    def propose(_: Snapshot) -> Proposal:
+    def propose(_: Snapshot | None) -> Proposal:
         return Proposal(operation="DELETE", parameters={}, removes=gone, is_blind_append=False)
 
-    return _plan(table, user, Delete(where="true"), propose, made), records
+    return _plan(table, user, Delete(where="true"), propose), records
 
 
 def settled(table: explorer.Table, plan: CommitPlan) -> CommitResult:
@@ -89,14 +89,8 @@ def settled(table: explorer.Table, plan: CommitPlan) -> CommitResult:
     return result
 
 
-def _plan(
-    table: explorer.Table, user: str, intent: Intent, propose: Callable[[Any], Proposal], made: Circumstances
-) -> CommitPlan:
-    empty = CommitPlan(
-        table=table.location, read_version=-1, intent=intent, guards=(), actions=(), consequences=Consequences()
-    )
-    plan = msgspec.structs.replace(empty, propose=propose, txn_id=made.new_id(), user=user)
-    return remake_plan(table, plan, user=user)
+def _plan(table: explorer.Table, user: str, intent: Intent, propose: Callable[[Any], Proposal]) -> CommitPlan:
+    return make_plan(table, Request(intent, propose, user=user), system_context())
 
 
 if __name__ == "__main__":

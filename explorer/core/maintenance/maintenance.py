@@ -7,8 +7,9 @@ a clean-up, it keeps to the retention that the table itself states.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, assert_never
 
 import msgspec
 
@@ -18,18 +19,25 @@ from explorer.core.log.log_segment import LogListing, list_log
 from explorer.core.log.table_state import TableState
 from explorer.core.log.writing.checkpoint_layout import check_protocol, checkpoint_layout
 from explorer.core.log.writing.compaction import write_compaction
+from explorer.core.maintenance.findings import Findings
 from explorer.core.maintenance.log_cleanup import CleanupPlan, clean_log, plan_cleanup
 from explorer.core.maintenance.vacuum import delete_unused, plan_vacuum
 from explorer.core.protocol.table_properties.registry import LOG_RETENTION
 from explorer.core.protocol.times import moment_text, older_than
 from explorer.core.transaction.commit.post_commit import new_checkpoint
-from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Consequences, MaintenanceFile
+from explorer.core.transaction.commit_plan import (
+    Consequences,
+    MaintenanceFile,
+    MaintenancePlan,
+    MaintenanceResult,
+    check_table,
+)
+from explorer.core.transaction.context import Context
 from explorer.core.transaction.guards.judge import protocol_guard
-from explorer.core.transaction.intents.records import Checkpoint, CleanLog, CompactLog, Vacuum
+from explorer.core.transaction.intents.records import Checkpoint, CleanLog, CompactLog, MaintenanceIntent, Vacuum
 from explorer.core.transaction.proposal import GuardResult
-
-if TYPE_CHECKING:
-    from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.commit_times import moment
+from explorer.core.versions.delta_log import DeltaLog
 
 __all__ = ["do_maintenance", "plan_maintenance"]
 
@@ -37,60 +45,80 @@ _SAME_FEED: Final = "Nothing changes for readers of the change data feed."
 _UUID_NAME: Final = "UUID"
 
 
-def plan_maintenance(log: DeltaLog, plan: CommitPlan) -> CommitPlan:
-    """Fill in a plan whose intent writes no commit: the files, the guards, what follows.
+def plan_maintenance(
+    log: DeltaLog, intent: MaintenanceIntent, context: Context, accept: Sequence[str] = ()
+) -> MaintenancePlan:
+    """Plan an intent that writes no commit: the files, the guards, what follows.
+
+    Args:
+        log: The table's log.
+        intent: What is asked for.
+        context: The clock.
+        accept: Names of guards that may stay unknown.
 
     Raises:
         InvalidIntent: The intent makes no sense on this table.
         VersionNotFound: A commit to be compacted is not in the log.
     """
+    log.refresh()
     snapshot = log.snapshot()
     state, listing = snapshot.state, list_log(log.store)
-    match plan.intent:
+    match intent:
         case Checkpoint():
-            filled = _checkpoint(plan, snapshot.version, state, listing)
+            found = _checkpoint(snapshot.version, state, listing)
         case CompactLog() as compaction:
-            filled = _compaction(plan, compaction, state, listing)
+            found = _compaction(compaction, state, listing)
         case CleanLog() as cleaning:
-            filled = _cleaning(
-                plan, plan_cleanup(log.store, state, datetime.now(UTC), older_than(cleaning.older_than)), state
-            )
+            found = _cleaning(plan_cleanup(log.store, state, _now(context), older_than(cleaning.older_than)), state)
         case Vacuum() as vacuum:
-            filled = plan_vacuum(log, plan, older_than(vacuum.older_than))
+            found = plan_vacuum(log, _now(context), older_than(vacuum.older_than))
         case _:
-            raise AssertionError(f"{plan.intent} writes a commit")
-    return msgspec.structs.replace(filled, read_version=snapshot.version)
+            assert_never(intent)
+    return MaintenancePlan(
+        table=log.location,
+        read_version=snapshot.version,
+        intent=intent,
+        guards=found.guards,
+        files=found.files,
+        consequences=found.consequences,
+        accepted=tuple(accept),
+    )
 
 
-def do_maintenance(log: DeltaLog, plan: CommitPlan) -> CommitResult:
+def do_maintenance(log: DeltaLog, plan: MaintenancePlan, context: Context) -> MaintenanceResult:
     """Do what a plan says, as far as it may still be done.
 
     Raises:
+        RequestError: The plan was made for another table.
         TableError: The log is broken.
         StorageError: The store failed. What was written holds; what was deleted leaves a log that reads as planned.
     """
-    log.refresh()
-    current = plan_maintenance(log, plan)
+    check_table(plan, log.location)
+    current = plan_maintenance(log, plan.intent, context, plan.accepted)
     if not current.committable:
-        return CommitResult(outcome="rejected", plan=current)
+        return MaintenanceResult(outcome="rejected", plan=current)
     files: tuple[MaintenanceFile, ...] = ()
     match plan.intent:
         case Checkpoint():
-            files = _write_checkpoint(log, plan)
+            files = _write_checkpoint(log, plan, context)
         case CompactLog(from_=first, to=last):
             found = write_compaction(log.store, list_log(log.store), first, last)
             files = () if found is None else (MaintenanceFile(found, "write", log.store.head(found).size),)
         case CleanLog() as cleaning:
-            files = _clean(log, plan, older_than(cleaning.older_than))
+            files = _clean(log, plan, _now(context), older_than(cleaning.older_than))
         case Vacuum():
             files = delete_unused(log, plan, current)
         case _:
-            raise AssertionError(f"{plan.intent} writes a commit")
+            assert_never(plan.intent)
     log.outdate()
-    return CommitResult(outcome="committed", plan=msgspec.structs.replace(current, files=files))
+    return MaintenanceResult(outcome="committed", plan=msgspec.structs.replace(current, files=files))
 
 
-def _checkpoint(plan: CommitPlan, version: int, state: TableState, listing: LogListing) -> CommitPlan:
+def _now(context: Context) -> datetime:
+    return moment(context.clock())
+
+
+def _checkpoint(version: int, state: TableState, listing: LogListing) -> Findings:
     there = next((found for found in listing.checkpoints if found.version == version), None)
     guards = [_writable(state, version)]
     files: tuple[MaintenanceFile, ...] = ()
@@ -100,7 +128,7 @@ def _checkpoint(plan: CommitPlan, version: int, state: TableState, listing: LogL
     elif guards[0].status == "pass":
         files = (MaintenanceFile(_checkpoint_path(version, state), "write"),)
     said = "It holds nothing that the log does not say; it can be left."
-    return msgspec.structs.replace(plan, guards=tuple(guards), files=files, consequences=Consequences(undo=said))
+    return Findings(tuple(guards), files, Consequences(undo=said))
 
 
 def _checkpoint_path(version: int, state: TableState) -> str:
@@ -126,7 +154,7 @@ def _writable(state: TableState, version: int) -> GuardResult:
     return GuardResult("protocol-allows-writer", "pass", {"detail": "This program knows all that the table holds."})
 
 
-def _compaction(plan: CommitPlan, intent: CompactLog, state: TableState, listing: LogListing) -> CommitPlan:
+def _compaction(intent: CompactLog, state: TableState, listing: LogListing) -> Findings:
     first, last = intent.from_, intent.to
     if not 0 <= first < last:
         raise InvalidIntent(f"A compaction goes from a version to a later one; {first} to {last} does not.", field="to")
@@ -148,10 +176,10 @@ def _compaction(plan: CommitPlan, intent: CompactLog, state: TableState, listing
         guards.append(GuardResult("something-to-do", "warn", {"file": path, "detail": detail}))
         files = ()
     said = "It holds nothing that the commits do not say; it can be left."
-    return msgspec.structs.replace(plan, guards=tuple(guards), files=files, consequences=Consequences(undo=said))
+    return Findings(tuple(guards), files, Consequences(undo=said))
 
 
-def _cleaning(plan: CommitPlan, cleanup: CleanupPlan, state: TableState) -> CommitPlan:
+def _cleaning(cleanup: CleanupPlan, state: TableState) -> Findings:
     # A feature that is not known may forbid a clean-up, as checkpointProtection does.
     guards = [protocol_guard([state.protocol]), _retention(cleanup, state), _time_travel(cleanup)]
     if not cleanup.files:
@@ -166,7 +194,7 @@ def _cleaning(plan: CommitPlan, cleanup: CleanupPlan, state: TableState) -> Comm
         undo="Deleted log files come back from a backup only." if cleanup.files else "Nothing is done.",
     )
     files = tuple(MaintenanceFile(file.path, "delete", file.size) for file in cleanup.files)
-    return msgspec.structs.replace(plan, guards=tuple(guards), files=files, consequences=consequences)
+    return Findings(tuple(guards), files, consequences)
 
 
 def _retention(cleanup: CleanupPlan, state: TableState) -> GuardResult:
@@ -196,18 +224,20 @@ def _versions(first: int, last: int) -> str:
     return f"Version {first}" if first == last else f"Versions {first} to {last}"
 
 
-def _write_checkpoint(log: DeltaLog, plan: CommitPlan) -> tuple[MaintenanceFile, ...]:
-    written = new_checkpoint(log.store, plan.read_version)
+def _write_checkpoint(log: DeltaLog, plan: MaintenancePlan, context: Context) -> tuple[MaintenanceFile, ...]:
+    written = new_checkpoint(log.store, plan.read_version, context)
     if written.hint is None:
         return ()
     paths = (*written.sidecars, written.path)
     return tuple(MaintenanceFile(path, "write", log.store.head(path).size) for path in paths)
 
 
-def _clean(log: DeltaLog, plan: CommitPlan, age: datetime | timedelta | None) -> tuple[MaintenanceFile, ...]:
+def _clean(
+    log: DeltaLog, plan: MaintenancePlan, now: datetime, age: datetime | timedelta | None
+) -> tuple[MaintenanceFile, ...]:
     """Delete what the plan lists, as far as it may go now."""
     planned = {file.path for file in plan.files}
-    now = plan_cleanup(log.store, log.snapshot().state, datetime.now(UTC), age)
-    files = tuple(file for file in now.files if file.path in planned)
-    clean_log(log.store, msgspec.structs.replace(now, files=files))
+    cleanup = plan_cleanup(log.store, log.snapshot().state, now, age)
+    files = tuple(file for file in cleanup.files if file.path in planned)
+    clean_log(log.store, msgspec.structs.replace(cleanup, files=files))
     return tuple(MaintenanceFile(file.path, "delete", file.size) for file in files)

@@ -10,29 +10,27 @@ a VACUUM, which hold provenance and nothing else; no rule asks for them.)
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-import msgspec
 import pyarrow as pa
 
 from explorer.core.log.replay import read_commits
 from explorer.core.log.writing.writer_state import carry_actions
+from explorer.core.maintenance.findings import Findings
 from explorer.core.maintenance.unused_files import NeededFiles, UnusedFiles, needed_files, one_column, unused_files
 from explorer.core.maintenance.vacuum_effects import VacuumEffects, vacuum_effects, versions_in_words
 from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.table_properties.registry import DELETED_FILE_RETENTION, ENABLED_FORMATS
 from explorer.core.protocol.times import moment_text
-from explorer.core.transaction.commit_plan import CommitPlan, Consequences, MaintenanceFile
+from explorer.core.transaction.commit_plan import Consequences, MaintenanceFile, MaintenancePlan
 from explorer.core.transaction.guards.judge import catalog_guard, protocol_guard
 from explorer.core.transaction.proposal import GuardResult
+from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.history import History
 from explorer.core.versions.retention.expiry import retention_terms
 from explorer.core.versions.retention.missing_files import absent
-
-if TYPE_CHECKING:
-    from explorer.core.versions.delta_log import DeltaLog
-    from explorer.core.versions.history import History
-    from explorer.core.versions.snapshot import Snapshot
+from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["delete_unused", "plan_vacuum"]
 
@@ -43,12 +41,12 @@ _MOST_NAMED: Final = 10
 _NOTHING: Final = VacuumEffects((), (), ())
 
 
-def plan_vacuum(log: DeltaLog, plan: CommitPlan, age: datetime | timedelta | None) -> CommitPlan:
-    """Fill in the plan of a clean-up of data files.
+def plan_vacuum(log: DeltaLog, now: datetime, age: datetime | timedelta | None) -> Findings:
+    """Find the data files that nothing needs.
 
     Args:
         log: The table's log.
-        plan: What is known already.
+        now: The present, with a zone.
         age: How long files must have been unused, or since when; None for the table's own retention.
 
     Raises:
@@ -59,11 +57,11 @@ def plan_vacuum(log: DeltaLog, plan: CommitPlan, age: datetime | timedelta | Non
     allowed = (protocol_guard([snapshot.protocol]), catalog_guard([snapshot.protocol]))
     guards = [guard for guard in allowed if guard is not None]
     if any(guard.status == "fail" for guard in guards):
-        return msgspec.structs.replace(plan, guards=tuple(guards), consequences=Consequences(undo="Nothing is done."))
+        return Findings(tuple(guards), consequences=Consequences(undo="Nothing is done."))
     history = log.history_record()
     terms = retention_terms(history)
-    now = (datetime.now(UTC) - _EPOCH) // _MS
-    cutoff, own = _cutoff(age, now, terms.files), now - terms.files
+    present = (now - _EPOCH) // _MS
+    cutoff, own = _cutoff(age, present, terms.files), present - terms.files
     listing = log.store.list_files()
     needed = _needed(log, history, cutoff)
     iceberg = ENABLED_FORMATS.is_set(snapshot.metadata.configuration)
@@ -71,12 +69,10 @@ def plan_vacuum(log: DeltaLog, plan: CommitPlan, age: datetime | timedelta | Non
     effects = _effects(log, history, listing, found) if found.files.num_rows else _NOTHING
     guards += [_retention(snapshot, cutoff, own), _live_files(log, needed, listing), *_others(found)]
     guards += [_time_travel(effects)] if found.files.num_rows else [_nothing_to_do(cutoff)]
-    return msgspec.structs.replace(
-        plan, guards=tuple(guards), files=_files(found, effects), consequences=_consequences(effects)
-    )
+    return Findings(tuple(guards), _files(found, effects), _consequences(effects))
 
 
-def delete_unused(log: DeltaLog, plan: CommitPlan, current: CommitPlan) -> tuple[MaintenanceFile, ...]:
+def delete_unused(log: DeltaLog, plan: MaintenancePlan, current: MaintenancePlan) -> tuple[MaintenanceFile, ...]:
     """Delete what a plan lists and a plan made just now lists still.
 
     Raises:

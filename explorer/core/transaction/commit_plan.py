@@ -8,17 +8,36 @@ same actions but for the time.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from explorer.core.errors import RequestError
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.transaction.intents.documents import intent_document
-from explorer.core.transaction.intents.records import Intent
+from explorer.core.transaction.intents.records import Intent, MaintenanceIntent
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["CommitPlan", "CommitResult", "Conflict", "Consequences", "MaintenanceFile"]
+__all__ = [
+    "CommitPlan",
+    "CommitResult",
+    "Conflict",
+    "Consequences",
+    "JudgedPlan",
+    "MaintenanceFile",
+    "MaintenancePlan",
+    "MaintenanceResult",
+    "Plan",
+    "PlanResult",
+    "Proposer",
+    "check_table",
+]
+
+Proposer = Callable[[Snapshot | None], Proposal]
+"""Makes the proposal of an intent for a version; for None where the table is to be made."""
+
 
 _VOLATILE: Final = frozenset(["timestamp", "inCommitTimestamp", "txnId", "userMetadata"])
 
@@ -51,50 +70,28 @@ class MaintenanceFile(msgspec.Struct, frozen=True, rename="camel"):
     reason: str | None = None
 
 
-class CommitPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a commit would do. Nothing has been written.
+class JudgedPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person approves: an intent on a version of a table, its preconditions, and what follows.
 
     Attributes:
         table: The table's root as a URL.
         read_version: The version it rests on; -1 if the table does not exist yet.
         intent: What was asked for.
         guards: Every precondition, judged.
-        actions: The lines of the commit as JSON objects, commitInfo first; empty for maintenance.
-        files: What an intent without a commit writes or deletes.
         consequences: What follows.
         accepted: Names of guards that may stay unknown.
-        txn_id: The commit's own identifier; a commit that holds it is this one, whoever saw it written.
-        proposal: The actions as records; None for maintenance.
-        propose: Makes the proposal anew on a later version, for a rebase; None for maintenance.
-        checked_rows: The data was looked at, so a rebase looks again.
-        user: Who would commit; None if it is not known.
-        table_id: ``id`` of the metadata read, by which a table is known from another one at its place; None if there is
-            no table yet.
     """
 
     table: str
     read_version: int
     intent: Intent
     guards: tuple[GuardResult, ...]
-    actions: tuple[dict[str, Any], ...]
     consequences: Consequences
-    files: tuple[MaintenanceFile, ...] = ()
     accepted: tuple[str, ...] = ()
-    txn_id: str = ""
-    proposal: Proposal | None = None
-    propose: Callable[[Snapshot], Proposal] | None = None
-    checked_rows: bool = False
-    user: str | None = None
-    table_id: str | None = None
-
-    @property
-    def commit_version(self) -> int | None:
-        """The version that it would write; None for maintenance, which writes no commit."""
-        return None if self.proposal is None else self.read_version + 1
 
     @property
     def blocking(self) -> tuple[GuardResult, ...]:
-        """The guards that keep it from being committed."""
+        """The guards that keep it from being carried out."""
         return tuple(
             guard
             for guard in self.guards
@@ -103,31 +100,92 @@ class CommitPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def committable(self) -> bool:
-        """True if nothing stands against it."""
+        """True if no guard blocks it."""
         return not self.blocking
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 over the table, the version read, the intent and the actions, without times and identifiers of it."""
-        lasting = [_lasting(action) for action in self.actions]
-        files = msgspec.to_builtins(self.files)
-        value = [self.table, self.read_version, intent_document(self.intent), lasting, files]
+    def _digest(self, actions: Sequence[JsonObject], files: Sequence[MaintenanceFile]) -> str:
+        """SHA-256 over the table, the version read, the intent and what is written, but for times and identifiers."""
+        lasting = [_lasting(action) for action in actions]
+        value = [self.table, self.read_version, intent_document(self.intent), lasting, msgspec.to_builtins(files)]
         return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
 
-    def document(self) -> dict[str, Any]:
-        """Return the plan as the JSON object of the command line."""
+    def _document(
+        self, commit_version: int | None, actions: Sequence[JsonObject], files: Sequence[MaintenanceFile]
+    ) -> JsonObject:
         return {
             "table": self.table,
             "readVersion": self.read_version,
-            "commitVersion": self.commit_version,
+            "commitVersion": commit_version,
             "intent": intent_document(self.intent),
             "guards": msgspec.to_builtins(self.guards),
-            "actions": list(self.actions),
-            "files": msgspec.to_builtins(self.files),
+            "actions": list(actions),
+            "files": msgspec.to_builtins(files),
             "consequences": msgspec.to_builtins(self.consequences),
             "committable": self.committable,
-            "planDigest": self.digest,
+            "planDigest": self._digest(actions, files),
         }
+
+
+class CommitPlan(JudgedPlan, frozen=True, kw_only=True):
+    """What a commit would do. Nothing has been written.
+
+    Attributes:
+        actions: The lines of the commit as JSON objects, commitInfo first.
+        txn_id: The commit's own identifier; a commit that holds it is this one, whoever saw it written.
+        proposal: The actions as records.
+        propose: Makes the proposal again on a later version, for a rebase.
+        checked_rows: The engine looked at the rows, so a rebase looks again.
+        user: Who would commit; None if it is not known.
+        table_id: ``id`` of the metadata read, which tells a table from another one at its place; None if there is no
+            table yet.
+    """
+
+    actions: tuple[JsonObject, ...]
+    txn_id: str
+    proposal: Proposal
+    propose: Proposer
+    checked_rows: bool = False
+    user: str | None = None
+    table_id: str | None = None
+
+    @property
+    def commit_version(self) -> int:
+        """The version that it would write."""
+        return self.read_version + 1
+
+    @property
+    def rests_on_rows(self) -> bool:
+        """True if a guard needs a look at the rows."""
+        return bool(self.proposal.row_checks)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the table, the version read, the intent and the actions, but for their times and identifiers."""
+        return self._digest(self.actions, ())
+
+    def document(self) -> JsonObject:
+        """Return the plan as the JSON object of the command line."""
+        return self._document(self.commit_version, self.actions, ())
+
+
+class MaintenancePlan(JudgedPlan, frozen=True, kw_only=True):
+    """What an intent that makes no version would do. Nothing has been written or deleted.
+
+    Attributes:
+        files: What it writes or deletes.
+    """
+
+    intent: MaintenanceIntent
+    files: tuple[MaintenanceFile, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the table, the version read, the intent and the files."""
+        return self._digest((), self.files)
+
+    def document(self) -> JsonObject:
+        """Return the plan as the JSON object of the command line."""
+        return self._document(None, (), self.files)
 
 
 class Conflict(msgspec.Struct, frozen=True):
@@ -143,7 +201,7 @@ class CommitResult(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         outcome: ``committed``; ``conflicted`` (another commit stands against it); ``rejected`` (guards);
-            ``unknown`` (the answer of the store was lost and the log does not tell yet).
+            ``unknown`` (the answer of the store was lost and the log does not show the commit yet).
         plan: The plan as it was committed or given up: rebased, if others came first.
         version: The version written, or in doubt; None if nothing was.
         conflict: The winner, where one stands against it.
@@ -156,7 +214,7 @@ class CommitResult(msgspec.Struct, frozen=True, kw_only=True):
     conflict: Conflict | None = None
     notes: tuple[str, ...] = ()
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """Return the result as the JSON object of the command line: the plan's fields and the outcome."""
         return {
             **self.plan.document(),
@@ -165,6 +223,40 @@ class CommitResult(msgspec.Struct, frozen=True, kw_only=True):
             "conflict": None if self.conflict is None else msgspec.to_builtins(self.conflict),
             "notes": list(self.notes),
         }
+
+
+class MaintenanceResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How maintenance ended.
+
+    Attributes:
+        outcome: ``committed`` (carried out), or ``rejected`` (guards).
+        plan: The plan, with the files that were written or deleted.
+    """
+
+    outcome: str
+    plan: MaintenancePlan
+
+    def document(self) -> JsonObject:
+        """Return the result as the JSON object of the command line, with the fields of a commit's result."""
+        return {**self.plan.document(), "outcome": self.outcome, "version": None, "conflict": None, "notes": []}
+
+
+Plan: TypeAlias = CommitPlan | MaintenancePlan
+PlanResult: TypeAlias = CommitResult | MaintenanceResult
+
+
+def check_table(plan: JudgedPlan, location: str) -> None:
+    """Check that a plan was made for the table at a location.
+
+    Raises:
+        RequestError: It was made for another one.
+    """
+    if plan.table != location:
+        raise RequestError(
+            f"The plan was made for {plan.table}, not for {location}. Make a plan for this table.",
+            expected=plan.table,
+            found=location,
+        )
 
 
 def _lasting(action: dict[str, Any]) -> dict[str, Any]:

@@ -20,22 +20,27 @@ from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["change_feed_effect", "time_travel_effect"]
 
+_SAME_FEED: Final = "Nothing changes for readers of the change data feed."
 _RETENTIONS: Final = (
     (LOG_RETENTION, timedelta(days=30), "commits", "a clean-up of the log"),
     (FILE_RETENTION, timedelta(days=7), "removed files", "VACUUM"),
 )
 
 
-def time_travel_effect(snapshot: Snapshot, proposal: Proposal) -> str:
+def time_travel_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
     """Say which versions can be read less well after a commit."""
+    if snapshot is None:
+        return "The table begins with this version."
     if proposal.time_travel is not None:
         return proposal.time_travel
     said = [*_retention(snapshot.metadata, proposal.metadata or snapshot.metadata), *_removed(snapshot, proposal)]
     return " ".join(["No version is lost.", *said])
 
 
-def change_feed_effect(snapshot: Snapshot, proposal: Proposal) -> str:
+def change_feed_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
     """Say what a commit does to the change data feed."""
+    if snapshot is None:
+        return _SAME_FEED
     if proposal.change_feed is not None:
         return proposal.change_feed
     metadata, version = proposal.metadata or snapshot.metadata, snapshot.version + 1
@@ -54,7 +59,7 @@ def change_feed_effect(snapshot: Snapshot, proposal: Proposal) -> str:
     reason = why_rows_do_not_fit((snapshot.protocol, snapshot.metadata), (protocol, metadata))
     if reason is not None:
         return f"Ranges of the change data feed that cross version {version} are refused: {reason}."
-    return "Nothing changes for readers of the change data feed."
+    return _SAME_FEED
 
 
 def _retention(before: Metadata, after: Metadata) -> Iterator[str]:

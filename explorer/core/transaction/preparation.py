@@ -6,73 +6,103 @@ rebase neither reads nor writes again what did not move.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 import msgspec
 
-from explorer.core.errors import InvalidIntent, RequestError
+from explorer.core.errors import EngineUnavailable, InvalidIntent, RequestError
 from explorer.core.log.writing.writer_state import CarriedActions, FileKey, carry_actions
 from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.schema.data_types import parse_schema
+from explorer.core.transaction.commit_plan import Proposer
+from explorer.core.transaction.context import Context
 from explorer.core.transaction.intents import records as intents
-from explorer.core.transaction.intents.records import Intent
-from explorer.core.transaction.proposal import Circumstances, Proposal
+from explorer.core.transaction.intents.records import CreateTable, Intent
+from explorer.core.transaction.new_files.rewrite import Rewrite
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals import propose
 from explorer.core.transaction.proposals.append_rows import Addition, addition, append_rows, layout_of
+from explorer.core.transaction.proposals.create_table import create_table, generation_expressions
 from explorer.core.transaction.proposals.delete_rows import delete_rows, hides_rows, records_changes, touched_files
 from explorer.core.transaction.proposals.drop_feature import LogMarks, drop_feature
 from explorer.core.transaction.proposals.identity_columns import counts_up, recorded_extreme, sync_identity
 from explorer.core.transaction.proposals.restore import restore
 from explorer.core.transaction.proposals.vector_tombstones import vector_tombstones
+from explorer.core.transaction.row_engine import RowEngine
+from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
-if TYPE_CHECKING:
-    from explorer.core.versions.delta_log import DeltaLog
+__all__ = ["prepared", "prepared_creation"]
 
-__all__ = ["Proposer", "prepared"]
-
-Proposer = Callable[[Snapshot], Proposal]
-"""Makes the proposal of an intent for a version."""
+_OnVersion: TypeAlias = Callable[[Snapshot], Proposal]
 
 
 def prepared(
     log: DeltaLog,
     intent: Intent,
-    circumstances: Circumstances,
-    rows: Any = None,
-    check_source: Callable[[str], None] | None = None,
+    context: Context,
+    rows: object | None = None,
 ) -> Proposer:
     """Gather what an intent needs.
 
     Args:
         log: The table's log.
         intent: What is asked for; it writes a commit.
-        circumstances: Time and fresh identifiers.
-        rows: An Arrow table or a Spark DataFrame to append, instead of the intent's source.
-        check_source: Refuses a source of rows that may not be read.
+        context: Clock, identifiers and the engine of rows.
+        rows: An Arrow table or a DataFrame of the engine to append, instead of the intent's source.
 
     Raises:
         InvalidIntent: The intent makes no sense on this table.
         VersionNotFound: The version to restore cannot be read.
         NotAllowed: The rows to append lie outside the places that may be read.
+        EngineUnavailable: The intent needs an engine of rows, and there is none.
     """
+    on_version = _prepared(log, intent, context, rows)
+
+    def propose(snapshot: Snapshot | None) -> Proposal:
+        assert snapshot is not None, "a table that exists has a version"
+        return on_version(snapshot)
+
+    return propose
+
+
+def prepared_creation(intent: CreateTable, context: Context, *, check_types: bool) -> Proposer:
+    """Gather what a new table needs.
+
+    Args:
+        intent: The table.
+        context: Clock, identifiers and the engine of rows.
+        check_types: Let the engine look at the types of generated columns where there are some.
+
+    Raises:
+        InvalidIntent: The intent makes no sense.
+    """
+    proposal = create_table(intent, context.circumstances())
+    if check_types and context.rows is not None:
+        proposal = _with_types(proposal, context.rows)
+    return lambda _: proposal
+
+
+def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | None) -> _OnVersion:
+    circumstances = context.circumstances()
     match intent:
         case intents.Restore():
             target = _target(log, intent)
             unknown = _unknown_fields(log, target)
             return lambda snapshot: restore(intent, snapshot, target, unknown, circumstances)
         case intents.Delete():
-            return _deletion(log, intent, circumstances)
+            return _deletion(log, intent, context, circumstances)
         case intents.CreateTable():
             raise InvalidIntent(f"There is a table at {log.location} already.", field="kind", table=log.location)
         case intents.SyncIdentity():
-            return _identity(log, intent)
+            return _identity(log, intent, context)
         case intents.DropFeature():
             return lambda snapshot: drop_feature(intent, snapshot, _log_marks(log, intent, snapshot, circumstances))
         case intents.Append():
-            if rows is None and check_source is not None:
-                check_source(intent.source)
-            return _addition(intent.source if rows is None else rows, circumstances)
+            if rows is None and context.check_source is not None:
+                context.check_source(intent.source)
+            return _addition(intent.source if rows is None else rows, context, circumstances)
         case _:
             whole = msgspec.structs.replace(circumstances, unknown=lambda snapshot: _unknown_fields(log, snapshot))
             return lambda snapshot: propose(intent, snapshot, whole)
@@ -86,44 +116,41 @@ def _target(log: DeltaLog, intent: intents.Restore) -> Snapshot:
         raise
 
 
-def _deletion(log: DeltaLog, intent: intents.Delete, circumstances: Circumstances) -> Proposer:
-    from explorer.spark.writes.matching_rows import matching_rows
-    from explorer.spark.writes.rewrites import rewritten
+def _deletion(log: DeltaLog, intent: intents.Delete, context: Context, circumstances: Circumstances) -> _OnVersion:
+    engine = _engine(context, "delete")
 
     def find(snapshot: Snapshot) -> Proposal:
-        matched = matching_rows(log, snapshot, intent.where)
+        matched = engine.matching_rows(log, snapshot, intent.where)
         touched = touched_files(log.store, snapshot, matched, _unknown_fields(log, snapshot))
         partial = [file for file in touched if not file.is_emptied]
-        rewrites = {}
+        rewrites: Mapping[str, Rewrite] = {}
         if partial and not hides_rows(snapshot):
             layout, recorded = layout_of(snapshot, circumstances), records_changes(snapshot)
             chosen = touched if recorded else partial
-            rewrites = rewritten(log, snapshot, chosen, intent.where, layout, recorded=recorded)
+            rewrites = engine.rewrite(log, snapshot, chosen, intent.where, layout, recorded=recorded)
         return delete_rows(intent, snapshot, touched, rewrites, circumstances)
 
     return find
 
 
-def _identity(log: DeltaLog, intent: intents.SyncIdentity) -> Proposer:
+def _identity(log: DeltaLog, intent: intents.SyncIdentity, context: Context) -> _OnVersion:
     def sync(snapshot: Snapshot) -> Proposal:
         known, value = recorded_extreme(snapshot, intent.column)
         if not known:
-            from explorer.spark.writes.matching_rows import extreme
-
-            value = extreme(log, snapshot, intent.column, greatest=counts_up(snapshot, intent.column))
+            engine = _engine(context, "sync-identity")
+            value = engine.extreme(log, snapshot, intent.column, greatest=counts_up(snapshot, intent.column))
         return sync_identity(intent, snapshot, value)
 
     return sync
 
 
-def _addition(source: Any, circumstances: Circumstances) -> Proposer:
-    from explorer.spark.writes.incoming import incoming_rows
-
+def _addition(source: object, context: Context, circumstances: Circumstances) -> _OnVersion:
+    engine = _engine(context, "append")
     made: list[tuple[Snapshot, Addition]] = []
 
     def append(snapshot: Snapshot) -> Proposal:
         if not made or _rules_moved(made[0][0], snapshot):
-            incoming = incoming_rows(snapshot, source)
+            incoming = engine.incoming_rows(snapshot, source)
             added = addition(snapshot, incoming.rows, incoming.given, incoming.guards, circumstances)
             made[:] = [(snapshot, added)]
         return append_rows(snapshot, made[0][1])
@@ -157,3 +184,26 @@ def _unknown_fields(log: DeltaLog, snapshot: Snapshot) -> dict[FileKey, JsonObje
 
 def _carried(log: DeltaLog, snapshot: Snapshot) -> CarriedActions:
     return carry_actions(log.store, log.segment(snapshot.version))
+
+
+def _engine(context: Context, kind: str) -> RowEngine:
+    if context.rows is None:
+        raise EngineUnavailable(f"{kind} needs an engine of rows, and this table was opened without one.")
+    return context.rows
+
+
+def _with_types(proposal: Proposal, engine: RowEngine) -> Proposal:
+    """The proposal with the engine's word on the types of generated columns, if it has some."""
+    assert proposal.metadata is not None
+    assert proposal.metadata.schema_string is not None
+    schema = parse_schema(proposal.metadata.schema_string)
+    expressions = generation_expressions(schema)
+    if not expressions:
+        return proposal
+    try:
+        found = engine.column_types(schema, expressions)
+    except EngineUnavailable as error:
+        evidence = {"expressions": expressions, "detail": str(error)}
+        found = GuardResult("generated-types", "unknown", evidence, "Install Java, or accept this guard by name.")
+    guards = tuple(found if guard.name == found.name else guard for guard in proposal.guards)
+    return msgspec.structs.replace(proposal, guards=guards)

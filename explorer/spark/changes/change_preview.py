@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.core.versions.change_feed.sources import ReadEstimate
-from explorer.spark.engine.job import submit
-from explorer.spark.rows.preview import Job
+from explorer.spark.engine.job import Job, submit
 
 if TYPE_CHECKING:
     from explorer.core.versions.change_feed.feed import ChangeSources, ChangeVersion, FeedHole

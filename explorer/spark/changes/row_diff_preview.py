@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from explorer.core.versions.change_feed.sources import ReadEstimate
-from explorer.spark.engine.job import submit
-from explorer.spark.rows.preview import Job
+from explorer.spark.engine.job import Job, submit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -8,13 +8,14 @@ says so and is never passed; nothing is evaluated of a predicate that was not ve
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
 from explorer.core.errors import ExpressionRefused
+from explorer.core.transaction.row_engine import CheckReport, CheckResult
 from explorer.spark.engine.job import Job, submit
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from explorer.spark.scan.results import Scan
     from explorer.spark.scan.row_place import RowPlace
 
-__all__ = ["CheckReport", "CheckResult", "check"]
+__all__ = ["check"]
 
 # Predicates whose answers one long holds.
 _BITS: Final = 62
@@ -38,56 +39,6 @@ _FILES: Final = pa.schema(
         ("rows_checked", pa.int64()),
     ]
 )
-
-
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """What became of one predicate.
-
-    Attributes:
-        name: Its name.
-        expression: Its SQL.
-        violations: Rows for which it is not TRUE; None if it could not be judged.
-        rows_checked: Live rows that it was held against; None if it could not be judged.
-        files: The files with violations, in the order of the log: path, raw_path, violations, first_row_index (the
-            place of the first one, from 0, masked rows counted), rows_checked.
-        samples: Some of the violating rows, from the first files with any: ``_file`` (decoded path) and ``_row_index``,
-            then the table's columns, variants as JSON text. The two have more underscores in front where the table has
-            columns of these names.
-        error: Why it could not be judged: its ``reason`` is ``runtime`` if it fails on some row (a division by
-            zero, say), and says what is wrong with its text otherwise.
-    """
-
-    name: str
-    expression: str
-    violations: int | None
-    rows_checked: int | None
-    files: pa.Table
-    samples: pa.Table
-    error: ExpressionRefused | None = None
-
-    @property
-    def passed(self) -> bool:
-        """True if every row satisfies it."""
-        return self.violations == 0
-
-
-@dataclass(frozen=True, slots=True)
-class CheckReport:
-    """Predicates held against one version.
-
-    Attributes:
-        version: The version.
-        predicates: One result for each predicate, in the order given.
-    """
-
-    version: int
-    predicates: tuple[CheckResult, ...]
-
-    @property
-    def passed(self) -> bool:
-        """True if every row satisfies every predicate."""
-        return all(result.passed for result in self.predicates)
 
 
 def check(

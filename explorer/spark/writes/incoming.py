@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -26,6 +25,7 @@ from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.protocol.table_features import active_features
 from explorer.core.transaction.new_files.row_constraints import CURRENT_DEFAULT, GENERATION, RowRule, row_rules
 from explorer.core.transaction.proposal import GuardResult
+from explorer.core.transaction.row_engine import Incoming
 from explorer.spark.engine.failures import failure_of, first_sentence
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import quoted, spark_type
@@ -34,23 +34,9 @@ from explorer.spark.scan.results import to_arrow
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Incoming", "incoming_rows"]
+__all__ = ["incoming_rows"]
 
 IDENTITY_START: Final = "delta.identity.start"
-
-
-class Incoming(msgspec.Struct, frozen=True):
-    """Rows in the table's schema.
-
-    Attributes:
-        rows: A column for each field, logical names; identity columns that the rows lack are null.
-        given: Names of the table's columns that the rows brought.
-        guards: The table's rules, judged over the rows.
-    """
-
-    rows: pa.Table
-    given: tuple[str, ...]
-    guards: tuple[GuardResult, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.proposals.delete_rows import Rewrite, Touched
+from explorer.core.transaction.new_files.rewrite import Rewrite, Touched
 from explorer.spark.scan.scan import scan
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from explorer import formatting as fmt
-from explorer.core.transaction.commit_plan import CommitPlan
+from explorer.core.transaction.commit_plan import Plan
 
 __all__ = ["ClientLoss", "client_losses", "loss_summary"]
 
@@ -30,7 +30,7 @@ class ClientLoss:
     as_of: str
 
 
-def client_losses(plan: CommitPlan) -> tuple[ClientLoss, ...]:
+def client_losses(plan: Plan) -> tuple[ClientLoss, ...]:
     sides = (("reads", plan.consequences.readers), ("writes", plan.consequences.writers))
     found = [_loss(record, operation) for operation, records in sides for record in records]
     return tuple(sorted(found, key=lambda loss: ("danger", "warning").index(loss.severity)))

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from explorer import formatting as fmt
-from explorer.core.transaction.commit_plan import CommitPlan
-from explorer.core.transaction.intents.records import MaintenanceIntent
+from explorer.core.transaction.commit_plan import CommitPlan, MaintenancePlan, Plan
 from explorer.core.transaction.proposal import GuardResult
 
 __all__ = ["EvidenceTable", "GuardView", "guard_counts", "guard_views", "verdict"]
@@ -55,7 +54,7 @@ class GuardView:
     blocks: bool
 
 
-def guard_views(plan: CommitPlan) -> tuple[GuardView, ...]:
+def guard_views(plan: Plan) -> tuple[GuardView, ...]:
     """Describe the guards of a plan, those that block it first."""
     blocking = set(map(id, plan.blocking))
     said = getattr(plan.intent, "expression", None)
@@ -72,20 +71,20 @@ def guard_counts(guards: Sequence[GuardView]) -> str:
     return ", ".join(f"{n} {words.get(status, 'passed')}" for status, n in found.items() if n)
 
 
-def verdict(plan: CommitPlan, guards: Sequence[GuardView]) -> tuple[str, str]:
+def verdict(plan: Plan, guards: Sequence[GuardView]) -> tuple[str, str]:
     """Return what follows from the guards in one sentence, and how grave it is."""
-    upkeep = isinstance(plan.intent, MaintenanceIntent)
+    upkeep = isinstance(plan, MaintenancePlan)
     made = "done" if upkeep else "committed"
     failing = [guard for guard in guards if guard.blocks and guard.status == "fail"]
     unknown = [guard for guard in guards if guard.blocks and guard.status == "unknown"]
     if failing:
         return f"This must not be {made}: {fmt.plural(len(failing), 'guard')} failed.", "danger"
-    if unknown and not plan.checked_rows and plan.proposal is not None and plan.proposal.row_checks:
+    if unknown and isinstance(plan, CommitPlan) and plan.rests_on_rows and not plan.checked_rows:
         return "The rows have to be looked at before this can be committed.", "warning"
     if unknown:
         what = "One guard is" if len(unknown) == 1 else f"{len(unknown)} guards are"
         return f"{what} unknown. Mend the cause, or accept by name what cannot be known.", "warning"
-    if upkeep and not plan.files:
+    if isinstance(plan, MaintenancePlan) and not plan.files:
         return "There is nothing to do.", "ok"
     if warnings := sum(guard.status == "warn" for guard in guards):
         what = "the warning" if warnings == 1 else f"the {warnings} warnings"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from explorer import formatting as fmt
-from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, MaintenanceFile
+from explorer.core.transaction.commit_plan import CommitPlan, MaintenanceFile, MaintenancePlan, MaintenanceResult, Plan
 from explorer.core.transaction.intents.records import CleanLog, CompactLog, Vacuum
 from explorer.views.act.written_lines import ADDED, REMOVED, SAME, WrittenLine
 
@@ -27,7 +27,7 @@ class PlannedFile:
     reason: str
 
 
-def planned_files(plan: CommitPlan) -> tuple[PlannedFile, ...]:
+def planned_files(files: Sequence[MaintenanceFile]) -> tuple[PlannedFile, ...]:
     """Return the first files of a plan that writes no commit."""
     return tuple(
         PlannedFile(
@@ -37,11 +37,11 @@ def planned_files(plan: CommitPlan) -> tuple[PlannedFile, ...]:
             "" if file.size is None else fmt.size(file.size),
             file.reason or "",
         )
-        for file in plan.files[:SHOWN]
+        for file in files[:SHOWN]
     )
 
 
-def file_lines(plan: CommitPlan) -> tuple[WrittenLine, ...]:
+def file_lines(plan: MaintenancePlan) -> tuple[WrittenLine, ...]:
     """Say in a few lines what would come and go; no version is written."""
     deleted = [file for file in plan.files if file.change == "delete"]
     written = [file for file in plan.files if file.change != "delete"]
@@ -51,9 +51,9 @@ def file_lines(plan: CommitPlan) -> tuple[WrittenLine, ...]:
     return (*lines, WrittenLine(SAME, "no commit:", f"the table stays at v{plan.read_version}"))
 
 
-def doing(plan: CommitPlan) -> str:
+def doing(plan: Plan) -> str:
     """Return what the button says that does it."""
-    if plan.commit_version is not None:
+    if isinstance(plan, CommitPlan):
         return f"Commit v{plan.commit_version}"
     match plan.intent:
         case CleanLog() | Vacuum():
@@ -64,7 +64,7 @@ def doing(plan: CommitPlan) -> str:
             return "Write the checkpoint"
 
 
-def done_title(result: CommitResult) -> str:
+def done_title(result: MaintenanceResult) -> str:
     """Say what was done, where no commit was written."""
     deleted = sum(file.change == "delete" for file in result.plan.files)
     written = len(result.plan.files) - deleted
@@ -74,7 +74,7 @@ def done_title(result: CommitResult) -> str:
     return " and ".join(told) or "Nothing was left to do"
 
 
-def done_facts(result: CommitResult, approved: CommitPlan) -> list[tuple[str, str]]:
+def done_facts(result: MaintenanceResult, approved: MaintenancePlan) -> list[tuple[str, str]]:
     """Return what of it is worth keeping."""
     files = result.plan.files
     facts = [("files", fmt.plural(len(files), "file"))]

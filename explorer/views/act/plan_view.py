@@ -6,12 +6,12 @@ Every text is as it came, from the table, the log or the person; whoever draws i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from explorer.core.transaction.commit_plan import CommitPlan
-from explorer.core.transaction.intents.records import MaintenanceIntent
+from explorer.core.protocol.json_values import JsonObject
+from explorer.core.transaction.commit_plan import CommitPlan, MaintenanceFile, Plan
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.client_losses import ClientLoss, client_losses, loss_summary
 from explorer.views.act.guard_views import GuardView, guard_counts, guard_views, verdict
@@ -83,7 +83,7 @@ class PlanView:
     digest: str
 
 
-def plan_view(plan: CommitPlan, snapshot: Snapshot) -> PlanView:
+def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
     """Describe a plan.
 
     Args:
@@ -93,23 +93,28 @@ def plan_view(plan: CommitPlan, snapshot: Snapshot) -> PlanView:
     guards = guard_views(plan)
     losses = client_losses(plan)
     sentence, tone = verdict(plan, guards)
-    shown, files = plan.actions[:_SHOWN_ACTIONS], planned_files(plan)
-    proposal = plan.proposal
+    actions: Sequence[JsonObject]
+    files: Sequence[MaintenanceFile]
+    if isinstance(plan, CommitPlan):
+        actions, files, written = plan.actions, (), written_lines(plan.proposal, snapshot)
+    else:
+        actions, files, written = (), plan.files, file_lines(plan)
+    shown, shown_files = actions[:_SHOWN_ACTIONS], planned_files(files)
     return PlanView(
         headline=headline(plan.intent),
         read_version=plan.read_version,
-        commit_version=plan.commit_version,
+        commit_version=plan.commit_version if isinstance(plan, CommitPlan) else None,
         doing=doing(plan),
-        nothing_to_do=isinstance(plan.intent, MaintenanceIntent) and not plan.files,
+        nothing_to_do=not isinstance(plan, CommitPlan) and not plan.files,
         guards=guards,
         counts=guard_counts(guards),
         verdict=sentence,
         tone=tone,
-        written=file_lines(plan) if proposal is None else written_lines(proposal, snapshot),
+        written=written,
         actions=tuple(_action(action) for action in shown),
-        more_actions=len(plan.actions) - len(shown),
-        files=files,
-        more_files=len(plan.files) - len(files),
+        more_actions=len(actions) - len(shown),
+        files=shown_files,
+        more_files=len(files) - len(shown_files),
         losses=losses,
         who_reads=loss_summary(losses, "reads"),
         who_writes=loss_summary(losses, "writes"),
@@ -119,8 +124,8 @@ def plan_view(plan: CommitPlan, snapshot: Snapshot) -> PlanView:
             ("undo", plan.consequences.undo or "Nothing is known."),
         ),
         committable=plan.committable,
-        needs_rows=proposal is not None and bool(proposal.row_checks),
-        looked_at_rows=plan.checked_rows,
+        needs_rows=isinstance(plan, CommitPlan) and plan.rests_on_rows,
+        looked_at_rows=isinstance(plan, CommitPlan) and plan.checked_rows,
         digest=plan.digest,
     )
 

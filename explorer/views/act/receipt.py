@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from explorer.core.transaction.commit_plan import CommitPlan, CommitResult
+from explorer.core.transaction.commit_plan import CommitPlan, MaintenancePlan, MaintenanceResult, Plan, PlanResult
 from explorer.core.transaction.intents.documents import intent_kind
-from explorer.core.transaction.intents.records import MaintenanceIntent
 from explorer.views.act.maintenance_plan import done_facts, done_title
 
 __all__ = ["Receipt", "receipt"]
@@ -38,7 +37,7 @@ class Receipt:
     notes: tuple[str, ...]
 
 
-def receipt(result: CommitResult, approved: CommitPlan, reason: str, user: str | None) -> Receipt:
+def receipt(result: PlanResult, approved: Plan, reason: str, user: str | None) -> Receipt:
     """Describe the outcome of a commit.
 
     Args:
@@ -47,14 +46,14 @@ def receipt(result: CommitResult, approved: CommitPlan, reason: str, user: str |
         reason, user: As they were given.
     """
     title, text, tone = _OUTCOMES[result.outcome]
-    if isinstance(result.plan.intent, MaintenanceIntent):
+    if isinstance(result, MaintenanceResult):
+        assert isinstance(approved, MaintenancePlan)
         return _done(result, approved, title, text, tone)
     facts = [("operation", _operation(result.plan)), ("reason", reason), ("by", user or "nobody named")]
     if result.outcome == "unknown" and result.version is not None:
         facts.insert(0, ("in doubt", f"v{result.version}"))
     facts += [("rests on", f"v{result.plan.read_version}"), ("digest", result.plan.digest)]
-    if result.plan.txn_id:
-        facts.append(("transaction", result.plan.txn_id))
+    facts.append(("transaction", result.plan.txn_id))
     if result.conflict is not None:
         text = f"{result.conflict.why} Nothing was written."
         facts.insert(0, ("decided by", f"{result.conflict.action} of v{result.conflict.version}"))
@@ -72,14 +71,14 @@ def receipt(result: CommitResult, approved: CommitPlan, reason: str, user: str |
     )
 
 
-def _done(result: CommitResult, approved: CommitPlan, title: str, text: str, tone: str) -> Receipt:
+def _done(result: MaintenanceResult, approved: MaintenancePlan, title: str, text: str, tone: str) -> Receipt:
     """The receipt of what writes no commit: files alone."""
     facts = [("operation", _operation(result.plan)), ("at", f"v{result.plan.read_version}")]
     if result.outcome == "committed":
         title, text = done_title(result), f"The table is at v{result.plan.read_version}, as before."
         facts += done_facts(result, approved)
     facts.append(("digest", approved.digest))
-    return Receipt(result.outcome, title, text, tone, None, None, None, tuple(facts), result.notes)
+    return Receipt(result.outcome, title, text, tone, None, None, None, tuple(facts), ())
 
 
 _OUTCOMES: Final = {
@@ -101,5 +100,5 @@ _OUTCOMES: Final = {
 }
 
 
-def _operation(plan: CommitPlan) -> str:
-    return plan.proposal.operation if plan.proposal is not None else intent_kind(plan.intent)
+def _operation(plan: Plan) -> str:
+    return plan.proposal.operation if isinstance(plan, CommitPlan) else intent_kind(plan.intent)

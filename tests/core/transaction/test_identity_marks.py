@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import explorer
 from explorer.core.errors import InvalidIntent
+from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.intents.records import SyncIdentity
 from explorer.core.transaction.proposals.identity_columns import counts_up, recorded_extreme, sync_identity
 from tests.support import memory_logs
@@ -114,5 +115,5 @@ def test_the_plan_takes_the_value_from_the_statistics() -> None:
     before = _table(1, 3, None, _file("a", 1, 8))
     table = memory_logs.table({0: [before.protocol, before.metadata, _file("a", 1, 8)]})
     plan = table.plan({"kind": "sync-identity", "column": "i"}, user="me")
-    assert plan.proposal is not None
+    assert isinstance(plan, CommitPlan)
     assert guard(plan.proposal, "identity-mark").evidence["new mark"] == 10

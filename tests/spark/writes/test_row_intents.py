@@ -17,6 +17,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import ExplorerError, InvalidIntent
+from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.spark.scan.scan import scan
 from tests.conftest import reference_root
 from tests.support.golden_expectations import expected
@@ -326,7 +327,8 @@ def test_a_masked_file_stays_in_its_cluster_and_no_variant_is_shredded(tmp_path:
     variants = _table("variant", 2, tmp_path)
     rows = variants.rows(where="v IS NOT NULL").select("v")
     plan = variants.plan({"kind": "append", "source": ""}, rows=rows)
-    for file in plan.proposal.staged if plan.proposal else ():
+    assert isinstance(plan, CommitPlan)
+    for file in plan.proposal.staged:
         assert "typed_value" not in str(pq.read_schema(pa.BufferReader(file.data)))
 
 

@@ -9,19 +9,18 @@ never guessed.
 
 from __future__ import annotations
 
-import secrets
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
-from explorer.core.errors import ExplorerError, RequestError, StorageError
+from explorer.core.errors import ExplorerError, StorageError
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import checksum_name, commit_name
+from explorer.core.log.table_state import TableState
 from explorer.core.log.version_checksum import decode_checksum
-from explorer.core.maintenance.maintenance import do_maintenance
+from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_properties.keys import ICT_TIMESTAMP
 from explorer.core.protocol.table_properties.values import number
 from explorer.core.transaction.commit.conflicts import conflict_with, holds_transaction
@@ -35,17 +34,13 @@ from explorer.core.transaction.commit_info import (
     shown_lines,
     with_timestamp,
 )
-from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Conflict
-from explorer.core.transaction.planner import circumstances, engine_info, remake_plan
+from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Conflict, check_table
+from explorer.core.transaction.commit_target import CommitTarget
+from explorer.core.transaction.context import Context
+from explorer.core.transaction.planner import remake_plan
 from explorer.core.transaction.proposal import StagedFile
-
-if TYPE_CHECKING:
-    from explorer.core.log.table_state import TableState
-    from explorer.core.protocol.log_store import LogStore
-    from explorer.core.versions.delta_log import DeltaLog
-    from explorer.core.versions.snapshot import Snapshot
-    from explorer.spark.checks.constraint_check import CheckReport
-    from explorer.spark.engine.job import Job
+from explorer.core.transaction.row_engine import CheckReport, RowJob
+from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["commit_plan"]
 
@@ -62,18 +57,20 @@ _Owner = Literal["ours", "theirs", "absent", "unknown"]
 
 
 def commit_plan(
-    log: DeltaLog,
+    target: CommitTarget,
     plan: CommitPlan,
+    context: Context,
     *,
     reason: str | None = None,
     user: str | None = None,
-    watch: Callable[[Job[CheckReport]], None] | None = None,
+    watch: Callable[[RowJob[CheckReport]], None] | None = None,
 ) -> CommitResult:
     """Commit a plan.
 
     Args:
-        table: The table it was made for.
-        plan: The plan; if commits came since, it is made anew on top of them where they do not stand against it.
+        target: The table that it was made for, or the place.
+        context: Clock, identifiers, waiting and the engine of rows.
+        plan: The plan; if commits came since, it is made again on top of them where they do not stand against it.
         reason: Why, in the person's words; kept in the history.
         user: Who commits; else who made the plan.
         watch: Called with the job that looks at the rows again, where the plan is made anew and rests on them.
@@ -83,15 +80,8 @@ def commit_plan(
         StorageError: The store refused to write, or failed before anything was written; nothing was committed.
     """
     check_provenance(user=user, reason=reason)
-    if plan.table != log.location:
-        raise RequestError(
-            f"The plan was made for {plan.table}, not for {log.location}. Make a plan for this table.",
-            expected=plan.table,
-            found=log.location,
-        )
-    if plan.proposal is None:
-        return do_maintenance(log, plan)
-    attempt = _Attempt(log, reason, user or plan.user, watch)
+    check_table(plan, target.location)
+    attempt = _Attempt(target, context, reason, user or plan.user, watch)
     try:
         result = attempt.run(plan)
     except ExplorerError:
@@ -106,13 +96,15 @@ class _Attempt:
 
     def __init__(
         self,
-        log: DeltaLog,
+        target: CommitTarget,
+        context: Context,
         reason: str | None,
         user: str | None,
-        watch: Callable[[Job[CheckReport]], None] | None = None,
+        watch: Callable[[RowJob[CheckReport]], None] | None = None,
     ) -> None:
-        self._table = log
-        self._store: LogStore = log.store
+        self._table = target
+        self._context = context
+        self._store: LogStore = target.store
         self._reason = reason
         self._user = user
         self._watch = watch
@@ -137,8 +129,6 @@ class _Attempt:
             if not plan.committable:
                 return CommitResult(outcome="rejected", plan=plan)
             plan = self._stamped(plan)
-            assert plan.proposal is not None
-            assert plan.commit_version is not None
             self._stage(plan.proposal.staged)
             match self._put(plan, plan.commit_version):
                 case "ours":
@@ -146,7 +136,7 @@ class _Attempt:
                 case "unknown" | "absent":
                     return CommitResult(outcome="unknown", plan=plan, version=plan.commit_version)
                 case "theirs":
-                    time.sleep(_PAUSE * secrets.randbelow(100) / 100 * min(attempt, 10))
+                    self._context.sleep(_PAUSE * self._context.chance() * min(attempt, 10))
         conflict = Conflict(plan.read_version + 1, "commit", f"Other writers were faster {_ATTEMPTS} times.")
         return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
 
@@ -159,7 +149,7 @@ class _Attempt:
         if result is None and self._in_doubt:
             return
         kept = set()
-        if result is not None and result.outcome in {"committed", "unknown"} and result.plan.proposal is not None:
+        if result is not None and result.outcome in {"committed", "unknown"}:
             kept = {file.path for file in result.plan.proposal.staged}
         for path in self._staged:
             if path not in kept:
@@ -192,7 +182,6 @@ class _Attempt:
         if latest == plan.read_version:
             return self._other_table(plan) or plan
         self._commit_there = True
-        assert plan.proposal is not None
         if latest < plan.read_version:
             return self._other_table(plan) or CommitResult(outcome="unknown", plan=plan, notes=(_GONE,))
         try:
@@ -206,7 +195,7 @@ class _Attempt:
             conflict = conflict_with(plan.proposal, winner)
             if conflict is not None:
                 return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
-        return self._other_table(plan) or remake_plan(self._table, plan, user=self._user, watch=self._watch)
+        return self._other_table(plan) or self._remade(plan)
 
     def _other_table(self, plan: CommitPlan) -> CommitResult | None:
         """The outcome where another table stands at the place since the plan was made; None if it is the same one."""
@@ -221,9 +210,12 @@ class _Attempt:
 
     def _looked_again(self, plan: CommitPlan) -> CommitPlan:
         """The plan with its guards judged anew if it rests on files that no version keeps, which may be gone by now."""
-        if plan.proposal is None or not plan.proposal.required_paths:
+        if not plan.proposal.required_paths:
             return plan
-        return remake_plan(self._table, plan, user=self._user, watch=self._watch)
+        return self._remade(plan)
+
+    def _remade(self, plan: CommitPlan) -> CommitPlan:
+        return remake_plan(self._table, plan, self._context, user=self._user, watch=self._watch)
 
     def _winners(self, after: int) -> list[Commit]:
         versions = range(after + 1, self._table.latest_version() + 1)
@@ -246,10 +238,9 @@ class _Attempt:
     def _stamped(self, plan: CommitPlan) -> CommitPlan:
         """The plan with the actions as they are about to be written: time, reason and in-commit timestamp."""
         proposal = plan.proposal
-        assert proposal is not None
         snapshot = self._table.snapshot(plan.read_version) if plan.read_version >= 0 else None
         self._before = None if snapshot is None else snapshot.state
-        now, timestamp = circumstances().now, None
+        now, timestamp = self._context.clock(), None
         if has_timestamp(proposal, snapshot):
             timestamp = in_commit_timestamp(now, None if snapshot is None else self._time_of(snapshot))
             proposal = with_timestamp(proposal, snapshot, timestamp)
@@ -258,7 +249,7 @@ class _Attempt:
             read_version=plan.read_version,
             now=now,
             txn_id=plan.txn_id,
-            engine=engine_info(),
+            engine=self._context.engine_info,
             user=self._user,
             reason=self._reason,
             timestamp=timestamp,
@@ -288,7 +279,7 @@ class _Attempt:
         self._in_doubt = True
         for resend in range(_RESENDS):
             if resend:
-                time.sleep(_PAUSE * resend)
+                self._context.sleep(_PAUSE * resend)
             try:
                 self._store.put_if_absent(path, self._data)
                 owner = "ours"
@@ -323,7 +314,7 @@ class _Attempt:
     def _follow_up(self, result: CommitResult) -> CommitResult:
         """Do what the commit made due; whatever comes of it, the commit stands."""
         assert result.version is not None
-        notes = follow_up(self._store, result.version, self._data, self._before)
+        notes = follow_up(self._store, result.version, self._data, self._before, self._context)
         return msgspec.structs.replace(result, notes=(*result.notes, *notes))
 
 

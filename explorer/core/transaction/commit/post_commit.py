@@ -7,8 +7,6 @@ or from a log that is small, a checkpoint at the interval that the table asks fo
 
 from __future__ import annotations
 
-import uuid
-from datetime import UTC, datetime
 from typing import Final
 
 from explorer.core.log.commit import Commit, decode_commit
@@ -21,6 +19,8 @@ from explorer.core.log.writing.checkpoint import WrittenCheckpoint, write_checkp
 from explorer.core.log.writing.checkpoint_layout import checkpoint_due
 from explorer.core.log.writing.checksum import next_checksum, version_checksum, write_checksum
 from explorer.core.protocol.log_store import LogStore
+from explorer.core.transaction.context import Context
+from explorer.core.versions.commit_times import moment
 
 __all__ = ["follow_up", "new_checkpoint"]
 
@@ -29,7 +29,9 @@ _SMALL_LOG: Final = 4 << 20
 """Bytes of commits and checkpoint up to which a checksum without one before it is worth their replay."""
 
 
-def follow_up(store: LogStore, version: int, data: bytes, before: TableState | None) -> tuple[str, ...]:
+def follow_up(
+    store: LogStore, version: int, data: bytes, before: TableState | None, context: Context
+) -> tuple[str, ...]:
     """Do what is due after a commit of this program.
 
     Args:
@@ -37,6 +39,7 @@ def follow_up(store: LogStore, version: int, data: bytes, before: TableState | N
         version: The version that was committed.
         data: The content of its commit file.
         before: The small actions in force before it; None for version 0.
+        context: Clock and identifiers.
 
     Returns:
         What went wrong, in words.
@@ -53,14 +56,14 @@ def follow_up(store: LogStore, version: int, data: bytes, before: TableState | N
         notes.append(f"The checksum of version {version} could not be written: {error}")
     try:
         if checkpoint_due(state.metadata.configuration, version):
-            new_checkpoint(store, version)
+            new_checkpoint(store, version, context)
     except Exception as error:  # noqa: BLE001 - as above
         notes.append(f"The checkpoint of version {version} could not be written: {error}")
     return tuple(notes)
 
 
-def new_checkpoint(store: LogStore, version: int | None = None) -> WrittenCheckpoint:
-    """Write the checkpoint of a version, by default the newest, and the hint to it.
+def new_checkpoint(store: LogStore, version: int, context: Context) -> WrittenCheckpoint:
+    """Write the checkpoint of a version, and the hint to it.
 
     Raises:
         UnsupportedFeature: The table has a feature that could make a checkpoint lack something.
@@ -68,7 +71,7 @@ def new_checkpoint(store: LogStore, version: int | None = None) -> WrittenCheckp
         StorageError: The store failed.
     """
     listing = list_log(store, use_hint=True)
-    return write_checkpoint(store, listing, version, now=datetime.now(UTC), new_uuid=uuid.uuid4)
+    return write_checkpoint(store, listing, version, now=moment(context.clock()), new_uuid=context.new_uuid)
 
 
 def _checksum(store: LogStore, commit: Commit, state: TableState) -> None:

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from explorer.core.errors import StorageError
+from explorer.core.protocol.log_store import LogStore
 from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.retention.missing_files import absent
-
-if TYPE_CHECKING:
-    from explorer.core.versions.delta_log import DeltaLog
-
 
 __all__ = ["file_guards"]
 
 _MOST_NAMED: Final = 10
 
 
-def file_guards(log: DeltaLog, paths: Sequence[str]) -> tuple[GuardResult, ...]:
+def file_guards(store: LogStore, paths: Sequence[str]) -> tuple[GuardResult, ...]:
     """Whether files that the commit names, and that are not live now, are still there."""
     if not paths:
         return ()
     try:
-        gone = sorted(absent(log.store, paths))
+        gone = sorted(absent(store, paths))
     except StorageError as error:
         evidence: dict[str, Any] = {"files": len(paths), "detail": f"The files could not be looked for: {error}"}
         return (GuardResult("files-exist", "unknown", evidence, "Try again, or accept this guard by name."),)

@@ -1,4 +1,4 @@
-"""Guards that need the rows: predicates that must be TRUE for every live row, judged by Spark.
+"""Guards that need the rows: predicates that must be TRUE for every live row, judged by the engine of rows.
 
 Protocol sections: CHECK Constraints, Column Invariants. Invariants: nothing is evaluated that was not vetted; where no
 answer can be had the guard is unknown, with the reason, and never passes; a table without rows needs vetting only.
@@ -7,24 +7,16 @@ answer can be had the guard is unknown, with the reason, and never passes; a tab
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from explorer.core.errors import (
-    Cancelled,
-    EngineUnavailable,
-    ExplorerError,
-    ExpressionRefused,
-    InvalidIntent,
-)
+import pyarrow as pa
+
+from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, ExpressionRefused, InvalidIntent
+from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.transaction.proposal import GuardResult, RowCheck
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from explorer.core.versions.delta_log import DeltaLog
-    from explorer.core.versions.snapshot import Snapshot
-    from explorer.spark.checks.constraint_check import CheckReport, CheckResult
-    from explorer.spark.engine.job import Job
+from explorer.core.transaction.row_engine import CheckReport, CheckResult, RowEngine, RowJob
+from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["row_guards"]
 
@@ -36,9 +28,9 @@ def row_guards(
     log: DeltaLog,
     snapshot: Snapshot,
     checks: Sequence[RowCheck],
+    engine: RowEngine | None,
     *,
-    look: bool,
-    watch: Callable[[Job[CheckReport]], None] | None = None,
+    watch: Callable[[RowJob[CheckReport]], None] | None = None,
 ) -> tuple[GuardResult, ...]:
     """Hold predicates against the rows of a version.
 
@@ -46,7 +38,7 @@ def row_guards(
         log: The table's log.
         snapshot: The version.
         checks: The predicates.
-        look: Let Spark look at the rows; else the guards are unknown.
+        engine: What looks at the rows; without one the guards are unknown.
         watch: Called with the job that looks at them, once it has begun.
 
     Raises:
@@ -55,12 +47,12 @@ def row_guards(
     """
     if not checks:
         return ()
-    if not look:
+    if engine is None:
         return tuple(_unseen(check) for check in checks)
     try:
         if snapshot.num_files == 0:
-            return tuple(_vetted(snapshot, check) for check in checks)
-        report = _report(log, snapshot, checks, watch)
+            return tuple(_vetted(engine, snapshot, check) for check in checks)
+        report = _report(engine, log, snapshot, checks, watch)
     except (InvalidIntent, Cancelled):
         raise
     except EngineUnavailable as error:
@@ -72,8 +64,6 @@ def row_guards(
 
 def _unseen(check: RowCheck) -> GuardResult:
     """The guard without a look at rows; a text that no engine may be given is refused all the same."""
-    from explorer.core.protocol.sql.vetting import check_text
-
     try:
         check_text(check.expression)
     except ExpressionRefused as error:
@@ -82,16 +72,15 @@ def _unseen(check: RowCheck) -> GuardResult:
 
 
 def _report(
+    engine: RowEngine,
     log: DeltaLog,
     snapshot: Snapshot,
     checks: Sequence[RowCheck],
-    watch: Callable[[Job[CheckReport]], None] | None,
+    watch: Callable[[RowJob[CheckReport]], None] | None,
 ) -> CheckReport:
-    from explorer.spark.checks.constraint_check import check
-
     names = [f"{number} {check.name}" for number, check in enumerate(checks)]
     predicates = dict(zip(names, (check.expression for check in checks), strict=True))
-    job = check(log, snapshot, predicates, repeatable=False)
+    job = engine.check(log, snapshot, predicates)
     if watch is not None:
         watch(job)
     try:
@@ -103,11 +92,9 @@ def _report(
         raise
 
 
-def _vetted(snapshot: Snapshot, check: RowCheck) -> GuardResult:
-    from explorer.spark.scan.predicate import vet
-
+def _vetted(engine: RowEngine, snapshot: Snapshot, check: RowCheck) -> GuardResult:
     try:
-        vet(snapshot.schema, check.expression, repeatable=False)
+        engine.vet(snapshot.schema, check.expression)
     except ExpressionRefused as error:
         raise _refused(error) from error
     evidence = {"predicate": check.expression, "rows": 0, "violations": 0, "detail": "The table has no rows."}

@@ -13,9 +13,8 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from explorer.core.protocol.actions import Add, AddCDCFile, Remove
+from explorer.core.protocol.actions import Add, Remove
 from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.deletion_vectors import encode_vectors, read_rows, vector_file_name
 from explorer.core.protocol.json_values import JsonObject
@@ -25,44 +24,13 @@ from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties.values import flag
 from explorer.core.transaction.intents.records import Delete
 from explorer.core.transaction.new_files.file_actions import adds, num_records, remove_of
-from explorer.core.transaction.new_files.layout import NewFile
 from explorer.core.transaction.new_files.parquet import count_rows
+from explorer.core.transaction.new_files.rewrite import Rewrite, RowIndexes, Touched
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, StagedFile
 from explorer.core.transaction.proposals.row_ids import number_rows
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Rewrite", "Touched", "delete_rows", "hides_rows", "records_changes", "touched_files"]
-
-RowIndexes = npt.NDArray[np.uint64]
-
-
-class Rewrite(msgspec.Struct, frozen=True):
-    """What takes the place of a file: the files of its remaining rows, and those that record what was deleted."""
-
-    files: tuple[NewFile, ...]
-    changes: tuple[tuple[StagedFile, AddCDCFile], ...]
-    copied_rows: int
-
-
-class Touched(msgspec.Struct, frozen=True):
-    """A file with rows to delete.
-
-    Attributes:
-        add: Its action, as it is now.
-        num_records: Its physical rows.
-        hidden: Row indexes that its vector hides already, ascending.
-        matched: Row indexes to delete, ascending, none of them hidden.
-    """
-
-    add: Add
-    num_records: int
-    hidden: RowIndexes
-    matched: RowIndexes
-
-    @property
-    def is_emptied(self) -> bool:
-        """True if no row is left."""
-        return len(self.hidden) + len(self.matched) >= self.num_records
+__all__ = ["delete_rows", "hides_rows", "records_changes", "touched_files"]
 
 
 def hides_rows(snapshot: Snapshot) -> bool:

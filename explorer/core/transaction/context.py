@@ -1,0 +1,46 @@
+"""What planning and committing may not find out by themselves: the clock, identifiers, waiting, and the engine of rows.
+
+Invariants: the core reads no clock and starts nothing; whoever opens a table brings these in.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from explorer.core.transaction.proposal import Circumstances
+from explorer.core.transaction.row_engine import RowEngine
+
+__all__ = ["Context"]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The world outside the core.
+
+    Attributes:
+        clock: Gives the present in ms since the epoch.
+        new_uuid: Gives a fresh UUID.
+        sleep: Waits some seconds.
+        chance: Gives a random number from 0 to 1, for waits that differ between writers.
+        engine_info: What commits say of the program that writes them.
+        rows: The engine that reads and writes rows; None if there is none.
+        check_source: Refuses a source of rows that may not be read; None allows every source.
+    """
+
+    clock: Callable[[], int]
+    new_uuid: Callable[[], uuid.UUID]
+    sleep: Callable[[float], None]
+    chance: Callable[[], float]
+    engine_info: str
+    rows: RowEngine | None = None
+    check_source: Callable[[str], None] | None = None
+
+    def new_id(self) -> str:
+        """A fresh UUID as text."""
+        return str(self.new_uuid())
+
+    def circumstances(self) -> Circumstances:
+        """The present and fresh identifiers, for a proposal."""
+        return Circumstances(now=self.clock(), new_id=self.new_id)

@@ -1,0 +1,68 @@
+"""Guards of a place where a table is to be made: nothing lies there, and it lies in no other table.
+
+Protocol section: VACUUM. Invariants: no table is made where other files are, for no version would name them and a
+clean-up of the table would delete them; nor inside another table, whose clean-up would delete the new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Final
+
+from explorer.core.errors import ExplorerError, NotAllowed
+from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.transaction.proposal import GuardResult
+
+__all__ = ["place_guards"]
+
+_SHOWN: Final = 5
+
+
+def place_guards(store: LogStore) -> tuple[GuardResult, ...]:
+    """Judge a place by what the store holds there and around it."""
+    return _free(store), _outside_other_tables(store)
+
+
+def _free(store: LogStore) -> GuardResult:
+    """Whether other files lie where the table's will."""
+    others = (key for key in store.list_tree() if not key.startswith("_delta_log/"))
+    found = sorted(islice(others, _SHOWN))
+    if not found:
+        return GuardResult("location-free", "pass", {"detail": "Nothing lies there."})
+    evidence = {"files": found, "detail": f"Files lie there already, such as {found[0]}."}
+    remedy = "Choose an empty folder. To make the files there part of a table, append them to one elsewhere."
+    return GuardResult("location-free", "fail", evidence, remedy)
+
+
+def _outside_other_tables(store: LogStore) -> GuardResult:
+    """Whether the place lies in the folder of another table, whose clean-up would delete what is put there."""
+    looked = []
+    for place in _outer_places(store.root):
+        try:
+            outer, _ = store.elsewhere(f"{place}/")
+            found = next(iter(outer.list_from("_delta_log")), None)
+        except NotAllowed:
+            break  # what lies further out is nothing to this program
+        except ExplorerError as error:
+            evidence: dict[str, Any] = {"location": place, "detail": f"It could not be looked into: {error}"}
+            remedy = "Make sure that this is no table, and accept this guard by name."
+            return GuardResult("outside-other-tables", "unknown", evidence, remedy)
+        if found is not None:
+            detail = f"{place} is a table: its VACUUM would take the new table's files for leftovers."
+            evidence = {"location": place, "detail": detail}
+            return GuardResult("outside-other-tables", "fail", evidence, "Choose a folder beside that table.")
+        looked.append(place)
+    detail = "The place lies in no other table."
+    return GuardResult("outside-other-tables", "pass", {"looked at": looked, "detail": detail})
+
+
+def _outer_places(location: str) -> Iterator[str]:
+    """The folders round a place, from the inside to the outside, decoded."""
+    place = decode_path(location).rstrip("/")
+    path = place.rpartition("://")[2]
+    for _ in range(path.count("/")):
+        place = place.rpartition("/")[0]
+        if place and not place.endswith((":/", "://")):
+            yield place

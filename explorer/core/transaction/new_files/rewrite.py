@@ -1,0 +1,48 @@
+"""Files of which some rows go: what is known of them, and the files that take their place.
+
+Protocol sections: Deletion Vectors, Add CDC File. Invariants: row indexes are places in the data file, from 0,
+ascending.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from explorer.core.protocol.actions import Add, AddCDCFile
+from explorer.core.transaction.new_files.layout import NewFile
+from explorer.core.transaction.proposal import StagedFile
+
+__all__ = ["Rewrite", "RowIndexes", "Touched"]
+
+RowIndexes = npt.NDArray[np.uint64]
+
+
+class Rewrite(msgspec.Struct, frozen=True):
+    """What takes the place of a file: the files of its remaining rows, and those that record what was deleted."""
+
+    files: tuple[NewFile, ...]
+    changes: tuple[tuple[StagedFile, AddCDCFile], ...]
+    copied_rows: int
+
+
+class Touched(msgspec.Struct, frozen=True):
+    """A file with rows to delete.
+
+    Attributes:
+        add: Its action, as it is now.
+        num_records: Its physical rows.
+        hidden: Row indexes that its vector hides already, ascending.
+        matched: Row indexes to delete, ascending, none of them hidden.
+    """
+
+    add: Add
+    num_records: int
+    hidden: RowIndexes
+    matched: RowIndexes
+
+    @property
+    def is_emptied(self) -> bool:
+        """True if no row is left."""
+        return len(self.hidden) + len(self.matched) >= self.num_records

@@ -1,0 +1,207 @@
+"""The port through which a commit looks at rows and writes them; Spark stands behind it.
+
+Protocol sections: CHECK Constraints, Generated Columns, Deletion Vectors. Invariants: the core asks and judges, the
+engine reads, evaluates and writes; an expression that may run code is refused by the engine before it is evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import msgspec
+import pyarrow as pa
+
+from explorer.core.errors import ExpressionRefused
+from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.transaction.new_files.layout import FileLayout
+from explorer.core.transaction.new_files.rewrite import Rewrite, RowIndexes, Touched
+from explorer.core.transaction.proposal import GuardResult
+from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["CheckReport", "CheckResult", "Incoming", "RowEngine", "RowJob"]
+
+
+_Answer_co = TypeVar("_Answer_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What became of one predicate.
+
+    Attributes:
+        name: Its name.
+        expression: Its SQL.
+        violations: Rows for which it is not TRUE; None if it could not be judged.
+        rows_checked: Live rows that it was held against; None if it could not be judged.
+        files: The files with violations, in the order of the log: path, raw_path, violations, first_row_index (the
+            place of the first one, from 0, masked rows counted), rows_checked.
+        samples: Some of the violating rows, from the first files with any: ``_file`` (decoded path) and ``_row_index``,
+            then the table's columns, variants as JSON text. The two have more underscores in front where the table has
+            columns of these names.
+        error: Why it could not be judged: its ``reason`` is ``runtime`` if it fails on some row (a division by
+            zero, say), and says what is wrong with its text otherwise.
+    """
+
+    name: str
+    expression: str
+    violations: int | None
+    rows_checked: int | None
+    files: pa.Table
+    samples: pa.Table
+    error: ExpressionRefused | None = None
+
+    @property
+    def passed(self) -> bool:
+        """True if every row satisfies it."""
+        return self.violations == 0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """Predicates held against one version.
+
+    Attributes:
+        version: The version.
+        predicates: One result for each predicate, in the order given.
+    """
+
+    version: int
+    predicates: tuple[CheckResult, ...]
+
+    @property
+    def passed(self) -> bool:
+        """True if every row satisfies every predicate."""
+        return all(result.passed for result in self.predicates)
+
+
+class Incoming(msgspec.Struct, frozen=True):
+    """Rows in the table's schema.
+
+    Attributes:
+        rows: A column for each field, logical names; identity columns that the rows lack are null.
+        given: Names of the table's columns that the rows brought.
+        guards: The table's rules, judged over the rows.
+    """
+
+    rows: pa.Table
+    given: tuple[str, ...]
+    guards: tuple[GuardResult, ...]
+
+
+class RowJob(Protocol[_Answer_co]):
+    """A look at rows that takes its time: how far it is, and what came of it."""
+
+    @property
+    def state(self) -> str:
+        """``running``, ``done``, ``failed`` or ``cancelled``."""
+        ...
+
+    @property
+    def phase(self) -> str:
+        """What it does now, in words."""
+        ...
+
+    @property
+    def done(self) -> int:
+        """Parts of the phase that are done."""
+        ...
+
+    @property
+    def total(self) -> int:
+        """Parts of the phase, as far as they are known."""
+        ...
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it began."""
+        ...
+
+    def subscribe(self, callback: Callable[[RowJob[_Answer_co]], None]) -> Callable[[], None]:
+        """Call back whenever it moves on; the function that is returned ends this."""
+        ...
+
+    def result(self, timeout: float | None = None) -> _Answer_co:
+        """Wait for the answer.
+
+        Raises:
+            Cancelled: It was cancelled.
+            ExplorerError: It failed.
+        """
+        ...
+
+    def cancel(self) -> None:
+        """Ask it to stop."""
+        ...
+
+    def check_cancelled(self) -> None:
+        """Raise Cancelled if it was cancelled."""
+        ...
+
+
+class RowEngine(Protocol):
+    """What a commit needs of the rows. Every method raises EngineUnavailable where the engine is missing."""
+
+    def check(self, log: DeltaLog, snapshot: Snapshot, predicates: Mapping[str, str]) -> RowJob[CheckReport]:
+        """Begin to hold SQL predicates, by name, against all live rows of a version; NULL breaks them."""
+        ...
+
+    def vet(self, schema: StructType, expression: str) -> None:
+        """Check that a predicate may be held against rows of a schema.
+
+        Raises:
+            ExpressionRefused: It may not.
+        """
+        ...
+
+    def column_types(self, schema: StructType, expressions: Mapping[str, str]) -> GuardResult:
+        """Judge whether the expressions of generated columns, by column, give the types of their columns."""
+        ...
+
+    def matching_rows(self, log: DeltaLog, snapshot: Snapshot, where: str) -> Mapping[str, RowIndexes]:
+        """Find the live rows for which a predicate is TRUE: row indexes by decoded path of the file.
+
+        Raises:
+            RequestError: The predicate cannot be used.
+        """
+        ...
+
+    def rewrite(
+        self,
+        log: DeltaLog,
+        snapshot: Snapshot,
+        touched: Sequence[Touched],
+        where: str,
+        layout: FileLayout,
+        *,
+        recorded: bool,
+    ) -> Mapping[str, Rewrite]:
+        """Write the rows of some files that a deletion leaves, by the path of the file in the log.
+
+        Args:
+            log: The table's log.
+            snapshot: The version.
+            touched: The files; of one that keeps no row the deleted rows alone are written.
+            where: What is deleted.
+            layout: How the table wants its files.
+            recorded: Record the deleted rows as change data.
+        """
+        ...
+
+    def extreme(self, log: DeltaLog, snapshot: Snapshot, column: str, *, greatest: bool) -> int | None:
+        """Find the greatest or the least value of a column of whole numbers; None if no row has one."""
+        ...
+
+    def incoming_rows(self, snapshot: Snapshot, source: object) -> Incoming:
+        """Read rows that are to enter a version, and hold them to its rules.
+
+        Args:
+            snapshot: The version.
+            source: A Parquet or CSV file or folder, an Arrow table, or a DataFrame of the engine.
+
+        Raises:
+            InvalidIntent: The source cannot be read, or its columns do not fit the table.
+        """
+        ...

@@ -1,0 +1,88 @@
+"""Spark as the engine of rows that commits ask: the one implementation of `explorer.core.transaction.row_engine`.
+
+Invariants: nothing of Spark is imported or started before a method is called; a commit's expressions may depend on the
+time or the session, as CHECK constraints of the reference may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.transaction.new_files.layout import FileLayout
+from explorer.core.transaction.new_files.rewrite import Rewrite, RowIndexes, Touched
+from explorer.core.transaction.proposal import GuardResult
+from explorer.core.transaction.row_engine import CheckReport, Incoming, RowJob
+from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.snapshot import Snapshot
+from explorer.spark.engine.session import require_pyspark
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["SparkRowEngine"]
+
+
+class SparkRowEngine:
+    """Answers through the session of this process, which starts at the first question."""
+
+    def check(self, log: DeltaLog, snapshot: Snapshot, predicates: Mapping[str, str]) -> RowJob[CheckReport]:
+        """See `RowEngine.check`."""
+        require_pyspark()
+        from explorer.spark.checks.constraint_check import check
+
+        return check(log, snapshot, predicates, repeatable=False)
+
+    def vet(self, schema: StructType, expression: str) -> None:
+        """See `RowEngine.vet`."""
+        require_pyspark()
+        from explorer.spark.scan.predicate import vet
+
+        vet(schema, expression, repeatable=False)
+
+    def column_types(self, schema: StructType, expressions: Mapping[str, str]) -> GuardResult:
+        """See `RowEngine.column_types`."""
+        require_pyspark()
+        from explorer.spark.checks.generated_types import type_guard
+
+        return type_guard(schema, expressions)
+
+    def matching_rows(self, log: DeltaLog, snapshot: Snapshot, where: str) -> Mapping[str, RowIndexes]:
+        """See `RowEngine.matching_rows`."""
+        require_pyspark()
+        from explorer.spark.writes.matching_rows import matching_rows
+
+        return matching_rows(log, snapshot, where)
+
+    def rewrite(
+        self,
+        log: DeltaLog,
+        snapshot: Snapshot,
+        touched: Sequence[Touched],
+        where: str,
+        layout: FileLayout,
+        *,
+        recorded: bool,
+    ) -> Mapping[str, Rewrite]:
+        """See `RowEngine.rewrite`."""
+        require_pyspark()
+        from explorer.spark.writes.rewrites import rewritten
+
+        return rewritten(log, snapshot, touched, where, layout, recorded=recorded)
+
+    def extreme(self, log: DeltaLog, snapshot: Snapshot, column: str, *, greatest: bool) -> int | None:
+        """See `RowEngine.extreme`."""
+        require_pyspark()
+        from explorer.spark.writes.matching_rows import extreme
+
+        return extreme(log, snapshot, column, greatest=greatest)
+
+    def incoming_rows(self, snapshot: Snapshot, source: str | pa.Table | DataFrame) -> Incoming:
+        """See `RowEngine.incoming_rows`."""
+        require_pyspark()
+        from explorer.spark.writes.incoming import incoming_rows
+
+        return incoming_rows(snapshot, source)
