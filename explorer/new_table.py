@@ -70,6 +70,10 @@ class NewTable:
         """The table's root as a URL."""
         return self.place.location
 
+    def latest_version(self) -> int:
+        """The newest version, should someone have made the table meanwhile; -1 if there is none."""
+        return self.place.latest_version()
+
     def open(self) -> Table:
         """Open the table once it is made.
 
@@ -109,7 +113,7 @@ class NewTable:
                 field="kind",
                 allowed=["create-table"],
             )
-        if self.place.latest_version() >= 0:
+        if self.latest_version() >= 0:
             raise InvalidIntent(f"There is a table at {self.location} already.", field="kind", table=self.location)
         context = self._context()
         propose = prepared_creation(wanted, context, check_types=check_rows)

@@ -186,7 +186,7 @@ class TableWriter:
         """Commit, and keep what the version holds."""
         self.log.commit(by, proposal)
         for file in proposal.staged:
-            if file.data is not None and file.path.endswith(".parquet"):
+            if file.path.endswith(".parquet"):
                 self._stored[file.path] = stored_rows(file.data)
         self.removed.update((decode_path(remove.path), milliseconds(by.at)) for remove in proposal.removes)
         self.versions[self.log.version] = self.rows

@@ -8,7 +8,7 @@ same actions but for the time.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -103,26 +103,42 @@ class JudgedPlan(msgspec.Struct, frozen=True, kw_only=True):
         """True if no guard blocks it."""
         return not self.blocking
 
-    def _digest(self, actions: Sequence[JsonObject], files: Sequence[MaintenanceFile]) -> str:
+    @property
+    def commit_version(self) -> int | None:
+        """The version that it would write; None if it makes none."""
+        return None
+
+    @property
+    def actions(self) -> tuple[JsonObject, ...]:
+        """The lines of the commit as JSON objects, commitInfo first; none if it makes no version."""
+        return ()
+
+    @property
+    def files(self) -> tuple[MaintenanceFile, ...]:
+        """What it writes or deletes without a commit."""
+        return ()
+
+    @property
+    def digest(self) -> str:
         """SHA-256 over the table, the version read, the intent and what is written, but for times and identifiers."""
-        lasting = [_lasting(action) for action in actions]
-        value = [self.table, self.read_version, intent_document(self.intent), lasting, msgspec.to_builtins(files)]
+        lasting = [_lasting(action) for action in self.actions]
+        files = msgspec.to_builtins(self.files)
+        value = [self.table, self.read_version, intent_document(self.intent), lasting, files]
         return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
 
-    def _document(
-        self, commit_version: int | None, actions: Sequence[JsonObject], files: Sequence[MaintenanceFile]
-    ) -> JsonObject:
+    def document(self) -> JsonObject:
+        """Return the plan as the JSON object of the command line."""
         return {
             "table": self.table,
             "readVersion": self.read_version,
-            "commitVersion": commit_version,
+            "commitVersion": self.commit_version,
             "intent": intent_document(self.intent),
             "guards": msgspec.to_builtins(self.guards),
-            "actions": list(actions),
-            "files": msgspec.to_builtins(files),
+            "actions": list(self.actions),
+            "files": msgspec.to_builtins(self.files),
             "consequences": msgspec.to_builtins(self.consequences),
             "committable": self.committable,
-            "planDigest": self._digest(actions, files),
+            "planDigest": self.digest,
         }
 
 
@@ -158,15 +174,6 @@ class CommitPlan(JudgedPlan, frozen=True, kw_only=True):
         """True if a guard needs a look at the rows."""
         return bool(self.proposal.row_checks)
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 over the table, the version read, the intent and the actions, but for their times and identifiers."""
-        return self._digest(self.actions, ())
-
-    def document(self) -> JsonObject:
-        """Return the plan as the JSON object of the command line."""
-        return self._document(self.commit_version, self.actions, ())
-
 
 class MaintenancePlan(JudgedPlan, frozen=True, kw_only=True):
     """What an intent that makes no version would do. Nothing has been written or deleted.
@@ -177,15 +184,6 @@ class MaintenancePlan(JudgedPlan, frozen=True, kw_only=True):
 
     intent: MaintenanceIntent
     files: tuple[MaintenanceFile, ...] = ()
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 over the table, the version read, the intent and the files."""
-        return self._digest((), self.files)
-
-    def document(self) -> JsonObject:
-        """Return the plan as the JSON object of the command line."""
-        return self._document(None, (), self.files)
 
 
 class Conflict(msgspec.Struct, frozen=True):
@@ -235,6 +233,11 @@ class MaintenanceResult(msgspec.Struct, frozen=True, kw_only=True):
 
     outcome: str
     plan: MaintenancePlan
+
+    @property
+    def version(self) -> None:
+        """No version is written."""
+        return None
 
     def document(self) -> JsonObject:
         """Return the result as the JSON object of the command line, with the fields of a commit's result."""

@@ -82,13 +82,11 @@ class StagedFile(msgspec.Struct, frozen=True):
 
     Attributes:
         path: Its key under the table's root, not percent-encoded.
-        data: Its bytes, or None where ``source`` has them.
-        source: Path of a file on this machine that holds the bytes.
+        data: Its bytes.
     """
 
     path: str
-    data: bytes | None = None
-    source: str | None = None
+    data: bytes
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):

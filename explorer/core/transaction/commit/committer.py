@@ -228,10 +228,9 @@ class _Attempt:
         for file in files:
             if file.path in self._staged:
                 continue
-            data = _content(file)
             self._staged[file.path] = None  # at once: where the answer is lost it may be there too
             try:
-                self._store.put_if_absent(file.path, data)
+                self._store.put_if_absent(file.path, file.data)
             except FileExistsError:
                 del self._staged[file.path]  # names are unique: an earlier attempt at this plan wrote it
 
@@ -316,18 +315,3 @@ class _Attempt:
         assert result.version is not None
         notes = follow_up(self._store, result.version, self._data, self._before, self._context)
         return msgspec.structs.replace(result, notes=(*result.notes, *notes))
-
-
-def _content(file: StagedFile) -> bytes:
-    if file.data is not None:
-        return file.data
-    assert file.source is not None
-    try:
-        with open(file.source, "rb") as stream:
-            return stream.read()
-    except OSError as error:
-        raise StorageError(
-            f"The file {file.source} that was made for {file.path} cannot be read: {error}. Make a new plan.",
-            path=file.source,
-            unwritten=True,
-        ) from error
