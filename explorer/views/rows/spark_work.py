@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from explorer.core.errors import ExplorerError
+from explorer.core.transaction.row_engine import RowJob
 from explorer.views.problems import Problem, problem_of
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ __all__ = ["SparkWork", "WorkState", "each_second", "engine_state", "start_notic
 
 _PACE = 0.25
 Result = TypeVar("Result")
+_AnyJob = TypeVar("_AnyJob", bound=RowJob[object])
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +110,8 @@ class SparkWork(Generic[Result]):
         self._changed()
 
 
-def each_second(job: Job[Result], then: Callable[[Job[Result]], None]) -> None:
-    """Call something with a job each second while it runs: Spark that starts or plans has nothing else to tell."""
+def each_second(job: _AnyJob, then: Callable[[_AnyJob], None]) -> None:
+    """Call something with a job each second while it runs: Spark that starts or plans reports nothing else."""
 
     def tell() -> None:
         while True:
@@ -122,7 +124,7 @@ def each_second(job: Job[Result], then: Callable[[Job[Result]], None]) -> None:
             else:
                 return
 
-    threading.Thread(target=tell, name=f"{job.id}-seconds", daemon=True).start()
+    threading.Thread(target=tell, name="job-seconds", daemon=True).start()
 
 
 def engine_state() -> dict[str, str]:
