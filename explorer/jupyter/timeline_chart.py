@@ -8,9 +8,10 @@ from typing import Any, Final, cast
 import numpy as np
 from plotly.graph_objects import FigureWidget
 
+from explorer.core.protocol.arrow.arrays import Float64s
 from explorer.views import TableView
 from explorer.views.figures.plotly import Figure, Part
-from explorer.views.table.timeline import Floats, Timeline
+from explorer.views.table.timeline import Timeline
 
 __all__ = ["TimelineChart"]
 
@@ -75,7 +76,7 @@ def _drawn(figure: Figure, timeline: Timeline) -> Figure:
     return {"data": [*bars, _targets(figure, timeline)], "layout": figure["layout"]}
 
 
-def _seen(heights: object) -> Floats:
+def _seen(heights: object) -> Float64s:
     drawn = np.asarray(heights, dtype=np.float64)
     return np.where(drawn == 0, np.nan, drawn)
 

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from explorer import formatting as fmt
-from explorer.core.protocol.arrow.arrays import Int64s, Mask
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
 from explorer.views.figures.plotly import Figure, Part, axis, base_layout, nice_ticks, version_ticks
 from explorer.views.figures.theme import Theme
 from explorer.views.table.commits import Commits
-from explorer.views.table.ranges import ColumnRanges, Floats, depth
+from explorer.views.table.ranges import ColumnRanges, depth
 
 __all__ = ["BARS", "HEAVY", "masked_shares", "ranges_figure", "total_over_versions"]
 
@@ -147,7 +147,7 @@ def ranges_figure(ranges: ColumnRanges, theme: Theme, *, chosen: str = "", heigh
     return {"data": traces, "layout": layout}
 
 
-def _segments(ranges: ColumnRanges, rows: Floats, kept: Mask, *, color: str, width: float, dash: str) -> Part:
+def _segments(ranges: ColumnRanges, rows: Float64s, kept: Mask, *, color: str, width: float, dash: str) -> Part:
     """One line per file in one trace; a file with a single value gets a short stroke so that it can be seen."""
     low, high = ranges.low[kept], ranges.high[kept]
     short = np.maximum((ranges.span * 0.004) - (high - low), 0) / 2
@@ -159,7 +159,7 @@ def _segments(ranges: ColumnRanges, rows: Floats, kept: Mask, *, color: str, wid
     }  # fmt: skip
 
 
-def _hover_points(ranges: ColumnRanges, rows: Floats) -> Part:
+def _hover_points(ranges: ColumnRanges, rows: Float64s) -> Part:
     texts = [
         f"{fmt.plotly_text(path, 60)}<br>{fmt.plotly_text(low, 40)} \u2192 {fmt.plotly_text(high, 40)}"
         for path, low, high in zip(ranges.paths, ranges.low_texts, ranges.high_texts, strict=True)
@@ -202,7 +202,7 @@ def _value_axis(ranges: ColumnRanges, theme: Theme) -> Part:
     return axis(theme, **settings)
 
 
-def _extremes(values: Floats) -> Int64s:
+def _extremes(values: Float64s) -> Int64s:
     """Return the places to draw: all, or of a long row the least and the greatest of each stretch, and the ends."""
     if len(values) <= 2 * _STRETCHES:
         return np.arange(len(values))
@@ -212,7 +212,7 @@ def _extremes(values: Floats) -> Int64s:
     return np.unique([0, *np.ravel(places), len(values) - 1])
 
 
-def _totals(commits: Commits, metric: str) -> Floats:
+def _totals(commits: Commits, metric: str) -> Float64s:
     match metric:
         case "files":
             return commits.values("num_files")

@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from explorer import formatting as fmt
+from explorer.core.protocol.arrow.arrays import Float64s
 from explorer.views.figures.plotly import Figure, Part, axis, base_layout, nice_ticks, version_ticks
 from explorer.views.figures.theme import Theme
-from explorer.views.table.timeline import Floats, Lane, Timeline
+from explorer.views.table.timeline import Lane, Timeline
 
 __all__ = ["timeline_figure", "timeline_shapes"]
 
@@ -36,37 +37,22 @@ def timeline_figure(
         lanes: Stripes under the bars.
         left: Pixels for the labels of the rows.
     """
-    scale = np.sqrt if timeline.square_root else np.asarray
-    up = scale(timeline.added + np.maximum(-timeline.masked, 0))
-    masked = np.maximum(timeline.masked, 0)
-    down = scale(timeline.removed + masked)
-    removed = scale(timeline.removed)
-    low = float(np.max(down))
-    high = max(float(np.max(up)), 1e-9 if low else 1.0)
-    floor = 0.025 * (high + low)
-    taken, hidden = _least(removed, floor), _least(down - removed, floor)
-    x = timeline.middles
-    traces = [
-        _bars("added", x, _least(up, floor), np.zeros(len(x)), marker={"color": theme.added}, timeline=timeline),
-        _bars("removed", x, -taken, np.zeros(len(x)), marker=_hatched(theme), timeline=timeline),
-        _bars("masked", x, -hidden, -taken, marker=_outlined(theme), timeline=timeline),
-        _stubs(timeline, x, floor, theme),
-        _quiet(timeline, x, theme),
-        _diamonds(timeline, x, theme),
-    ]
+    traces, high, low = _marks(timeline, theme)
     layout = base_layout(theme, _HEIGHT, margin={"l": left, "r": 12, "t": 8, "b": 18 + _LANE * len(lanes)})
     right = max(timeline.last + 0.5, timeline.first - 0.5 + _SLOTS * timeline.width)
     layout |= {
         "meta": {"first": timeline.first, "last": timeline.last, "width": timeline.width},
         "barmode": "overlay",
-        "bargap": 0.18 if len(x) < 200 else 0,
+        "bargap": 0.18 if len(timeline.start) < 200 else 0,
         "xaxis": axis(
             theme,
             range=[timeline.first - 0.5, right],
             **_version_ticks(timeline),
             ticklabelstandoff=3 + _LANE * len(lanes),
         ),
-        "yaxis": axis(theme, range=[-low * 1.08 - floor * 3, high * 1.08], **_row_ticks(timeline, high, low)),
+        "yaxis": axis(
+            theme, range=[-low * 1.08 - _floor(high, low) * 3, high * 1.08], **_row_ticks(timeline, high, low)
+        ),
         "shapes": timeline_shapes(timeline, theme, version=version, compared=compared, lanes=lanes),
         "annotations": [
             _unit_label(timeline, theme),
@@ -96,7 +82,34 @@ def timeline_shapes(
     return shapes
 
 
-def _bars(name: str, x: Floats, height: Floats, base: Floats, *, marker: Part, timeline: Timeline) -> Part:
+def _marks(timeline: Timeline, theme: Theme) -> tuple[list[Part], float, float]:
+    """The bars, stubs, ticks and diamonds, and how far the bars reach above and below zero."""
+    scale = np.sqrt if timeline.square_root else np.asarray
+    up = scale(timeline.added + np.maximum(-timeline.masked, 0))
+    down = scale(timeline.removed + np.maximum(timeline.masked, 0))
+    removed = scale(timeline.removed)
+    low = float(np.max(down))
+    high = max(float(np.max(up)), 1e-9 if low else 1.0)
+    floor = _floor(high, low)
+    taken, hidden = _least(removed, floor), _least(down - removed, floor)
+    x = timeline.middles
+    traces = [
+        _bars("added", x, _least(up, floor), np.zeros(len(x)), marker={"color": theme.added}, timeline=timeline),
+        _bars("removed", x, -taken, np.zeros(len(x)), marker=_hatched(theme), timeline=timeline),
+        _bars("masked", x, -hidden, -taken, marker=_outlined(theme), timeline=timeline),
+        _stubs(timeline, x, floor, theme),
+        _quiet(timeline, x, theme),
+        _diamonds(timeline, x, theme),
+    ]
+    return traces, high, low
+
+
+def _floor(high: float, low: float) -> float:
+    """The least height of a bar."""
+    return 0.025 * (high + low)
+
+
+def _bars(name: str, x: Float64s, height: Float64s, base: Float64s, *, marker: Part, timeline: Timeline) -> Part:
     there = np.flatnonzero(height)
     return {
         "type": "bar",
@@ -116,7 +129,7 @@ def _hover(label: str) -> str:
     return "<br>".join(fmt.plotly_text(line, 90) for line in label.split("\n"))
 
 
-def _least(amounts: Floats, floor: float) -> Floats:
+def _least(amounts: Float64s, floor: float) -> Float64s:
     # What is not zero must be seen: a bar has a least height.
     return np.where(amounts > 0, np.maximum(amounts, floor), 0)
 
@@ -130,7 +143,7 @@ def _outlined(theme: Theme) -> Part:
     return {"color": theme.surface, "line": {"color": theme.remasked, "width": 1.6}}
 
 
-def _stubs(timeline: Timeline, x: Floats, floor: float, theme: Theme) -> Part:
+def _stubs(timeline: Timeline, x: Float64s, floor: float, theme: Theme) -> Part:
     """Commits whose rows the log does not state: a grey stub across the zero line, not a bar of height zero."""
     silent = timeline.unknown & (timeline.added == 0) & (timeline.removed == 0) & (timeline.masked == 0)
     height = np.where(silent, 2 * floor, 0)
@@ -139,7 +152,7 @@ def _stubs(timeline: Timeline, x: Floats, floor: float, theme: Theme) -> Part:
     )
 
 
-def _quiet(timeline: Timeline, x: Floats, theme: Theme) -> Part:
+def _quiet(timeline: Timeline, x: Float64s, theme: Theme) -> Part:
     """Commits that changed no row and no form (a compaction, a vacuum): a tick on the zero line."""
     moved = (timeline.added != 0) | (timeline.removed != 0) | (timeline.masked != 0)
     where = np.flatnonzero(~(moved | timeline.form | timeline.unknown))
@@ -156,7 +169,7 @@ def _quiet(timeline: Timeline, x: Floats, theme: Theme) -> Part:
     }
 
 
-def _diamonds(timeline: Timeline, x: Floats, theme: Theme) -> Part:
+def _diamonds(timeline: Timeline, x: Float64s, theme: Theme) -> Part:
     where = np.flatnonzero(timeline.form)
     return {
         "type": "scatter",

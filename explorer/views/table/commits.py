@@ -13,11 +13,10 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from explorer import formatting as fmt
-from explorer.core.protocol.arrow.arrays import Int64s, Mask
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
 
 __all__ = ["CommitRecord", "Commits", "commit_sentence"]
 
@@ -101,9 +100,9 @@ class Commits:
         wanted = [version for version in self.versions if from_version < version <= to_version][-limit:]
         return [record for version in reversed(wanted) if (record := self.record(int(version))) is not None]
 
-    def values(self, column: str) -> npt.NDArray[np.float64]:
+    def values(self, column: str) -> Float64s:
         """Return a numeric column as float64, NaN where unknown."""
-        found: npt.NDArray[np.float64] = self.history.column(column).cast(pa.float64()).to_numpy(zero_copy_only=False)
+        found: Float64s = self.history.column(column).cast(pa.float64()).to_numpy(zero_copy_only=False)
         return found
 
     def integers(self, column: str, unknown: int = 0) -> Int64s:
@@ -122,7 +121,7 @@ class Commits:
         """Return a text column, empty for null."""
         return [value or "" for value in self.history.column(column).to_pylist()]
 
-    def net(self, column: str) -> npt.NDArray[np.float64]:
+    def net(self, column: str) -> Float64s:
         """Return ``rows_added`` or ``rows_removed`` less the rows only rewritten, NaN where unknown."""
         rewritten = np.nan_to_num(self.values("rows_rewritten"))
         return np.maximum(self.values(column) - rewritten, 0)

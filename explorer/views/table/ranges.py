@@ -11,18 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from explorer import formatting as fmt
-from explorer.core.protocol.arrow.arrays import Int64s
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s
 
 __all__ = ["ColumnRanges", "column_ranges", "depth"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -39,8 +37,8 @@ class ColumnRanges:
     """
 
     kind: str
-    low: Floats
-    high: Floats
+    low: Float64s
+    high: Float64s
     paths: tuple[str, ...]
     low_texts: tuple[str, ...]
     high_texts: tuple[str, ...]
@@ -62,7 +60,7 @@ class ColumnRanges:
         ended = np.searchsorted(np.sort(self.high), self.low, side="left")
         return float(np.mean(started - ended))
 
-    def shown(self, places: Floats) -> Floats | list[str | None]:
+    def shown(self, places: Float64s) -> Float64s | list[str | None]:
         """Return places as plotly takes them: times as ISO text, all else as they are."""
         if self.kind != "time":
             return places
@@ -89,7 +87,7 @@ def column_ranges(bounds: pa.Table) -> ColumnRanges:
     )
 
 
-def depth(ranges: ColumnRanges, steps: int = 400) -> tuple[Floats, Int64s]:
+def depth(ranges: ColumnRanges, steps: int = 400) -> tuple[Float64s, Int64s]:
     """Return places along the axis and how many files' ranges hold each."""
     edges = np.linspace(ranges.low.min(), ranges.high.max(), steps)
     low, high = np.sort(ranges.low), np.sort(ranges.high)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from explorer import formatting as fmt
-from explorer.core.protocol.arrow.arrays import Int64s, Mask
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
 from explorer.views.table.commits import CommitRecord, Commits, commit_sentence
 
-__all__ = ["MARKS", "Floats", "Lane", "Timeline", "timeline_of"]
+__all__ = ["MARKS", "Lane", "Timeline", "timeline_of"]
 
 MARKS = 480
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +42,9 @@ class Timeline:
     last: int
     width: int
     start: Int64s
-    added: Floats
-    removed: Floats
-    masked: Floats
+    added: Float64s
+    removed: Float64s
+    masked: Float64s
     unknown: Mask
     form: Mask
     unit: str
@@ -61,7 +58,7 @@ class Timeline:
         return len(amounts) > 2 and bool(amounts.max() > 8 * np.median(amounts))
 
     @property
-    def middles(self) -> Floats:
+    def middles(self) -> Float64s:
         """Where each mark stands on the axis."""
         return self.start.astype(np.float64) + (self.width - 1) / 2
 
@@ -90,7 +87,7 @@ def timeline_of(commits: Commits, window: tuple[int, int] | None = None) -> Time
     return Timeline(first, last, width, start, added, removed, masked, unknown, form, unit, labels)
 
 
-def _amounts(commits: Commits) -> tuple[str, tuple[Floats, Floats, Floats]]:
+def _amounts(commits: Commits) -> tuple[str, tuple[Float64s, Float64s, Float64s]]:
     rows = commits.net("rows_added"), commits.net("rows_removed"), commits.values("rows_masked")
     if np.isfinite(rows[0]).any() or np.isfinite(rows[1]).any():
         return "rows", rows
@@ -99,7 +96,7 @@ def _amounts(commits: Commits) -> tuple[str, tuple[Floats, Floats, Floats]]:
     return "files", (added, removed, remasked)
 
 
-def _summed(values: Floats | Mask, bins: Int64s, count: int) -> Floats:
+def _summed(values: Float64s | Mask, bins: Int64s, count: int) -> Float64s:
     return np.bincount(bins, weights=np.nan_to_num(values.astype(np.float64)), minlength=count).astype(np.float64)
 
 
@@ -107,7 +104,7 @@ def _labels(commits: Commits, start: Int64s) -> list[str]:
     return [_label(commits.record(int(v)), int(v)) if commits.has(int(v)) else f"v{v}: not in the log" for v in start]
 
 
-def _bin_labels(versions: Int64s, start: Int64s, sums: list[Floats], unit: str) -> list[str]:
+def _bin_labels(versions: Int64s, start: Int64s, sums: list[Float64s], unit: str) -> list[str]:
     ends = [*(start[1:] - 1), versions[-1]]
     return [
         f"v{first} to v{last}\n+{fmt.compact(float(added))} \u2212{fmt.compact(float(removed))} {unit}"

@@ -17,6 +17,7 @@ import pyarrow as pa
 from explorer.core.protocol.limits import check_column
 
 __all__ = [
+    "Float64s",
     "Int32s",
     "Int64s",
     "Mask",
@@ -37,6 +38,7 @@ __all__ = [
 Mask = npt.NDArray[np.bool_]
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
+Float64s = npt.NDArray[np.float64]
 
 
 def strings(values: Sequence[str | None]) -> pa.StringArray:
