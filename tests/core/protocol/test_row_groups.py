@@ -23,7 +23,7 @@ def test_threads_that_read_one_file_do_not_disturb_each_other() -> None:
 
     def agrees(groups: RowGroups, turn: int) -> bool:
         group, column = turn % _GROUPS, _COLUMNS[turn % len(_COLUMNS)]
-        (read,) = groups.read([group], [column], lambda _, part: part)
+        read = groups.read(group, [column], alone=False)
         (batch,) = groups.batches(group, _ROWS, [column])
         wanted = table.column(column).slice(group * _ROWS, _ROWS)
         return bool(read.column(column).equals(wanted)) and bool(pa.chunked_array(batch.columns).equals(wanted))

@@ -7,7 +7,7 @@ Protocol sections: Checkpoints, Checkpoint Schema. Invariants: a missing member 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -18,9 +18,9 @@ from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.logical_files import MAP, SCHEMA
 from explorer.core.protocol.record_counts import counts_of_column
 
-__all__ = ["column_of", "decoded_paths", "members_of", "plain", "stated_struct", "texts_of", "unique_ids"]
+__all__ = ["Values", "column_of", "decoded_paths", "members_of", "plain", "stated_struct", "texts_of", "unique_ids"]
 
-Values = dict[str, Any]
+Values = dict[str, pa.Array]
 """Members of an action by name, each an array with the action's nulls applied."""
 
 _MEMBERS: Final[dict[str, tuple[str, ...]]] = {
@@ -171,7 +171,7 @@ def _vectors(values: Values) -> pa.StructArray | None:
     return vectors
 
 
-def _member(struct: pa.StructArray, name: str, kind: pa.DataType) -> Any:
+def _member(struct: pa.StructArray, name: str, kind: pa.DataType) -> pa.Array:
     """A member of a struct column with the struct's nulls applied."""
     if struct.type.get_field_index(name) < 0:
         return pa.nulls(len(struct), kind)
@@ -221,15 +221,15 @@ def unique_ids(vectors: pa.StructArray) -> pa.Array:
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 
-def _as_json(parsed: dict[str, Any] | None) -> str | None:
+def _as_json(parsed: dict[str, object] | None) -> str | None:
     """Statistics of a struct as JSON; both spellings of the null counter are read (D-09)."""
-    kept: dict[str, Any] = _prune(parsed or {})
+    kept = {name: _prune(item) for name, item in (parsed or {}).items() if item is not None}
     if "nullCounts" in kept:
         kept.setdefault("nullCount", kept.pop("nullCounts"))
     return _ENCODER.encode(kept).decode() if kept else None
 
 
-def _prune(value: Any) -> Any:
+def _prune(value: object) -> object:
     """Drop nulls at every depth and spell typed values as statistics in JSON do."""
     match value:
         case dict():

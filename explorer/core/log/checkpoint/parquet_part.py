@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from typing import Any, Final, Literal, TypeVar
+from functools import partial
+from typing import Any, Final, Literal
 
 import msgspec
 import numpy as np
@@ -18,6 +19,7 @@ import pyarrow as pa
 
 from explorer.core.errors import IncompleteCheckpoint
 from explorer.core.log.checkpoint.file_columns import (
+    Values,
     column_of,
     decoded_paths,
     members_of,
@@ -25,7 +27,7 @@ from explorer.core.log.checkpoint.file_columns import (
     stated_struct,
     unique_ids,
 )
-from explorer.core.protocol.arrow.arrays import int64s, mask, one_array, strings, validity
+from explorer.core.protocol.arrow.arrays import Int64s, int64s, mask, one_array, strings, validity
 from explorer.core.protocol.arrow.row_groups import RowGroups, in_parallel
 from explorer.core.protocol.logical_files import RawStatistics, rows_among
 
@@ -33,8 +35,6 @@ __all__ = ["CheckpointPart", "read_rows"]
 
 _TEXTS: Final = ("stats",)
 _BY_COLUMN: Final = ("minValues", "maxValues", "nullCount", "nullCounts")
-
-_T = TypeVar("_T")
 
 
 class _Group(msgspec.Struct, frozen=True):
@@ -51,7 +51,9 @@ class _Group(msgspec.Struct, frozen=True):
         return column if self.keep is None else column.filter(mask(self.keep))
 
     def without(self, places: npt.NDArray[np.int64]) -> _Group:
-        """The same files but some."""
+        """The same files but those at some places."""
+        if not len(places):
+            return self
         left = np.ones(len(self.paths), bool)
         left[places] = False
         if self.keep is None:
@@ -97,7 +99,7 @@ class CheckpointPart:
             heads = ["path", "size"] if action == "add" and "size" in self._members else ["path"]
             if self._members and "path" not in self._members:
                 raise ValueError(f"its {action} has no path")
-            groups = self._each(range(self._rows.count), heads, self._group) if self._members else []
+            groups = in_parallel(partial(self._group, heads), range(self._rows.count)) if self._members else []
         self._groups = tuple(group for group in groups if group is not None)
 
     @property
@@ -112,38 +114,22 @@ class CheckpointPart:
     def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
         """The files whose path is one of the keys: place, path, deletion-vector id."""
         wanted = strings(list(keys))
-        rows = in_parallel(lambda group: int64s(rows_among(group.paths, wanted).tolist()), self._groups)
-        hit = [place for place, found in enumerate(rows) if len(found)]
-
-        def ids(place: int, values: dict[str, Any]) -> list[str | None]:
-            chosen = rows[hit[place]]
-            if "deletionVector" not in values or values["deletionVector"].take(chosen).null_count == len(chosen):
-                return [None] * len(chosen)
-            vectors = self._values(self._groups[hit[place]], ["deletionVector"])["deletionVector"]
-            identities: list[str | None] = unique_ids(vectors.take(chosen)).to_pylist()
-            return identities
-
-        starts = np.cumsum([0, *(len(group.paths) for group in self._groups)]).tolist()
-        found: list[tuple[int, str, str | None]] = []
-        vectors_of = self._make([self._groups[place] for place in hit], ["deletionVector.storageType"], ids)
-        for place, vectors in zip(hit, vectors_of, strict=True):
-            paths = self._groups[place].paths.take(rows[place]).to_pylist()
-            here = (starts[place] + row for row in rows[place].to_pylist())
-            found += zip(here, paths, vectors, strict=True)
-        return found
+        found = in_parallel(lambda group: self._found(group, wanted), self._groups)
+        return [
+            (start + row, path, vector)
+            for start, rows in zip(self._starts()[:-1].tolist(), found, strict=True)
+            for row, path, vector in rows
+        ]
 
     def without(self, places: Sequence[int]) -> CheckpointPart:
         """The same files but those at some places that `find` gave."""
         gone = np.sort(np.array(places, np.int64))
-        starts = np.cumsum([0, *(len(group.paths) for group in self._groups)])
-        bounds = np.searchsorted(gone, starts)
-
-        def rest(place: int) -> _Group:
-            here = gone[bounds[place] : bounds[place + 1]]
-            return self._groups[place].without(here - starts[place]) if len(here) else self._groups[place]
-
+        starts = self._starts()
+        of_groups = np.split(gone, np.searchsorted(gone, starts[1:-1]))
+        left = in_parallel(
+            lambda place: self._groups[place].without(of_groups[place] - starts[place]), range(len(self._groups))
+        )
         part = copy(self)
-        left = in_parallel(rest, range(len(self._groups)))
         part._groups = tuple(group for group in left if len(group.paths))
         return part
 
@@ -180,17 +166,10 @@ class CheckpointPart:
         Raises:
             IncompleteCheckpoint: A page is broken, or a column has a type that no action has.
         """
-
-        def make(place: int, values: dict[str, Any]) -> list[pa.Array]:
-            group = self._groups[place]
-            known, length = group.known(), len(group.paths)
-            return [
-                known[name] if name in known else column_of(name, length, values, lambda: self._values(group, _TEXTS))
-                for name in names
-            ]
-
         known = {name for group in self._groups[:1] for name in group.known()}
-        made = self._make(self._groups, members_of([name for name in names if name not in known], self._members), make)
+        members = members_of([name for name in names if name not in known], self._members)
+        with self._reading():
+            made = in_parallel(lambda group: self._columns(group, names, members), self._groups)
         return [[group[place] for group in made] for place in range(len(names))]
 
     def statistics(self, paths: Sequence[tuple[str, ...]]) -> Iterator[RawStatistics]:
@@ -208,7 +187,12 @@ class CheckpointPart:
             values = self._values(group, _TEXTS) if parsed is None or parsed.null_count else {}
             yield RawStatistics(parsed, plain("stats", pa.string(), len(group.paths), values))
 
-    def _group(self, index: int, values: dict[str, Any]) -> _Group | None:
+    def _starts(self) -> Int64s:
+        """The place of the first file of each row group, and behind the last one the number of all."""
+        return np.cumsum([0, *(len(group.paths) for group in self._groups)])
+
+    def _group(self, heads: Sequence[str], index: int) -> _Group | None:
+        values = self._read(index, heads, alone=self._rows.count == 1)
         if "path" not in values:
             raise ValueError("its paths cannot be read")
         raw_paths, sizes = values["path"], values.get("size")
@@ -223,44 +207,50 @@ class CheckpointPart:
             sizes = (sizes if keep is None else sizes.filter(mask(keep))).cast(pa.int64())
         return _Group(index, raw_paths, decoded_paths(raw_paths), sizes, keep)
 
-    def _values(self, group: _Group, members: Sequence[str]) -> dict[str, Any]:
-        (found,) = self._make([group], members, lambda _, values: values)
-        return found
+    def _found(self, group: _Group, wanted: pa.StringArray) -> list[tuple[int, str, str | None]]:
+        """The files of a row group whose path is wanted: place in the group, path, deletion-vector id."""
+        rows = int64s(rows_among(group.paths, wanted))
+        if not len(rows):
+            return []
+        paths = group.paths.take(rows).to_pylist()
+        return list(zip(rows.to_pylist(), paths, self._vector_ids(group, rows), strict=True))
 
-    def _make(
-        self,
-        groups: Sequence[_Group],
-        members: Sequence[str],
-        make: Callable[[int, dict[str, Any]], _T],
-    ) -> list[_T]:
-        """Read members of the action, of the rows that are files, and make something of them, group by group.
+    def _vector_ids(self, group: _Group, rows: pa.Int64Array) -> list[str | None]:
+        """The identities of the deletion vectors of some files, None without one."""
+        kinds = self._values(group, ["deletionVector.storageType"]).get("deletionVector")
+        if kinds is None or kinds.take(rows).null_count == len(rows):
+            return [None] * len(rows)
+        vectors = self._values(group, ["deletionVector"])["deletionVector"]
+        identities: list[str | None] = unique_ids(vectors.take(rows)).to_pylist()
+        return identities
 
-        Members that the file does not have are left out.
-        """
+    def _columns(self, group: _Group, names: Sequence[str], members: Sequence[str]) -> list[pa.Array]:
+        """Columns of the files of a row group, made of members of their actions."""
+        known, length = group.known(), len(group.paths)
+        values = self._values(group, members, alone=len(self._groups) == 1)
+        return [
+            known[name] if name in known else column_of(name, length, values, lambda: self._values(group, _TEXTS))
+            for name in names
+        ]
+
+    def _values(self, group: _Group, members: Sequence[str], *, alone: bool = True) -> Values:
+        """Members of the actions that are files; those that the file does not have are left out."""
         present = [member for member in members if member.partition(".")[0] in self._members]
         if not present:
-            return [make(place, {}) for place in range(len(groups))]
-
-        def kept(place: int, values: dict[str, Any]) -> _T:
-            return make(place, {name: groups[place].kept(value) for name, value in values.items()})
-
+            return {}
         with self._reading():
-            return self._each([group.index for group in groups], present, kept)
+            values = self._read(group.index, present, alone=alone)
+            return {name: group.kept(value) for name, value in values.items()}
 
-    def _each(
-        self, indexes: Sequence[int], members: Sequence[str], make: Callable[[int, dict[str, Any]], _T]
-    ) -> list[_T]:
-        """Read members of the action as arrays with the action's nulls applied."""
-
-        def split(place: int, table: pa.Table) -> _T:
-            if self._action not in table.column_names:
-                return make(place, {})
-            action = one_array(table.column(self._action).chunks, table.schema.field(self._action).type)
-            # Arrow takes texts for UTF-8 without a look; whoever makes strings of them later must not find out.
-            action.validate(full=True)
-            return make(place, dict(zip([field.name for field in action.type], action.flatten(), strict=True)))
-
-        return self._rows.read(indexes, [f"{self._action}.{member}" for member in members], split)
+    def _read(self, index: int, members: Sequence[str], *, alone: bool) -> Values:
+        """Members of the action in a row group, as arrays with the action's nulls applied."""
+        table = self._rows.read(index, [f"{self._action}.{member}" for member in members], alone=alone)
+        if self._action not in table.column_names:
+            return {}
+        action = one_array(table.column(self._action).chunks, table.schema.field(self._action).type)
+        # Arrow takes texts for UTF-8 without a look; whoever makes strings of them later must not find out.
+        action.validate(full=True)
+        return dict(zip([field.name for field in action.type], action.flatten(), strict=True))
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -55,37 +56,31 @@ class RowGroups:
         """How many row groups there are."""
         return int(self.metadata.num_row_groups)
 
-    def read(self, groups: Sequence[int], columns: Sequence[str], make: Callable[[int, pa.Table], _T]) -> list[_T]:
-        """Read columns of row groups and make something of each.
+    def read(self, group: int, columns: Sequence[str], *, alone: bool = True) -> pa.Table:
+        """Read columns of a row group.
 
         Args:
-            groups: Which row groups.
+            group: Which one.
             columns: Dotted names; one that is not there is passed over.
-            make: Takes the place in ``groups`` and the columns.
+            alone: False while other row groups are read on threads of their own.
+
+        Raises:
+            ValueError: A column ends early.
         """
-
-        def each(place: int) -> _T:
-            rows = self.metadata.row_group(groups[place]).num_rows
-            threads = len(groups) == 1 and rows > _MANY
-            with self._lent() as reader:
-                table = reader.read_row_group(groups[place], list(columns), use_threads=threads)
-            if table.num_columns and table.num_rows != rows:
-                # A damaged page can end a column early, which Arrow takes for its end.
-                raise ValueError(f"row group {groups[place]} should have {rows:,} rows and gives {table.num_rows:,}")
-            return make(place, table)
-
-        return in_parallel(each, range(len(groups)))
+        rows = self.metadata.row_group(group).num_rows
+        with self._lent() as reader:
+            table = reader.read_row_group(group, list(columns), use_threads=alone and rows > _MANY)
+        if table.num_columns and table.num_rows != rows:
+            # A damaged page can end a column early, which Arrow takes for its end.
+            raise ValueError(f"row group {group} should have {rows:,} rows and gives {table.num_rows:,}")
+        return table
 
     def present(self, names: Sequence[str]) -> dict[str, list[Any]]:
         """The rows in which a struct column is not null, as objects, for each of the columns that are there."""
         found: dict[str, list[Any]] = {name: [] for name in names if self.schema.get_field_index(name) >= 0}
         leaves = [leaf for name in found for leaf in _first_leaf(name, self.schema.field(name).type)]
-
-        def ends(_: int, table: pa.Table) -> int:
-            rows = [np.flatnonzero(_valid(column)) for column in table.columns]
-            return max((int(some[-1]) + 1 for some in rows if len(some)), default=0)
-
-        for group, end in enumerate(self.read(range(self.count), leaves, ends) if leaves else ()):
+        ends = in_parallel(partial(self._end, leaves), range(self.count)) if leaves else []
+        for group, end in enumerate(ends):
             if end:
                 table = self._head(group, end, list(found))
                 for name in found:
@@ -96,6 +91,12 @@ class RowGroups:
         """Read columns of a row group, up to so many rows at a time."""
         with self._lent() as reader:
             yield from reader.iter_batches(length, row_groups=[group], columns=list(columns))
+
+    def _end(self, columns: Sequence[str], group: int) -> int:
+        """The row of a row group after which the columns are null."""
+        table = self.read(group, columns, alone=self.count == 1)
+        rows = [np.flatnonzero(_valid(column)) for column in table.columns]
+        return max((int(some[-1]) + 1 for some in rows if len(some)), default=0)
 
     def _head(self, group: int, end: int, columns: list[str]) -> pa.Table:
         """At least the first rows of a row group."""
