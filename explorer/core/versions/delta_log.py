@@ -165,8 +165,9 @@ class DeltaLog:
             is_blind_append, num_files_added / _removed / _remasked, bytes_added / _removed, rows_added / _removed
             (rows a reader sees in the files that came and went), rows_masked (rows hidden more than before in files
             that stay), rows_rewritten (rows among those added that were there before), num_files, num_bytes, num_rows,
-            num_deleted_rows (after the commit), metadata_changed, protocol_changed, schema_changed, data_change,
-            change_files, change_feed, reason. Null means that the log does not say.
+            num_deleted_rows (after the commit), metadata_changed, protocol_changed, schema_changed (other values than
+            before, not merely written again), data_change, change_files, change_feed, reason. Null means that the log
+            does not say.
         """
         return self.history_record().table(limit)
 

@@ -324,8 +324,8 @@ def _table(history: History, limit: int | None) -> pa.Table:
             "num_bytes": known(totals.bytes),
             "num_rows": known(totals.rows),
             "num_deleted_rows": known(totals.deleted),
-            "metadata_changed": bools([record.metadata is not None for record in chosen]),
-            "protocol_changed": bools([record.protocol is not None for record in chosen]),
+            "metadata_changed": bools([_metadata_changed(history, record) for record in chosen]),
+            "protocol_changed": bools([_protocol_changed(history, record) for record in chosen]),
             "schema_changed": bools([record.version in schema_changed for record in chosen]),
             "data_change": mask(totals.data_change[at]),
             "change_files": bools([record.change_files for record in chosen]),
@@ -333,6 +333,24 @@ def _table(history: History, limit: int | None) -> pa.Table:
             "reason": strings([info.user_metadata for info in infos]),
         }
     )
+
+
+def _metadata_changed(history: History, record: CommitRecord) -> bool:
+    """Whether a commit wrote metadata that was not in force before it."""
+    return record.metadata is not None and record.metadata != history.metadata_at(record.version - 1)
+
+
+def _protocol_changed(history: History, record: CommitRecord) -> bool:
+    """Whether a commit wrote a protocol that was not in force before it; the order of features means nothing."""
+    if record.protocol is None:
+        return False
+    before = history.protocol_at(record.version - 1)
+    return before is None or _outline(before) != _outline(record.protocol)
+
+
+def _outline(protocol: Protocol) -> tuple[int, int, frozenset[str], frozenset[str]]:
+    readers, writers = frozenset(protocol.reader_features or ()), frozenset(protocol.writer_features or ())
+    return protocol.min_reader_version, protocol.min_writer_version, readers, writers
 
 
 def _schema_changes(history: History) -> set[int]:

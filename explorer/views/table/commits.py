@@ -54,6 +54,15 @@ class CommitRecord:
     schema_changed: bool = False
 
     @property
+    def form_changes(self) -> tuple[str, ...]:
+        """What of the table's form changed, in words; the first commit creates all of it."""
+        if self.version == 0 and self.changes_form:
+            return ("created",)
+        properties = self.metadata_changed and not self.schema_changed
+        named = {"schema": self.schema_changed, "protocol": self.protocol_changed, "properties": properties}
+        return tuple(name for name, changed in named.items() if changed)
+
+    @property
     def changes_form(self) -> bool:
         """Whether schema, protocol or properties changed (the diamond)."""
         return self.metadata_changed or self.protocol_changed or self.schema_changed
@@ -163,10 +172,9 @@ def _file_words(commit: CommitRecord) -> list[str]:
 
 
 def _form_words(commit: CommitRecord) -> str:
-    if commit.version == 0 and commit.schema_changed:
+    if commit.version == 0:
         return "table created"
-    names = ["schema"] * commit.schema_changed + ["protocol"] * commit.protocol_changed
-    return f"{' and '.join(names)} changed" if names else "properties changed"
+    return f"{' and '.join(commit.form_changes)} changed"
 
 
 def _record(row: Mapping[str, Any]) -> CommitRecord:
