@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import logging
 import secrets
 import socket
@@ -19,7 +18,7 @@ from bokeh.server.contexts import BokehSessionContext
 from tornado.web import decode_signed_value
 
 from explorer.core.errors import RequestError
-from explorer.views import as_plotly
+from explorer.web.figure_pane import load_figures
 from explorer.web.page import head_styles
 from explorer.web.render import environment, render
 from explorer.web.served_tables import Catalog
@@ -43,7 +42,7 @@ def create_app(roots: Sequence[str], *, allow_commits: bool = False) -> Callable
         TableNotFound: A root does not exist.
     """
     catalog = Catalog(roots, allow_commits=allow_commits)
-    _warm()
+    load_figures()
     pn.extension("plotly", exception_handler=show_failure, design=None)
 
     def app() -> pn.Template:
@@ -177,13 +176,6 @@ def _signed_in() -> str | None:
     user, secret = pn.state.cookies.get("user"), pn.config.cookie_secret
     found = None if user is None or secret is None else decode_signed_value(secret, "user", user)
     return None if found is None else found.decode("utf-8", "replace")
-
-
-def _warm() -> None:
-    # The first figure imports plotly and pandas: a third of a second that nobody should wait for, and imports that
-    # two threads must not begin at once.
-    importlib.import_module("pandas")
-    as_plotly({"data": [{"type": "bar"}, {"type": "scatter"}], "layout": {"template": "none"}})
 
 
 def _free_port(address: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, Final
 
 import panel as pn
@@ -9,7 +10,7 @@ import panel as pn
 from explorer.views import as_plotly
 from explorer.views.figures.plotly import Figure
 
-__all__ = ["FigurePane"]
+__all__ = ["FigurePane", "load_figures"]
 
 _CONFIG: Final = {"displayModeBar": False, "responsive": False, "scrollZoom": False, "doubleClick": False}
 _EMPTY: Final[Figure] = {
@@ -21,6 +22,15 @@ _EMPTY: Final[Figure] = {
         "yaxis": {"visible": False},
     },
 }
+
+
+def load_figures() -> None:
+    """Import what the first figure needs, before there are threads: two of them must not begin these imports at once.
+
+    They take a third of a second, which nobody should wait for either.
+    """
+    importlib.import_module("pandas")
+    as_plotly({"data": [{"type": "bar"}, {"type": "scatter"}], "layout": {"template": "none"}})
 
 
 class FigurePane:

@@ -95,9 +95,9 @@ def waiting_page(address: Address, *, may_commit: bool) -> Rendered:
     return Rendered(regions, {"chart-card": True}, address.table)
 
 
-def notice(problem: Problem | None) -> str:
-    """Return the HTML of a notice above the page's content."""
-    return render("notice", p=problem)
+def notice(problem: Problem, *, retry: bool = False) -> str:
+    """Return the HTML of a notice above the page's content; ``retry`` offers to ask for the page again."""
+    return render("notice", p=problem, retry=retry)
 
 
 def bar(

@@ -129,9 +129,10 @@ class Session:
 
     def tell(self, error: Exception, number: int = 0) -> None:
         """Show an error above the page's content; one that nobody foresaw is logged with what was asked for."""
-        if not isinstance(error, ExplorerError):
-            _log.error("%s failed (request %d)", self.query or "?", number, exc_info=error)
-        self._patch({"notice": notice(problem_of(error))}, number)
+        unforeseen = not isinstance(error, ExplorerError)
+        if unforeseen:
+            _log.error("request %d for %s failed", number, self.query or "?", exc_info=error)
+        self._patch({"notice": notice(problem_of(error), retry=unforeseen)}, number)
 
     # --- what the window asks for
 

@@ -2,6 +2,10 @@
 // in its place. All text arrives escaped by the server's templates; nothing here builds HTML from data.
 
 const STEP_KEYS = { ArrowLeft: -1, ArrowRight: 1 };
+const BUSY_AFTER = 300;      // ms without an answer until the bar at the top moves
+const SILENT_AFTER = 20_000; // ms without an answer until the page says so
+const FIGURES = ["timeline-slot", "chart-slot"];
+const FIT_EVERY = 1_000;     // ms between two looks for a figure that was placed anew
 
 function pierce(node, selector) {
   const found = node.querySelector(selector);
@@ -19,6 +23,7 @@ class Page {
     this.sent = 0;
     this.answered = 0;
     this.parts = {};
+    this.patience = SILENT_AFTER;
     this.root = document.documentElement;
     model.on("msg:custom", (message) => this.receive(message));
     document.addEventListener("click", (event) => this.click(event));
@@ -28,6 +33,8 @@ class Page {
     document.addEventListener("keydown", (event) => this.key(event));
     window.addEventListener("popstate", () => this.ask("go", { query: location.search }));
     this.timeline();
+    window.setInterval(() => this.fitAll(), FIT_EVERY);
+    window.Bokeh?.documents[0]?.on_event("connection_lost", () => this.silent("lost"));
     this.root.dataset.live = "yes";
     this.ask("hello", { query: location.search, theme: this.root.dataset.theme, shown: this.root.dataset.shownTheme });
   }
@@ -38,7 +45,24 @@ class Page {
     this.sent += 1;
     this.model.send_msg({ kind, number: this.sent, ...fields });
     window.clearTimeout(this.waiting);
-    this.waiting = window.setTimeout(() => this.root.classList.add("busy"), 300);
+    this.waiting = window.setTimeout(() => this.root.classList.add("busy"), BUSY_AFTER);
+    this.listen();
+  }
+
+  // An answer that does not come is a notice: what was asked for may be lost, or take long.
+  listen() {
+    window.clearTimeout(this.listening);
+    this.listening = window.setTimeout(() => this.silent("late"), this.patience);
+  }
+
+  silent(why) {
+    this.root.dataset.silence = why;
+    this.root.classList.remove("busy");
+  }
+
+  retry() {
+    delete this.root.dataset.silence;
+    this.ask("go", { query: location.search });
   }
 
   go(query, replace = false) {
@@ -72,10 +96,12 @@ class Page {
     if (title) document.title = title;
     if (query && query !== location.search) history.replaceState({}, "", query);
     this.answered = Math.max(this.answered, number || 0);
+    if (this.root.dataset.silence === "late") delete this.root.dataset.silence;
     if (this.answered >= this.sent) {
       window.clearTimeout(this.waiting);
+      window.clearTimeout(this.listening);
       this.root.classList.remove("busy");
-    }
+    } else this.listen();
     this.root.dataset.answered = String(this.answered);
   }
 
@@ -186,6 +212,8 @@ class Page {
     else if (name === "shortcuts") document.getElementById("shortcuts").showModal();
     else if (name === "cell") this.cell(element);
     else if (name === "close") element.closest("dialog").close();
+    else if (name === "retry") this.retry();
+    else if (name === "reload") location.reload();
     else if (name === "dismiss") element.closest(".notice").remove();
     else this.ask(name, { ...element.dataset });
   }
@@ -314,6 +342,25 @@ class Page {
   stop(event, then) {
     event.preventDefault();
     then();
+  }
+
+  // --- figures
+
+  fitAll() {
+    for (const id of FIGURES) {
+      const plot = document.getElementById(id) && pierce(document.getElementById(id), ".js-plotly-plot");
+      if (plot?.on && !plot.dataset.watched) {
+        plot.dataset.watched = "yes";
+        plot.on("plotly_afterplot", () => this.fit(plot));
+      }
+      if (plot) this.fit(plot);
+    }
+  }
+
+  // A figure that is drawn before its place has a size comes out 700 px wide; whichever draw ends last, it fits here.
+  fit(plot) {
+    const width = plot.getRootNode().host?.clientWidth;
+    if (width && plot._fullLayout && Math.abs(plot._fullLayout.width - width) > 1) window.Plotly.relayout(plot, { width });
   }
 
   // --- the timeline

@@ -1,0 +1,76 @@
+"""What a page does with its answers: each control draws its tab, a lost answer is said, figures fill their place."""
+
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import plotted, settle
+
+pytestmark = pytest.mark.e2e
+TABS = ("overview", "diff", "files", "columns", "deletion-vectors", "statistics", "data", "changes", "act")
+MOST = 25
+TABLE = "?t=shop/reference/deletion-vectors&v=8"
+
+
+def width_of(plot: Any) -> float:
+    return float(plot.locator(".main-svg").first.bounding_box()["width"])
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_control_of_a_tab_is_answered(opened: Any, tab: str) -> None:
+    page = opened(f"{TABLE}&tab={tab}")
+    for key in ("t", "t", "ArrowLeft", "Shift+ArrowLeft", "ArrowRight", "End"):
+        page.keyboard.press(key)
+        settle(page)
+        assert page.locator("#notice .notice").count() == 0, key
+    links = page.locator("main a[data-nav], #strip a[data-nav]")
+    ways = list(dict.fromkeys(links.evaluate_all("links => links.map(link => link.getAttribute('href'))")))
+    for way in ways[:MOST]:
+        page.evaluate("way => explorerPage.go(way)", way)
+        settle(page)
+        assert page.locator("#notice .notice").count() == 0, way
+
+
+def test_an_answer_that_never_comes_is_a_notice_with_a_way_on(opened: Any) -> None:
+    page = opened(f"{TABLE}&tab=files")
+    page.evaluate("window.kept = explorerPage.model, explorerPage.model = {send_msg: () => {}}, 0")
+    page.evaluate("explorerPage.patience = 200")
+    page.keyboard.press("ArrowLeft")
+    page.locator("#silence").wait_for()
+    assert "The server has not answered yet." in page.locator("#silence").inner_text()
+    assert "The connection" not in page.locator("#silence").inner_text()
+    page.evaluate("explorerPage.model = kept, explorerPage.patience = 20000, 0")
+    page.get_by_role("button", name="Ask again").click()
+    settle(page)
+    assert not page.locator("#silence").is_visible()
+    assert page.locator("h1.version").inner_text() == "v7"
+
+
+def test_a_lost_connection_is_said_at_once(watched: Any, address: str) -> None:
+    page = watched
+    page.add_init_script("""
+        const Original = WebSocket;
+        window.WebSocket = class extends Original {
+            constructor(...given) { super(...given); window.socket = this; }
+        };
+    """)
+    page.goto(f"{address}/{TABLE}")
+    settle(page)
+    page.evaluate("socket.close()")
+    page.locator("#silence").wait_for()
+    assert "The connection to the server is lost." in page.locator("#silence").inner_text()
+    page.get_by_role("button", name="Reload the page").click()
+    page.wait_for_selector("html[data-live]:not([data-silence])")
+    settle(page)
+
+
+def test_a_figure_that_was_drawn_too_narrow_fills_its_place(opened: Any) -> None:
+    page = opened(TABLE)
+    plot = plotted(page, "timeline-slot")
+    full = width_of(plot)
+    assert full > 1_300
+    page.evaluate("plot => Plotly.relayout(plot, {width: 700})", plot.element_handle())
+    page.wait_for_function(
+        "([plot, full]) => Math.abs(plot.querySelector('.main-svg').clientWidth - full) < 2",
+        arg=[plot.element_handle(), full],
+    )

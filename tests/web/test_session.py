@@ -1,0 +1,138 @@
+"""A window's session: each request is answered, whatever goes wrong on the way."""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from bokeh.document import Document
+from panel.io.state import set_curdoc
+
+from explorer.web.figure_pane import load_figures
+from explorer.web.page import Page
+from explorer.web.served_tables import Catalog
+from explorer.web.session import Session
+from explorer.web.tabs import TABS
+from explorer.web.window import Message
+from tests.support import hostile_tables
+
+
+class Heard(Page):
+    """A bridge that keeps what would go to the browser."""
+
+    def __init__(self) -> None:
+        super().__init__(width=0, height=0)
+        self.heard: list[dict[str, Any]] = []
+
+    def send(self, message: dict[str, Any]) -> None:
+        self.heard.append(message)
+
+
+class Window:
+    """A session without a browser: its turns of the loop are taken by hand."""
+
+    def __init__(self, catalog: Catalog, query: str) -> None:
+        self.document = Document()
+        self.page = Heard()
+        self.number = 0
+        with set_curdoc(self.document):
+            self.session = Session(catalog, query, "light", page=self.page)
+
+    def ask(self, kind: str, **fields: object) -> dict[str, Any]:
+        """Send a message, and wait for the last thing that answers it."""
+        self.number += 1
+        self.session._receive(type("Event", (), {"data": {"kind": kind, "number": self.number, **fields}}))
+        return self.answer()
+
+    def answer(self) -> dict[str, Any]:
+        """Wait until the newest number is answered."""
+        ends = time.monotonic() + 30
+        while time.monotonic() < ends:
+            found = [message for message in self.page.heard if message.get("number") == self.number]
+            if found:
+                return found[-1]
+            self.turn()
+        pytest.fail(f"request {self.number} was not answered: {self.page.heard}")
+
+    def turn(self) -> None:
+        """Take a turn of the server's loop."""
+        for callback in self.document.callbacks.session_callbacks:
+            if hasattr(callback, "timeout") or hasattr(callback, "period"):
+                continue
+            self.document.remove_next_tick_callback(callback)
+            callback.callback()
+        time.sleep(0.01)
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    load_figures()
+    root = tmp_path_factory.mktemp("served") / "w"
+    hostile_tables.hostile_table(root / "hostile")
+    created = [hostile_tables.commit_info("CREATE TABLE"), hostile_tables.protocol()]
+    columns = {"id": "long", "other": "string"}
+    adds = [[hostile_tables.add(f"{n}.parquet", 3, None, id=(n, n + 5))] for n in range(60)]
+    hostile_tables.write_table(root / "orders", [[*created, hostile_tables.metadata(columns)], *adds])
+    return Catalog([str(root)])
+
+
+@pytest.fixture
+def opened(catalog: Catalog) -> Callable[[str], Window]:
+    return lambda query: Window(catalog, query)
+
+
+CONTROLS = ("", "&view=table", "&fold=1", "&q=1", "&sort=-size", "&page=2", "&zoom=1", "&v=3", "&c=1", "&metric=size")
+
+
+@pytest.mark.parametrize("tab", [tab.key for tab in TABS])
+@pytest.mark.parametrize("table", ["orders", "hostile"])
+def test_every_control_of_a_tab_draws_it_again(opened: Callable[[str], Window], table: str, tab: str) -> None:
+    start = f"?t=w/{table}&tab={tab}"
+    window = opened(start)
+    for control in CONTROLS:
+        if table == "hostile" and control == "&v=3":
+            continue
+        answer = window.ask("go", query=start + control)
+        assert answer["regions"].get("notice", "") == "", control
+        assert "title" in answer, control
+
+
+def test_a_fault_on_a_thread_is_a_notice_with_its_cause_and_a_way_on(
+    opened: Callable[[str], Window], caplog: pytest.LogCaptureFixture
+) -> None:
+    window = opened("?t=w/orders&tab=files")
+    window.number = 7
+    with caplog.at_level(logging.ERROR, "explorer.web"):
+        window.session.compute(Message("x", 7, {}), lambda: 1 / 0, print)
+        notice = window.answer()["regions"]["notice"]
+    assert "ZeroDivisionError: division by zero" in notice
+    assert 'data-do="retry"' in notice
+    (record,) = caplog.records
+    assert "t=w/orders&tab=files" in record.getMessage()
+    assert record.exc_info is not None
+    assert window.ask("go", query="?t=w/orders&tab=files")["regions"]["notice"] == ""
+
+
+def test_a_fault_on_the_loop_answers_the_request_too(opened: Callable[[str], Window]) -> None:
+    window = opened("?t=w/orders")
+    window.number = 3
+
+    def breaks(_value: object) -> None:
+        raise KeyError("shapes")
+
+    window.session.compute(Message("x", 3, {}), lambda: 1, breaks)
+    assert "KeyError" in window.answer()["regions"]["notice"]
+
+
+def test_what_was_asked_for_wrongly_offers_no_second_try(opened: Callable[[str], Window]) -> None:
+    notice = opened("?t=w/orders").ask("download", list="nothing")["regions"]["notice"]
+    assert "There is no list" in notice
+    assert "retry" not in notice
+
+
+@pytest.mark.parametrize("data", [None, "x", 3, {}, {"kind": 3}, {"kind": "go", "number": "x"}, {"kind": "draft"}])
+def test_what_no_page_sends_does_no_harm(opened: Callable[[str], Window], data: object) -> None:
+    window = opened("?t=w/orders&tab=act")
+    window.session._receive(type("Event", (), {"data": data}))
+    assert window.ask("go", query="?t=w/orders")["title"].startswith("orders")
