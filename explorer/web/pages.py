@@ -17,7 +17,7 @@ from explorer.views.figures.plotly import Figure
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import CommitRecord
 from explorer.views.table.overview import Finding, findings_of
-from explorer.web.act_desk import ActDesk
+from explorer.web.act.desk import ActDesk
 from explorer.web.address import Address
 from explorer.web.render import render, render_blocks
 from explorer.web.served_tables import Catalog

@@ -1,6 +1,6 @@
 """What a window has under way, for pages without a window."""
 
-from explorer.web.act_desk import ActDesk
+from explorer.web.act.desk import ActDesk
 from explorer.web.served_tables import Catalog
 from explorer.web.tabs import begin_work
 from explorer.web.tabs.changes import FeedWork

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from explorer.views import TableView
-from explorer.web.act_desk import ActDesk
-from explorer.web.act_form import ask_desk
-from explorer.web.act_messages import messages
-from explorer.web.act_page import act_page, proposed
+from explorer.web.act.desk import ActDesk
+from explorer.web.act.form import ask_desk
+from explorer.web.act.messages import messages
+from explorer.web.act.page import act_page, proposed
 from explorer.web.address import Address
 from explorer.web.tab_spec import Document, Tab, TabSpec
 from explorer.web.window_work import NewWindow, WindowWork

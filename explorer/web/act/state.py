@@ -39,8 +39,8 @@ import msgspec
 from explorer.core.errors import ExplorerError
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.views.act.receipt import Receipt
-from explorer.web.act_draft import Draft, Question, RowLook
-from explorer.web.act_events import (
+from explorer.web.act.draft import Draft, Question, RowLook
+from explorer.web.act.events import (
     Accepted,
     ApprovalRefused,
     Approved,

@@ -26,10 +26,10 @@ from explorer.views.act.plan_view import plan_view
 from explorer.views.rows.row_work import live_rows
 from explorer.views.rows.spark_work import start_notice
 from explorer.views.table.overview import fields_of
-from explorer.web.act_desk import ActSheet
-from explorer.web.act_draft import Draft
-from explorer.web.act_form import check_answers, form_of, pair_count
-from explorer.web.act_state import Committing, Ended, Looking
+from explorer.web.act.desk import ActSheet
+from explorer.web.act.draft import Draft
+from explorer.web.act.form import check_answers, form_of, pair_count
+from explorer.web.act.state import Committing, Ended, Looking
 from explorer.web.address import Address
 
 __all__ = ["act_page", "proposed"]

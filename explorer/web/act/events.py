@@ -1,4 +1,4 @@
-"""What can happen at an Act desk. `act_state` says where each event leads."""
+"""What can happen at an Act desk. `explorer.web.act.state` says where each event leads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from explorer.core.transaction.commit_plan import Plan
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.views.act.receipt import Receipt
 from explorer.views.problems import Problem
-from explorer.web.act_draft import Draft, Question, RowLook
+from explorer.web.act.draft import Draft, Question, RowLook
 
 __all__ = [
     "Accepted",

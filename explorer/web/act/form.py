@@ -24,8 +24,8 @@ from explorer.views.act.intent_form import (
 )
 from explorer.views.act.intents.hints import column_suggestions
 from explorer.views.problems import Problem, problem_of
-from explorer.web.act_desk import ActDesk, ActSheet
-from explorer.web.act_draft import Draft
+from explorer.web.act.desk import ActDesk, ActSheet
+from explorer.web.act.draft import Draft
 from explorer.web.address import Address
 from explorer.web.render import render
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from explorer.web.act_desk import ActDesk
-from explorer.web.act_form import ask_desk, redrawn_parts
+from explorer.web.act.desk import ActDesk
+from explorer.web.act.form import ask_desk, redrawn_parts
 from explorer.web.address import Address
 from explorer.web.window import Handler, Message, Window
 

@@ -1,9 +1,9 @@
 """One change at a time for one window: planned, looked at in the rows, approved, committed.
 
-What is asked for is in the address; what came of it is here, as a state of `act_state`. The desk starts the work that a
-state calls for (planning, a look at the rows, a commit) and takes what came of it as an event; a page is drawn from
-`ActSheet`, which is frozen. Nothing here decides whether a commit is allowed: the table refuses what it was not opened
-for.
+What is asked for is in the address; what came of it is here, as a state of `explorer.web.act.state`. The desk starts
+the work that a state calls for (planning, a look at the rows, a commit) and takes what came of it as an event; a page
+is drawn from `ActSheet`, which is frozen. Nothing here decides whether a commit is allowed: the table refuses what it
+was not opened for.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from explorer.views.act.intent_form import intent_of
 from explorer.views.act.receipt import receipt
 from explorer.views.problems import problem_of
 from explorer.views.rows.spark_work import each_second, engine_state
-from explorer.web import act_events as happened
-from explorer.web import act_state as at
-from explorer.web.act_draft import Draft, Question, RowLook
+from explorer.web.act import events as happened
+from explorer.web.act import state as at
+from explorer.web.act.draft import Draft, Question, RowLook
 from explorer.web.address import Address
 from explorer.web.served_tables import Catalog
 

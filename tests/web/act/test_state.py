@@ -10,9 +10,9 @@ import explorer
 from explorer.core.errors import RequestError
 from explorer.views.act.receipt import Receipt
 from explorer.views.problems import problem_of
-from explorer.web import act_events as happened
-from explorer.web import act_state as at
-from explorer.web.act_draft import Draft, Question, RowLook
+from explorer.web.act import events as happened
+from explorer.web.act import state as at
+from explorer.web.act.draft import Draft, Question, RowLook
 from tests.support import hostile_tables
 
 STATES = get_args(at.State)

@@ -8,8 +8,8 @@ import pytest
 
 import explorer
 from explorer.views.act.intents.registry import offered_kinds
-from explorer.web.act_desk import ActDesk
-from explorer.web.act_form import ask_desk, redrawn_parts
+from explorer.web.act.desk import ActDesk
+from explorer.web.act.form import ask_desk, redrawn_parts
 from explorer.web.address import Address
 from explorer.web.pages import Rendered, table_page
 from explorer.web.served_tables import Catalog

@@ -1,0 +1,69 @@
+"""The shape of the house: no folder too full, no package too large, and no module without a place among the layers."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+from tests.architecture.sources import PACKAGE, REPOSITORY
+
+MOST_MODULES = 20
+CORE = PACKAGE / "core"
+
+
+def _lines(folder: Path) -> int:
+    return sum(len(path.read_bytes().splitlines()) for path in folder.rglob("*.py"))
+
+
+def test_no_folder_holds_more_modules_than_a_person_can_look_through() -> None:
+    modules = Counter(path.parent for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+    found = {str(folder.relative_to(REPOSITORY)): count for folder, count in modules.items() if count > MOST_MODULES}
+    assert found == {}
+
+
+def test_no_package_of_the_core_is_a_third_of_it() -> None:
+    sizes = {folder.name: _lines(folder) for folder in CORE.iterdir() if folder.is_dir()}
+    assert [name for name, lines in sizes.items() if lines * 3 >= _lines(CORE)] == []
+
+
+def test_the_core_holds_packages_and_the_error_tree() -> None:
+    assert {path.name for path in CORE.glob("*.py")} == {"__init__.py", "errors.py"}
+
+
+def test_a_module_without_a_layer_fails_the_import_contracts(tmp_path: Path) -> None:
+    shutil.copytree(PACKAGE, tmp_path / "explorer", ignore=_no_bytes)
+    shutil.copy(REPOSITORY / "pyproject.toml", tmp_path)
+    places = _layered()
+    for place in places:
+        newcomer = tmp_path / place.replace(".", "/") / "newcomer.py"
+        newcomer.write_text('"""A module that nobody gave a place."""\n', encoding="utf-8")
+    answer = subprocess.run(
+        [sys.executable, "-c", "from importlinter.cli import lint_imports; raise SystemExit(lint_imports())"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode != 0
+    broken = answer.stdout.partition("Broken contracts")[2]
+    assert [place for place in places if f"{place}.newcomer" not in broken] == []
+
+
+def test_the_largest_packages_are_layered() -> None:
+    assert {"explorer", "explorer.web"} <= set(_layered())
+
+
+def _layered() -> list[str]:
+    """The packages all of whose modules must have a layer."""
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    return [place for contract in contracts if contract.get("exhaustive") for place in contract["containers"]]
+
+
+def _no_bytes(folder: str, names: list[str]) -> list[str]:
+    """Leave out what is not source: the contracts are about modules."""
+    return [name for name in names if not name.endswith(".py") and not (Path(folder) / name).is_dir()]
