@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import explorer
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.storage import open_store
+from explorer.views.act.commit_command import commit_command
 from tests.cli.conftest import Call
 from tests.support.memory_logs import SCHEMA, add, write
 
@@ -33,6 +35,18 @@ def orders(tmp_path: Path) -> Path:
 
 def version(folder: Path) -> int:
     return explorer.open_table(folder).latest_version()
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [DESCRIBE, '{"kind": "set-properties", "properties": {"it\'s": "\\"$HOME\\" `x`"}}', '{"kind": "checkpoint"}'],
+)
+def test_the_command_that_a_page_offers_runs_as_it_is(intent: str, cli: Call, orders: Path) -> None:
+    table = explorer.open_table(orders)
+    program, *words = shlex.split(commit_command(table.location, table.plan(intent)))
+    assert program == "delta-explorer"
+    result = cli(*words, "--yes")
+    assert (result.code, "Error" in result.err) == (0, False)
 
 
 def test_a_plan_is_one_document_and_changes_nothing(cli: Call, orders: Path) -> None:

@@ -6,17 +6,15 @@ change and which answers; the desk's sheet says what came of them. Drawing begin
 
 from __future__ import annotations
 
-import json
-import shlex
 from dataclasses import dataclass, replace
 from typing import Any
 
 from explorer import formatting as fmt
 from explorer.core.protocol.table_properties.values import constraints
-from explorer.core.transaction.commit_plan import CommitPlan, Plan
-from explorer.core.transaction.intents.documents import intent_document
+from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views import TableView
+from explorer.views.act.commit_command import commit_command
 from explorer.views.act.guard_views import guard_counts, guard_views
 from explorer.views.act.intent_form import IntentForm, offers
 from explorer.views.act.intents.entry import COLUMNS, CONSTRAINTS, PROPERTIES
@@ -129,7 +127,7 @@ def _plan(view: TableView, address: Address, sheet: ActSheet, draft: Draft) -> V
         "amount": _amount(snapshot),
         "estimate": _estimate(snapshot),
         "stale": plan.read_version < view.facts.last and not committing,
-        "command": _command(view, plan),
+        "command": commit_command(view.facts.location, plan),
         "steps": _steps(address, step, rows=shown.needs_rows),
     }
 
@@ -171,10 +169,3 @@ def _estimate(snapshot: Snapshot) -> str:
 def _amount(snapshot: Snapshot) -> str:
     rows, files = live_rows(snapshot), fmt.plural(snapshot.num_files, "file")
     return f"All rows of {files}" if rows is None else f"{fmt.plural(rows, 'row')} in {files}"
-
-
-def _command(view: TableView, plan: Plan) -> str:
-    intent = json.dumps(intent_document(plan.intent), ensure_ascii=False)
-    location = view.facts.location
-    accepted = "".join(f" --accept {shlex.quote(name)}" for name in plan.accepted)
-    return f"delta-explorer commit {shlex.quote(location)} {shlex.quote(intent)}{accepted} --reason "
