@@ -1,9 +1,7 @@
-"""Where the tests find the tables made by others, and how hard Hypothesis tries.
-
-``golden_root`` and ``reference_root`` may be called at module level, to parametrize, and inside tests and fixtures.
-"""
+"""What all tests share: how hard Hypothesis tries, one Spark engine for each process, one demo warehouse."""
 
 import os
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
@@ -11,7 +9,8 @@ import hypothesis
 import pyarrow as pa
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+from explorer.spark.engine.session import Engine, engine
+from tests.support.dose import WHOLE_DOSE
 
 pytest_plugins = ["tests.conformance.plugin"]
 
@@ -19,32 +18,19 @@ hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("prove", deadline=None, max_examples=5_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-
-def golden_root() -> Path:
-    """Return the folder of the golden tables, or skip with the reason."""
-    return _shared_tables("golden", "DELTA_GOLDEN")
-
-
-def reference_root() -> Path:
-    """Return the folder of the tables of the reference writer, or skip with the reason."""
-    return _shared_tables("reference", "DELTA_REFERENCE")
+# Most queries of the tests run once on a few rows, and a JVM spends half of its time on compiling them well. Here it
+# compiles them fast. The whole dose runs on Java as users have it.
+if not WHOLE_DOSE:
+    os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
 
 
-def _shared_tables(name: str, variable: str) -> Path:
-    """Find a folder with ``tables`` and ``expected`` by a variable, else beside the repository.
-
-    Absent tables skip. They fail where they were promised: a variable that names a wrong folder, or a CI machine that
-    has the shared folder without them.
-    """
-    named = os.environ.get(variable)
-    shared = REPOSITORY.parent / "shared"
-    root = Path(named).resolve() if named else shared / name
-    if (root / "tables").is_dir() and (root / "expected").is_dir():
-        return root
-    problem = f"no {name} tables at {root}: set {variable} to a folder with tables/ and expected/"
-    if named or (os.environ.get("CI") == "true" and shared.is_dir()):
-        pytest.fail(problem, pytrace=False)
-    pytest.skip(problem, allow_module_level=True)
+@pytest.fixture(scope="session")
+def spark_engine() -> Iterator[Engine]:
+    """The process's engine, started once and stopped at the end."""
+    started = engine()
+    started.session()
+    yield started
+    engine().stop()
 
 
 @pytest.fixture(scope="session")

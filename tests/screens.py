@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.conftest import ARGUMENTS, CHROMIUM, SERVE, settle
+from tests.support.shared_tables import REPOSITORY
 
-REPOSITORY = Path(__file__).parents[1]
 TARGET = REPOSITORY / "build" / "screens"
 PAGES = {
     "home": "",

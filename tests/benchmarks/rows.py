@@ -27,7 +27,7 @@ from explorer.spark.rows.preview import preview
 from explorer.spark.scan.scan import scan
 from tests.benchmarks.runs import environment, run
 from tests.benchmarks.sets import FOLDER, REPOSITORY
-from tests.interop.writer_process import coordinates
+from tests.support.reference_writer_process import coordinates
 from tests.support.spark_tables import DataFile, column, write_table
 
 ROWS: Final = int(os.environ.get("DELTA_BENCH_ROWS", "5000000"))

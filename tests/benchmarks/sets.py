@@ -7,7 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tests.support.shared_tables import REPOSITORY
+
 FOLDER = Path(os.environ.get("DELTA_BENCH_SETS", REPOSITORY / "build" / "bench"))
 GENERATOR = Path(os.environ.get("DELTA_BENCH_GENERATOR", REPOSITORY.parent / "shared" / "bench" / "gen_log.py"))
 

@@ -1,15 +1,15 @@
 """The reference of the command line, made from the commands themselves: ``python -m tests.cli.reference`` writes it."""
 
 import inspect
-from pathlib import Path
 from typing import Any
 
 import typer.main
 
 from explorer.cli import errors
 from explorer.cli.app import app
+from tests.support.shared_tables import REPOSITORY
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
+DOCUMENT = REPOSITORY / "docs" / "cli.md"
 _HEAD = """\
 # Command line
 

@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.conftest import Call
-from tests.conftest import reference_root
 from tests.support.golden_expectations import expected
 from tests.support.row_content import content_hash
+from tests.support.shared_tables import reference_root
 
 pytestmark = pytest.mark.reference
 

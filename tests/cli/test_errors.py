@@ -14,7 +14,7 @@ import explorer
 from explorer.cli.errors import exit_code
 from explorer.core import errors
 from tests.cli.conftest import Call
-from tests.conftest import REPOSITORY
+from tests.support.shared_tables import REPOSITORY
 
 COMMAND = [sys.executable, "-m", "explorer.cli"]
 

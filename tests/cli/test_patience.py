@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.conftest import REPOSITORY
+from tests.support.shared_tables import REPOSITORY
 
 PROGRAM = """
 import sys, time

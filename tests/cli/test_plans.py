@@ -18,6 +18,7 @@ from explorer.storage import open_store
 from explorer.views.act.commit_command import commit_command
 from tests.cli.conftest import Call
 from tests.support.memory_logs import SCHEMA, add, write
+from tests.support.shared_tables import REPOSITORY
 
 PROTOCOL = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("domainMetadata",))
 DESCRIBE = '{"kind": "set-description", "description": "Orders of the shop"}'
@@ -240,7 +241,7 @@ main()
 """
     arguments = ["commit", str(orders), '{"kind":"set-description","description":"new"}', "--reason", "x", "--yes"]
     command = [sys.executable, "-c", program, *arguments, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=REPOSITORY)
     error = json.loads(done.stderr)
     assert (done.returncode, error["error"]) == (130, "Cancelled")
     table = explorer.open_table(orders)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Call
-from tests.conftest import reference_root
+from tests.support.shared_tables import reference_root
 
 FIELDS = ["version", "status", "atRiskFrom", "by", "reason", "missingFiles", "numMissingFiles"]
 

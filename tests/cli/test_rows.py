@@ -21,7 +21,7 @@ from explorer.cli.row_files import write_rows
 from explorer.core.errors import Cancelled, StorageError
 from explorer.spark.rows.batches import result_schema
 from tests.cli.conftest import Call
-from tests.conftest import REPOSITORY, reference_root
+from tests.support.shared_tables import REPOSITORY, reference_root
 
 SLOW = "length(sha2(repeat(page, 200000), 512)) > 0"
 Build = tuple[Path, dict[str, dict[int, pa.Table]]]

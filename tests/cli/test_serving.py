@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Call
-from tests.conftest import REPOSITORY
+from tests.support.shared_tables import REPOSITORY
 
 # Python may have been started with interrupts ignored; a person's terminal does not do that.
 PROGRAM = """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, Literal
 
 from tests.conformance.checklist import (
@@ -16,12 +15,13 @@ from tests.conformance.checklist import (
     load_ledger,
 )
 from tests.conformance.proofs import load_proofs
+from tests.support.shared_tables import REPOSITORY
 
 __all__ = ["PAGE", "RowStanding", "Standing", "ledger_after", "page", "standings", "summary", "table"]
 
 Standing = Literal["covered", "refused", "open"]
 STANDINGS: Final[tuple[Standing, ...]] = ("covered", "refused", "open")
-PAGE: Final = Path(__file__).parent.parent.parent / "docs" / "conformance.md"
+PAGE: Final = REPOSITORY / "docs" / "conformance.md"
 
 _EDITIONS: Final = {
     "000": "the edition of reader version 1 and writer version 4",

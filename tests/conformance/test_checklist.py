@@ -13,6 +13,7 @@ import pytest
 from tests.conformance.checklist import ROLES, load_checklist, load_exceptions, load_ledger
 from tests.conformance.proofs import load_proofs, proofs_of_source
 from tests.conformance.report import PAGE, page, standings
+from tests.support.shared_tables import REPOSITORY
 
 ROWS = load_checklist()
 
@@ -88,7 +89,7 @@ def test_markers_are_found_wherever_pytest_takes_them(source: str, found: dict[s
 @pytest.mark.parametrize("marker", ["conformance('LOG-999')", "conformance"])
 def test_a_marker_that_names_no_row_stops_the_collection(tmp_path: Path, marker: str) -> None:
     (tmp_path / "test_x.py").write_text(f"import pytest\n@pytest.mark.{marker}\ndef test_x(): ...\n", "utf-8")
-    root = Path(__file__).parent.parent.parent
+    root = REPOSITORY
     command = [sys.executable, "-m", "pytest", "-p", "tests.conformance.plugin", "-o", "addopts=", "--collect-only"]
     run = subprocess.run(
         [*command, "-c", os.devnull, "--rootdir", str(tmp_path), str(tmp_path)],

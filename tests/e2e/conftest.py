@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.conftest import reference_root
 from tests.support import hostile_tables
+from tests.support.shared_tables import REPOSITORY, reference_root
 from tests.support.spark_tables import DataFile, column, write_table
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -60,7 +60,7 @@ def address(warehouse: Path) -> Iterator[str]:
     """Serve the warehouse in a process of its own; yields the URL."""
     process = subprocess.Popen(
         [sys.executable, "-c", SERVE, str(warehouse)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        cwd=Path(__file__).parents[2],
+        cwd=REPOSITORY,
     )  # fmt: skip
     assert process.stdout is not None
     url = process.stdout.readline().strip()

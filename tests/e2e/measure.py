@@ -12,10 +12,10 @@ import json
 import statistics
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 from tests.e2e.conftest import ARGUMENTS, CHROMIUM, SERVE
+from tests.support.shared_tables import REPOSITORY
 
 SETTLED = "window.explorerPage && explorerPage.answered >= explorerPage.sent"
 TABS = ("overview", "diff", "files", "columns", "deletion-vectors", "statistics")
@@ -52,7 +52,7 @@ def main() -> None:
     if CHROMIUM is None:
         sys.exit("no Chromium on this machine")
     server = subprocess.Popen(
-        [sys.executable, "-c", SERVE, chosen.root], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
+        [sys.executable, "-c", SERVE, chosen.root], stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
     )
     try:
         assert server.stdout is not None

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import explorer
-from tests.conftest import REPOSITORY, reference_root
 from tests.e2e.conftest import settle
 from tests.support import hostile_tables
+from tests.support.shared_tables import REPOSITORY, reference_root
 
 pytestmark = pytest.mark.e2e
 SERVE = (

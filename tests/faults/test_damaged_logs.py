@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -16,13 +15,14 @@ from hypothesis import strategies as st
 
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Action, DeletionVectorDescriptor, DomainMetadata, SetTransaction
-from tests.conftest import golden_root
 from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
 from tests.support.damage import Answer, Damage, Files, answers, plain_answer
+from tests.support.dose import WHOLE_DOSE
 from tests.support.memory_logs import MASKED, METADATA, add, lines, new_store, remove
+from tests.support.shared_tables import golden_root
 
 # The small dose is the same on every run; `make prove` looks for new damage.
-SAME = os.environ.get("HYPOTHESIS_PROFILE", "default") == "default"
+SAME = not WHOLE_DOSE
 GOLDEN = (
     "delta__spark-dbr_8_0_non_generated_columns",
     "kernelrs__v1-multi-part-partitioned-struct-stats-only",

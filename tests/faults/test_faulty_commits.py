@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from explorer.core.errors import StorageError
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.transaction.commit_plan import CommitPlan, CommitResult
 from explorer.storage import open_store
+from tests.support.dose import WHOLE_DOSE
 from tests.support.faulty_store import Fault, FaultyStore
 from tests.support.memory_logs import METADATA, PROTOCOL, add, new_store, write
 
@@ -124,7 +124,7 @@ def run(scene: str, faults: dict[int, Fault]) -> None:
 
 def test_whatever_request_is_struck_the_outcome_is_right_or_unknown_and_unknown_is_resolved() -> None:
     assert len(requests_of(no_rival)) < 20
-    for scene, faults in cases(2 if os.environ.get("HYPOTHESIS_PROFILE") == "prove" else 1):
+    for scene, faults in cases(2 if WHOLE_DOSE else 1):
         run(scene, faults)
 
 

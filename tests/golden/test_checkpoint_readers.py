@@ -16,8 +16,8 @@ from explorer.core.log.log_segment import list_log
 from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout
 from explorer.storage import open_store
-from tests.conftest import reference_root
 from tests.support.other_readers import deltalake_rows, duckdb_rows
+from tests.support.shared_tables import reference_root
 
 pytestmark = [pytest.mark.reference, pytest.mark.interop]
 

@@ -10,9 +10,9 @@ import pytest
 import explorer
 from explorer.core.errors import CorruptDeletionVector
 from explorer.core.versions.change_feed.feed import change_feed_coverage
-from tests.conftest import golden_root
-from tests.golden.change_rows import change_rows, table_rows
+from tests.support.change_rows import change_rows, table_rows
 from tests.support.golden_expectations import expected
+from tests.support.shared_tables import golden_root
 
 pytestmark = pytest.mark.golden
 

@@ -8,31 +8,16 @@ from typing import Any
 import pytest
 
 import explorer
-from explorer.core.errors import CorruptTable, UnsupportedFeature, VersionGap, VersionNotFound
+from explorer.core.errors import UnsupportedFeature, VersionGap, VersionNotFound
 from explorer.core.log.log_segment import list_log
 from explorer.core.log.replay import read_commits, replay_files, replay_state
-from tests.conftest import golden_root
-from tests.support.golden_expectations import expected, expected_files, found_files
+from tests.support.golden_expectations import REFUSED, agrees, expected, found_files, parsed_schema
+from tests.support.shared_tables import golden_root
 
 pytestmark = pytest.mark.golden
 
 ROOT = golden_root()
 EXPECTED = expected(ROOT)
-
-REFUSED: dict[str, tuple[type[explorer.ExplorerError], str]] = {
-    "delta__bench-basic_catalog_managed__delta": (UnsupportedFeature, "catalogManaged"),
-    "delta__canonicalized-paths-normal-a": (CorruptTable, "no schemaString"),
-    "delta__data-reader-absolute-paths-escaped-chars": (CorruptTable, "No metaData"),
-    "delta__deltalog-commit-info": (CorruptTable, "no schemaString"),
-    "delta__deltalog-invalid-protocol-version": (UnsupportedFeature, "minReaderVersion 99"),
-    "delta__deltalog-state-reconstruction-without-metadata": (CorruptTable, "No metaData"),
-    "delta__deltalog-state-reconstruction-without-protocol": (CorruptTable, "No protocol"),
-    "deltars__err_logs__table_d": (UnsupportedFeature, "catalogOwned"),
-    "deltars__err_logs__table_e": (UnsupportedFeature, "catalogOwned"),
-    "deltars__simple_table_features": (UnsupportedFeature, "minReaderVersion 5"),
-    "kernelrs__table-with-geo": (UnsupportedFeature, "geospatial"),
-}
-"""Tables refused at every version: their protocol is not implemented, or they break a rule that binds writers."""
 
 REFUSED_LATER = {("deltars__err_logs__table_h", 9999), ("deltars__err_logs__table_i", 9999)}
 """Versions whose own protocol asks for catalogOwned, in tables whose earlier versions do not."""
@@ -113,7 +98,7 @@ def test_commits_alone_give_the_same_state_as_checkpoints(name: str) -> None:
         one, other = replay_state(table.store, segment, []), replay_state(table.store, plain, commits)
         assert one.protocol == other.protocol
         assert one.metadata.configuration == other.metadata.configuration
-        assert _schema(one.metadata.schema_string) == _schema(other.metadata.schema_string)
+        assert parsed_schema(one.metadata.schema_string) == parsed_schema(other.metadata.schema_string)
         assert one.transactions == other.transactions
         assert one.domains == other.domains
         compared += 1
@@ -131,34 +116,6 @@ def _snapshot(name: str, version: int) -> explorer.Snapshot:
     snapshot = explorer.open_table(str(ROOT / "tables" / name)).snapshot(version)
     snapshot.files()
     return snapshot
-
-
-def agrees(snapshot: explorer.Snapshot, replay: dict[str, Any]) -> None:
-    protocol, metadata = snapshot.protocol.to_wire(), snapshot.metadata
-    wanted = {key: value for key, value in replay["protocol"].items() if value is not None}
-    for features in ("readerFeatures", "writerFeatures"):
-        if features in wanted:
-            assert set(wanted.pop(features)) == set(protocol.pop(features))
-    assert protocol.items() >= wanted.items()
-    expectation = replay["metadata"]
-    assert metadata.id == expectation["id"]
-    assert metadata.name == expectation["name"]
-    assert metadata.description == expectation["description"]
-    assert metadata.created_time == expectation["createdTime"]
-    assert list(metadata.partition_columns) == expectation["partitionColumns"]
-    assert metadata.configuration == expectation["configuration"]
-    assert _schema(metadata.schema_string) == _schema(expectation["schemaString"])
-    assert found_files(snapshot.files()) == expected_files(replay)
-    assert snapshot.num_files == replay["num_files"]
-    assert snapshot.size_in_bytes == replay["total_size"]
-    assert snapshot.num_records == replay["num_records_in_stats"]
-    assert snapshot.num_deleted_records == (replay["dv_cardinality"] or 0)
-    assert snapshot.transactions == replay["txns"]
-    assert snapshot.domain_metadata == replay["domain_metadata"]
-
-
-def _schema(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
 
 
 def test_the_schema_is_written_back_as_it_was_read() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from explorer.core.log.verify.verify import verify
 from explorer.storage import open_store
-from tests.conftest import golden_root, reference_root
+from tests.support.shared_tables import golden_root, reference_root
 
 FOUND: dict[str, list[tuple[str, int | None]]] = {
     # Its features ask for in-commit timestamps; the commit, written by hand from an older one, has none.

@@ -10,7 +10,7 @@ import pytest
 
 import explorer
 from explorer.core.protocol.schema.data_types import format_column, walk
-from tests.conftest import reference_root
+from tests.support.shared_tables import reference_root
 
 pytestmark = pytest.mark.reference
 

@@ -10,9 +10,9 @@ import pytest
 import explorer
 from explorer.core.errors import ChangeFeedGap, RequestError, VersionNotFound
 from explorer.core.versions.change_feed.feed import FeedSpan, change_feed_coverage
-from tests.conftest import reference_root
-from tests.golden.change_rows import change_rows, content_hash, table_rows
+from tests.support.change_rows import change_rows, content_hash, table_rows
 from tests.support.golden_expectations import expected, spark_type
+from tests.support.shared_tables import reference_root
 
 pytestmark = pytest.mark.reference
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import explorer
-from tests.conftest import reference_root
 from tests.support.golden_expectations import expected
+from tests.support.shared_tables import reference_root
 
 pytestmark = pytest.mark.reference
 

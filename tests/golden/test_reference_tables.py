@@ -9,8 +9,8 @@ import pytest
 
 import explorer
 from explorer.core.errors import VersionNotFound
-from tests.conftest import reference_root
 from tests.support.golden_expectations import expected, found_files, spark_type
+from tests.support.shared_tables import reference_root
 
 pytestmark = pytest.mark.reference
 

@@ -12,7 +12,7 @@ from deltalake.exceptions import DeltaError
 
 import explorer
 from explorer.core.errors import ExplorerError
-from tests.conftest import golden_root, reference_root
+from tests.support.shared_tables import golden_root, reference_root
 
 pytestmark = [pytest.mark.golden, pytest.mark.reference]
 

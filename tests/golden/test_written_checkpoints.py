@@ -22,10 +22,9 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.raw_actions import unknown_members
 from explorer.core.protocol.table_properties.values import flag
 from explorer.core.versions.snapshot import Snapshot
-from tests.conftest import golden_root, reference_root
-from tests.golden.test_golden_tables import REFUSED, agrees
-from tests.support.golden_expectations import expected
+from tests.support.golden_expectations import REFUSED, agrees, expected
 from tests.support.memory_logs import new_store
+from tests.support.shared_tables import golden_root, reference_root
 
 pytestmark = [pytest.mark.golden, pytest.mark.reference]
 

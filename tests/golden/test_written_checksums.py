@@ -13,7 +13,7 @@ from explorer.core.log.log_segment import list_log
 from explorer.core.log.replay import read_commits, replay_files, replay_state
 from explorer.core.log.writing.checksum import next_checksum, version_checksum
 from explorer.storage import open_store
-from tests.conftest import reference_root
+from tests.support.shared_tables import reference_root
 
 pytestmark = pytest.mark.reference
 

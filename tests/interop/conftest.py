@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from explorer.spark.engine.session import Engine, engine
-from tests.interop.reference_writer import ReferenceUnavailable, ReferenceWriter
+from tests.support.reference_writer import ReferenceUnavailable, ReferenceWriter
 
 
 @pytest.fixture(scope="session")
@@ -23,12 +22,3 @@ def reference_writer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Refer
         pytest.skip(problem)
     yield writer
     writer.close()
-
-
-@pytest.fixture(scope="session")
-def spark_engine() -> Iterator[Engine]:
-    """Our own engine, beside it."""
-    started = engine()
-    started.session()
-    yield started
-    engine().stop()

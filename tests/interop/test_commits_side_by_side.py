@@ -10,8 +10,8 @@ from typing import Any, Final
 import pytest
 
 import explorer
-from tests.golden.commit_comparison import differences
-from tests.interop.reference_writer import ReferenceWriter
+from tests.support.commit_comparison import differences
+from tests.support.reference_writer import ReferenceWriter
 
 pytestmark = pytest.mark.interop
 

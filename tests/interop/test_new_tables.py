@@ -10,7 +10,7 @@ import pytest
 import explorer
 from explorer.new_table import new_table
 from explorer.spark.scan.scan import scan
-from tests.interop.reference_writer import ReferenceRefused, ReferenceWriter
+from tests.support.reference_writer import ReferenceRefused, ReferenceWriter
 from tests.support.row_content import content_hash
 from tests.support.small_schemas import field, struct
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import REPOSITORY, reference_root
 from tests.support.golden_expectations import expected
+from tests.support.shared_tables import REPOSITORY, reference_root
 
 pytestmark = [pytest.mark.interop, pytest.mark.reference, pytest.mark.spark]
 

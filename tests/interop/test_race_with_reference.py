@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import explorer
-from tests.interop.reference_writer import ReferenceWriter
 from tests.prove.race import OURS, Told, check_race, new_race, race
+from tests.support.dose import WHOLE_DOSE
+from tests.support.reference_writer import ReferenceWriter
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark]
 
-PROVE = os.environ.get("HYPOTHESIS_PROFILE") == "prove"
 INSERTS = """
 told = []
 for number in range(inserts):
@@ -36,7 +35,7 @@ def test_a_race_with_the_reference_writer(reference_writer: ReferenceWriter, tmp
     location = folder.as_uri()
     table = new_race(location, {})
     reference_writer.sql(f"SELECT count(*) FROM delta.`{folder}`")
-    inserts, commits = (50, 150) if PROVE else (4, 12)
+    inserts, commits = (50, 150) if WHOLE_DOSE else (4, 12)
     with ThreadPoolExecutor(1) as pool:
         theirs = pool.submit(reference_writer.python, INSERTS, path=str(folder), inserts=inserts)
         told: list[Told] = race(location, {}, [(OURS, commits)] * 3)

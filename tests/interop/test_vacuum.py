@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import pytest
 
 import explorer
-from tests.interop.reference_writer import ReferenceWriter
+from tests.support.reference_writer import ReferenceWriter
 from tests.support.row_content import row_lines
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark]

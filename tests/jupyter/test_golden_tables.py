@@ -8,9 +8,9 @@ import pytest
 
 import explorer
 from explorer.core.errors import ExplorerError
-from tests.conftest import golden_root
 from tests.jupyter.conftest import shown
 from tests.support.json_logs import Elements
+from tests.support.shared_tables import golden_root
 
 ROOT = golden_root()
 TABLES = sorted((ROOT / "tables").iterdir())

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import explorer
-from tests.conftest import reference_root
 from tests.jupyter.conftest import figure_of
+from tests.support.shared_tables import reference_root
 
 ROOT = reference_root()
 EXPECTED = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted((ROOT / "expected").glob("*.json"))}

@@ -18,10 +18,10 @@ import pytest
 import explorer
 from explorer.core.errors import EngineUnavailable
 from explorer.spark.engine.java import find_java
-from tests.conftest import reference_root
 from tests.jupyter.conftest import shown
 from tests.support.json_logs import Elements, add, commit_info, metadata, protocol, write_log
 from tests.support.row_content import content_hash
+from tests.support.shared_tables import reference_root
 
 ROOT = reference_root()
 EXPECTED = {

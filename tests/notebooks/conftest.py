@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from explorer.demo import build_warehouse
-from tests.conftest import REPOSITORY
+from tests.support.shared_tables import REPOSITORY
 
 Written = dict[str, dict[int, pa.Table]]
 

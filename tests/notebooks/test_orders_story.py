@@ -15,7 +15,7 @@ from nbclient import NotebookClient
 
 from explorer.core.errors import EngineUnavailable
 from explorer.spark.engine.java import find_java
-from tests.conftest import REPOSITORY
+from tests.support.shared_tables import REPOSITORY
 
 STORY = REPOSITORY / "notebooks" / "orders_story.ipynb"
 WIDGET = "application/vnd.jupyter.widget-view+json"

@@ -12,8 +12,8 @@ from nbclient import NotebookClient
 
 from explorer.core.errors import EngineUnavailable
 from explorer.spark.engine.java import find_java
-from tests.conftest import reference_root
 from tests.support.json_logs import Elements
+from tests.support.shared_tables import reference_root
 
 WAIT = """
 import time

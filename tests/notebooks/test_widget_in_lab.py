@@ -12,8 +12,8 @@ import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, Playwright, expect
 
-from tests.conftest import REPOSITORY
 from tests.notebooks.lab import TOKEN, running_lab
+from tests.support.shared_tables import REPOSITORY
 
 BROWSER_OPTIONS = [
     "--headless",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +9,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.conftest import REPOSITORY
+from tests.support.dose import WHOLE_DOSE
+from tests.support.shared_tables import REPOSITORY
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Dose:
 
 @pytest.fixture(scope="session")
 def dose() -> Dose:
-    return Dose(16, 100, 500) if os.environ.get("HYPOTHESIS_PROFILE") == "prove" else Dose(4, 5, 12)
+    return Dose(16, 100, 500) if WHOLE_DOSE else Dose(4, 5, 12)
 
 
 @pytest.fixture(scope="session")

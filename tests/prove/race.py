@@ -16,9 +16,9 @@ from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.versions.retention.missing_files import data_locations
 from explorer.storage import open_store
-from tests.conftest import REPOSITORY
 from tests.prove.racer import SHARED, append_plan
 from tests.support.memory_logs import METADATA, PROTOCOL, write
+from tests.support.shared_tables import REPOSITORY
 
 __all__ = ["check_race", "new_race", "race"]
 

@@ -14,9 +14,9 @@ import explorer
 from explorer.core.errors import NotAllowed, RequestError, StorageError
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
-from tests.conftest import golden_root
 from tests.support.checkpoint_shapes import write_checkpoint
 from tests.support.memory_logs import METADATA, PROTOCOL, add, new_store, paths, remove, write
+from tests.support.shared_tables import golden_root
 
 
 @pytest.fixture(scope="module")

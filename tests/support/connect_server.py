@@ -14,8 +14,7 @@ from pathlib import Path
 import pyspark
 
 from explorer.spark.engine.java import find_java
-
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tests.support.shared_tables import REPOSITORY
 
 
 @contextlib.contextmanager

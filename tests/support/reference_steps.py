@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tests.golden.reference_columns import column_intent
+from tests.support.reference_columns import column_intent
 
 __all__ = ["Step", "copy_before", "reference_commit", "steps"]
 

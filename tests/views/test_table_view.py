@@ -17,7 +17,7 @@ from explorer.views.table.columns import column_story, columns_listing
 from explorer.views.table.comparison import comparison_of
 from explorer.views.table.files import file_facts, files_listing, masked_listing, row_strip
 from explorer.views.table.timeline import MARKS, timeline_of
-from tests.conftest import reference_root
+from tests.support.shared_tables import reference_root
 
 pytestmark = pytest.mark.reference
 TABLES = reference_root() / "tables"

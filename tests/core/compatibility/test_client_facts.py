@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from explorer.core.compatibility.client_facts import Operation, client_facts
-from tests.conftest import REPOSITORY
+from tests.support.shared_tables import REPOSITORY
 
 STATES = {"", "yes", "no", "wrong", "partial", "unknown"}
 OPERATIONS: tuple[Operation, ...] = ("read", "write")

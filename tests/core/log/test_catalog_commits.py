@@ -10,9 +10,9 @@ import explorer
 from explorer.core.errors import RequestError, UnsupportedFeature
 from explorer.core.log.catalog_commits import CatalogCommits
 from explorer.core.protocol.actions import CommitInfo, Protocol
-from tests.conftest import golden_root
 from tests.support.checkpoint_shapes import write_checkpoint
 from tests.support.memory_logs import METADATA, add, lines, new_store, paths, write
+from tests.support.shared_tables import golden_root
 
 FEATURES = ("catalogManaged",)
 MANAGED = Protocol(

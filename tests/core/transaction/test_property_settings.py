@@ -13,7 +13,7 @@ from explorer.core.transaction.intents.property_settings import (
     read_wishes,
     statistics_columns_of,
 )
-from tests.conftest import reference_root
+from tests.support.shared_tables import reference_root
 
 
 def test_keys_get_their_true_case_and_values_stay_as_given() -> None:

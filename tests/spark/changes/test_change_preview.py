@@ -13,7 +13,7 @@ from explorer.spark.changes.change_preview import change_preview
 from explorer.spark.changes.row_diff_preview import row_diff_preview
 from explorer.spark.engine.session import Engine
 from explorer.spark.rows.key_history import key_history
-from tests.conftest import reference_root
+from tests.support.shared_tables import reference_root
 
 pytestmark = [pytest.mark.reference, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

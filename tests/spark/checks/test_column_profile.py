@@ -13,7 +13,7 @@ import pytest
 import explorer
 from explorer.core.errors import RequestError
 from explorer.spark.checks.column_profile import WrongStatistic
-from tests.conftest import reference_root
+from tests.support.shared_tables import reference_root
 from tests.support.spark_tables import DataFile, column, struct, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]

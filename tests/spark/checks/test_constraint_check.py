@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import explorer
 from explorer.core.errors import Cancelled, StorageError
 from explorer.spark.checks.constraint_check import check
-from tests.conftest import reference_root
+from tests.support.shared_tables import reference_root
 from tests.support.spark_tables import DataFile, column, struct, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]

@@ -13,9 +13,8 @@ import pytest
 
 from explorer.core.errors import EngineUnavailable
 from explorer.spark.engine.java import SUPPORTED, find_java
+from tests.support.shared_tables import REPOSITORY
 from tests.support.spark_tables import DataFile, column, write_table
-
-REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def _run(code: str, tmp_path: Path, **environ: str) -> str:

@@ -9,9 +9,9 @@ import pytest
 import explorer
 from explorer.core.errors import CorruptDeletionVector, ExplorerError, UnsupportedFeature
 from explorer.spark.scan.scan import scan
-from tests.conftest import golden_root
 from tests.support.golden_expectations import expected
 from tests.support.row_content import content_hash
+from tests.support.shared_tables import golden_root
 
 pytestmark = [pytest.mark.golden, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

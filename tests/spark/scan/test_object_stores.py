@@ -18,9 +18,9 @@ from explorer.spark.engine.session import Engine
 from explorer.spark.rows.preview import preview
 from explorer.spark.scan.scan import scan
 from explorer.storage.memory import memory
-from tests.conftest import golden_root, reference_root
 from tests.support.golden_expectations import expected
 from tests.support.row_content import content_hash, row_lines
+from tests.support.shared_tables import golden_root, reference_root
 from tests.support.spark_tables import DataFile, column, struct, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]

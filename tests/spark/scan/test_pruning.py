@@ -14,7 +14,7 @@ from explorer.spark.engine.session import Engine
 from explorer.spark.rows.preview import preview
 from explorer.spark.scan.pruning import needed_files
 from explorer.spark.scan.scan import scan
-from tests.conftest import golden_root, reference_root
+from tests.support.shared_tables import golden_root, reference_root
 from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]

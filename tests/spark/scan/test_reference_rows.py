@@ -13,9 +13,9 @@ import explorer
 from explorer.core.errors import ExplorerError, StorageError, UnsupportedFeature, VersionNotFound
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.spark.scan.scan import scan
-from tests.conftest import reference_root
 from tests.support.golden_expectations import expected
 from tests.support.row_content import content_hash
+from tests.support.shared_tables import reference_root
 
 pytestmark = [pytest.mark.reference, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

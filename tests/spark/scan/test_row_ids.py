@@ -11,9 +11,9 @@ import pytest
 import explorer
 from explorer.core.errors import CorruptTable, RequestError
 from explorer.spark.scan.scan import scan
-from tests.conftest import reference_root
 from tests.support.golden_expectations import expected
 from tests.support.row_content import content_hash
+from tests.support.shared_tables import reference_root
 from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]

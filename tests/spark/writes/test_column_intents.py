@@ -11,10 +11,10 @@ import pytest
 import explorer
 from explorer.new_table import new_table
 from explorer.spark.scan.scan import scan
-from tests.conftest import reference_root
 from tests.support.golden_expectations import expected
 from tests.support.reference_steps import Step, copy_before, steps
 from tests.support.row_content import content_hash
+from tests.support.shared_tables import reference_root
 from tests.support.small_schemas import IDENTITY, field, struct
 
 pytestmark = [pytest.mark.spark, pytest.mark.reference, pytest.mark.usefixtures("spark_engine")]

@@ -19,11 +19,11 @@ import explorer
 from explorer.core.errors import ExplorerError, InvalidIntent
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.spark.scan.scan import scan
-from tests.conftest import reference_root
 from tests.support.golden_expectations import expected
 from tests.support.other_readers import duckdb_connection
 from tests.support.reference_steps import Step, copy_before, reference_commit
 from tests.support.row_content import content_hash
+from tests.support.shared_tables import reference_root
 from tests.support.spark_tables import column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.reference, pytest.mark.usefixtures("spark_engine")]

@@ -2,7 +2,7 @@
 
 It has a JVM beside ours, as one JVM holds one set of jars. A command is one line, ``{"do": ..., ...}``; its answer is
 one line too: ``{"table": path}`` with the rows in an Arrow file at ``path``, ``{}`` for nothing, or ``{"error": ...}``.
-Run as ``python -m tests.interop.writer_process FOLDER``; it ends with its standard input.
+Run as ``python -m tests.support.reference_writer_process FOLDER``; it ends with its standard input.
 """
 
 from __future__ import annotations

@@ -16,8 +16,7 @@ from pyarrow import feather
 
 from explorer.core.errors import EngineUnavailable
 from explorer.spark.engine.java import find_java
-
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tests.support.shared_tables import REPOSITORY
 
 
 class ReferenceUnavailable(Exception):
@@ -62,7 +61,7 @@ class ReferenceWriter:
             "SPARK_LOCAL_IP": "127.0.0.1",
         }
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.interop.writer_process", str(folder)],
+            [sys.executable, "-m", "tests.support.reference_writer_process", str(folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

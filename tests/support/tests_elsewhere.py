@@ -1,0 +1,35 @@
+"""Run tests of rows in a process whose Spark is elsewhere."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from tests.support.shared_tables import REPOSITORY
+
+__all__ = ["FEW", "run_tests"]
+
+FEW = (
+    "tests/spark/scan/test_scan.py::test_masks_hold_over_split_files_row_groups_and_filters",
+    "tests/spark/scan/test_scan.py::test_name_mode_renames_at_every_depth_and_fills_missing_columns",
+    "tests/spark/scan/test_scan.py::test_variants_with_nulls_and_inside_arrays_come_out",
+    "tests/spark/scan/test_scan.py::test_a_file_whose_types_disagree_is_named_with_the_column",
+    "tests/spark/checks/test_constraint_check.py::test_one_that_fails_on_a_row_does_not_keep_the_others_from_their_answer",
+    "tests/spark/rows/test_preview.py::test_cancel_before_spark_knows_the_job_is_not_lost",
+    "tests/spark/rows/test_preview.py::test_cancelling_one_job_leaves_another_alone",
+)
+
+
+def run_tests(engine: str, *tests: str) -> None:
+    """Run tests in a process whose engine is elsewhere."""
+    answer = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-rfE", *tests],
+        cwd=REPOSITORY,
+        env={**os.environ, "DELTA_EXPLORER_SPARK": engine},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stdout[-4000:] + answer.stderr[-2000:]
+    assert " passed" in answer.stdout
