@@ -21,7 +21,7 @@ from explorer.core.maintenance.unused_files import NeededFiles, UnusedFiles, nee
 from explorer.core.maintenance.vacuum_effects import VacuumEffects, vacuum_effects, versions_in_words
 from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.file_paths import decode_path
-from explorer.core.protocol.table_properties.registry import DELETED_FILE_RETENTION, ENABLED_FORMATS
+from explorer.core.protocol.table_properties.registry import ENABLED_FORMATS, FILE_RETENTION
 from explorer.core.protocol.times import moment_text
 from explorer.core.transaction.commit_plan import Consequences, MaintenanceFile, MaintenancePlan
 from explorer.core.transaction.guards.judge import catalog_guard, protocol_guard
@@ -146,12 +146,12 @@ def _consequences(effects: VacuumEffects) -> Consequences:
 
 
 def _retention(snapshot: Snapshot, cutoff: int, own: int) -> GuardResult:
-    stated = DELETED_FILE_RETENTION.text(snapshot.metadata.configuration)
-    evidence: dict[str, Any] = {DELETED_FILE_RETENTION.key: stated, "cutoff": moment_text(cutoff)}
+    stated = FILE_RETENTION.text(snapshot.metadata.configuration)
+    evidence: dict[str, Any] = {FILE_RETENTION.key: stated, "cutoff": moment_text(cutoff)}
     if cutoff > own:
         evidence |= {"ownCutoff": moment_text(own), "detail": f"The table keeps removed files longer: {stated}."}
         remedy = (
-            f"Set {DELETED_FILE_RETENTION} to a shorter interval first, so that the history tells who decided it, and "
+            f"Set {FILE_RETENTION} to a shorter interval first, so that the history tells who decided it, and "
             "so that writers and readers know how long they may take."
         )
         return GuardResult("retention", "fail", evidence, remedy)

@@ -15,15 +15,16 @@ import msgspec
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.table_features import active_features
-from explorer.core.protocol.table_properties.values import flag
+from explorer.core.protocol.table_properties.registry import (
+    ROW_COMMIT_VERSION_COLUMN,
+    ROW_ID_COLUMN,
+    ROW_TRACKING,
+    ROW_TRACKING_SUSPENDED,
+)
 
 __all__ = ["RowTracking", "row_tracking"]
 
 DOMAIN: Final = "delta.rowTracking"
-ENABLE: Final = "delta.enableRowTracking"
-SUSPENDED: Final = "delta.rowTrackingSuspended"
-ROW_ID_COLUMN: Final = "delta.rowTracking.materializedRowIdColumnName"
-ROW_COMMIT_VERSION_COLUMN: Final = "delta.rowTracking.materializedRowCommitVersionColumnName"
 
 
 class RowTracking(msgspec.Struct, frozen=True):
@@ -64,10 +65,10 @@ def row_tracking(protocol: Protocol, metadata: Metadata, domains: Mapping[str, s
     configuration = metadata.configuration
     return RowTracking(
         supported,
-        supported and flag(configuration, ENABLE),
-        supported and flag(configuration, SUSPENDED),
-        configuration.get(ROW_ID_COLUMN),
-        configuration.get(ROW_COMMIT_VERSION_COLUMN),
+        supported and ROW_TRACKING.of(configuration),
+        supported and ROW_TRACKING_SUSPENDED.of(configuration),
+        configuration.get(ROW_ID_COLUMN.key),
+        configuration.get(ROW_COMMIT_VERSION_COLUMN.key),
         _high_water_mark(domains.get(DOMAIN)),
     )
 

@@ -13,8 +13,11 @@ import msgspec
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import CommitInfo, encode_line
-from explorer.core.protocol.table_properties.keys import ENABLE_ICT, ICT_TIMESTAMP, ICT_VERSION
-from explorer.core.protocol.table_properties.values import flag
+from explorer.core.protocol.table_properties.registry import (
+    ICT_ENABLEMENT_TIMESTAMP,
+    ICT_ENABLEMENT_VERSION,
+    IN_COMMIT_TIMESTAMPS,
+)
 from explorer.core.transaction.proposal import Proposal
 from explorer.core.versions.snapshot import Snapshot
 
@@ -82,7 +85,7 @@ def in_commit_timestamp(now: int, previous: int | None) -> int:
 def has_timestamp(proposal: Proposal, snapshot: Snapshot | None) -> bool:
     """True if the commit must carry an in-commit timestamp: they are enabled after it (ICT-001)."""
     metadata = proposal.metadata or (snapshot.metadata if snapshot is not None else None)
-    return metadata is not None and flag(metadata.configuration, ENABLE_ICT)
+    return metadata is not None and IN_COMMIT_TIMESTAMPS.of(metadata.configuration)
 
 
 def with_timestamp(proposal: Proposal, snapshot: Snapshot | None, timestamp: int) -> Proposal:
@@ -92,9 +95,9 @@ def with_timestamp(proposal: Proposal, snapshot: Snapshot | None, timestamp: int
     is known only when the commit is written.
     """
     metadata = proposal.metadata
-    if metadata is None or snapshot is None or flag(snapshot.metadata.configuration, ENABLE_ICT):
+    if metadata is None or snapshot is None or IN_COMMIT_TIMESTAMPS.of(snapshot.metadata.configuration):
         return proposal
-    since = {ICT_VERSION: str(snapshot.version + 1), ICT_TIMESTAMP: str(timestamp)}
+    since = {ICT_ENABLEMENT_VERSION.key: str(snapshot.version + 1), ICT_ENABLEMENT_TIMESTAMP.key: str(timestamp)}
     marked = msgspec.structs.replace(metadata, configuration={**metadata.configuration, **since})
     return msgspec.structs.replace(proposal, metadata=marked)
 

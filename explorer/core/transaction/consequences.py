@@ -12,8 +12,7 @@ from typing import Final
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import Metadata
-from explorer.core.protocol.table_properties.keys import ENABLE_CDF, FILE_RETENTION, LOG_RETENTION
-from explorer.core.protocol.table_properties.values import flag, interval
+from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, FILE_RETENTION, LOG_RETENTION
 from explorer.core.transaction.proposal import Proposal
 from explorer.core.versions.change_feed.schema_breaks import why_rows_do_not_fit
 from explorer.core.versions.snapshot import Snapshot
@@ -22,8 +21,8 @@ __all__ = ["change_feed_effect", "time_travel_effect"]
 
 _SAME_FEED: Final = "Nothing changes for readers of the change data feed."
 _RETENTIONS: Final = (
-    (LOG_RETENTION, timedelta(days=30), "commits", "a clean-up of the log"),
-    (FILE_RETENTION, timedelta(days=7), "removed files", "VACUUM"),
+    (LOG_RETENTION, "commits", "a clean-up of the log"),
+    (FILE_RETENTION, "removed files", "VACUUM"),
 )
 
 
@@ -45,7 +44,7 @@ def change_feed_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
         return proposal.change_feed
     metadata, version = proposal.metadata or snapshot.metadata, snapshot.version + 1
     try:
-        before, after = (flag(each.configuration, ENABLE_CDF) for each in (snapshot.metadata, metadata))
+        before, after = (CHANGE_DATA_FEED.of(each.configuration) for each in (snapshot.metadata, metadata))
     except CorruptTable as error:
         return f"It is not known whether the change data feed is on: {error}"
     match before, after:
@@ -63,9 +62,9 @@ def change_feed_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
 
 
 def _retention(before: Metadata, after: Metadata) -> Iterator[str]:
-    for key, default, what, who in _RETENTIONS:
+    for retention, what, who in _RETENTIONS:
         try:
-            old, new = interval(before.configuration, key, default), interval(after.configuration, key, default)
+            old, new = retention.of(before.configuration), retention.of(after.configuration)
         except CorruptTable:
             continue  # judged where properties are set
         if new < old:
@@ -76,7 +75,7 @@ def _removed(snapshot: Snapshot, proposal: Proposal) -> Iterator[str]:
     if not proposal.removes:
         return
     try:
-        kept = interval((proposal.metadata or snapshot.metadata).configuration, FILE_RETENTION, timedelta(days=7))
+        kept = FILE_RETENTION.of((proposal.metadata or snapshot.metadata).configuration)
     except CorruptTable:
         return
     count = len(proposal.removes)

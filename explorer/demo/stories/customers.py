@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
+from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE
 from explorer.demo.alterations import add_column, rename_column
 from explorer.demo.provenance import Calendar, Provenance
 from explorer.demo.writer import TableWriter
@@ -50,7 +51,7 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
         eva(0, 1, "10:00:00"),
         SCHEMA,
         description="Customers of the web shop. Made-up people.",
-        properties={"delta.columnMapping.mode": "name"},
+        properties={COLUMN_MAPPING_MODE.key: "name"},
     )
     load(0, 2)
     load(1, 2)

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from explorer.core.protocol.actions import SetTransaction
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
+from explorer.core.protocol.table_properties.registry import FILE_RETENTION, NUM_INDEXED_COLS
 from explorer.demo.provenance import DELTA_RS, Calendar, Provenance, milliseconds
 from explorer.demo.writer import TableWriter
 
@@ -49,7 +50,7 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
         SCHEMA,
         description="Page views of the web shop, as the stream brings them. Made-up data.",
         partition_by=("event_date", "country"),
-        properties={"delta.dataSkippingNumIndexedCols": "4"},
+        properties={NUM_INDEXED_COLS.key: "4"},
     )
     first_id = 1
     for epoch, (week, weekday) in enumerate(_DAYS):
@@ -78,7 +79,7 @@ def _clean_up(table: TableWriter, calendar: Calendar) -> None:
     first = calendar.day(0, 3)
     table.delete(by, f"(event_date < '{first}')", lambda rows: pc.less(rows.column("event_date"), pa.scalar(first)))
     by = Provenance(calendar.at(3, 3, "08:22:10"), "dora@shop.example")
-    retention = {"delta.deletedFileRetentionDuration": "interval 21 days"}
+    retention = {FILE_RETENTION.key: "interval 21 days"}
     table.alter(by, {"kind": "set-properties", "properties": retention})
 
 

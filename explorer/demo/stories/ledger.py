@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from explorer.core.protocol.actions import SetTransaction
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
+from explorer.core.protocol.table_properties.registry import APPEND_ONLY, IN_COMMIT_TIMESTAMPS, LOG_RETENTION
 from explorer.demo.provenance import Calendar, Provenance, milliseconds
 from explorer.demo.upkeep import vacuum
 from explorer.demo.writer import TableWriter
@@ -44,9 +45,9 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
         SCHEMA,
         description="General ledger. Made-up data.",
         properties={
-            "delta.enableInCommitTimestamps": "true",
-            "delta.logRetentionDuration": "interval 14 days",
-            "delta.appendOnly": "false",
+            IN_COMMIT_TIMESTAMPS.key: "true",
+            LOG_RETENTION.key: "interval 14 days",
+            APPEND_ONLY.key: "false",
         },
         cluster_by=("account",),
     )

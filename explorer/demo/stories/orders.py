@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
+from explorer.core.protocol.table_properties.registry import DELETION_VECTORS, LOG_RETENTION
 from explorer.demo.alterations import add_column, drop_column, rename_column
 from explorer.demo.provenance import Calendar, Provenance
 from explorer.demo.writer import TableWriter
@@ -68,7 +69,7 @@ def _first_weeks(table: TableWriter, load: Load, ana: Person, ben: Person, shop:
         ana(0, 0, "09:12:40"),
         SCHEMA,
         description="Orders of the web shop. Made-up data.",
-        properties={"delta.logRetentionDuration": "interval 60 days"},
+        properties={LOG_RETENTION.key: "interval 60 days"},
     )
     for weekday in (1, 2, 3):
         load(0, weekday)
@@ -80,7 +81,7 @@ def _first_weeks(table: TableWriter, load: Load, ana: Person, ben: Person, shop:
     load(1, 0)
     table.alter(
         ben(1, 0, "15:47:19", "so that deletes stop rewriting whole files"),
-        {"kind": "set-properties", "properties": {"delta.enableDeletionVectors": "true"}},
+        {"kind": "set-properties", "properties": {DELETION_VECTORS.key: "true"}},
     )
     load(1, 1)
     table.delete(ana(1, 2, "11:05:53"), "(cust = 'TEST')", lambda rows: pc.equal(rows.column("cust"), "TEST"))

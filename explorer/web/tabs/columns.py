@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from explorer.core.protocol.table_properties.registry import MAX_COLUMN_ID
 from explorer.views import TableView
 from explorer.views.listing import Listing
 from explorer.views.table.column_lines import RIVER_LINES
@@ -17,7 +18,7 @@ def _columns(view: TableView, address: Address, _work: WindowWork) -> Tab:
     snapshot = view.facts.snapshot(view.version)
     values = {
         "mode": snapshot.column_mapping_mode,
-        "max_id": snapshot.properties.get("delta.columnMapping.maxColumnId", ""),
+        "max_id": snapshot.properties.get(MAX_COLUMN_ID.key, ""),
         "lines": len(lines_of(view.facts)),
         "shown_lines": RIVER_LINES,
         "hazards": view.facts.lineage().hazards,

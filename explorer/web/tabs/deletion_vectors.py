@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from explorer.core.errors import ExplorerError
+from explorer.core.protocol.table_properties.registry import DELETION_VECTORS
 from explorer.views import TableView
 from explorer.views.figures.charts import BARS, HEAVY
 from explorer.views.listing import Listing
@@ -43,7 +44,7 @@ def _state(view: TableView) -> dict[str, Any]:
     protocol = snapshot.protocol
     return {
         "supported": "deletionVectors" in (*(protocol.writer_features or ()), *(protocol.reader_features or ())),
-        "enabled": snapshot.properties.get("delta.enableDeletionVectors", "").lower() == "true",
+        "enabled": snapshot.properties.get(DELETION_VECTORS.key, "").lower() == "true",
         "series": _series(view),
         "drawn": BARS,
         "file": "",

@@ -7,7 +7,6 @@ import pytest
 
 from explorer.core.log.commit import decode_commit
 from explorer.core.protocol.actions import Action, CommitInfo, DomainMetadata, Metadata, SetTransaction
-from explorer.core.protocol.table_properties.keys import ENABLE_ICT, ICT_TIMESTAMP, ICT_VERSION
 from explorer.core.transaction.commit.conflicts import conflict_with
 from explorer.core.transaction.commit_info import (
     commit_bytes,
@@ -112,10 +111,10 @@ def test_the_commit_that_enables_timestamps_says_since_when() -> None:
     written = with_timestamp(proposal, before, 5_000)
     assert written.metadata is not None
     assert written.metadata.configuration == {
-        ENABLE_ICT: "true",
+        "delta.enableInCommitTimestamps": "true",
         "delta.x": "y",
-        ICT_VERSION: "2",
-        ICT_TIMESTAMP: "5000",
+        "delta.inCommitTimestampEnablementVersion": "2",
+        "delta.inCommitTimestampEnablementTimestamp": "5000",
     }
     info = commit_info(written, read_version=1, now=4_000, txn_id="t", engine="e", timestamp=5_000)
     commit = decode_commit(commit_bytes(written, info), 2, "2.json")

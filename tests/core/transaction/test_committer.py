@@ -16,7 +16,7 @@ from explorer.core.errors import NotAllowed, RequestError, StorageError
 from explorer.core.log.log_path import checksum_name, commit_name
 from explorer.core.protocol.actions import CommitInfo, Metadata, Protocol
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.protocol.table_properties.keys import ENABLE_ICT
+from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.proposal import Proposal, StagedFile
 from explorer.storage import open_store
@@ -274,7 +274,8 @@ def test_files_are_written_first_and_taken_away_again_where_the_commit_does_not_
 @pytest.mark.conformance("ICT-003")
 def test_a_restore_does_not_say_that_timestamps_were_there_while_they_were_off() -> None:
     store = new_table(PROTOCOL)
-    on, off = ({"kind": "set-properties", "properties": {ENABLE_ICT: value}} for value in ("true", "false"))
+    properties = ({IN_COMMIT_TIMESTAMPS.key: value} for value in ("true", "false"))
+    on, off = ({"kind": "set-properties", "properties": each} for each in properties)
     for intent in (on, off, batch("one"), on, DESCRIBE, {"kind": "restore", "version": 2}):
         commit(store, intent)
     table = explorer.Table(store)

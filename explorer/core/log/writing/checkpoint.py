@@ -34,7 +34,7 @@ from explorer.core.protocol.actions import (
 from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_properties.registry import (
-    DELETED_FILE_RETENTION,
+    FILE_RETENTION,
     SET_TRANSACTION_RETENTION,
 )
 
@@ -165,7 +165,7 @@ class _Writer:
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         """The file actions, live ones first."""
-        after = self._now - DELETED_FILE_RETENTION.of(self._carried.state.metadata.configuration) // _MS
+        after = self._now - FILE_RETENTION.of(self._carried.state.metadata.configuration) // _MS
         for chunk in self._carried.adds(_CHUNK):
             rows = self._columns.adds(chunk)
             self._num_adds += len(rows)

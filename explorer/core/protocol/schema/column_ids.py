@@ -23,9 +23,8 @@ from explorer.core.protocol.schema.data_types import (
     walk,
 )
 
-__all__ = ["DROPPED_OR_RENAMED_KEY", "HIGHEST_ID", "highest_id", "map_columns", "map_field", "unmap_columns"]
+__all__ = ["HIGHEST_ID", "highest_id", "map_columns", "map_field", "unmap_columns"]
 
-DROPPED_OR_RENAMED_KEY: Final = "delta.columnMapping.hasDroppedOrRenamed"
 HIGHEST_ID: Final = 2**31 - 1
 _NESTED_IDS_KEY: Final = "delta.columnMapping.nested.ids"
 

@@ -8,7 +8,7 @@ path, which equals the logical path until mapping gives it another (CM-012).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Literal
+from typing import Literal
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import Protocol
@@ -25,10 +25,9 @@ from explorer.core.protocol.schema.data_types import (
     walk,
 )
 from explorer.core.protocol.table_features import supported_features
+from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 
 __all__ = [
-    "MAX_ID_KEY",
-    "MODE_KEY",
     "MappingMode",
     "check_mapping",
     "mapping_mode",
@@ -38,8 +37,6 @@ __all__ = [
 ]
 
 MappingMode = Literal["none", "name", "id"]
-MODE_KEY: Final = "delta.columnMapping.mode"
-MAX_ID_KEY: Final = "delta.columnMapping.maxColumnId"
 
 
 def mapping_mode(configuration: dict[str, str], protocol: Protocol) -> MappingMode:
@@ -54,7 +51,7 @@ def mapping_mode(configuration: dict[str, str], protocol: Protocol) -> MappingMo
     """
     if "columnMapping" not in supported_features(protocol):
         return "none"
-    match configuration.get(MODE_KEY, "none").lower():
+    match COLUMN_MAPPING_MODE.of(configuration):
         case "none":
             return "none"
         case "name":
@@ -62,7 +59,9 @@ def mapping_mode(configuration: dict[str, str], protocol: Protocol) -> MappingMo
         case "id":
             return "id"
         case other:
-            raise CorruptTable(f"{MODE_KEY} is {other!r}; the protocol knows none, name and id.", found=other)
+            raise CorruptTable(
+                f"{COLUMN_MAPPING_MODE} is {other!r}; the protocol knows none, name and id.", found=other
+            )
 
 
 def check_mapping(schema: StructType, mode: MappingMode, max_column_id: int | None = None) -> None:
@@ -92,8 +91,8 @@ def check_mapping(schema: StructType, mode: MappingMode, max_column_id: int | No
             raise CorruptTable(f"Columns {names[physical]} and {column} share a physical name.", column=column)
         if max_column_id is not None and field.field_id > max_column_id:
             raise CorruptTable(
-                f"Column {column} has id {field.field_id}, but {MAX_ID_KEY} is {max_column_id}: the next column added "
-                "would take an id in use.",
+                f"Column {column} has id {field.field_id}, but {MAX_COLUMN_ID} is {max_column_id}: the next column "
+                "added would take an id in use.",
                 column=column,
             )
         ids[field.field_id], names[physical] = column, column

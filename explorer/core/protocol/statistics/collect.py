@@ -15,13 +15,12 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
+from explorer.core.errors import CorruptTable
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, parse_column
+from explorer.core.protocol.table_properties.registry import NUM_INDEXED_COLS, STATS_COLUMNS
 
-__all__ = ["collect_statistics", "indexed_fields", "loosened"]
+__all__ = ["collect_statistics", "indexed_fields", "loosened", "split_columns"]
 
-NUM_INDEXED_KEY: Final = "delta.dataSkippingNumIndexedCols"
-COLUMNS_KEY: Final = "delta.dataSkippingStatsColumns"
-_DEFAULT_INDEXED: Final = 32
 _PREFIX: Final = 32
 _LAST: Final = "\U0010ffff"
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
@@ -38,18 +37,33 @@ def indexed_fields(
         fields: What data files hold.
         configuration: The table's properties.
         clustering: Logical paths that get them whatever the properties say (CLUSTER-002).
+
+    Raises:
+        CorruptTable: A property cannot be read.
     """
     leaves = list(_leaves(fields, (), ()))
-    chosen = configuration.get(COLUMNS_KEY)
+    chosen = configuration.get(STATS_COLUMNS.key)
     if chosen is not None:
-        wanted = [_folded(parse_column(name.strip())) for name in _split(chosen)]
+        wanted = [_folded(path) for path in _columns(chosen)]
         kept = [leaf for leaf in leaves if any(_folded(leaf[0][: len(path)]) == path for path in wanted)]
     else:
-        limit = int(configuration.get(NUM_INDEXED_KEY, _DEFAULT_INDEXED))
+        limit = NUM_INDEXED_COLS.of(configuration)
         kept = leaves if limit < 0 else leaves[:limit]
     known = {path for path, _, _ in kept}
     kept += [leaf for leaf in leaves if leaf[0] in clustering and leaf[0] not in known]
     return tuple((physical, field) for _, physical, field in kept)
+
+
+def split_columns(names: str) -> list[str]:
+    """Split a list of columns, as ``delta.dataSkippingStatsColumns`` holds one, at the commas outside backticks."""
+    parts, quoted = [""], False
+    for letter in names:
+        quoted ^= letter == "`"
+        if letter == "," and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
 
 
 def collect_statistics(rows: pa.Table, indexed: Sequence[tuple[Path, StructField]]) -> str:
@@ -99,16 +113,13 @@ def _leaves(fields: Sequence[StructField], path: Path, physical: Path) -> Iterat
             yield here, there, field
 
 
-def _split(names: str) -> list[str]:
-    """Split a list of columns at the commas outside backticks."""
-    parts, quoted = [""], False
-    for letter in names:
-        quoted ^= letter == "`"
-        if letter == "," and not quoted:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return [part for part in parts if part.strip()]
+def _columns(names: str) -> list[Path]:
+    try:
+        return [parse_column(name) for name in split_columns(names) if name]
+    except ValueError as error:
+        raise CorruptTable(
+            f"The table property {STATS_COLUMNS} is {names!r}, which is no list of columns. Set it again.", found=names
+        ) from error
 
 
 def _column(rows: pa.Table, path: Path) -> Any:

@@ -98,7 +98,7 @@ STRING_PREFIX_LENGTH: Final = Integer(
     "delta.dataSkippingStringPrefixLength", "Statistics keep so many characters of a text.", "32", minimum=0
 )
 STATS_COLUMNS: Final = Columns("delta.dataSkippingStatsColumns", "Statistics are kept for these columns and no others.")
-DELETED_FILE_RETENTION: Final = Interval(
+FILE_RETENTION: Final = Interval(
     "delta.deletedFileRetentionDuration",
     "How long files that left the table are kept for readers of older versions.",
     "interval 1 week",

@@ -21,8 +21,7 @@ from explorer.core.log.log_path import checksum_name, commit_name
 from explorer.core.log.table_state import TableState
 from explorer.core.log.version_checksum import decode_checksum
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.protocol.table_properties.keys import ICT_TIMESTAMP
-from explorer.core.protocol.table_properties.values import number
+from explorer.core.protocol.table_properties.registry import ICT_ENABLEMENT_TIMESTAMP
 from explorer.core.transaction.commit.conflicts import conflict_with, holds_transaction
 from explorer.core.transaction.commit.post_commit import follow_up
 from explorer.core.transaction.commit_info import (
@@ -264,7 +263,7 @@ class _Attempt:
         """
         known = [round(snapshot.timestamp.timestamp() * 1000)]
         if not self._commit_there:
-            known.append(number(snapshot.metadata.configuration, ICT_TIMESTAMP, 0))
+            known.append(ICT_ENABLEMENT_TIMESTAMP.of(snapshot.metadata.configuration))
             with suppress(FileNotFoundError, ValueError):
                 known.append(
                     decode_checksum(self._store.read(checksum_name(snapshot.version))).in_commit_timestamp_opt or 0

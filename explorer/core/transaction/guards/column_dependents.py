@@ -17,6 +17,7 @@ from explorer.core.protocol.clustering import clustering_columns
 from explorer.core.protocol.schema.char_types import CHAR_KEY
 from explorer.core.protocol.schema.data_types import StructType, format_column, walk
 from explorer.core.protocol.sql.stored_expressions import mentions
+from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE
 from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.snapshot import Snapshot
@@ -40,7 +41,7 @@ Path = tuple[str, ...]
 def mapping_guard(snapshot: Snapshot) -> GuardResult:
     """Renames and drops need columns that have names of their own in the files (CM-013)."""
     mode = snapshot.column_mapping_mode
-    evidence: dict[str, Any] = {"delta.columnMapping.mode": mode}
+    evidence: dict[str, Any] = {COLUMN_MAPPING_MODE.key: mode}
     if mode != "none":
         return _passed("column-mapping", evidence, "Files know the columns by names that do not change.")
     detail = "Without column mapping the files know the columns by these names."

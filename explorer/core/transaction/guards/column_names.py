@@ -12,14 +12,13 @@ from typing import Final
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.schema.data_types import StructType, format_column, walk
-from explorer.core.protocol.table_properties.values import flag
+from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED
 from explorer.core.transaction.proposal import GuardResult
 
 __all__ = ["FEED_COLUMNS", "check_free", "check_unique", "names_guard"]
 
 FEED_COLUMNS: Final = frozenset(["_change_type", "_commit_version", "_commit_timestamp"])
 _INVALID: Final = frozenset(" ,;{}()\n\t=")
-_FEED: Final = "delta.enableChangeDataFeed"
 
 Path = tuple[str, ...]
 
@@ -65,11 +64,11 @@ def names_guard(paths: Iterable[Path], *, mapped: bool, configuration: dict[str,
     """
     columns = list(paths)
     evidence: dict[str, object] = {"columns": [format_column(path) for path in columns]}
-    feed = flag(configuration, _FEED)
+    feed = CHANGE_DATA_FEED.of(configuration)
     taken = [path[0] for path in columns if feed and len(path) == 1 and path[0].lower() in FEED_COLUMNS]
     if taken:
         detail = f"{', '.join(taken)} is a column of the change data feed, which is on."
-        remedy = f"Choose another name, or set {_FEED} to false."
+        remedy = f"Choose another name, or set {CHANGE_DATA_FEED} to false."
         return GuardResult("column-names", "fail", evidence | {"names": taken, "detail": detail}, remedy)
     bad = [] if mapped else [path for path in columns if _INVALID & set(path[-1])]
     if bad:

@@ -21,7 +21,7 @@ from explorer.core.protocol.table_features import (
     why_not_readable,
     why_not_writable,
 )
-from explorer.core.protocol.table_properties.values import flag
+from explorer.core.protocol.table_properties.registry import APPEND_ONLY
 from explorer.core.transaction.guards.properties import change_guard, properties_guard, retention_guard
 from explorer.core.transaction.guards.protocol import evolution_guard, needs_guard, row_tracking_guard
 from explorer.core.transaction.proposal import GuardResult, Proposal
@@ -121,20 +121,20 @@ def _append_only(situation: Situation) -> GuardResult | None:
     if snapshot is None or "appendOnly" not in supported_features(snapshot.protocol):
         return None
     try:
-        on = flag(snapshot.metadata.configuration, "delta.appendOnly")
+        on = APPEND_ONLY.of(snapshot.metadata.configuration)
     except ExplorerError as error:
-        return GuardResult("append-only", "unknown", {"detail": str(error)}, "Set delta.appendOnly anew.")
+        return GuardResult("append-only", "unknown", {"detail": str(error)}, f"Set {APPEND_ONLY} anew.")
     if not on:
         return None
     gone = [action.path for action in proposal.removes if action.data_change]
     if not gone:
         detail = "No row is removed or changed."
-        return GuardResult("append-only", "pass", {"delta.appendOnly": "true", "detail": detail})
+        return GuardResult("append-only", "pass", {APPEND_ONLY.key: "true", "detail": detail})
     return GuardResult(
         "append-only",
         "fail",
-        {"delta.appendOnly": "true", "files": len(gone), "detail": f"{len(gone)} files would lose rows."},
-        "Set delta.appendOnly to false first, if rows may be removed from this table.",
+        {APPEND_ONLY.key: "true", "files": len(gone), "detail": f"{len(gone)} files would lose rows."},
+        f"Set {APPEND_ONLY} to false first, if rows may be removed from this table.",
     )
 
 

@@ -12,18 +12,24 @@ from typing import Any, Final
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.table_features import feature_of_property
-from explorer.core.protocol.table_properties.registry import PROPERTIES
-from explorer.core.protocol.table_properties.values import flag, interval, number
+from explorer.core.protocol.table_properties.registry import (
+    CHECKPOINT_INTERVAL,
+    EXPIRED_LOG_CLEANUP,
+    FILE_RETENTION,
+    IN_COMMIT_TIMESTAMPS,
+    LOG_RETENTION,
+    NUM_INDEXED_COLS,
+    PROPERTIES,
+    SET_TRANSACTION_RETENTION,
+    STATS_AS_JSON,
+    STATS_AS_STRUCT,
+)
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["change_guard", "properties_guard", "retention_guard"]
 
-_LOG: Final = "delta.logRetentionDuration"
-_FILES: Final = "delta.deletedFileRetentionDuration"
-_APPLICATIONS: Final = "delta.setTransactionRetentionDuration"
 _WEEK: Final = timedelta(days=7)
-_MONTH: Final = timedelta(days=30)
 _RARE_CHECKPOINTS: Final = 100
 
 
@@ -48,18 +54,19 @@ def properties_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | No
 def retention_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | None:
     """The history must live at least as long as the files it needs; None where neither retention changes."""
     before, after = _configurations(snapshot, proposal)
-    if all(before.get(key) == after.get(key) for key in (_LOG, _FILES)):
+    if all(before.get(key) == after.get(key) for key in (LOG_RETENTION.key, FILE_RETENTION.key)):
         return None
     try:
-        log, files = interval(after, _LOG, _MONTH), interval(after, _FILES, _WEEK)
+        log, files = LOG_RETENTION.of(after), FILE_RETENTION.of(after)
     except CorruptTable as error:
         return GuardResult("retention", "fail", {"detail": error.message}, "Set the property anew.")
-    evidence: dict[str, Any] = {_LOG: str(log), _FILES: str(files)}
+    evidence: dict[str, Any] = {LOG_RETENTION.key: str(log), FILE_RETENTION.key: str(files)}
     if files <= log:
         detail = "The log outlives the files that its versions need."
         return GuardResult("retention", "pass", evidence | {"detail": detail})
     detail = f"Removed files would be kept for {files}, and the log, which alone knows them, for {log}."
-    return GuardResult("retention", "fail", evidence | {"detail": detail}, f"Give {_LOG} at least as much as {_FILES}.")
+    remedy = f"Give {LOG_RETENTION} at least as much as {FILE_RETENTION}."
+    return GuardResult("retention", "fail", evidence | {"detail": detail}, remedy)
 
 
 def change_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult:
@@ -93,23 +100,20 @@ def _change(key: str, before: str | None, after: str | None) -> dict[str, Any]:
 
 
 def _risks(key: str, after: Mapping[str, str]) -> Iterator[str]:
-    configuration = dict(after)
     match key:
-        case "delta.deletedFileRetentionDuration" if interval(configuration, _FILES, _WEEK) < _WEEK:
-            yield f"VACUUM may remove files that running queries and time travel need, after {after[_FILES]}."
-        case "delta.logRetentionDuration" if interval(configuration, _LOG, _MONTH) < _WEEK:
-            yield f"Versions can be lost {after[_LOG]} after they were replaced."
-        case "delta.setTransactionRetentionDuration" if interval(configuration, _APPLICATIONS, _MONTH) < _WEEK:
+        case FILE_RETENTION.key if FILE_RETENTION.of(after) < _WEEK:
+            yield f"VACUUM may remove files that running queries and time travel need, after {after[key]}."
+        case LOG_RETENTION.key if LOG_RETENTION.of(after) < _WEEK:
+            yield f"Versions can be lost {after[key]} after they were replaced."
+        case SET_TRANSACTION_RETENTION.key if SET_TRANSACTION_RETENTION.of(after, unset=_WEEK) < _WEEK:
             yield "A stream that rests for longer forgets how far it came and writes its last batch twice."
-        case "delta.checkpointInterval" if number(configuration, key, 10) > _RARE_CHECKPOINTS:
+        case CHECKPOINT_INTERVAL.key if CHECKPOINT_INTERVAL.of(after) > _RARE_CHECKPOINTS:
             yield "With so few checkpoints the table opens slowly."
-        case "delta.enableExpiredLogCleanup" if not flag(configuration, key, default=True):
+        case EXPIRED_LOG_CLEANUP.key if not EXPIRED_LOG_CLEANUP.of(after):
             yield "The log grows for ever."
-        case "delta.enableInCommitTimestamps" if not flag(configuration, key):
+        case IN_COMMIT_TIMESTAMPS.key if not IN_COMMIT_TIMESTAMPS.of(after):
             yield "Commits are told apart by the times of the log's files again, which copying changes."
-        case "delta.dataSkippingNumIndexedCols" if number(configuration, key, 32) == 0:
+        case NUM_INDEXED_COLS.key if NUM_INDEXED_COLS.of(after) == 0:
             yield "New files get no statistics, so every query reads all of them."
-        case "delta.checkpoint.writeStatsAsJson" | "delta.checkpoint.writeStatsAsStruct":
-            as_json = flag(configuration, "delta.checkpoint.writeStatsAsJson", default=True)
-            if not as_json and not flag(configuration, "delta.checkpoint.writeStatsAsStruct"):
-                yield "Checkpoints keep no statistics: they are lost when the commits are cleaned up."
+        case STATS_AS_JSON.key | STATS_AS_STRUCT.key if not STATS_AS_JSON.of(after) and not STATS_AS_STRUCT.of(after):
+            yield "Checkpoints keep no statistics: they are lost when the commits are cleaned up."

@@ -29,6 +29,7 @@ from explorer.core.protocol.table_features import (
     features_switched_on,
     missing_features,
 )
+from explorer.core.protocol.table_properties.registry import ROW_TRACKING, ROW_TRACKING_SUSPENDED
 from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.versions.snapshot import Snapshot
@@ -123,7 +124,7 @@ def row_tracking_guard(snapshot: Snapshot | None, proposal: Proposal) -> GuardRe
 
 def _row_faults(tracking: RowTracking, metadata: Metadata, proposal: Proposal) -> Iterator[str]:
     if tracking.enabled and tracking.suspended:
-        yield "delta.enableRowTracking and delta.rowTrackingSuspended cannot both be true (ROWTRACK-004)"
+        yield f"{ROW_TRACKING} and {ROW_TRACKING_SUSPENDED} cannot both be true (ROWTRACK-004)"
     if tracking.enabled and None in (tracking.row_id_column, tracking.row_commit_version_column):
         yield "the columns that keep the ids of moved rows have no names (ROWTRACK-005)"
     schema = parse_schema(metadata.schema_string or "")

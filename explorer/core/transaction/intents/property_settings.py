@@ -15,6 +15,7 @@ import msgspec
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.schema.data_types import parse_column
+from explorer.core.protocol.statistics.collect import split_columns
 from explorer.core.protocol.table_features import FEATURES
 from explorer.core.protocol.table_properties.registry import (
     CONSTRAINT_PREFIX,
@@ -174,15 +175,8 @@ def statistics_columns_of(value: str) -> tuple[tuple[str, ...], ...]:
     """
     if not value.strip():
         return ()
-    pieces, quoted = [""], False
-    for letter in value:
-        quoted ^= letter == "`"
-        if letter == "," and not quoted:
-            pieces.append("")
-        else:
-            pieces[-1] += letter
     try:
-        return tuple(parse_column(piece.strip()) for piece in pieces)
+        return tuple(parse_column(name) for name in split_columns(value))
     except ValueError as error:
         raise _bad(STATS_COLUMNS.key, value, ["a, b.c, `odd name`"]) from error
 

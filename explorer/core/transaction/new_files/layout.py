@@ -18,13 +18,12 @@ from explorer.core.protocol.partition_values import format_partition_value
 from explorer.core.protocol.schema.column_mapping import MappingMode
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructType
 from explorer.core.protocol.statistics.collect import collect_statistics, indexed_fields
-from explorer.core.protocol.table_properties.values import flag
+from explorer.core.protocol.table_properties.registry import PARTITION_COLUMNS_IN_FILES
 from explorer.core.transaction.new_files.parquet import compression_codec, encode_rows, physical_rows, stored_fields
 from explorer.core.transaction.proposal import StagedFile
 
 __all__ = ["ROWS_PER_FILE", "FileLayout", "NewFile"]
 
-IN_FILES: Final = "delta.writePartitionColumnsToParquet"
 """The property that asks for partition columns in data files beside the log's values, for readers of plain Parquet."""
 ROWS_PER_FILE: Final = 1_000_000
 _ROW: Final = "\x00row"
@@ -73,7 +72,8 @@ class FileLayout(msgspec.Struct, frozen=True):
             stored_fields(self.schema, folders), dict(self.metadata.configuration), self.clustering
         )
         # Their statistics would be those of the log's partition values, so there are none (MATPART-001).
-        fields = stored_fields(self.schema, () if flag(self.metadata.configuration, IN_FILES) else folders)
+        in_files = PARTITION_COLUMNS_IN_FILES.of(self.metadata.configuration)
+        fields = stored_fields(self.schema, () if in_files else folders)
         for values, part in self._partitions(rows):
             for start in range(0, part.num_rows, rows_per_file):
                 piece = part.slice(start, rows_per_file).combine_chunks()

@@ -24,11 +24,11 @@ from explorer.core.protocol.schema.data_types import (
     StructType,
     to_arrow,
 )
+from explorer.core.protocol.table_properties.registry import COMPRESSION_CODEC
 
 __all__ = ["compression_codec", "count_rows", "encode_rows", "physical_rows", "physical_schema", "stored_fields"]
 
 
-CODEC_KEY: Final = "delta.parquet.compression.codec"
 _CODECS: Final = {
     "snappy": "snappy",
     "zstd": "zstd",
@@ -63,13 +63,13 @@ def compression_codec(configuration: Mapping[str, str]) -> str:
     Raises:
         InvalidIntent: The table asks for one that this program does not write.
     """
-    text = configuration.get(CODEC_KEY, "snappy")
+    text = configuration.get(COMPRESSION_CODEC.key, "snappy")
     codec = _CODECS.get(text.strip().lower())
     if codec is None:
         raise InvalidIntent(
             f"The table wants files compressed with {text!r}; this program writes {', '.join(_CODECS)}. Change the "
-            f"property {CODEC_KEY}.",
-            field=CODEC_KEY,
+            f"property {COMPRESSION_CODEC}.",
+            field=COMPRESSION_CODEC.key,
             allowed=list(_CODECS),
         )
     return codec

@@ -16,8 +16,7 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.schema.char_types import is_char_type
-from explorer.core.protocol.schema.column_ids import DROPPED_OR_RENAMED_KEY, HIGHEST_ID, highest_id, map_field
-from explorer.core.protocol.schema.column_mapping import MAX_ID_KEY
+from explorer.core.protocol.schema.column_ids import HIGHEST_ID, highest_id, map_field
 from explorer.core.protocol.schema.data_types import (
     ArrayType,
     DataType,
@@ -29,7 +28,7 @@ from explorer.core.protocol.schema.data_types import (
 )
 from explorer.core.protocol.schema.edit import children, column_path, edit_fields, find_column, position, position_text
 from explorer.core.protocol.table_features import active_features, missing_features
-from explorer.core.protocol.table_properties.values import flag, number
+from explorer.core.protocol.table_properties.registry import HAS_DROPPED_OR_RENAMED, MAX_COLUMN_ID
 from explorer.core.transaction.guards.column_dependents import char_guard
 from explorer.core.transaction.guards.column_names import check_free, check_unique, names_guard
 from explorer.core.transaction.intents.fields import features_of_types, read_field
@@ -66,7 +65,7 @@ def add_columns(intent: AddColumns, snapshot: Snapshot, circumstances: Circumsta
     naming = _naming(snapshot, circumstances)
     mapped = snapshot.column_mapping_mode != "none"
     configuration = dict(snapshot.metadata.configuration)
-    schema, last_id = snapshot.schema, highest_id(snapshot.schema, number(configuration, MAX_ID_KEY, 0))
+    schema, last_id = snapshot.schema, highest_id(snapshot.schema, MAX_COLUMN_ID.of(configuration))
     additions: list[_Addition] = []
     next_place: dict[Path, int] = {}
     for value in intent.fields:
@@ -83,9 +82,9 @@ def add_columns(intent: AddColumns, snapshot: Snapshot, circumstances: Circumsta
         place_text = None if at_end else position_text(place, names)
         additions.append(_Addition(parent, given, _shown_type(value["type"], given), place_text))
     if last_id > HIGHEST_ID:
-        raise InvalidIntent(f"There are no column ids left: {MAX_ID_KEY} would be {last_id}.", field="fields")
+        raise InvalidIntent(f"There are no column ids left: {MAX_COLUMN_ID} would be {last_id}.", field="fields")
     if mapped:
-        configuration[MAX_ID_KEY] = str(last_id)
+        configuration[MAX_COLUMN_ID.key] = str(last_id)
     added = [(*item.parent, item.field.name) for item in additions]
     protocol = with_features(snapshot.protocol, _features(snapshot, additions))
     strict = [path for item in additions for path in needs_values(item.field, item.parent)]
@@ -142,7 +141,7 @@ def _inserting(field: StructField, place: int) -> Callable[[tuple[StructField, .
 def _naming(snapshot: Snapshot, circumstances: Circumstances) -> Callable[[StructField], str]:
     """Physical names: a fresh one, or the logical one while usage tracking says that none can clash (CMUSAGE-002)."""
     tracked = "columnMappingUsageTracking" in active_features(snapshot.protocol)
-    clean = tracked and not flag(snapshot.metadata.configuration, DROPPED_OR_RENAMED_KEY, default=True)
+    clean = tracked and not HAS_DROPPED_OR_RENAMED.of(snapshot.metadata.configuration, unset=True)
     return lambda field: field.name if clean else f"col-{circumstances.new_id()}"
 
 

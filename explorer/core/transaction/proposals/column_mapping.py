@@ -16,11 +16,10 @@ from explorer.core.protocol.actions import DomainMetadata, Metadata
 from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
 from explorer.core.protocol.clustering import clustering_columns
 from explorer.core.protocol.protocol_evolution import with_features
-from explorer.core.protocol.schema.column_ids import DROPPED_OR_RENAMED_KEY, highest_id, map_columns, unmap_columns
-from explorer.core.protocol.schema.column_mapping import MAX_ID_KEY, MODE_KEY
+from explorer.core.protocol.schema.column_ids import highest_id, map_columns, unmap_columns
 from explorer.core.protocol.schema.data_types import walk
 from explorer.core.protocol.table_features import active_features
-from explorer.core.protocol.table_properties.values import number
+from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE, HAS_DROPPED_OR_RENAMED, MAX_COLUMN_ID
 from explorer.core.transaction.guards.column_names import names_guard
 from explorer.core.transaction.intents.records import SetColumnMapping
 from explorer.core.transaction.proposal import GuardResult, Proposal
@@ -54,21 +53,21 @@ def map_existing(metadata: Metadata, snapshot: Snapshot) -> Metadata:
         snapshot: The version to map.
     """
     configuration = dict(metadata.configuration)
-    first = number(configuration, MAX_ID_KEY, 0)
+    first = MAX_COLUMN_ID.of(configuration)
     schema, last = map_columns(snapshot.schema, highest_id(snapshot.schema, first), lambda field: field.name)
-    configuration[MAX_ID_KEY] = str(last)
+    configuration[MAX_COLUMN_ID.key] = str(last)
     if "columnMappingUsageTracking" in active_features(snapshot.protocol):
-        configuration.setdefault(DROPPED_OR_RENAMED_KEY, "false")
+        configuration.setdefault(HAS_DROPPED_OR_RENAMED.key, "false")
     return msgspec.structs.replace(metadata, schema_string=schema.to_json(), configuration=configuration)
 
 
 def _added(snapshot: Snapshot, mode: str) -> Proposal:
-    configuration = {**snapshot.metadata.configuration, MODE_KEY: mode}
+    configuration = {**snapshot.metadata.configuration, COLUMN_MAPPING_MODE.key: mode}
     metadata = msgspec.structs.replace(snapshot.metadata, configuration=configuration)
     protocol = with_features(snapshot.protocol, ["columnMapping"])
     return Proposal(
         operation="SET TBLPROPERTIES",
-        parameters={"properties": parameter_text({MODE_KEY: mode})},
+        parameters={"properties": parameter_text({COLUMN_MAPPING_MODE.key: mode})},
         metadata=map_existing(metadata, snapshot),
         protocol=None if protocol is snapshot.protocol else protocol,
         guards=(_mode_guard(snapshot, mode),),
@@ -79,10 +78,14 @@ def _added(snapshot: Snapshot, mode: str) -> Proposal:
 def _removed(snapshot: Snapshot) -> Proposal:
     schema = unmap_columns(snapshot.schema)
     configuration = {
-        key: value for key, value in snapshot.metadata.configuration.items() if key not in (MODE_KEY, MAX_ID_KEY)
+        key: value
+        for key, value in snapshot.metadata.configuration.items()
+        if key not in (COLUMN_MAPPING_MODE.key, MAX_COLUMN_ID.key)
     }
     metadata = msgspec.structs.replace(
-        snapshot.metadata, schema_string=schema.to_json(), configuration={**configuration, MODE_KEY: "none"}
+        snapshot.metadata,
+        schema_string=schema.to_json(),
+        configuration={**configuration, COLUMN_MAPPING_MODE.key: "none"},
     )
     names = names_guard([path for path, _ in walk(schema)], mapped=False, configuration=configuration)
     if names.status == "fail":

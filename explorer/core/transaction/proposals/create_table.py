@@ -13,12 +13,17 @@ from typing import Any
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.protocol_evolution import LEGAL_VERSIONS, with_features, with_versions
-from explorer.core.protocol.row_tracking import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
-from explorer.core.protocol.schema.column_ids import DROPPED_OR_RENAMED_KEY, map_columns
-from explorer.core.protocol.schema.column_mapping import MAX_ID_KEY, MODE_KEY
+from explorer.core.protocol.schema.column_ids import map_columns
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, parse_column, walk
 from explorer.core.protocol.table_features import active_features, features_switched_on
-from explorer.core.protocol.table_properties.registry import MIN_WRITER_VERSION
+from explorer.core.protocol.table_properties.registry import (
+    COLUMN_MAPPING_MODE,
+    HAS_DROPPED_OR_RENAMED,
+    MAX_COLUMN_ID,
+    MIN_WRITER_VERSION,
+    ROW_COMMIT_VERSION_COLUMN,
+    ROW_ID_COLUMN,
+)
 from explorer.core.transaction.guards.column_dependents import GENERATION_KEY
 from explorer.core.transaction.guards.column_names import check_unique, names_guard
 from explorer.core.transaction.intents.fields import features_of_types, read_field
@@ -69,7 +74,7 @@ def create_table(intent: CreateTable, circumstances: Circumstances) -> Proposal:
         configuration=configuration,
         created_time=circumstances.now,
     )
-    mapped = MAX_ID_KEY in configuration
+    mapped = MAX_COLUMN_ID.is_set(configuration)
     guards = (
         names_guard([path for path, _ in walk(schema)], mapped=mapped, configuration=configuration),
         _generated_guard(schema),
@@ -174,19 +179,19 @@ def _assigned(
 ) -> tuple[StructType, dict[str, str]]:
     """Give columns, and row ids, their names in the files."""
     configuration, features = dict(wanted), active_features(protocol)
-    if configuration.get(MODE_KEY, "none").lower() != "none":
+    if COLUMN_MAPPING_MODE.of(configuration) != "none":
         tracked = "columnMappingUsageTracking" in features
 
         def naming(field: StructField) -> str:
             return field.name if tracked else f"col-{circumstances.new_id()}"
 
         schema, last = map_columns(schema, 0, naming)
-        configuration[MAX_ID_KEY] = str(last)
+        configuration[MAX_COLUMN_ID.key] = str(last)
         if tracked:
-            configuration[DROPPED_OR_RENAMED_KEY] = "false"
+            configuration[HAS_DROPPED_OR_RENAMED.key] = "false"
     if "rowTracking" in features:
-        configuration.setdefault(ROW_ID_COLUMN, f"_row-id-col-{circumstances.new_id()}")
-        configuration.setdefault(ROW_COMMIT_VERSION_COLUMN, f"_row-commit-version-col-{circumstances.new_id()}")
+        configuration.setdefault(ROW_ID_COLUMN.key, f"_row-id-col-{circumstances.new_id()}")
+        configuration.setdefault(ROW_COMMIT_VERSION_COLUMN.key, f"_row-commit-version-col-{circumstances.new_id()}")
     return schema, configuration
 
 

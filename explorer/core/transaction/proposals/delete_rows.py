@@ -21,7 +21,7 @@ from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.statistics.collect import loosened
 from explorer.core.protocol.table_features import supported_features
-from explorer.core.protocol.table_properties.values import flag
+from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, DELETION_VECTORS
 from explorer.core.transaction.intents.records import Delete
 from explorer.core.transaction.new_files.file_actions import adds, num_records, remove_of
 from explorer.core.transaction.new_files.parquet import count_rows
@@ -37,13 +37,13 @@ def hides_rows(snapshot: Snapshot) -> bool:
     """True if rows may be hidden by new deletion vectors (DV-003)."""
     protocol = snapshot.protocol
     supported = "deletionVectors" in (protocol.reader_features or ())
-    return supported and flag(snapshot.metadata.configuration, "delta.enableDeletionVectors")
+    return supported and DELETION_VECTORS.of(snapshot.metadata.configuration)
 
 
 def records_changes(snapshot: Snapshot) -> bool:
     """True if what a rewrite deletes has to be recorded."""
     supported = "changeDataFeed" in supported_features(snapshot.protocol)
-    return supported and flag(snapshot.metadata.configuration, "delta.enableChangeDataFeed")
+    return supported and CHANGE_DATA_FEED.of(snapshot.metadata.configuration)
 
 
 def touched_files(

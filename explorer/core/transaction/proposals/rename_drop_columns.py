@@ -14,10 +14,10 @@ import msgspec
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.json_values import JsonObject
-from explorer.core.protocol.schema.column_ids import DROPPED_OR_RENAMED_KEY
 from explorer.core.protocol.schema.data_types import StructField, StructType, format_column
 from explorer.core.protocol.schema.edit import children, edit_fields, replace_field
 from explorer.core.protocol.table_features import active_features
+from explorer.core.protocol.table_properties.registry import HAS_DROPPED_OR_RENAMED, STATS_COLUMNS
 from explorer.core.transaction.guards.column_dependents import (
     char_guard,
     clustering_guard,
@@ -36,7 +36,6 @@ from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["drop_columns", "rename_column"]
 
-_STATISTICS_KEY = "delta.dataSkippingStatsColumns"
 
 Path = tuple[str, ...]
 
@@ -132,14 +131,14 @@ def _changed(
 ) -> Metadata:
     """The metadata with the schema, and with the properties that name columns following it."""
     configuration = dict(snapshot.metadata.configuration)
-    named = configuration.get(_STATISTICS_KEY)
+    named = configuration.get(STATS_COLUMNS.key)
     if named is not None and named.strip():
         columns = [path for path in map(follow, statistics_columns_of(named)) if path is not None]
-        configuration[_STATISTICS_KEY] = ",".join(format_column(path) for path in columns)
+        configuration[STATS_COLUMNS.key] = ",".join(format_column(path) for path in columns)
         if not columns:
-            del configuration[_STATISTICS_KEY]
+            del configuration[STATS_COLUMNS.key]
     if "columnMappingUsageTracking" in active_features(snapshot.protocol):
-        configuration[DROPPED_OR_RENAMED_KEY] = "true"
+        configuration[HAS_DROPPED_OR_RENAMED.key] = "true"
     return msgspec.structs.replace(
         snapshot.metadata, schema_string=schema.to_json(), configuration=configuration, partition_columns=partition
     )

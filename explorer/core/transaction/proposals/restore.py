@@ -20,12 +20,18 @@ from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import with_features
-from explorer.core.protocol.row_tracking import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN, row_tracking
-from explorer.core.protocol.schema.column_mapping import MAX_ID_KEY
+from explorer.core.protocol.row_tracking import row_tracking
 from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.protocol.table_features import supported_features
-from explorer.core.protocol.table_properties.keys import ENABLE_ICT, ICT_TIMESTAMP, ICT_VERSION
-from explorer.core.protocol.table_properties.values import flag, number
+from explorer.core.protocol.table_properties.registry import (
+    CHANGE_DATA_FEED,
+    ICT_ENABLEMENT_TIMESTAMP,
+    ICT_ENABLEMENT_VERSION,
+    IN_COMMIT_TIMESTAMPS,
+    MAX_COLUMN_ID,
+    ROW_COMMIT_VERSION_COLUMN,
+    ROW_ID_COLUMN,
+)
 from explorer.core.transaction.intents.records import Restore
 from explorer.core.transaction.new_files.file_actions import adds, removes
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
@@ -36,8 +42,8 @@ __all__ = ["restore"]
 
 _KEY: Final = "\x00"
 _MARK: Final = "delta.identity.highWaterMark"
-_SINCE: Final = (ICT_VERSION, ICT_TIMESTAMP)
-_ROW_COLUMNS: Final = (ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN)
+_SINCE: Final = (ICT_ENABLEMENT_VERSION.key, ICT_ENABLEMENT_TIMESTAMP.key)
+_ROW_COLUMNS: Final = (ROW_ID_COLUMN.key, ROW_COMMIT_VERSION_COLUMN.key)
 
 
 def restore(
@@ -91,13 +97,13 @@ def _metadata(snapshot: Snapshot, target: Snapshot, protocol: Protocol) -> Metad
     if "rowTracking" in supported_features(protocol):
         named = {key: now.configuration[key] for key in _ROW_COLUMNS if key in now.configuration}
         configuration = named | configuration
-    if flag(configuration, ENABLE_ICT) and flag(now.configuration, ENABLE_ICT):
+    if IN_COMMIT_TIMESTAMPS.of(configuration) and IN_COMMIT_TIMESTAMPS.of(now.configuration):
         # They may have been off in between: since when commits have them is what the newest version says.
         configuration = {key: text for key, text in configuration.items() if key not in _SINCE}
         configuration |= {key: text for key, text in now.configuration.items() if key in _SINCE}
-    if MAX_ID_KEY in configuration:
-        highest = max(number(item.configuration, MAX_ID_KEY, 0) for item in (now, then))
-        configuration[MAX_ID_KEY] = str(highest)
+    if MAX_COLUMN_ID.is_set(configuration):
+        highest = max(MAX_COLUMN_ID.of(item.configuration) for item in (now, then))
+        configuration[MAX_COLUMN_ID.key] = str(highest)
     schema = StructType(tuple(_furthest(field, snapshot.schema) for field in target.schema.fields))
     text = then.schema_string if schema == target.schema else schema.to_json()
     return msgspec.structs.replace(then, configuration=configuration, schema_string=text)
@@ -160,7 +166,7 @@ def _same(snapshot: Snapshot, target: Snapshot, back: pa.Table, gone: pa.Table) 
 
 
 def _change_feed(metadata: Metadata) -> str:
-    if metadata.configuration.get("delta.enableChangeDataFeed", "").lower() == "true":
+    if metadata.configuration.get(CHANGE_DATA_FEED.key, "").lower() == "true":
         return "Rows of files that come back appear as inserted, rows of files that go as deleted."
     return "The change data feed is off after the restore."
 

@@ -14,20 +14,22 @@ import msgspec
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.protocol_evolution import LEGAL_VERSIONS, is_legal_upgrade, with_features, with_versions
-from explorer.core.protocol.row_tracking import ENABLE, ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN, row_tracking
-from explorer.core.protocol.schema.column_mapping import MODE_KEY
+from explorer.core.protocol.row_tracking import row_tracking
 from explorer.core.protocol.schema.data_types import StructType, format_column, walk
 from explorer.core.protocol.table_features import active_features, features_switched_on, missing_features
-from explorer.core.protocol.table_properties.keys import ENABLE_CDF
 from explorer.core.protocol.table_properties.registry import (
+    CHANGE_DATA_FEED,
+    COLUMN_MAPPING_MODE,
     ENABLED_FORMATS,
     FEATURE_PREFIX,
     MIN_READER_VERSION,
     MIN_WRITER_VERSION,
     PROPERTIES,
+    ROW_COMMIT_VERSION_COLUMN,
+    ROW_ID_COLUMN,
+    ROW_TRACKING,
     STATS_COLUMNS,
 )
-from explorer.core.protocol.table_properties.values import flag
 from explorer.core.transaction.guards.column_names import names_guard
 from explorer.core.transaction.intents.property_settings import (
     PropertyWishes,
@@ -69,7 +71,8 @@ def set_properties(
     wishes = read_wishes(checked)
     check_statistics_columns(wishes.configuration, snapshot.schema)
     parameters = {"properties": msgspec.json.encode(named or checked).decode()}
-    if wishes.configuration.get(MODE_KEY, "").lower() == "none" and snapshot.column_mapping_mode != "none":
+    mode = wishes.configuration.get(COLUMN_MAPPING_MODE.key)
+    if mode is not None and mode.lower() == "none" and snapshot.column_mapping_mode != "none":
         return _unmapped(checked, snapshot)
     base = _mapped(wishes, snapshot)
     before = base.metadata or snapshot.metadata
@@ -98,7 +101,7 @@ def unset_properties(intent: UnsetProperties, snapshot: Snapshot) -> Proposal:
         InvalidIntent: A key is no property that one may remove.
     """
     keys = tuple(dict.fromkeys(_removable(key, snapshot) for key in intent.keys))
-    if MODE_KEY in keys and snapshot.column_mapping_mode != "none":
+    if COLUMN_MAPPING_MODE.key in keys and snapshot.column_mapping_mode != "none":
         return _unmapped(keys, snapshot)
     left = {key: value for key, value in snapshot.metadata.configuration.items() if key not in keys}
     metadata = msgspec.structs.replace(snapshot.metadata, configuration=left)
@@ -156,7 +159,7 @@ def check_statistics_columns(configuration: Mapping[str, str], schema: StructTyp
 
 def _mapped(wishes: PropertyWishes, snapshot: Snapshot) -> Proposal:
     """What a change of the mapping mode does to the schema; an empty proposal where the mode stays."""
-    mode = wishes.configuration.get(MODE_KEY)
+    mode = wishes.configuration.get(COLUMN_MAPPING_MODE.key)
     if mode is None or mode.lower() == snapshot.column_mapping_mode:
         return Proposal(operation="", parameters={})
     return set_column_mapping(SetColumnMapping(mode=mode), snapshot)
@@ -165,7 +168,8 @@ def _mapped(wishes: PropertyWishes, snapshot: Snapshot) -> Proposal:
 def _unmapped(keys: Mapping[str, str] | tuple[str, ...], snapshot: Snapshot) -> Proposal:
     """Taking the mapping off rewrites every file, so nothing else is done with it."""
     if len(keys) > 1:
-        raise InvalidIntent("Taking the column mapping off rewrites the table: ask for it alone.", field=MODE_KEY)
+        message = "Taking the column mapping off rewrites the table: ask for it alone."
+        raise InvalidIntent(message, field=COLUMN_MAPPING_MODE.key)
     return set_column_mapping(SetColumnMapping(mode="none"), snapshot)
 
 
@@ -183,8 +187,8 @@ def _raised(protocol: Protocol, wishes: PropertyWishes) -> tuple[Protocol, tuple
 
 def _feed_names(snapshot: Snapshot, metadata: Metadata) -> tuple[GuardResult, ...]:
     """The columns of the change data feed must be free when it is switched on (CDF-016)."""
-    before, after = snapshot.metadata.configuration.get(ENABLE_CDF), metadata.configuration.get(ENABLE_CDF)
-    if before == after or not flag(metadata.configuration, ENABLE_CDF):
+    before, after = snapshot.metadata.configuration, metadata.configuration
+    if before.get(CHANGE_DATA_FEED.key) == after.get(CHANGE_DATA_FEED.key) or not CHANGE_DATA_FEED.of(after):
         return ()
     paths = [path for path, _ in walk(snapshot.schema)]
     return (names_guard(paths, mapped=True, configuration=metadata.configuration),)
@@ -216,12 +220,12 @@ def _tracked(
     if "rowTracking" not in active_features(protocol):
         return proposal
     configuration = dict(metadata.configuration)
-    if "rowTracking" not in active_features(snapshot.protocol) or flag(configuration, ENABLE):
-        configuration.setdefault(ROW_ID_COLUMN, f"_row-id-col-{circumstances.new_id()}")
-        configuration.setdefault(ROW_COMMIT_VERSION_COLUMN, f"_row-commit-version-col-{circumstances.new_id()}")
+    if "rowTracking" not in active_features(snapshot.protocol) or ROW_TRACKING.of(configuration):
+        configuration.setdefault(ROW_ID_COLUMN.key, f"_row-id-col-{circumstances.new_id()}")
+        configuration.setdefault(ROW_COMMIT_VERSION_COLUMN.key, f"_row-commit-version-col-{circumstances.new_id()}")
     metadata = msgspec.structs.replace(metadata, configuration=configuration)
     proposal = msgspec.structs.replace(proposal, metadata=metadata)
-    if not flag(configuration, ENABLE) or snapshot.row_tracking.enabled:
+    if not ROW_TRACKING.of(configuration) or snapshot.row_tracking.enabled:
         return proposal
     files = snapshot.logical_files
     bare_files = files.filter(files.column("base_row_id").is_null())
@@ -245,7 +249,8 @@ def _tagged(snapshot: Snapshot, proposal: Proposal, metadata: Metadata) -> Propo
     """Mark a commit that does nothing but enable row tracking: the reference lets writers that race it go on."""
     changed = changed_properties(snapshot.metadata.configuration, metadata.configuration).keys()
     alone = msgspec.structs.replace(metadata, configuration=snapshot.metadata.configuration) == snapshot.metadata
-    if not alone or proposal.protocol is not None or changed - {ENABLE, ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN}:
+    enabling = {ROW_TRACKING.key, ROW_ID_COLUMN.key, ROW_COMMIT_VERSION_COLUMN.key}
+    if not alone or proposal.protocol is not None or changed - enabling:
         return proposal
     return msgspec.structs.replace(proposal, tags={"rowTrackingEnablementOnly": "true"})
 

@@ -19,8 +19,7 @@ from explorer.core.protocol.arrow.arrays import mask, numbers
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_paths import canonical_key, encode_path, is_absolute
 from explorer.core.protocol.raw_actions import RemoveLine
-from explorer.core.protocol.table_properties.keys import FILE_RETENTION
-from explorer.core.protocol.table_properties.values import interval
+from explorer.core.protocol.table_properties.registry import FILE_RETENTION
 
 __all__ = ["vector_tombstones"]
 
@@ -40,7 +39,7 @@ def vector_tombstones(carried: CarriedActions, now: int) -> tuple[Remove, ...]:
         CorruptDeletionVector: A vector does not say where it is.
     """
     configuration = carried.state.metadata.configuration
-    after = now - interval(configuration, FILE_RETENTION, timedelta(weeks=1)) // _MS
+    after = now - FILE_RETENTION.of(configuration) // _MS
     places: set[str] = set()
     removed: set[str] = set()
     for path, vector in _tombstones(carried, after):

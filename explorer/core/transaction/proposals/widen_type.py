@@ -26,7 +26,7 @@ from explorer.core.protocol.schema.data_types import (
 from explorer.core.protocol.schema.edit import Column, find_column, replace_field, replace_type
 from explorer.core.protocol.schema.type_widening import CHANGES_KEY, recorded_changes, widens
 from explorer.core.protocol.table_features import active_features, missing_features
-from explorer.core.protocol.table_properties.values import flag
+from explorer.core.protocol.table_properties.registry import TYPE_WIDENING
 from explorer.core.transaction.guards.column_dependents import (
     GENERATION_KEY,
     char_guard,
@@ -43,7 +43,6 @@ from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["widen_type"]
 
-_SWITCH = "delta.enableTypeWidening"
 _FEATURES = frozenset(["typeWidening", "typeWidening-preview"])
 _WIDEST_INTEGERS = {"byte": 10, "short": 10, "integer": 10, "long": 20}
 _VOID = PrimitiveType("void")
@@ -159,16 +158,16 @@ def _wide_enough(before: DataType, after: DataType) -> bool:
 
 
 def _switch_guard(snapshot: Snapshot) -> GuardResult:
-    on = flag(snapshot.metadata.configuration, _SWITCH)
+    on = TYPE_WIDENING.of(snapshot.metadata.configuration)
     supported = not _FEATURES.isdisjoint(active_features(snapshot.protocol))
-    evidence: dict[str, Any] = {_SWITCH: str(on).lower(), "feature": supported}
+    evidence: dict[str, Any] = {TYPE_WIDENING.key: str(on).lower(), "feature": supported}
     if on and supported:
         return GuardResult("type-widening", "pass", evidence | {"detail": "The table allows wider types."})
     return GuardResult(
         "type-widening",
         "fail",
         evidence | {"detail": "The table does not allow wider types (TYPEWIDEN-004)."},
-        f"Set {_SWITCH} to true first; clients must then be able to read tables with this feature.",
+        f"Set {TYPE_WIDENING} to true first; clients must then be able to read tables with this feature.",
     )
 
 

@@ -23,8 +23,8 @@ from explorer.core.protocol.arrow.arrays import Int64s, Mask
 from explorer.core.protocol.schema.column_mapping import physical_paths
 from explorer.core.protocol.schema.data_types import parse_schema
 from explorer.core.protocol.table_properties.registry import (
-    DELETED_FILE_RETENTION,
     EXPIRED_LOG_CLEANUP,
+    FILE_RETENTION,
     LOG_RETENTION,
 )
 from explorer.core.versions.history import History
@@ -83,7 +83,7 @@ def retention_terms(history: History) -> Terms:
     """
     metadata = history.metadata_at(history.latest)
     configuration = {} if metadata is None else metadata.configuration
-    kept = DELETED_FILE_RETENTION.of(configuration) // timedelta(milliseconds=1)
+    kept = FILE_RETENTION.of(configuration) // timedelta(milliseconds=1)
     log = LOG_RETENTION.of(configuration) // timedelta(milliseconds=1)
     cleaned = EXPIRED_LOG_CLEANUP.of(configuration)
     return Terms(kept, log if cleaned else None, _partition_names(history))

@@ -19,8 +19,8 @@ from explorer.core.errors import RequestError, VersionGap, VersionNotFound
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.arrow.arrays import int64s, strings
 from explorer.core.protocol.table_properties.registry import (
-    DELETED_FILE_RETENTION,
     EXPIRED_LOG_CLEANUP,
+    FILE_RETENTION,
     LOG_RETENTION,
 )
 from explorer.core.versions.commit_times import moment
@@ -101,7 +101,7 @@ class _Words:
         reason = self._by_data(place) if by_data else self._by_log(place)
         # A tombstone expires after its last moment, a checkpoint may be the cut-off at its midnight.
         status = "at risk" if now > since - (not by_data) else "readable"
-        return _Row(status, since, DELETED_FILE_RETENTION.key if by_data else LOG_RETENTION.key, reason)
+        return _Row(status, since, FILE_RETENTION.key if by_data else LOG_RETENTION.key, reason)
 
     def _safe(self, place: int) -> str:
         version = place + self._life.readable_from

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from explorer.core.protocol.table_properties.keys import FILE_RETENTION, LOG_RETENTION
+from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION
+from explorer.core.protocol.table_properties.table_property import Interval
 from explorer.core.transaction.intents import records as intents
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.entry import Headline, IntentGroup, intent_entry
@@ -13,9 +14,6 @@ from explorer.views.act.intents.fields import Answers, FormField, number_or_text
 from explorer.views.act.intents.hints import version_hints
 
 __all__ = ["MAINTENANCE_INTENTS"]
-
-_LOG_DEFAULT: Final = "interval 30 days"
-_FILE_DEFAULT: Final = "interval 1 week"
 
 
 def _compaction(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
@@ -28,19 +26,19 @@ def _compaction(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
 
 
 def _log_age(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
-    return _age(snapshot, answers, LOG_RETENTION, _LOG_DEFAULT, "versions that lose their log cannot be read.")
+    return _age(snapshot, answers, LOG_RETENTION, "versions that lose their log cannot be read.")
 
 
 def _file_age(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     what = "versions that need a deleted file cannot be read."
-    return _age(snapshot, answers, FILE_RETENTION, _FILE_DEFAULT, what)
+    return _age(snapshot, answers, FILE_RETENTION, what)
 
 
-def _age(snapshot: Snapshot, answers: Answers, key: str, default: str, what: str) -> tuple[FormField, ...]:
-    kept = snapshot.metadata.configuration.get(key, default)
+def _age(snapshot: Snapshot, answers: Answers, retention: Interval, what: str) -> tuple[FormField, ...]:
+    kept = retention.text(snapshot.metadata.configuration) or ""
     help_ = (
-        f"An interval, or a time with a zone. Left empty, the table\u2019s own {key} holds: {kept}. Nothing younger "
-        f"than that goes; {what}"
+        f"An interval, or a time with a zone. Left empty, the table\u2019s own {retention} holds: {kept}. Nothing "
+        f"younger than that goes; {what}"
     )
     value = answers.get("olderThan", "")
     return (FormField("olderThan", "Older than", "text", help_, kept, value, required=False),)
@@ -51,8 +49,8 @@ def _aged(answers: Answers) -> dict[str, object]:
     return {"olderThan": text} if text else {}
 
 
-def _kept(key: str, default: str) -> Callable[[Snapshot], str]:
-    return lambda snapshot: snapshot.metadata.configuration.get(key, default).removeprefix("interval ")
+def _kept(retention: Interval) -> Callable[[Snapshot], str]:
+    return lambda snapshot: (retention.text(snapshot.metadata.configuration) or "").removeprefix("interval ")
 
 
 def _aged_headline(verb: str, older_than: str | None) -> Headline:
@@ -76,13 +74,13 @@ MAINTENANCE_INTENTS: Final = IntentGroup(
         ),
         intent_entry(
             intents.CleanLog, "Clean up the log", "Delete log files that are old enough. Their versions are lost.",
-            fields=_log_age, document=_aged, state=_kept(LOG_RETENTION, _LOG_DEFAULT), needs_answer=False,
+            fields=_log_age, document=_aged, state=_kept(LOG_RETENTION), needs_answer=False,
             headline=lambda intent: _aged_headline("Clean up the log", intent.older_than),
         ),
         intent_entry(
             intents.Vacuum, "Delete unused files",
             "Vacuum: data files that nothing has needed for long. Old versions may need them.",
-            fields=_file_age, document=_aged, state=_kept(FILE_RETENTION, _FILE_DEFAULT), needs_answer=False,
+            fields=_file_age, document=_aged, state=_kept(FILE_RETENTION), needs_answer=False,
             headline=lambda intent: _aged_headline("Delete unused files", intent.older_than), costly=True,
         ),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from explorer import formatting as fmt
+from explorer.core.protocol.table_properties.registry import LOG_RETENTION
 from explorer.core.protocol.table_properties.registry import PROPERTIES as KNOWN
 from explorer.core.transaction.intents import records as intents
 from explorer.core.versions.snapshot import Snapshot
@@ -22,7 +23,7 @@ def _set_properties(_snapshot: Snapshot, _answers: Answers) -> tuple[FormField, 
         if known.why_fixed is None
     )
     help_ = "Keys of your own need no prefix; those that begin with delta. are checked by name, type and range."
-    return (FormField("properties", "Properties", "pairs", help_, "delta.logRetentionDuration", choices=choices),)
+    return (FormField("properties", "Properties", "pairs", help_, LOG_RETENTION.key, choices=choices),)
 
 
 def _unset_properties(snapshot: Snapshot, _answers: Answers) -> tuple[FormField, ...]:
