@@ -199,7 +199,7 @@ class Snapshot:
         return column_ranges(self._statistics, self._statistics_column(column))
 
     def statistics_coverage(self) -> pa.Table:
-        """Which columns have bounds in how many files: column, type, files, files_total, tight."""
+        """Which columns have statistics in how many files: column, type, files, files_total, tight."""
         return coverage(self._statistics, self.statistics_columns)
 
     def skipping(self, where: str) -> SkippingResult:

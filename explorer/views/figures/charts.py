@@ -197,8 +197,10 @@ def _value_axis(ranges: ColumnRanges, theme: Theme) -> Part:
     if ranges.kind == "time":
         settings["type"] = "date"
     elif ranges.kind == "order":
-        shown = np.linspace(0, len(ranges.order) - 1, min(6, len(ranges.order))).astype(int)
-        settings |= {"tickvals": shown, "ticktext": [fmt.plotly_text(ranges.order[i], 18) for i in shown]}
+        # A list: plotly.js takes an array of another kind for no ticks at all, and labels the places with numbers.
+        shown = np.linspace(0, len(ranges.order) - 1, min(6, len(ranges.order))).astype(int).tolist()
+        labels = [fmt.plotly_text(ranges.order[place], 18) for place in shown]
+        settings |= {"tickmode": "array", "tickvals": shown, "ticktext": labels}
     return axis(theme, **settings)
 
 

@@ -23,7 +23,7 @@ _COLUMNS = (
     ListingColumn("type", "type", "mono"),
     ListingColumn("nullable", "null", "text"),
     ListingColumn("partition", "partition", "text"),
-    ListingColumn("bounds", "files with bounds", "text"),
+    ListingColumn("bounds", "files with statistics", "text"),
     ListingColumn("comment", "comment", "text"),
 )
 

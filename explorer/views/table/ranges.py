@@ -1,7 +1,7 @@
 """Value ranges of one column across the files, on an axis that fits its type.
 
 Numbers and times have a place of their own; strings, booleans and the rest are placed by their order among all bounds.
-Files without bounds are left out and counted.
+Files that cannot be drawn are counted by why: every value is null, a bound is no place on the axis, nothing is known.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class ColumnRanges:
         low, high: Places on the axis, one per file.
         paths, low_texts, high_texts, tight: The file, its bounds as text, and whether the bounds are tight.
         order: For ``order``, the distinct bounds as text.
-        missing: Files without bounds for the column.
+        only_nulls: Files whose values of the column are all null.
+        unplaced: Files with bounds of which one is unknown or no number.
+        missing: Files without statistics for the column.
     """
 
     kind: str
@@ -44,6 +46,8 @@ class ColumnRanges:
     high_texts: tuple[str, ...]
     tight: tuple[bool | None, ...]
     order: tuple[str, ...]
+    only_nulls: int
+    unplaced: int
     missing: int
 
     @property
@@ -68,9 +72,11 @@ class ColumnRanges:
 
 
 def column_ranges(bounds: pa.Table) -> ColumnRanges:
-    """Place the bounds of `Snapshot.column_ranges` (columns path, min, max, tight) on an axis."""
-    rows = [row for row in bounds.select(["path", "min", "max", "tight"]).to_pylist() if _bounded(row)]
-    missing = bounds.num_rows - len(rows)
+    """Place the bounds of `Snapshot.column_ranges` on an axis."""
+    found = bounds.to_pylist()
+    rows = [row for row in found if _bounded(row)]
+    only_nulls = sum(_only_nulls(row) for row in found)
+    unplaced = sum(row["min"] is not None and not _bounded(row) for row in found)
     kind = _kind(rows)
     place, order = _placing(kind, rows)
     rows.sort(key=lambda row: (place(row["min"]), place(row["max"])))
@@ -83,7 +89,9 @@ def column_ranges(bounds: pa.Table) -> ColumnRanges:
         high_texts=tuple(fmt.value_text(row["max"], 60) for row in rows),
         tight=tuple(row["tight"] for row in rows),
         order=order,
-        missing=missing,
+        only_nulls=only_nulls,
+        unplaced=unplaced,
+        missing=len(found) - len(rows) - only_nulls - unplaced,
     )
 
 
@@ -97,6 +105,10 @@ def depth(ranges: ColumnRanges, steps: int = 400) -> tuple[Float64s, Int64s]:
 def _bounded(row: Mapping[str, Any]) -> bool:
     values = (row["min"], row["max"])
     return all(value is not None and not (isinstance(value, float) and math.isnan(value)) for value in values)
+
+
+def _only_nulls(row: Mapping[str, Any]) -> bool:
+    return row["min"] is None and row["null_count"] is not None and row["null_count"] == row["num_records"]
 
 
 def _kind(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -9,6 +9,7 @@ from explorer.views import TableView
 from explorer.views.figures.charts import BARS
 from explorer.views.listing import Listing
 from explorer.views.table.files import ranges_listing
+from explorer.views.table.ranges import ColumnRanges
 from explorer.web.address import Address
 from explorer.web.tab_spec import Tab, TabSpec, arranged, listed
 from explorer.web.window_work import WindowWork
@@ -77,10 +78,20 @@ def _why_nothing(view: TableView, address: Address, names: list[str], column: st
     if not len(ranges.low):
         return NoRanges(
             f"No file has bounds for {column}",
-            f"{ranges.missing} live files, none with bounds of it: the writer kept none, or every value is null.",
+            _undrawable(ranges),
             column,
         )
     return None
+
+
+def _undrawable(ranges: ColumnRanges) -> str:
+    """Why no file has a range to draw."""
+    why = {
+        "hold nothing but nulls in it": ranges.only_nulls,
+        "have a bound that cannot be drawn": ranges.unplaced,
+        "have no statistics for it": ranges.missing,
+    }
+    return f"Of the live files, {', '.join(f'{count} {what}' for what, count in why.items() if count)}."
 
 
 def _undrawn(nothing: NoRanges) -> dict[str, Any]:

@@ -214,7 +214,11 @@ def column_ranges(statistics: FileStatistics, column: StatisticsColumn) -> pa.Ta
 
 
 def coverage(statistics: FileStatistics, columns: Sequence[StatisticsColumn]) -> pa.Table:
-    """How many files have bounds for each column: column, type, files (with bounds), files_total, tight (of those)."""
+    """How many files have statistics for each column.
+
+    Returns:
+        column, type, files (with bounds, or known to hold nothing but nulls), files_total, tight (of those).
+    """
     import pyarrow.compute as pc
 
     statistics.load(columns)
