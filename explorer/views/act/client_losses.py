@@ -9,7 +9,7 @@ from typing import Any, Final
 from explorer import formatting as fmt
 from explorer.core.transaction.commit_plan import Plan
 
-__all__ = ["ClientLoss", "client_losses", "loss_summary"]
+__all__ = ["ClientLoss", "client_losses", "loss_summary", "lost_versions"]
 
 _ACCESS: Final = {"yes": "yes", "no": "refuses", "wrong": "answers wrongly", "unknown": "unknown"}
 _WORST: Final = (_ACCESS["wrong"], _ACCESS["no"], _ACCESS["unknown"])
@@ -55,13 +55,21 @@ def loss_summary(losses: Sequence[ClientLoss], operation: str) -> str:
     mine = [loss for loss in losses if loss.operation == operation]
     if not mine:
         return "no change"
-    clients = dict.fromkeys(loss.client for loss in mine)
-    worst = {client: min(_gravity(loss) for loss in mine if loss.client == client) for client in clients}
+    worst = {name: min(_gravity(loss) for loss in mine if _version(loss) == name) for name in map(_version, mine)}
     words = (("answers wrongly", "answer wrongly"), ("loses access", "lose access"), ("is unknown", "are unknown"))
     counts = [sum(place == kind for place in worst.values()) for kind in range(len(_WORST))]
     told = [(n, one if n == 1 else many) for n, (one, many) in zip(counts, words, strict=True) if n]
     (first, what), *rest = told
-    return ", ".join([f"{fmt.plural(first, 'client')} {what}", *(f"{n} {word}" for n, word in rest)])
+    return ", ".join([f"{fmt.plural(first, 'client version')} {what}", *(f"{n} {word}" for n, word in rest)])
+
+
+def lost_versions(losses: Sequence[ClientLoss]) -> int:
+    """Return how many client versions lose anything: one that loses reading and writing counts once."""
+    return len(set(map(_version, losses)))
+
+
+def _version(loss: ClientLoss) -> tuple[str, str]:
+    return loss.client, loss.version_from
 
 
 def _gravity(loss: ClientLoss) -> int:

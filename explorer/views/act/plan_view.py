@@ -13,7 +13,7 @@ from typing import Final
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.transaction.commit_plan import CommitPlan, MaintenanceFile, Plan
 from explorer.core.versions.snapshot import Snapshot
-from explorer.views.act.client_losses import ClientLoss, client_losses, loss_summary
+from explorer.views.act.client_losses import ClientLoss, client_losses, loss_summary, lost_versions
 from explorer.views.act.guard_views import GuardView, guard_counts, guard_views, verdict
 from explorer.views.act.intents.entry import Headline
 from explorer.views.act.intents.registry import headline
@@ -52,6 +52,7 @@ class PlanView:
         actions, more_actions: The actions, and how many are not shown.
         files, more_files: The same of files, where no commit is written.
         losses: Clients that lose by it, the gravest first.
+        lost_versions: How many client versions these are.
         who_reads, who_writes: What it means to them, in words.
         consequences: What else follows, by name.
         committable: Nothing stands against it.
@@ -74,6 +75,7 @@ class PlanView:
     files: tuple[PlannedFile, ...]
     more_files: int
     losses: tuple[ClientLoss, ...]
+    lost_versions: int
     who_reads: str
     who_writes: str
     consequences: tuple[tuple[str, str], ...]
@@ -116,6 +118,7 @@ def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
         files=shown_files,
         more_files=len(files) - len(shown_files),
         losses=losses,
+        lost_versions=lost_versions(losses),
         who_reads=loss_summary(losses, "reads"),
         who_writes=loss_summary(losses, "writes"),
         consequences=(

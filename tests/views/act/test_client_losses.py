@@ -1,19 +1,24 @@
 """Clients that a plan shuts out, counted by what happens to them."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
+import explorer
 from explorer.core.transaction.commit_plan import Consequences
-from explorer.views.act.client_losses import client_losses, loss_summary
+from explorer.views.act.client_losses import client_losses, loss_summary, lost_versions
+from explorer.views.act.plan_view import plan_view
+from tests.support.json_logs import commit_info, metadata, protocol, write_log
 from tests.support.small_plans import plan_with
 
 
 @pytest.mark.parametrize(
     ("after", "words"),
     [
-        (["wrong"], "1 client answers wrongly"),
-        (["no", "no"], "2 clients lose access"),
-        (["unknown", "wrong", "no"], "1 client answers wrongly, 1 loses access, 1 is unknown"),
+        (["wrong"], "1 client version answers wrongly"),
+        (["no", "no"], "2 client versions lose access"),
+        (["unknown", "wrong", "no"], "1 client version answers wrongly, 1 loses access, 1 is unknown"),
     ],
 )
 def test_who_loses_what_is_told_apart(after: list[str], words: str) -> None:
@@ -23,3 +28,17 @@ def test_who_loses_what_is_told_apart(after: list[str], words: str) -> None:
     plan = msgspec.structs.replace(plan_with(), consequences=Consequences(readers=losses))
     found = client_losses(plan)
     assert (loss_summary(found, "reads"), loss_summary(found, "writes")) == (words, "no change")
+
+
+def test_every_count_of_lost_clients_on_a_plan_is_of_client_versions(tmp_path: Path) -> None:
+    created = [commit_info(operation="CREATE TABLE"), protocol(), metadata({"id": "long"})]
+    table = explorer.open_table(write_log(tmp_path / "t", [created]))
+    plan = table.plan({"kind": "enable-feature", "feature": "deletionVectors"})
+    found = plan_view(plan, table.snapshot())
+    (access,) = (guard for guard in found.guards if guard.name == "access")
+    assert access.sentence.startswith(f"{found.lost_versions} client versions ")
+    assert len(found.losses) > found.lost_versions > 1
+    for operation, told in (("reads", found.who_reads), ("writes", found.who_writes)):
+        mine = [loss for loss in found.losses if loss.operation == operation]
+        numbers = [int(word) for word in told.replace(",", "").split() if word.isdecimal()]
+        assert sum(numbers) == lost_versions(mine)
