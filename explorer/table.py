@@ -17,7 +17,8 @@ from explorer.core.errors import NotAllowed
 from explorer.core.log.catalog_commits import CatalogCommits
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.times import zone_named
-from explorer.core.versions.delta_log import DeltaLog, located
+from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.located import located
 from explorer.storage import open_store
 from explorer.storage.roots import Roots
 

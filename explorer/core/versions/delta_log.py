@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, tzinfo
-from functools import partial, wraps
-from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar
+from functools import partial
+from typing import Final, TypeVar
 
 import pyarrow as pa
 
-from explorer.core.errors import ExplorerError, IncompleteCheckpoint, RequestError, VersionGap, VersionNotFound
+from explorer.core.errors import IncompleteCheckpoint, RequestError, VersionGap, VersionNotFound
 from explorer.core.log.catalog_commits import CatalogCommits, CatalogStore, ratified
 from explorer.core.log.commit import Commit
 from explorer.core.log.log_path import LogPath
@@ -32,41 +32,16 @@ from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commit_times import commit_time, mentions_in_commit_timestamps, moment
 from explorer.core.versions.diff import SnapshotDiff, diff_versions
 from explorer.core.versions.history import History, read_history
+from explorer.core.versions.located import located
 from explorer.core.versions.retention.missing_files import absent, data_locations
 from explorer.core.versions.retention.retention import version_retention
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["DeltaLog", "HasLocation", "located"]
+__all__ = ["DeltaLog"]
 
 _T = TypeVar("_T")
-_P = ParamSpec("_P")
 _KEPT_SNAPSHOTS: Final = 16
 _MOST_SINCE: Final = 1_000
-
-
-class HasLocation(Protocol):
-    """What knows the root of its table as a URL."""
-
-    @property
-    def location(self) -> str:
-        """The table's root."""
-
-
-_Place = TypeVar("_Place", bound=HasLocation)
-
-
-def located(method: Callable[Concatenate[_Place, _P], _T]) -> Callable[Concatenate[_Place, _P], _T]:
-    """Put the table's location into every error that a method raises."""
-
-    @wraps(method)
-    def call(self: _Place, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        try:
-            return method(self, *args, **kwargs)
-        except ExplorerError as error:
-            error.table = error.table or self.location
-            raise
-
-    return call
 
 
 class DeltaLog:
