@@ -39,11 +39,6 @@ Access = Literal["yes", "no", "wrong", "unknown"]
 # A client that refuses a table does no harm to anyone, so a refusal goes before a wrong answer.
 _LEAST_FIRST: Final[tuple[Access, ...]] = ("no", "wrong", "unknown", "yes")
 _OPERATIONS: Final[tuple[Operation, ...]] = ("read", "write")
-_IN_SCHEMA: Final = {
-    "generatedColumns": "delta.generationExpression",
-    "identityColumns": "delta.identity.",
-    "invariants": "delta.invariants",
-}
 
 
 class Requirements(msgspec.Struct, frozen=True):
@@ -143,7 +138,8 @@ def requirements(protocol: Protocol, metadata: Metadata, *, has_vectors: bool | 
     """
     mode = mapping_mode(metadata.configuration, protocol)
     schema = metadata.schema_string or ""
-    unused = {name for name, mark in _IN_SCHEMA.items() if mark not in schema}
+    rows = (FEATURES[name] for name in supported_features(protocol) if name in FEATURES)
+    unused = {row.name for row in rows if row.field_key is not None and row.field_key not in schema}
     if has_vectors is False:
         unused.add("deletionVectors")
     if mode == "none":

@@ -22,7 +22,7 @@ from explorer.core.log.writing.compaction import write_compaction
 from explorer.core.maintenance.findings import Findings
 from explorer.core.maintenance.log_cleanup import CleanupPlan, clean_log, plan_cleanup
 from explorer.core.maintenance.vacuum import delete_unused, plan_vacuum
-from explorer.core.protocol.table_properties.registry import LOG_RETENTION
+from explorer.core.protocol.table_properties.registry import EXPIRED_LOG_CLEANUP, LOG_RETENTION
 from explorer.core.protocol.times import moment_text, older_than
 from explorer.core.transaction.commit.post_commit import new_checkpoint
 from explorer.core.transaction.commit_plan import (
@@ -203,8 +203,8 @@ def _retention(cleanup: CleanupPlan, state: TableState) -> GuardResult:
     if cleanup.within_retention:
         return GuardResult("retention", "pass", evidence | {"detail": "Only what the table lets expire goes."})
     if cleanup.own_cutoff is None:
-        detail = "The table keeps its expired log (delta.enableExpiredLogCleanup is false)."
-        remedy = "Set delta.enableExpiredLogCleanup to true first, so that the history tells who decided it."
+        detail = f"The table keeps its expired log ({EXPIRED_LOG_CLEANUP} is false)."
+        remedy = f"Set {EXPIRED_LOG_CLEANUP} to true first, so that the history tells who decided it."
     else:
         evidence["ownCutoff"] = moment_text(cleanup.own_cutoff)
         detail = f"The table keeps its log longer: {stated}."

@@ -23,6 +23,8 @@ from explorer.core.versions.snapshot import Snapshot
 
 __all__ = [
     "ENGINE",
+    "IDENTITY_TAG",
+    "ROWS_KEPT_TAG",
     "check_provenance",
     "commit_bytes",
     "commit_info",
@@ -35,6 +37,12 @@ __all__ = [
 
 ENGINE = "Delta-Table-Explorer"
 """The name under which this program writes, before its version in ``engineInfo``."""
+
+IDENTITY_TAG = "delta.identity.schemaUpdate"
+"""Tag of a commit that moves the high-water mark of an identity column."""
+
+ROWS_KEPT_TAG = "delta.rowTracking.preserved"
+"""Tag of a commit that says whether rows kept their ids."""
 
 
 def commit_info(

@@ -16,8 +16,6 @@ import msgspec
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.column_mapping import MappingMode, unmapped
 from explorer.core.protocol.schema.data_types import (
-    FIELD_ID_KEY,
-    PHYSICAL_NAME_KEY,
     ArrayType,
     DataType,
     MapType,
@@ -27,14 +25,15 @@ from explorer.core.protocol.schema.data_types import (
     format_column,
     type_name,
 )
-from explorer.core.protocol.schema.type_widening import CHANGES_KEY, widens
+from explorer.core.protocol.schema.field_metadata import FIELD_ID, PHYSICAL_NAME, TYPE_CHANGES
+from explorer.core.protocol.schema.type_widening import widens
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.history import History
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["ColumnComparison", "ComparedSide", "LeftOutColumn", "compare_columns"]
 
-_MAPPING: Final = (PHYSICAL_NAME_KEY, FIELD_ID_KEY)
+_MAPPING: Final = (PHYSICAL_NAME, FIELD_ID)
 _VOID: Final = PrimitiveType("void")
 _ABSENT: Final = "explorer-absent-8c1f2a60-"
 _Path = tuple[str, ...]
@@ -166,7 +165,7 @@ class _Pairing:
             old_type, new_type, wider = old.type, old.type, old
         elif not widens(old.type, new.type):
             old_type, new_type = self._nested(old.type, new.type, old_path, new_path)
-        changes = {CHANGES_KEY: wider.metadata[CHANGES_KEY]} if CHANGES_KEY in wider.metadata else {}
+        changes = {TYPE_CHANGES: wider.metadata[TYPE_CHANGES]} if TYPE_CHANGES in wider.metadata else {}
         return (
             StructField(new.name, old_type, True, _mapping_of(old, self._old_mode) | changes),
             StructField(new.name, new_type, True, _mapping_of(new, self._new_mode) | changes),
@@ -208,9 +207,7 @@ class _Pairing:
                 pairs.append(self.fields(was, field, (*old_path, was.name), path))
             else:
                 # Older files may hold a dropped field of any name, so they are asked for one that none has.
-                absent = StructField(
-                    field.name, field.type, True, {PHYSICAL_NAME_KEY: f"{_ABSENT}{format_column(path)}"}
-                )
+                absent = StructField(field.name, field.type, True, {PHYSICAL_NAME: f"{_ABSENT}{format_column(path)}"})
                 pairs.append((absent, self._plain(field)))
         return pairs
 
@@ -228,5 +225,5 @@ def _side(snapshot: Snapshot, fields: Sequence[StructField], partitions: dict[st
 def _mapping_of(field: StructField, mode: MappingMode) -> JsonObject:
     """The name and id that files have for the field: where columns are not mapped, its name."""
     if mode == "none":
-        return {PHYSICAL_NAME_KEY: field.name}
+        return {PHYSICAL_NAME: field.name}
     return {key: field.metadata[key] for key in _MAPPING if key in field.metadata}

@@ -29,6 +29,7 @@ from explorer.core.protocol.schema.data_types import (
     type_outline,
     walk,
 )
+from explorer.core.protocol.schema.field_metadata import COLUMN_MAPPING_PREFIX
 from explorer.core.protocol.table_features import check_readable, supported_features
 from explorer.core.versions.column_lineage import Lineage, column_lineage
 from explorer.core.versions.history import History
@@ -271,7 +272,7 @@ def _texts(field: StructField) -> dict[str, str]:
     return {
         key: value if isinstance(value, str) else msgspec.json.encode(value).decode()
         for key, value in field.metadata.items()
-        if not key.startswith("delta.columnMapping.")
+        if not key.startswith(COLUMN_MAPPING_PREFIX)
     }
 
 

@@ -21,6 +21,7 @@ from explorer.core.errors import (
     ExpressionRefused,
     StorageError,
 )
+from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE
 from explorer.spark.engine.file_addresses import FileAddress
 
 __all__ = ["condition_of", "failure_of", "first_sentence"]
@@ -141,8 +142,8 @@ def _file_failure(text: str, addresses: Sequence[FileAddress], version: int | No
         return _missing(path, at, version)
     if _NO_FIELD_IDS in text:
         return CorruptTable(
-            f"The data file {path}{at} has no Parquet field ids, but the table maps columns by id (delta.columnMapping."
-            "mode = id). Its columns cannot be told; rewrite the file with a writer that sets them.",
+            f"The data file {path}{at} has no Parquet field ids, but the table maps columns by id "
+            f"({COLUMN_MAPPING_MODE} = id). Its columns cannot be told; rewrite the file with a writer that sets them.",
             path=path,
             version=version,
         )

@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -21,9 +21,15 @@ from pyspark.sql import functions as sf
 from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent
 from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.schema.data_types import StructField, StructType
+from explorer.core.protocol.schema.field_metadata import (
+    CURRENT_DEFAULT,
+    GENERATION_EXPRESSION,
+    IDENTITY_ALLOW_EXPLICIT_INSERT,
+    IDENTITY_START,
+)
 from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.protocol.table_features import active_features
-from explorer.core.transaction.new_files.row_constraints import CURRENT_DEFAULT, GENERATION, RowRule, row_rules
+from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
 from explorer.core.transaction.proposal import GuardResult
 from explorer.core.transaction.row_engine import Incoming
 from explorer.spark.engine.failures import failure_of, first_sentence
@@ -35,8 +41,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["incoming_rows"]
-
-IDENTITY_START: Final = "delta.identity.start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,7 @@ def _shaped(frame: DataFrame, snapshot: Snapshot) -> DataFrame:
     columns: list[Column] = []
     for field in snapshot.schema.fields:
         if _computed(field, given):
-            text = str(field.metadata[GENERATION])
+            text = str(field.metadata[GENERATION_EXPRESSION])
             check_text(text)
             columns.append(sf.expr(f"(\n{text}\n)").cast(spark_type(field.type)).alias(field.name))
         else:
@@ -138,14 +142,14 @@ def _shaped(frame: DataFrame, snapshot: Snapshot) -> DataFrame:
 
 
 def _computed(field: StructField, given: dict[str, str]) -> bool:
-    return GENERATION in field.metadata and field.name.lower() not in given
+    return GENERATION_EXPRESSION in field.metadata and field.name.lower() not in given
 
 
 def _value(field: StructField, given: dict[str, str], features: frozenset[str]) -> Column:
     kind = spark_type(field.type)
     name = given.get(field.name.lower())
     if name is not None:
-        if IDENTITY_START in field.metadata and not field.metadata.get("delta.identity.allowExplicitInsert", False):
+        if IDENTITY_START in field.metadata and not field.metadata.get(IDENTITY_ALLOW_EXPLICIT_INSERT, False):
             raise InvalidIntent(
                 f"The identity column {field.name!r} is generated always: leave it out of the rows.", field="source"
             )

@@ -12,9 +12,8 @@ from typing import Final
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.schema.data_types import parse_type, type_name
 
-__all__ = ["CHAR_KEY", "char_type_text", "is_char_type", "lengthens"]
+__all__ = ["char_type_text", "is_char_type", "lengthens"]
 
-CHAR_KEY: Final = "__CHAR_VARCHAR_TYPE_STRING"
 _CHAR: Final = re.compile(r"(char|varchar)\((\d+)\)\Z")
 _SQL_NAMES: Final = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
 

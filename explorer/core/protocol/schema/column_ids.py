@@ -12,8 +12,6 @@ from typing import Final
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.column_mapping import unmapped
 from explorer.core.protocol.schema.data_types import (
-    FIELD_ID_KEY,
-    PHYSICAL_NAME_KEY,
     ArrayType,
     DataType,
     MapType,
@@ -22,11 +20,11 @@ from explorer.core.protocol.schema.data_types import (
     StructType,
     walk,
 )
+from explorer.core.protocol.schema.field_metadata import FIELD_ID, NESTED_IDS, PHYSICAL_NAME
 
 __all__ = ["HIGHEST_ID", "highest_id", "map_columns", "map_field", "unmap_columns"]
 
 HIGHEST_ID: Final = 2**31 - 1
-_NESTED_IDS_KEY: Final = "delta.columnMapping.nested.ids"
 
 Naming = Callable[[StructField], str]
 """Gives the physical name of a field that has none yet."""
@@ -59,7 +57,7 @@ def map_field(field: StructField, last_id: int, naming: Naming) -> tuple[StructF
     """The same for one field and what lies inside it."""
     own = last_id + 1
     kind, last_id = _map_type(field.type, own, naming)
-    metadata: JsonObject = {**field.metadata, FIELD_ID_KEY: own, PHYSICAL_NAME_KEY: naming(field)}
+    metadata: JsonObject = {**field.metadata, FIELD_ID: own, PHYSICAL_NAME: naming(field)}
     return StructField(field.name, kind, field.nullable, metadata), last_id
 
 
@@ -84,7 +82,7 @@ def _map_type(kind: DataType, last_id: int, naming: Naming) -> tuple[DataType, i
 
 
 def _without_nested_ids(field: StructField) -> StructField:
-    if _NESTED_IDS_KEY not in field.metadata:
+    if NESTED_IDS not in field.metadata:
         return field
-    kept = {key: value for key, value in field.metadata.items() if key != _NESTED_IDS_KEY}
+    kept = {key: value for key, value in field.metadata.items() if key != NESTED_IDS}
     return StructField(field.name, field.type, field.nullable, kept)

@@ -13,8 +13,6 @@ from typing import Literal
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.schema.data_types import (
-    FIELD_ID_KEY,
-    PHYSICAL_NAME_KEY,
     ArrayType,
     DataType,
     MapType,
@@ -24,6 +22,7 @@ from explorer.core.protocol.schema.data_types import (
     format_column,
     walk,
 )
+from explorer.core.protocol.schema.field_metadata import FIELD_ID, PHYSICAL_NAME
 from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 
@@ -81,7 +80,7 @@ def check_mapping(schema: StructType, mode: MappingMode, max_column_id: int | No
     names: dict[tuple[str, ...], str] = {}
     for path, physical, field in walk_physical(schema, (), ()):
         column = format_column(path)
-        if field.field_id is None or "delta.columnMapping.physicalName" not in field.metadata:
+        if field.field_id is None or PHYSICAL_NAME not in field.metadata:
             raise CorruptTable(
                 f"Column {column} has no column-mapping id or physical name in mode {mode}.", column=column
             )
@@ -107,7 +106,7 @@ def physical_paths(schema: StructType, mode: MappingMode) -> dict[tuple[str, ...
 
 def unmapped(field: StructField) -> StructField:
     """The field without its column mapping, at every depth: in mode ``none`` files hold logical names (CM-002)."""
-    kept = {key: value for key, value in field.metadata.items() if key not in (PHYSICAL_NAME_KEY, FIELD_ID_KEY)}
+    kept = {key: value for key, value in field.metadata.items() if key not in (PHYSICAL_NAME, FIELD_ID)}
     return StructField(field.name, _unmapped(field.type), field.nullable, kept)
 
 

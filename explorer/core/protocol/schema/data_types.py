@@ -19,6 +19,7 @@ import pyarrow as pa
 from explorer.core.errors import CorruptTable, UnsupportedFeature
 from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.limits import check_nesting, too_deep
+from explorer.core.protocol.schema.field_metadata import FIELD_ID, PHYSICAL_NAME
 
 __all__ = [
     "ArrayType",
@@ -37,9 +38,6 @@ __all__ = [
     "type_outline",
     "walk",
 ]
-
-PHYSICAL_NAME_KEY: Final = "delta.columnMapping.physicalName"
-FIELD_ID_KEY: Final = "delta.columnMapping.id"
 
 
 class InvalidType(ValueError):
@@ -80,7 +78,7 @@ class StructField(msgspec.Struct, frozen=True):
     @property
     def physical_name(self) -> str:
         """Name used in data files, partition values and statistics; the field's own without column mapping."""
-        return str(self.metadata.get(PHYSICAL_NAME_KEY, self.name))
+        return str(self.metadata.get(PHYSICAL_NAME, self.name))
 
     @property
     def field_id(self) -> int | None:
@@ -89,14 +87,14 @@ class StructField(msgspec.Struct, frozen=True):
         Raises:
             CorruptTable: It is no integer.
         """
-        match self.metadata.get(FIELD_ID_KEY):
+        match self.metadata.get(FIELD_ID):
             case None:
                 return None
             case int() | float() | str() as value:
                 with contextlib.suppress(ValueError, OverflowError):
                     return int(value)
         raise CorruptTable(
-            f"The {FIELD_ID_KEY} of the column {self.name!r} is no integer. A broken client wrote it; its metadata "
+            f"The {FIELD_ID} of the column {self.name!r} is no integer. A broken client wrote it; its metadata "
             "has to be written anew.",
             column=self.name,
         )

@@ -11,18 +11,20 @@ from typing import Final
 PREFIX: Final = "delta."
 """What keys begin with that belong to the protocol; the keys below without it belong to it too."""
 
+COLUMN_MAPPING_PREFIX: Final = "delta.columnMapping."
 PHYSICAL_NAME: Final = "delta.columnMapping.physicalName"
 FIELD_ID: Final = "delta.columnMapping.id"
 NESTED_IDS: Final = "delta.columnMapping.nested.ids"
+
 TYPE_CHANGES: Final = "delta.typeChanges"
 GENERATION_EXPRESSION: Final = "delta.generationExpression"
 INVARIANTS: Final = "delta.invariants"
 
 IDENTITY_PREFIX: Final = "delta.identity."
-IDENTITY_START: Final = f"{IDENTITY_PREFIX}start"
-IDENTITY_STEP: Final = f"{IDENTITY_PREFIX}step"
-IDENTITY_HIGH_WATER_MARK: Final = f"{IDENTITY_PREFIX}highWaterMark"
-IDENTITY_ALLOW_EXPLICIT_INSERT: Final = f"{IDENTITY_PREFIX}allowExplicitInsert"
+IDENTITY_START: Final = "delta.identity.start"
+IDENTITY_STEP: Final = "delta.identity.step"
+IDENTITY_HIGH_WATER_MARK: Final = "delta.identity.highWaterMark"
+IDENTITY_ALLOW_EXPLICIT_INSERT: Final = "delta.identity.allowExplicitInsert"
 
 CURRENT_DEFAULT: Final = "CURRENT_DEFAULT"
 EXISTS_DEFAULT: Final = "EXISTS_DEFAULT"

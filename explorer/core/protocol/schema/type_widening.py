@@ -24,11 +24,11 @@ from explorer.core.protocol.schema.data_types import (
     type_name,
     walk,
 )
+from explorer.core.protocol.schema.field_metadata import TYPE_CHANGES
 from explorer.core.protocol.table_features import supported_features
 
-__all__ = ["CHANGES_KEY", "check_type_changes", "recorded_changes", "widens"]
+__all__ = ["check_type_changes", "recorded_changes", "widens"]
 
-CHANGES_KEY: Final = "delta.typeChanges"
 _FEATURES: Final = frozenset(["typeWidening", "typeWidening-preview"])
 _WIDTHS: Final = {"byte": 1, "short": 2, "integer": 4, "long": 8}
 _DIGITS: Final = {"byte": 3, "short": 5, "integer": 10, "long": 20}
@@ -69,7 +69,7 @@ def check_type_changes(schema: StructType, protocol: Protocol) -> None:
 
 def recorded_changes(field: StructField) -> list[JsonValue]:
     """The changes that the field's metadata records, as decoded and not checked; none where it holds no list."""
-    recorded = field.metadata.get(CHANGES_KEY)
+    recorded = field.metadata.get(TYPE_CHANGES)
     return recorded if isinstance(recorded, list) else []
 
 
@@ -95,11 +95,11 @@ def widens(before: DataType, after: DataType) -> bool:
 
 def _changes(field: StructField, column: str) -> list[tuple[DataType, DataType]]:
     try:
-        recorded = msgspec.convert(field.metadata.get(CHANGES_KEY, []), list[_TypeChange])
+        recorded = msgspec.convert(field.metadata.get(TYPE_CHANGES, []), list[_TypeChange])
         return [(parse_type(change.from_type), parse_type(change.to_type)) for change in recorded]
     except (msgspec.ValidationError, InvalidType, UnsupportedFeature) as error:
         raise CorruptTable(
-            f"The {CHANGES_KEY} of column {column} cannot be read ({error}); which types its older files have is not "
+            f"The {TYPE_CHANGES} of column {column} cannot be read ({error}); which types its older files have is not "
             "known. The metaData action that set it is broken.",
             column=column,
         ) from error

@@ -21,7 +21,7 @@ import pyarrow as pa
 from explorer.core.protocol.arrow.arrays import flags, numbers, strings, validity
 from explorer.core.protocol.arrow.typed_arrays import micros, typed_column, without_nan
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField
-from explorer.core.protocol.schema.type_widening import CHANGES_KEY
+from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, TYPE_CHANGES
 from explorer.core.protocol.sql.predicates import Comparison, IsNull, Like, LiteralValue
 from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
 
@@ -184,7 +184,7 @@ def unanswerable(part: Comparison | Like | IsNull, kind: PrimitiveType, field: S
         return f"a column of type {kind.name} has no bounds"
     if any(key == "__COLLATIONS" for key in field.metadata):
         return "texts of this column are compared by a collation"
-    if str(field.metadata.get("__CHAR_VARCHAR_TYPE_STRING", "")).startswith("char"):
+    if str(field.metadata.get(CHAR_VARCHAR, "")).startswith("char"):
         return "texts of this column are padded before they are compared"
     if kind.name == "double" and _was_float(field):
         return "older files state its bounds in the fewest digits of a float, which no longer enclose the values"
@@ -196,7 +196,7 @@ def unanswerable(part: Comparison | Like | IsNull, kind: PrimitiveType, field: S
 
 
 def _was_float(field: StructField) -> bool:
-    changes = field.metadata.get(CHANGES_KEY)
+    changes = field.metadata.get(TYPE_CHANGES)
     recorded = changes if isinstance(changes, list) else []
     return any(isinstance(change, dict) and change.get("fromType") == "float" for change in recorded)
 

@@ -26,9 +26,6 @@ PREFIX: Final = "delta."
 FEATURE_PREFIX: Final = "delta.feature."
 """What a property begins with that asks for a feature, and is not kept."""
 
-CONSTRAINT_PREFIX: Final = "delta.constraints."
-"""What the key of a CHECK constraint begins with."""
-
 FREE_PREFIX: Final = "delta.universalformat.config."
 """What keys of other formats begin with, in lower case; any may follow."""
 

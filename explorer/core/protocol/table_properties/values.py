@@ -13,7 +13,10 @@ from typing import Final
 
 from explorer.core.errors import CorruptTable
 
-__all__ = ["constraints", "flag", "interval", "number"]
+__all__ = ["CONSTRAINT_PREFIX", "constraints", "flag", "interval", "number"]
+
+CONSTRAINT_PREFIX: Final = "delta.constraints."
+"""What the key of a CHECK constraint begins with; its name follows."""
 
 _TRUE: Final = {"true": True, "false": False}
 _UNITS: Final = {
@@ -25,7 +28,6 @@ _UNITS: Final = {
     "day": timedelta(days=1),
     "week": timedelta(weeks=1),
 }
-_PREFIX: Final = "delta.constraints."
 _LONGEST_INTERVAL: Final = 200
 _PART: Final = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([a-z]+?)s?(?=\s|\Z)", re.ASCII | re.IGNORECASE)
 
@@ -84,7 +86,9 @@ def interval(configuration: Mapping[str, str], key: str, default: timedelta) -> 
 
 def constraints(configuration: Mapping[str, str]) -> dict[str, str]:
     """CHECK constraints: name -> SQL expression (CONSTR-006)."""
-    return {key[len(_PREFIX) :]: text for key, text in configuration.items() if key.startswith(_PREFIX)}
+    return {
+        key[len(CONSTRAINT_PREFIX) :]: text for key, text in configuration.items() if key.startswith(CONSTRAINT_PREFIX)
+    }
 
 
 def _unreadable(key: str, text: str, expected: str) -> CorruptTable:

@@ -8,14 +8,14 @@ are not dropped; what cannot be told is unknown, never passed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.clustering import clustering_columns
-from explorer.core.protocol.schema.char_types import CHAR_KEY
 from explorer.core.protocol.schema.data_types import StructType, format_column, walk
+from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, GENERATION_EXPRESSION, INVARIANTS
 from explorer.core.protocol.sql.stored_expressions import mentions
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE
 from explorer.core.protocol.table_properties.values import constraints
@@ -23,7 +23,6 @@ from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = [
-    "GENERATION_KEY",
     "char_guard",
     "clustering_guard",
     "constraint_guard",
@@ -32,8 +31,6 @@ __all__ = [
     "partition_guard",
 ]
 
-GENERATION_KEY: Final = "delta.generationExpression"
-_INVARIANTS_KEY: Final = "delta.invariants"
 
 Path = tuple[str, ...]
 
@@ -57,17 +54,17 @@ def constraint_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     """CHECK constraints and column invariants that may mention one of the columns (CONSTR-012)."""
     rules = {f"constraint {name}": text for name, text in constraints(snapshot.metadata.configuration).items()}
     for path, field in walk(snapshot.schema):
-        if _INVARIANTS_KEY in field.metadata and not any(_inside(path, gone) for gone in paths):
-            rules[f"invariant of {format_column(path)}"] = _invariant_text(field.metadata[_INVARIANTS_KEY])
+        if INVARIANTS in field.metadata and not any(_inside(path, gone) for gone in paths):
+            rules[f"invariant of {format_column(path)}"] = _invariant_text(field.metadata[INVARIANTS])
     return _expressions("constraint-columns", rules, paths, "Drop the constraint first, and add it anew afterwards.")
 
 
 def generated_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     """Generated columns, other than those themselves, whose expression may mention one of the columns (CM-013)."""
     rules = {
-        f"generated column {format_column(path)}": str(field.metadata[GENERATION_KEY])
+        f"generated column {format_column(path)}": str(field.metadata[GENERATION_EXPRESSION])
         for path, field in walk(snapshot.schema)
-        if GENERATION_KEY in field.metadata and not any(_inside(path, gone) for gone in paths)
+        if GENERATION_EXPRESSION in field.metadata and not any(_inside(path, gone) for gone in paths)
     }
     return _expressions("generated-columns", rules, paths, "Drop the generated column first.")
 
@@ -105,7 +102,7 @@ def clustering_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
 
 def char_guard(schema: StructType, paths: Sequence[Path]) -> GuardResult | None:
     """Fields inside a column whose CHAR and VARCHAR parts are spelt out beside it: that text would go stale."""
-    spelt = [path for path, field in walk(schema) if CHAR_KEY in field.metadata]
+    spelt = [path for path, field in walk(schema) if CHAR_VARCHAR in field.metadata]
     hit = [format_column(top) for top in spelt if any(len(path) > len(top) and _inside(path, top) for path in paths)]
     if not hit:
         return None

@@ -15,7 +15,7 @@ import msgspec
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.schema import field_metadata
-from explorer.core.protocol.schema.char_types import CHAR_KEY, char_type_text
+from explorer.core.protocol.schema.char_types import char_type_text
 from explorer.core.protocol.schema.data_types import (
     ArrayType,
     DataType,
@@ -26,6 +26,7 @@ from explorer.core.protocol.schema.data_types import (
     StructType,
     parse_type,
 )
+from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR
 from explorer.core.protocol.table_features import feature_of_type
 
 __all__ = ["features_of_types", "read_field", "type_parts"]
@@ -93,7 +94,7 @@ def _field(value: JsonValue, place: str, allowed: Collection[str]) -> StructFiel
         _check_keys(inner.metadata, inner.name, place, ())
     _check_void(kind, name, place)
     text = char_type_text(value["type"])
-    return StructField(name, kind, nullable, metadata if text is None else {**metadata, CHAR_KEY: text})
+    return StructField(name, kind, nullable, metadata if text is None else {**metadata, CHAR_VARCHAR: text})
 
 
 def _check_members(field: JsonObject, place: str) -> None:
@@ -134,7 +135,7 @@ def _check_keys(metadata: JsonObject, name: str, place: str, allowed: Collection
                 field=place,
                 found=key,
             )
-        if key.startswith(field_metadata.PREFIX) or key == CHAR_KEY:
+        if key.startswith(field_metadata.PREFIX) or key == CHAR_VARCHAR:
             raise InvalidIntent(
                 f"The metadata key {key!r} of {name!r} belongs to the protocol and cannot be given here.",
                 field=place,

@@ -18,7 +18,6 @@ from explorer.core.protocol.schema.data_types import parse_column
 from explorer.core.protocol.statistics.collect import split_columns
 from explorer.core.protocol.table_features import FEATURES
 from explorer.core.protocol.table_properties.registry import (
-    CONSTRAINT_PREFIX,
     DELETION_VECTORS,
     ENABLED_FORMATS,
     FEATURE_PREFIX,
@@ -34,6 +33,7 @@ from explorer.core.protocol.table_properties.registry import (
     STATS_COLUMNS,
 )
 from explorer.core.protocol.table_properties.table_property import Columns, Flag
+from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX
 
 __all__ = [
     "PropertyWishes",

@@ -22,16 +22,13 @@ from explorer.core.protocol.schema.data_types import (
     StructType,
     format_column,
 )
+from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, GENERATION_EXPRESSION, INVARIANTS
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["CURRENT_DEFAULT", "GENERATION", "RowRule", "quoted_column", "row_rules"]
+__all__ = ["RowRule", "quoted_column", "row_rules"]
 
-GENERATION: Final = "delta.generationExpression"
-CURRENT_DEFAULT: Final = "CURRENT_DEFAULT"
-INVARIANTS: Final = "delta.invariants"
-CHAR_VARCHAR: Final = "__CHAR_VARCHAR_TYPE_STRING"
 _LENGTH: Final = re.compile(r"(?:var)?char\((\d+)\)")
 
 Path = tuple[str, ...]
@@ -156,7 +153,7 @@ def _invariant(text: str, column: str) -> str:
 
 def _generated(schema: StructType) -> Iterator[RowRule]:
     for field in schema.fields:
-        text = field.metadata.get(GENERATION)
+        text = field.metadata.get(GENERATION_EXPRESSION)
         if text is not None:
             column = quoted_column((field.name,))
             yield RowRule("generated", format_column((field.name,)), f"{column} <=> (\n{text}\n)")

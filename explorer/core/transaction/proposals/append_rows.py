@@ -15,6 +15,8 @@ import pyarrow as pa
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.schema.data_types import StructField, StructType, parse_column
+from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK, IDENTITY_STEP
+from explorer.core.transaction.commit_info import IDENTITY_TAG
 from explorer.core.transaction.new_files.layout import ROWS_PER_FILE, FileLayout, NewFile
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.identity_columns import identity_rule
@@ -23,8 +25,6 @@ from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["Addition", "addition", "append_rows", "layout_of"]
 
-_STEP: Final = "delta.identity.step"
-_MARK: Final = "delta.identity.highWaterMark"
 _LONG: Final = np.iinfo(np.int64)
 
 
@@ -101,7 +101,7 @@ def append_rows(snapshot: Snapshot, added: Addition) -> Proposal:
             "numOutputRows": str(added.rows),
             "numOutputBytes": str(sum(file.add.size for file in added.files)),
         },
-        tags={"delta.identity.schemaUpdate": "true"} if moved else {},
+        tags={IDENTITY_TAG: "true"} if moved else {},
         is_blind_append=True,
         staged=tuple(file.staged for file in added.files),
         guards=(*added.guards, *faults, _some(added.rows)),
@@ -121,11 +121,11 @@ def _number(schema: StructType, rows: pa.Table, given: frozenset[str]) -> tuple[
     """Fill the identity columns that the rows lack, and move their marks."""
     fields = list(schema.fields)
     for place, field in enumerate(fields):
-        if _STEP not in field.metadata or field.name in given or not rows.num_rows:
+        if IDENTITY_STEP not in field.metadata or field.name in given or not rows.num_rows:
             continue
         values, mark = _values(field, rows.num_rows)
         rows = rows.set_column(place, pa.field(field.name, pa.int64(), field.nullable), pa.array(values))
-        fields[place] = msgspec.structs.replace(field, metadata={**field.metadata, _MARK: mark})
+        fields[place] = msgspec.structs.replace(field, metadata={**field.metadata, IDENTITY_HIGH_WATER_MARK: mark})
     return StructType(tuple(fields)), rows
 
 

@@ -21,14 +21,13 @@ from explorer.core.protocol.sql.stored_expressions import (
     expression_text,
     unknown_columns,
 )
-from explorer.core.protocol.table_properties.values import constraints
+from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX, constraints
 from explorer.core.transaction.intents.records import AddConstraint, DropConstraint
 from explorer.core.transaction.proposal import GuardResult, Proposal, RowCheck
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["add_constraint", "drop_constraint"]
 
-_PREFIX: Final = "delta.constraints."
 _LONGEST: Final = 255
 
 
@@ -47,7 +46,7 @@ def add_constraint(intent: AddConstraint, snapshot: Snapshot) -> Proposal:
     text = expression_text(intent.expression)
     columns = [format_column(path) for path in expression_columns(intent.expression) if _is_column(path, snapshot)]
     protocol = with_features(snapshot.protocol, ["checkConstraints"])
-    configuration = {**snapshot.metadata.configuration, f"{_PREFIX}{name}": text}
+    configuration = {**snapshot.metadata.configuration, f"{CONSTRAINT_PREFIX}{name}": text}
     return Proposal(
         operation="ADD CONSTRAINT",
         parameters={"name": intent.name, "expr": text},
@@ -88,7 +87,7 @@ def drop_constraint(intent: DropConstraint, snapshot: Snapshot) -> Proposal:
     left = {
         key: value
         for key, value in snapshot.metadata.configuration.items()
-        if key.lower() != f"{_PREFIX}{intent.name}".lower()
+        if key.lower() != f"{CONSTRAINT_PREFIX}{intent.name}".lower()
     }
     return Proposal(
         operation="DROP CONSTRAINT",

@@ -123,7 +123,7 @@ def _files_guard(snapshot: Snapshot) -> GuardResult:
     if files == 0:
         return GuardResult("mapping-mode", "pass", evidence | {"detail": "There is no file to rewrite."})
     detail = f"{files} files hold the columns under their physical names and would have to be rewritten (CM-012)."
-    remedy = "Let Spark do it: ALTER TABLE ... SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')."
+    remedy = f"Let Spark do it: ALTER TABLE ... SET TBLPROPERTIES ('{COLUMN_MAPPING_MODE}' = 'none')."
     return GuardResult("mapping-mode", "fail", evidence | {"detail": detail}, remedy)
 
 

@@ -15,6 +15,7 @@ from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.protocol_evolution import LEGAL_VERSIONS, with_features, with_versions
 from explorer.core.protocol.schema.column_ids import map_columns
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, parse_column, walk
+from explorer.core.protocol.schema.field_metadata import GENERATION_EXPRESSION
 from explorer.core.protocol.table_features import active_features, features_switched_on
 from explorer.core.protocol.table_properties.registry import (
     COLUMN_MAPPING_MODE,
@@ -24,7 +25,6 @@ from explorer.core.protocol.table_properties.registry import (
     ROW_COMMIT_VERSION_COLUMN,
     ROW_ID_COLUMN,
 )
-from explorer.core.transaction.guards.column_dependents import GENERATION_KEY
 from explorer.core.transaction.guards.column_names import check_unique, names_guard
 from explorer.core.transaction.intents.fields import features_of_types, read_field
 from explorer.core.transaction.intents.property_settings import (
@@ -97,7 +97,7 @@ def create_table(intent: CreateTable, circumstances: Circumstances) -> Proposal:
 
 def generation_expressions(schema: StructType) -> dict[str, str]:
     """The expressions of generated columns, by column."""
-    found = ((field.name, field.metadata.get(GENERATION_KEY)) for field in schema.fields)
+    found = ((field.name, field.metadata.get(GENERATION_EXPRESSION)) for field in schema.fields)
     return {name: str(text) for name, text in found if text is not None}
 
 

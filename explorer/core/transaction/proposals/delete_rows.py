@@ -22,6 +22,7 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.statistics.collect import loosened
 from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, DELETION_VECTORS
+from explorer.core.transaction.commit_info import ROWS_KEPT_TAG
 from explorer.core.transaction.intents.records import Delete
 from explorer.core.transaction.new_files.file_actions import adds, num_records, remove_of
 from explorer.core.transaction.new_files.parquet import count_rows
@@ -127,7 +128,7 @@ def delete_rows(
 def _tags(snapshot: Snapshot) -> dict[str, str]:
     """What the commit says of row ids (ROWTRACK-009): without enabled tracking a rewrite gives rows new ones."""
     tracking = snapshot.row_tracking
-    return {"delta.rowTracking.preserved": str(tracking.enabled).lower()} if tracking.supported else {}
+    return {ROWS_KEPT_TAG: str(tracking.enabled).lower()} if tracking.supported else {}
 
 
 def _hide(files: Sequence[Touched], circumstances: Circumstances) -> tuple[tuple[Add, ...], tuple[StagedFile, ...]]:

@@ -20,7 +20,7 @@ from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import dependents, with_features, without_feature
 from explorer.core.protocol.row_tracking import DOMAIN
 from explorer.core.protocol.schema.data_types import format_column, walk
-from explorer.core.protocol.schema.type_widening import CHANGES_KEY
+from explorer.core.protocol.schema.field_metadata import TYPE_CHANGES
 from explorer.core.protocol.table_features import FEATURES, supported_features
 from explorer.core.protocol.table_properties.registry import CHECKPOINT_PROTECTION
 from explorer.core.protocol.table_properties.values import constraints
@@ -230,7 +230,7 @@ def _mapping(snapshot: Snapshot) -> tuple[list[str], str]:
 
 
 def _type_changes(snapshot: Snapshot) -> tuple[list[str], str]:
-    changed = [format_column(path) for path, field in walk(snapshot.schema) if CHANGES_KEY in field.metadata]
+    changed = [format_column(path) for path, field in walk(snapshot.schema) if TYPE_CHANGES in field.metadata]
     found = [f"the type of {name} was widened, and files may hold the narrow one" for name in changed]
     return found, "Rewrite the files and drop the feature in Spark: only a rewrite shows that none is left."
 

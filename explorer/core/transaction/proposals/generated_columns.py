@@ -13,14 +13,20 @@ from typing import Final
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
+from explorer.core.protocol.schema.field_metadata import (
+    CURRENT_DEFAULT,
+    GENERATION_EXPRESSION,
+    IDENTITY_ALLOW_EXPLICIT_INSERT,
+    IDENTITY_START,
+    IDENTITY_STEP,
+)
 from explorer.core.protocol.sql.stored_expressions import check_stored_expression, expression_columns, unknown_columns
-from explorer.core.transaction.guards.column_dependents import GENERATION_KEY
+from explorer.core.protocol.table_properties.registry import FEATURE_PREFIX
 
-__all__ = ["DEFAULT_KEY", "IDENTITY_KEYS", "SPECIAL_KEYS", "check_special_columns", "features_of_columns"]
+__all__ = ["IDENTITY_KEYS", "SPECIAL_KEYS", "check_special_columns", "features_of_columns"]
 
-DEFAULT_KEY: Final = "CURRENT_DEFAULT"
-IDENTITY_KEYS: Final = ("delta.identity.start", "delta.identity.step", "delta.identity.allowExplicitInsert")
-SPECIAL_KEYS: Final = (*IDENTITY_KEYS, GENERATION_KEY, DEFAULT_KEY)
+IDENTITY_KEYS: Final = (IDENTITY_START, IDENTITY_STEP, IDENTITY_ALLOW_EXPLICIT_INSERT)
+SPECIAL_KEYS: Final = (*IDENTITY_KEYS, GENERATION_EXPRESSION, CURRENT_DEFAULT)
 """What the metadata of a new table's top-level columns may hold of the protocol."""
 
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
@@ -30,7 +36,7 @@ _FIELD: Final = "schema"
 def features_of_columns(schema: StructType) -> tuple[str, ...]:
     """The features that identity and generated columns of a schema need."""
     keys = {key for field in schema.fields for key in field.metadata}
-    found = ["generatedColumns"] if GENERATION_KEY in keys else []
+    found = ["generatedColumns"] if GENERATION_EXPRESSION in keys else []
     return (*found, "identityColumns") if keys & {*IDENTITY_KEYS} else tuple(found)
 
 
@@ -50,8 +56,8 @@ def check_special_columns(schema: StructType, partition: Collection[str], featur
             name
             for name, keys in (
                 ("identity", IDENTITY_KEYS),
-                ("generated", (GENERATION_KEY,)),
-                ("default", (DEFAULT_KEY,)),
+                ("generated", (GENERATION_EXPRESSION,)),
+                ("default", (CURRENT_DEFAULT,)),
             )
             if any(key in field.metadata for key in keys)
         ]
@@ -68,13 +74,13 @@ def check_special_columns(schema: StructType, partition: Collection[str], featur
 
 def _check_identity(field: StructField, partition: Collection[str]) -> None:
     start, step, explicit = (field.metadata.get(key) for key in IDENTITY_KEYS)
-    for name, value in (("start", start), ("step", step)):
+    for key, value in ((IDENTITY_START, start), (IDENTITY_STEP, step)):
         if not isinstance(value, int) or isinstance(value, bool) or not _LEAST <= value <= _GREATEST:
-            raise _bad(field, f"needs a whole number as delta.identity.{name}, not {value!r} (IDENT-001)")
+            raise _bad(field, f"needs a whole number as {key}, not {value!r} (IDENT-001)")
     if step == 0:
         raise _bad(field, "cannot count in steps of 0 (IDENT-001)")
     if not isinstance(explicit, bool):
-        raise _bad(field, "needs true or false as delta.identity.allowExplicitInsert (IDENT-001)")
+        raise _bad(field, f"needs true or false as {IDENTITY_ALLOW_EXPLICIT_INSERT} (IDENT-001)")
     if field.type != PrimitiveType("long"):
         raise _bad(field, "is an identity column, which has the type long")
     if field.name in partition:
@@ -82,7 +88,7 @@ def _check_identity(field: StructField, partition: Collection[str]) -> None:
 
 
 def _check_generated(field: StructField, schema: StructType) -> None:
-    text = _text(field, GENERATION_KEY)
+    text = _text(field, GENERATION_EXPRESSION)
     clock = check_stored_expression(text, _FIELD)
     if clock:
         raise _bad(field, f"calls {clock[0]}, so its value would change from one reading to the next")
@@ -91,18 +97,18 @@ def _check_generated(field: StructField, schema: StructType) -> None:
         raise _bad(field, f"is computed from {unknown[0]}, which the table does not have")
     if field.type == PrimitiveType("variant"):
         raise _bad(field, "cannot be computed: the result may not be a variant (GENCOL-003)")
-    computed = {other.name.lower() for other in schema.fields if GENERATION_KEY in other.metadata}
+    computed = {other.name.lower() for other in schema.fields if GENERATION_EXPRESSION in other.metadata}
     used = [path[0] for path in expression_columns(text) if path[0].lower() in computed]
     if used:
         raise _bad(field, f"is computed from {used[0]}, which is itself computed")
 
 
 def _check_default(field: StructField, features: Collection[str]) -> None:
-    text = _text(field, DEFAULT_KEY)
+    text = _text(field, CURRENT_DEFAULT)
     if "allowColumnDefaults" not in features:
         raise InvalidIntent(
             f"The column {field.name!r} has a default, which needs the feature allowColumnDefaults: add the property "
-            "delta.feature.allowColumnDefaults = supported.",
+            f"{FEATURE_PREFIX}allowColumnDefaults = supported.",
             field=_FIELD,
         )
     check_stored_expression(text, _FIELD)

@@ -7,13 +7,15 @@ own (D-32); it rests on the rows, so rows that come in between are a conflict.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.schema.data_types import StructField
 from explorer.core.protocol.schema.edit import Column, replace_field
+from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK
+from explorer.core.transaction.commit_info import IDENTITY_TAG
 from explorer.core.transaction.intents.records import SyncIdentity
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.comments import change_parameters, struct_field, with_schema
@@ -22,7 +24,6 @@ from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["IdentityRule", "counts_up", "identity_rule", "recorded_extreme", "sync_identity"]
 
-_MARK: Final = "delta.identity.highWaterMark"
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
@@ -56,7 +57,7 @@ def identity_rule(column: str, field: StructField, place: str = "column") -> Ide
     start, step, explicit = (field.metadata.get(key) for key in IDENTITY_KEYS)
     if start is None and step is None:
         raise InvalidIntent(f"{column} is no identity column.", field=place)
-    mark = field.metadata.get(_MARK)
+    mark = field.metadata.get(IDENTITY_HIGH_WATER_MARK)
     whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (start, step))
     if not whole or step == 0 or not (mark is None or isinstance(mark, int)):
         raise InvalidIntent(
@@ -121,13 +122,14 @@ def sync_identity(intent: SyncIdentity, snapshot: Snapshot, extreme: int | None)
     rule = identity_rule(column.name, field)
     target = None if extreme is None else rule.next_on_lattice(extreme)
     moved = target is not None and rule.is_beyond(target)
-    after = field if not moved else msgspec.structs.replace(field, metadata={**field.metadata, _MARK: target})
+    metadata = {**field.metadata, IDENTITY_HIGH_WATER_MARK: target} if moved else field.metadata
+    after = msgspec.structs.replace(field, metadata=metadata)
     return Proposal(
         operation="CHANGE COLUMN",
         parameters=change_parameters(column, field),
         metadata=with_schema(snapshot, replace_field(snapshot.schema, column.path, lambda _: after)),
         # By it the reference tells such a commit when it conflicts with one of its own.
-        tags={"delta.identity.schemaUpdate": "true"},
+        tags={IDENTITY_TAG: "true"},
         is_blind_append=False,
         reads_files=True,
         guards=(_guard(column, rule, extreme, target if moved else None),),

@@ -16,6 +16,7 @@ from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.data_types import StructField, StructType, format_column
 from explorer.core.protocol.schema.edit import children, edit_fields, replace_field
+from explorer.core.protocol.schema.field_metadata import IDENTITY_PREFIX
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.registry import HAS_DROPPED_OR_RENAMED, STATS_COLUMNS
 from explorer.core.transaction.guards.column_dependents import (
@@ -168,7 +169,7 @@ def _identity_guard(names: Sequence[str]) -> GuardResult | None:
 
 
 def _is_identity(metadata: JsonObject) -> bool:
-    return any(key.startswith("delta.identity.") for key in metadata)
+    return any(key.startswith(IDENTITY_PREFIX) for key in metadata)
 
 
 def _folded(path: Path) -> Path:

@@ -22,6 +22,7 @@ from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.row_tracking import row_tracking
 from explorer.core.protocol.schema.data_types import StructField, StructType
+from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK, IDENTITY_STEP
 from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties.registry import (
     CHANGE_DATA_FEED,
@@ -41,7 +42,6 @@ from explorer.core.versions.snapshot import Snapshot
 __all__ = ["restore"]
 
 _KEY: Final = "\x00"
-_MARK: Final = "delta.identity.highWaterMark"
 _SINCE: Final = (ICT_ENABLEMENT_VERSION.key, ICT_ENABLEMENT_TIMESTAMP.key)
 _ROW_COLUMNS: Final = (ROW_ID_COLUMN.key, ROW_COMMIT_VERSION_COLUMN.key)
 
@@ -111,15 +111,15 @@ def _metadata(snapshot: Snapshot, target: Snapshot, protocol: Protocol) -> Metad
 
 def _furthest(field: StructField, current: StructType) -> StructField:
     """An identity column with the mark that is furthest in the direction of its step (IDENT-004)."""
-    step = field.metadata.get("delta.identity.step")
+    step = field.metadata.get(IDENTITY_STEP)
     twin = next((other for other in current.fields if other.physical_name == field.physical_name), None)
     if not isinstance(step, int) or twin is None:
         return field
-    found = (item.metadata.get(_MARK) for item in (field, twin))
+    found = (item.metadata.get(IDENTITY_HIGH_WATER_MARK) for item in (field, twin))
     marks = [mark for mark in found if isinstance(mark, int)]
     if not marks:
         return field
-    metadata = {**field.metadata, _MARK: max(marks) if step > 0 else min(marks)}
+    metadata = {**field.metadata, IDENTITY_HIGH_WATER_MARK: max(marks) if step > 0 else min(marks)}
     return msgspec.structs.replace(field, metadata=metadata)
 
 

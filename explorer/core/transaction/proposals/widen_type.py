@@ -14,7 +14,7 @@ import msgspec
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import with_features
-from explorer.core.protocol.schema.char_types import CHAR_KEY, is_char_type, lengthens
+from explorer.core.protocol.schema.char_types import is_char_type, lengthens
 from explorer.core.protocol.schema.data_types import (
     DataType,
     InvalidType,
@@ -24,15 +24,11 @@ from explorer.core.protocol.schema.data_types import (
     type_name,
 )
 from explorer.core.protocol.schema.edit import Column, find_column, replace_field, replace_type
-from explorer.core.protocol.schema.type_widening import CHANGES_KEY, recorded_changes, widens
+from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, GENERATION_EXPRESSION, TYPE_CHANGES
+from explorer.core.protocol.schema.type_widening import recorded_changes, widens
 from explorer.core.protocol.table_features import active_features, missing_features
 from explorer.core.protocol.table_properties.registry import TYPE_WIDENING
-from explorer.core.transaction.guards.column_dependents import (
-    GENERATION_KEY,
-    char_guard,
-    constraint_guard,
-    generated_guard,
-)
+from explorer.core.transaction.guards.column_dependents import char_guard, constraint_guard, generated_guard
 from explorer.core.transaction.intents.fields import features_of_types
 from explorer.core.transaction.intents.records import WidenType
 from explorer.core.transaction.proposal import GuardResult, Proposal
@@ -58,7 +54,7 @@ def widen_type(intent: WidenType, snapshot: Snapshot) -> Proposal:
     column = find_column(snapshot.schema, intent.column)
     text = intent.type.strip().lower()
     kind = _read_type(text)
-    if is_char_type(text) or (column.field is not None and is_char_type(column.field.metadata.get(CHAR_KEY))):
+    if is_char_type(text) or (column.field is not None and is_char_type(column.field.metadata.get(CHAR_VARCHAR))):
         return _lengthened(snapshot, column, text)
     if kind == column.type:
         raise InvalidIntent(f"{column.name} is {type_name(kind)} already.", field="type")
@@ -87,7 +83,7 @@ def _retyped(snapshot: Snapshot, column: Column, kind: DataType, guards: tuple[G
         change: JsonObject = {"toType": type_name(kind), "fromType": type_name(column.type)}
         if column.path != column.owner:
             change["fieldPath"] = ".".join(column.path[len(column.owner) :])
-        metadata = {**owner.metadata, CHANGES_KEY: [*recorded_changes(owner), change]}
+        metadata = {**owner.metadata, TYPE_CHANGES: [*recorded_changes(owner), change]}
         schema = replace_field(schema, column.owner, lambda field: msgspec.structs.replace(field, metadata=metadata))
     protocol = with_features(snapshot.protocol, missing_features(features_of_types([kind]), snapshot.protocol))
     before = {} if column.field is None else column.field.metadata
@@ -105,7 +101,7 @@ def _retyped(snapshot: Snapshot, column: Column, kind: DataType, guards: tuple[G
 def _lengthened(snapshot: Snapshot, column: Column, text: str) -> Proposal:
     """A longer VARCHAR, a CHAR as VARCHAR, or either as a plain string."""
     field = column.field
-    before = str(field.metadata.get(CHAR_KEY, type_name(column.type))) if field is not None else ""
+    before = str(field.metadata.get(CHAR_VARCHAR, type_name(column.type))) if field is not None else ""
     if field is None or len(column.path) > 1:
         raise InvalidIntent(
             f"{column.name} lies inside another column, which spells out its CHAR and VARCHAR parts: change it with "
@@ -114,9 +110,9 @@ def _lengthened(snapshot: Snapshot, column: Column, text: str) -> Proposal:
         )
     if before == text:
         raise InvalidIntent(f"{column.name} is {before} already.", field="type")
-    metadata: JsonObject = {key: value for key, value in field.metadata.items() if key != CHAR_KEY}
+    metadata: JsonObject = {key: value for key, value in field.metadata.items() if key != CHAR_VARCHAR}
     if text != "string":
-        metadata[CHAR_KEY] = text
+        metadata[CHAR_VARCHAR] = text
     after = StructField(field.name, PrimitiveType("string"), field.nullable, metadata)
     document = column_document(column.path, after.type, nullable=after.nullable, metadata=metadata)
     return Proposal(
@@ -176,9 +172,9 @@ def _dependents(snapshot: Snapshot, column: Column) -> tuple[GuardResult, ...]:
     if own is not None and any(key in own.metadata for key in IDENTITY_KEYS):
         evidence = {"column": column.name, "detail": f"{column.name} is an identity column, which has the type long."}
         return (GuardResult("identity-columns", "fail", evidence, "Keep the type, or make the column anew."),)
-    if own is not None and GENERATION_KEY in own.metadata:
+    if own is not None and GENERATION_EXPRESSION in own.metadata:
         evidence = {
-            "expression": str(own.metadata[GENERATION_KEY]),
+            "expression": str(own.metadata[GENERATION_EXPRESSION]),
             "detail": f"{column.name} is computed, and its expression has that type.",
         }
         return (GuardResult("generated-columns", "fail", evidence, "Drop the generated column, and add it anew."),)

@@ -7,6 +7,7 @@ from typing import Final
 from explorer import formatting as fmt
 from explorer.core.protocol.table_properties.registry import LOG_RETENTION
 from explorer.core.protocol.table_properties.registry import PROPERTIES as KNOWN
+from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX
 from explorer.core.transaction.intents import records as intents
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.entry import PROPERTIES, Headline, IntentGroup, counted, intent_entry
@@ -34,7 +35,7 @@ def _unset_properties(snapshot: Snapshot, _answers: Answers) -> tuple[FormField,
 
 
 def _why_kept(key: str) -> str:
-    if key.startswith("delta.constraints."):
+    if key.startswith(CONSTRAINT_PREFIX):
         return "a constraint: drop it by name"
     known = KNOWN.get(key.lower())
     return "" if known is None or known.why_fixed is None else known.why_fixed
