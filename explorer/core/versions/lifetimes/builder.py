@@ -22,7 +22,7 @@ from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
 from explorer.core.versions.lifetimes.events import ADD, FOUND, LEAVE, REMOVE, FileEvents, Intervals
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
-from explorer.core.versions.lifetimes.recorded_files import RecordedFiles
+from explorer.core.versions.lifetimes.recorded_files import RecordedFilesBuilder
 
 __all__ = ["LifetimesBuilder"]
 
@@ -64,7 +64,7 @@ class LifetimesBuilder:
         self._first, self._readable_from = first, readable_from
         self._base = LogicalFiles([])
         self._paths, self._vectors = PathCodes(), VectorCodes()
-        self._recorded = RecordedFiles(self._paths, self._vectors)
+        self._recorded = RecordedFilesBuilder(self._paths, self._vectors)
         self._events: list[_Batch] = []
         self._events_before = self._count = self._rows = 0
         # What was not made columns yet: files that get a row, removals, and what each event is, a commit at a time.
@@ -117,11 +117,11 @@ class LifetimesBuilder:
             MalformedAction: A path names no file.
         """
         self._take()
-        base, recorded, split = self._base, self._recorded, self._base.num_rows
+        base, split = self._base, self._base.num_rows
         rows, paths, vectors = self._named()
         intervals = Intervals(split + self._rows, self._first - 1)
         intervals.apply(self._all_events(rows, paths, vectors), self._vectors)
-        recorded.close(intervals.keep()[split:])
+        recorded = self._recorded.build(intervals.keep()[split:])
         in_base = np.full(len(self._paths), -1, np.int32)
         in_base[paths] = rows
         own = recorded.path_codes
