@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from explorer.core.compatibility.access import ClientVerdict
-    from explorer.core.protocol.json_values import JsonValue
     from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, MaintenancePlan, MaintenanceResult
     from explorer.core.transaction.context import Context
     from explorer.core.transaction.intents.records import Intent
@@ -170,7 +169,7 @@ class Table(DeltaLog):
     @located
     def plan(
         self,
-        intent: Intent | Mapping[str, JsonValue] | str,
+        intent: Intent | Mapping[str, object] | str,
         *,
         accept: Sequence[str] = (),
         check_rows: bool = True,

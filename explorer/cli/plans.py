@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -284,7 +284,7 @@ def _consequences(found: Consequences) -> Iterable[tuple[str, object]]:
     yield "undo", found.undo or "Nothing is known."
 
 
-def _clients(losses: Sequence[dict[str, Any]]) -> str:
+def _clients(losses: Sequence[Mapping[str, object]]) -> str:
     if not losses:
         return "No known client loses access or turns wrong."
     told = [f"{loss['client']} {loss['versionFrom']}: {loss['before']} to {loss['after']}" for loss in losses]

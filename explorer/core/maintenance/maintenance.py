@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 import msgspec
 
@@ -199,7 +199,7 @@ def _cleaning(cleanup: CleanupPlan, state: TableState) -> Findings:
 
 def _retention(cleanup: CleanupPlan, state: TableState) -> GuardResult:
     stated = LOG_RETENTION.text(state.metadata.configuration)
-    evidence: dict[str, Any] = {LOG_RETENTION.key: stated, "cutoff": moment_text(cleanup.cutoff)}
+    evidence: dict[str, object] = {LOG_RETENTION.key: stated, "cutoff": moment_text(cleanup.cutoff)}
     if cleanup.within_retention:
         return GuardResult("retention", "pass", evidence | {"detail": "Only what the table lets expire goes."})
     if cleanup.own_cutoff is None:

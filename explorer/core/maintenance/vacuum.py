@@ -10,7 +10,7 @@ a VACUUM, which hold provenance and nothing else; no rule asks for them.)
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -147,7 +147,7 @@ def _consequences(effects: VacuumEffects) -> Consequences:
 
 def _retention(snapshot: Snapshot, cutoff: int, own: int) -> GuardResult:
     stated = FILE_RETENTION.text(snapshot.metadata.configuration)
-    evidence: dict[str, Any] = {FILE_RETENTION.key: stated, "cutoff": moment_text(cutoff)}
+    evidence: dict[str, object] = {FILE_RETENTION.key: stated, "cutoff": moment_text(cutoff)}
     if cutoff > own:
         evidence |= {"ownCutoff": moment_text(own), "detail": f"The table keeps removed files longer: {stated}."}
         remedy = (
@@ -163,7 +163,7 @@ def _live_files(log: DeltaLog, needed: NeededFiles, listing: pa.Table) -> GuardR
     """Whether the log tells of this folder: files under other names than it says would all look unused."""
     live, unlisted = needed.unlisted(one_column(listing, "path"))
     gone = sorted(absent(log.store, unlisted))
-    evidence: dict[str, Any] = {"files": live, "missing": gone[:_MOST_NAMED], "numMissing": len(gone)}
+    evidence: dict[str, object] = {"files": live, "missing": gone[:_MOST_NAMED], "numMissing": len(gone)}
     if not gone:
         return GuardResult("live-files", "pass", evidence | {"detail": f"All {live:,} live files are there."})
     evidence["detail"] = f"{len(gone):,} of {live:,} live files are gone, such as {gone[0]}."

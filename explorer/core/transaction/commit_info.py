@@ -7,12 +7,11 @@ committed on the newest version only after every commit since the one it read wa
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import CommitInfo, encode_line
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.table_properties.registry import (
     ICT_ENABLEMENT_TIMESTAMP,
     ICT_ENABLEMENT_VERSION,
@@ -129,12 +128,12 @@ def check_provenance(*, user: str | None = None, reason: str | None = None) -> N
             ) from error
 
 
-def commit_lines(proposal: Proposal, info: CommitInfo) -> tuple[dict[str, Any], ...]:
+def commit_lines(proposal: Proposal, info: CommitInfo) -> tuple[JsonObject, ...]:
     """Return the lines of a commit as JSON objects, for showing."""
     return shown_lines(commit_bytes(proposal, info))
 
 
-def shown_lines(data: bytes) -> tuple[dict[str, Any], ...]:
+def shown_lines(data: bytes) -> tuple[JsonObject, ...]:
     """Return the lines of the content of a commit file as JSON objects."""
     return tuple(msgspec.json.decode(line) for line in data.splitlines())
 

@@ -8,8 +8,8 @@ same actions but for the time.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -53,8 +53,8 @@ class Consequences(msgspec.Struct, frozen=True, rename="camel"):
         undo: How to take it back, in words.
     """
 
-    readers: tuple[dict[str, Any], ...] = ()
-    writers: tuple[dict[str, Any], ...] = ()
+    readers: tuple[Mapping[str, object], ...] = ()
+    writers: tuple[Mapping[str, object], ...] = ()
     time_travel: str = "No version is lost."
     change_feed: str = "Nothing changes for readers of the change data feed."
     undo: str = ""
@@ -262,8 +262,8 @@ def check_table(plan: JudgedPlan, location: str) -> None:
         )
 
 
-def _lasting(action: dict[str, Any]) -> dict[str, Any]:
+def _lasting(action: JsonObject) -> JsonObject:
     info = action.get("commitInfo")
-    if info is None:
+    if not isinstance(info, dict):
         return action
     return {"commitInfo": {name: item for name, item in info.items() if name not in _VOLATILE}}

@@ -8,7 +8,7 @@ and fresh identifiers alone; it says on what it relied, so that a commit which c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -22,6 +22,7 @@ from explorer.core.protocol.actions import (
     Remove,
     SetTransaction,
 )
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["Circumstances", "GuardResult", "GuardStatus", "Proposal", "RowCheck", "StagedFile"]
@@ -41,7 +42,7 @@ class Circumstances(msgspec.Struct, frozen=True):
 
     now: int
     new_id: Callable[[], str]
-    unknown: Callable[[Snapshot], Mapping[tuple[str, str | None], dict[str, Any]]] = lambda _: {}
+    unknown: Callable[[Snapshot], Mapping[tuple[str, str | None], JsonObject]] = lambda _: {}
 
 
 class GuardResult(msgspec.Struct, frozen=True):
@@ -57,7 +58,7 @@ class GuardResult(msgspec.Struct, frozen=True):
 
     name: str
     status: GuardStatus
-    evidence: dict[str, Any]
+    evidence: Mapping[str, object]
     remedy: str | None = None
 
 
@@ -113,7 +114,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     operation: str
-    parameters: dict[str, Any]
+    parameters: JsonObject
     metadata: Metadata | None = None
     protocol: Protocol | None = None
     transactions: tuple[SetTransaction, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeGuard
 
 from explorer import formatting as fmt
 from explorer.core.transaction.commit_plan import CommitPlan, MaintenancePlan, Plan
@@ -112,7 +112,7 @@ def _guard(guard: GuardResult, accepted: Sequence[str], said: str | None, *, blo
     )
 
 
-def _is_table(value: object) -> bool:
+def _is_table(value: object) -> TypeGuard[Sequence[Mapping[str, object]]]:
     return isinstance(value, list | tuple) and bool(value) and all(isinstance(item, Mapping) for item in value)
 
 

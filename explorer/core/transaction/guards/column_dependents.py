@@ -38,7 +38,7 @@ Path = tuple[str, ...]
 def mapping_guard(snapshot: Snapshot) -> GuardResult:
     """Renames and drops need columns that have names of their own in the files (CM-013)."""
     mode = snapshot.column_mapping_mode
-    evidence: dict[str, Any] = {COLUMN_MAPPING_MODE.key: mode}
+    evidence: dict[str, object] = {COLUMN_MAPPING_MODE.key: mode}
     if mode != "none":
         return _passed("column-mapping", evidence, "Files know the columns by names that do not change.")
     detail = "Without column mapping the files know the columns by these names."
@@ -73,7 +73,7 @@ def partition_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     """Partition columns among those to be dropped: their values are in the log, not in the files."""
     names = {name.lower() for name in snapshot.partition_columns}
     hit = [format_column(path) for path in paths if len(path) == 1 and path[0].lower() in names]
-    evidence: dict[str, Any] = {"partitionColumns": list(snapshot.partition_columns)}
+    evidence: dict[str, object] = {"partitionColumns": list(snapshot.partition_columns)}
     if not hit:
         return _passed("partition-columns", evidence, "No partition column is touched.")
     detail = f"The table is partitioned by {', '.join(hit)}."
@@ -92,7 +92,7 @@ def clustering_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     except CorruptTable as error:
         return GuardResult("clustering-columns", "unknown", {"detail": str(error)}, "Cluster the table anew first.")
     hit = [format_column(path) for path in clustered if any(_inside(path, gone) for gone in paths)]
-    evidence: dict[str, Any] = {"clusteringColumns": [format_column(path) for path in clustered]}
+    evidence: dict[str, object] = {"clusteringColumns": [format_column(path) for path in clustered]}
     if not hit:
         return _passed("clustering-columns", evidence, "No clustering column is touched.")
     detail = f"The table is clustered by {', '.join(hit)}."
@@ -127,7 +127,7 @@ def _invariant_text(value: Any) -> str:
         return str(value)
 
 
-def _passed(guard: str, evidence: dict[str, Any], detail: str) -> GuardResult:
+def _passed(guard: str, evidence: dict[str, object], detail: str) -> GuardResult:
     return GuardResult(guard, "pass", evidence | {"detail": detail})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from explorer.core.errors import StorageError
 from explorer.core.protocol.log_store import LogStore
@@ -22,7 +22,7 @@ def file_guards(store: LogStore, paths: Sequence[str]) -> tuple[GuardResult, ...
     try:
         gone = sorted(absent(store, paths))
     except StorageError as error:
-        evidence: dict[str, Any] = {"files": len(paths), "detail": f"The files could not be looked for: {error}"}
+        evidence: dict[str, object] = {"files": len(paths), "detail": f"The files could not be looked for: {error}"}
         return (GuardResult("files-exist", "unknown", evidence, "Try again, or accept this guard by name."),)
     evidence = {"files": len(paths), "missing": gone[:_MOST_NAMED], "numMissing": len(gone)}
     if not gone:

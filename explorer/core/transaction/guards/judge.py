@@ -8,8 +8,7 @@ has stand with its proposal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -43,7 +42,7 @@ class Situation(msgspec.Struct, frozen=True):
     snapshot: Snapshot | None
     proposal: Proposal
     user: str | None
-    losses: Sequence[dict[str, Any]] = ()
+    losses: Sequence[Mapping[str, object]] = ()
 
     @property
     def protocols(self) -> tuple[Protocol, ...]:
@@ -90,7 +89,7 @@ def protocol_guard(protocols: Sequence[Protocol]) -> GuardResult:
     for protocol in protocols:
         names |= dict.fromkeys((*why_not_readable(protocol, by_catalog=True), *why_not_writable(protocol)))
     last = protocols[-1]
-    evidence: dict[str, Any] = {
+    evidence: dict[str, object] = {
         "minReaderVersion": last.min_reader_version,
         "minWriterVersion": last.min_writer_version,
         "features": list(supported_features(last)),

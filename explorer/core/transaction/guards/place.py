@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from explorer.core.errors import ExplorerError, NotAllowed
 from explorer.core.protocol.file_paths import decode_path
@@ -46,7 +46,7 @@ def _outside_other_tables(store: LogStore) -> GuardResult:
         except NotAllowed:
             break  # what lies further out is nothing to this program
         except ExplorerError as error:
-            evidence: dict[str, Any] = {"location": place, "detail": f"It could not be looked into: {error}"}
+            evidence: dict[str, object] = {"location": place, "detail": f"It could not be looked into: {error}"}
             remedy = "Make sure that this is no table, and accept this guard by name."
             return GuardResult("outside-other-tables", "unknown", evidence, remedy)
         if found is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.table_features import feature_of_property
@@ -39,7 +39,7 @@ def properties_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | No
     changed = {key: (before.get(key), after.get(key)) for key in (*before, *after) if before.get(key) != after.get(key)}
     if not changed:
         return None
-    evidence: dict[str, Any] = {"changes": [_change(key, *values) for key, values in changed.items()]}
+    evidence: dict[str, object] = {"changes": [_change(key, *values) for key, values in changed.items()]}
     try:
         risks = [risk for key in changed for risk in _risks(key, after)]
     except CorruptTable as error:
@@ -60,7 +60,7 @@ def retention_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | Non
         log, files = LOG_RETENTION.of(after), FILE_RETENTION.of(after)
     except CorruptTable as error:
         return GuardResult("retention", "fail", {"detail": error.message}, "Set the property anew.")
-    evidence: dict[str, Any] = {LOG_RETENTION.key: str(log), FILE_RETENTION.key: str(files)}
+    evidence: dict[str, object] = {LOG_RETENTION.key: str(log), FILE_RETENTION.key: str(files)}
     if files <= log:
         detail = "The log outlives the files that its versions need."
         return GuardResult("retention", "pass", evidence | {"detail": detail})
@@ -91,9 +91,9 @@ def _configurations(snapshot: Snapshot, proposal: Proposal) -> tuple[dict[str, s
     return snapshot.metadata.configuration, metadata.configuration
 
 
-def _change(key: str, before: str | None, after: str | None) -> dict[str, Any]:
+def _change(key: str, before: str | None, after: str | None) -> dict[str, object]:
     known = PROPERTIES.get(key.lower())
-    change: dict[str, Any] = {"property": key, "before": before, "after": after}
+    change: dict[str, object] = {"property": key, "before": before, "after": after}
     if known is not None:
         change |= {"default": known.default, "effect": known.effect, "feature": feature_of_property(key)}
     return change

@@ -7,7 +7,7 @@ was wrong before is told as a warning and blocks nobody; what this commit would 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from explorer.core.errors import ExplorerError
 from explorer.core.protocol.actions import Metadata, Protocol
@@ -44,12 +44,13 @@ def evolution_guard(before: Protocol | None, proposal: Proposal) -> GuardResult:
     after = proposal.protocol
     if after is None or after == before:
         return GuardResult("protocol-evolution", "pass", {"detail": "The protocol stays as it is."})
-    dropped = proposal.parameters.get("featureName") if proposal.operation == "DROP FEATURE" else None
+    named = proposal.parameters.get("featureName") if proposal.operation == "DROP FEATURE" else None
+    dropped = named if isinstance(named, str) else None
     problems = [] if before is None else list(evolution_problems(before, after, dropped))
     old = () if before is None else protocol_problems(before)
     problems += [problem for problem in protocol_problems(after) if problem not in old]
     gained = sorted(active_features(after) - (active_features(before) if before else frozenset()))
-    evidence: dict[str, Any] = {
+    evidence: dict[str, object] = {
         "before": None if before is None else [before.min_reader_version, before.min_writer_version],
         "after": [after.min_reader_version, after.min_writer_version],
         "featuresAdded": gained,
@@ -80,7 +81,7 @@ def needs_guard(snapshot: Snapshot | None, proposal: Proposal) -> GuardResult | 
     except ExplorerError as error:
         return GuardResult("features-present", "unknown", {"detail": error.message}, "Look at the metadata by hand.")
     fresh = {what: feature for what, feature in lacking.items() if what not in known}
-    evidence: dict[str, Any] = {"needed": sorted(set(wanted.values())), "lacking": lacking}
+    evidence: dict[str, object] = {"needed": sorted(set(wanted.values())), "lacking": lacking}
     if fresh:
         text = "; ".join(f"{what} needs {feature}" for what, feature in fresh.items())
         remedy = f"Enable {', '.join(sorted(set(fresh.values())))} first (enable-feature)."
@@ -109,7 +110,7 @@ def row_tracking_guard(snapshot: Snapshot | None, proposal: Proposal) -> GuardRe
         faults = list(_row_faults(tracking, metadata, proposal))
     except ExplorerError as error:
         return GuardResult("row-tracking", "unknown", {"detail": error.message}, "Set the property anew.")
-    evidence: dict[str, Any] = {
+    evidence: dict[str, object] = {
         "enabled": tracking.enabled,
         "suspended": tracking.suspended,
         "highWaterMark": tracking.high_water_mark,

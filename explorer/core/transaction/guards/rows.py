@@ -7,11 +7,12 @@ answer can be had the guard is unknown, with the reason, and never passes; a tab
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
 from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, ExpressionRefused, InvalidIntent
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.transaction.proposal import GuardResult, RowCheck
 from explorer.core.transaction.row_engine import CheckReport, CheckResult, RowEngine, RowJob
@@ -102,7 +103,7 @@ def _vetted(engine: RowEngine, snapshot: Snapshot, check: RowCheck) -> GuardResu
 
 
 def _judged(check: RowCheck, result: CheckResult) -> GuardResult:
-    evidence: dict[str, Any] = {"predicate": check.expression}
+    evidence: dict[str, object] = {"predicate": check.expression}
     if result.error is not None:
         if getattr(result.error, "reason", None) != "runtime":
             raise _refused(result.error) from result.error
@@ -120,7 +121,7 @@ def _judged(check: RowCheck, result: CheckResult) -> GuardResult:
     return GuardResult(check.guard, "fail", evidence, check.remedy)
 
 
-def _examples(samples: pa.Table) -> list[dict[str, Any]]:
+def _examples(samples: pa.Table) -> list[JsonObject]:
     """Some rows as text; the first two columns say where they stand."""
     return [
         {"file": file, "rowIndex": row, "row": {name: _text(value) for name, value in zip(names, values, strict=True)}}

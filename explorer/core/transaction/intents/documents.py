@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, Final, get_args
+from typing import Final, get_args
 
 import msgspec
 from msgspec import inspect, structs
 
 from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.transaction.intents.records import Intent
 
 __all__ = ["intent_document", "intent_fields", "intent_kind", "intent_kinds", "parse_intent"]
@@ -49,13 +50,13 @@ def intent_kind(intent: Intent) -> str:
     return str(intent.__struct_config__.tag)
 
 
-def intent_document(intent: Intent) -> dict[str, Any]:
+def intent_document(intent: Intent) -> JsonObject:
     """Return an intent as the JSON object that `parse_intent` reads."""
-    document: dict[str, Any] = msgspec.to_builtins(intent)
+    document: JsonObject = msgspec.to_builtins(intent)
     return document
 
 
-def parse_intent(value: str | bytes | Mapping[str, Any] | Intent) -> Intent:
+def parse_intent(value: str | bytes | Mapping[str, object] | Intent) -> Intent:
     """Read an intent from JSON, or check a record that was made in the program: records do not check themselves.
 
     Args:
@@ -107,7 +108,7 @@ def _record(kind: object) -> type[msgspec.Struct]:
     return found
 
 
-def _check_fields(record: type[msgspec.Struct], members: dict[str, Any]) -> None:
+def _check_fields(record: type[msgspec.Struct], members: Mapping[str, object]) -> None:
     names = record.__struct_encode_fields__
     tag = record.__struct_config__.tag
     for name in members:
@@ -129,7 +130,7 @@ def _check_fields(record: type[msgspec.Struct], members: dict[str, Any]) -> None
             )
 
 
-def _check_letters(members: Mapping[str, Any]) -> None:
+def _check_letters(members: Mapping[str, object]) -> None:
     """Check that every text can be written into the log, which is UTF-8."""
     for name, item in members.items():
         try:

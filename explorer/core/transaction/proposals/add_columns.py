@@ -8,7 +8,6 @@ are there have nulls, so NOT NULL needs a table without files.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
@@ -156,7 +155,7 @@ def _rows_guard(snapshot: Snapshot, strict: list[Path]) -> GuardResult | None:
     if not strict:
         return None
     files = snapshot.num_files
-    evidence: dict[str, Any] = {"columns": [format_column(path) for path in strict], "files": files}
+    evidence: dict[str, object] = {"columns": [format_column(path) for path in strict], "files": files}
     if files == 0:
         return GuardResult("existing-rows", "pass", evidence | {"detail": "The table has no rows."})
     detail = "The rows that are there would have no value in these columns."
@@ -168,7 +167,7 @@ def _all_paths(additions: list[_Addition]) -> list[Path]:
     return [(*item.parent, *path) for item in additions for path, _ in walk(StructType((item.field,)))]
 
 
-def _document(item: _Addition) -> dict[str, Any]:
+def _document(item: _Addition) -> JsonObject:
     metadata = {key: value for key, value in item.field.metadata.items() if not key.startswith("__CHAR")}
     path = (*item.parent, item.field.name)
     column = column_document(path, item.kind, nullable=item.field.nullable, metadata=metadata)

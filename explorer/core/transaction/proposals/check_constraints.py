@@ -8,7 +8,7 @@ more than case (CONSTR-011); an expression names columns that exist (CONSTR-009)
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -130,7 +130,7 @@ def _no_column(name: str, expression: str, snapshot: Snapshot) -> InvalidIntent:
 
 
 def _expression_guard(text: str, columns: list[str], clock: tuple[str, ...]) -> GuardResult:
-    evidence: dict[str, Any] = {"expression": text, "columns": columns}
+    evidence: dict[str, object] = {"expression": text, "columns": columns}
     if not clock:
         return GuardResult("expression", "pass", evidence | {"detail": "One condition over columns of the table."})
     detail = f"It calls {', '.join(clock)}: a row that passes today may not pass tomorrow."

@@ -7,8 +7,6 @@ the feature in the same commit (CM-011); taking the mapping off rewrites every f
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from explorer.core.errors import InvalidIntent
@@ -104,7 +102,7 @@ def _removed(snapshot: Snapshot) -> Proposal:
 
 def _mode_guard(snapshot: Snapshot, mode: str) -> GuardResult:
     before = snapshot.column_mapping_mode
-    evidence: dict[str, Any] = {"from": before, "to": mode}
+    evidence: dict[str, object] = {"from": before, "to": mode}
     if (before, mode) == ("none", "name"):
         detail = "Files that are there keep the names they have; they become the physical names."
         return GuardResult("mapping-mode", "pass", evidence | {"detail": detail})
@@ -119,7 +117,7 @@ def _mode_guard(snapshot: Snapshot, mode: str) -> GuardResult:
 
 def _files_guard(snapshot: Snapshot) -> GuardResult:
     files = snapshot.num_files
-    evidence: dict[str, Any] = {"from": snapshot.column_mapping_mode, "to": "none", "files": files}
+    evidence: dict[str, object] = {"from": snapshot.column_mapping_mode, "to": "none", "files": files}
     if files == 0:
         return GuardResult("mapping-mode", "pass", evidence | {"detail": "There is no file to rewrite."})
     detail = f"{files} files hold the columns under their physical names and would have to be rewritten (CM-012)."

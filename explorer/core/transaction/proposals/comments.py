@@ -11,6 +11,7 @@ import msgspec
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.protocol.schema.edit import (
     Column,
@@ -105,7 +106,7 @@ def struct_field(schema: StructType, column: str) -> tuple[Column, StructField]:
     return found, found.field
 
 
-def change_parameters(column: Column, field: StructField) -> dict[str, Any]:
+def change_parameters(column: Column, field: StructField) -> JsonObject:
     """The parameters of a commit that changes one column."""
     document = column_document(column.path, field.type, nullable=field.nullable, metadata=field.metadata)
     return {"column": parameter_text(document)}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -172,7 +171,7 @@ def _metrics(
 
 
 def _found(deleted: int, removes: Sequence[Remove]) -> GuardResult:
-    evidence: dict[str, Any] = {"rows": deleted, "files": len(removes)}
+    evidence: dict[str, object] = {"rows": deleted, "files": len(removes)}
     if deleted:
         return GuardResult("rows-found", "pass", evidence | {"detail": f"{deleted} rows in {len(removes)} files."})
     detail = "No row matches, so there is nothing to commit."

@@ -9,7 +9,7 @@ checkpoint that needs it no more, and are protected from a clean-up by clients t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -157,7 +157,7 @@ def _switched_off(name: str, snapshot: Snapshot) -> GuardResult:
 
 def _barrier(name: str, snapshot: Snapshot, log: LogMarks) -> GuardResult:
     """A reader without the feature must find a checkpoint that holds all it needs, and that it can read."""
-    evidence: dict[str, Any] = {"feature": name, "newestCheckpoint": log.checkpoint, "version": snapshot.version}
+    evidence: dict[str, object] = {"feature": name, "newestCheckpoint": log.checkpoint, "version": snapshot.version}
     faults = []
     if log.checkpoint != snapshot.version:
         faults.append(
@@ -178,7 +178,7 @@ def _history_gone(snapshot: Snapshot, log: LogMarks) -> GuardResult:
     text = snapshot.metadata.configuration.get(key, "")
     whole = snapshot.version if log.checkpoint is None else log.checkpoint
     before = int(text) if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else whole
-    evidence: dict[str, Any] = {key: text, "firstCommit": log.first_commit}
+    evidence: dict[str, object] = {key: text, "firstCommit": log.first_commit}
     faults = []
     if log.first_commit < before:
         faults.append(f"the log holds version {log.first_commit}, and versions before {before} are protected")
@@ -186,7 +186,7 @@ def _history_gone(snapshot: Snapshot, log: LogMarks) -> GuardResult:
     return _guard("protected-history", evidence, faults, f"No version before {before} is left.", remedy)
 
 
-def _guard(name: str, evidence: dict[str, Any], faults: list[str], passed: str, remedy: str) -> GuardResult:
+def _guard(name: str, evidence: dict[str, object], faults: list[str], passed: str, remedy: str) -> GuardResult:
     if not faults:
         return GuardResult(name, "pass", evidence | {"detail": passed})
     text = "; ".join(faults)

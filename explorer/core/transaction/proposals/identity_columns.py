@@ -7,8 +7,6 @@ own (D-32); it rests on the rows, so rows that come in between are a conflict.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from explorer.core.errors import InvalidIntent
@@ -138,7 +136,7 @@ def sync_identity(intent: SyncIdentity, snapshot: Snapshot, extreme: int | None)
 
 
 def _guard(column: Column, rule: IdentityRule, extreme: int | None, target: int | None) -> GuardResult:
-    evidence: dict[str, Any] = {
+    evidence: dict[str, object] = {
         "column": column.name,
         "start": rule.start,
         "step": rule.step,

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, PrimitiveType, StructType, type_name
 
 __all__ = ["attribute_name", "column_document", "parameter_text"]
@@ -20,9 +21,7 @@ def attribute_name(path: tuple[str, ...]) -> str:
     return ".".join(f"`{part}`" if "." in part else part for part in path)
 
 
-def column_document(
-    path: tuple[str, ...], kind: DataType | str, *, nullable: bool, metadata: dict[str, Any]
-) -> dict[str, Any]:
+def column_document(path: tuple[str, ...], kind: DataType | str, *, nullable: bool, metadata: JsonObject) -> JsonObject:
     """A column as an object: name, type, nullable, metadata."""
     text = kind if isinstance(kind, str) else _kind_name(kind)
     return {"name": attribute_name(path), "type": text, "nullable": nullable, "metadata": metadata}

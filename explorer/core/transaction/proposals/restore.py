@@ -154,7 +154,7 @@ def _metrics(back: pa.Table, gone: pa.Table, then: pa.Table) -> dict[str, str]:
 
 
 def _same(snapshot: Snapshot, target: Snapshot, back: pa.Table, gone: pa.Table) -> tuple[GuardResult, ...]:
-    evidence: dict[str, Any] = {
+    evidence: dict[str, object] = {
         "version": target.version,
         "filesBack": back.num_rows,
         "filesGone": gone.num_rows,

@@ -7,8 +7,6 @@ and VARCHAR and the void type are not covered by that feature and need none (SCH
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from explorer.core.errors import InvalidIntent
@@ -80,7 +78,7 @@ def _retyped(snapshot: Snapshot, column: Column, kind: DataType, guards: tuple[G
     assert owner is not None
     schema = replace_type(snapshot.schema, column.path, kind)
     if column.type != _VOID:
-        change: JsonObject = {"toType": type_name(kind), "fromType": type_name(column.type)}
+        change: dict[str, object] = {"toType": type_name(kind), "fromType": type_name(column.type)}
         if column.path != column.owner:
             change["fieldPath"] = ".".join(column.path[len(column.owner) :])
         metadata = {**owner.metadata, TYPE_CHANGES: [*recorded_changes(owner), change]}
@@ -156,7 +154,7 @@ def _wide_enough(before: DataType, after: DataType) -> bool:
 def _switch_guard(snapshot: Snapshot) -> GuardResult:
     on = TYPE_WIDENING.of(snapshot.metadata.configuration)
     supported = not _FEATURES.isdisjoint(active_features(snapshot.protocol))
-    evidence: dict[str, Any] = {TYPE_WIDENING.key: str(on).lower(), "feature": supported}
+    evidence: dict[str, object] = {TYPE_WIDENING.key: str(on).lower(), "feature": supported}
     if on and supported:
         return GuardResult("type-widening", "pass", evidence | {"detail": "The table allows wider types."})
     return GuardResult(
