@@ -8,6 +8,9 @@ import tomllib
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
+from tests.architecture.drawing import LEVELS, arrows, circles
 from tests.architecture.sources import PACKAGE, REPOSITORY
 
 MOST_MODULES = 20
@@ -54,7 +57,13 @@ def test_a_module_without_a_layer_fails_the_import_contracts(tmp_path: Path) -> 
 
 
 def test_the_largest_packages_are_layered() -> None:
-    assert {"explorer", "explorer.web"} <= set(_layered())
+    core = {f"explorer.core.{name}" for name in ("log", "versions", "transaction", "maintenance")}
+    assert {"explorer", "explorer.core", "explorer.spark", "explorer.views", "explorer.web", *core} <= set(_layered())
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_no_package_imports_itself_by_way_of_another(level: str) -> None:
+    assert circles(arrows(level)) == []
 
 
 def _layered() -> list[str]:
