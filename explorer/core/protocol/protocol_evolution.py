@@ -154,11 +154,10 @@ def _legacy(names: Iterable[str]) -> tuple[int, int] | None:
 
 
 def _listed(protocol: Protocol, names: Iterable[str], at_least: int) -> Protocol:
-    """The protocol with lists: reader version 3 if a feature but column mapping binds readers, which 2 stands for."""
+    """The protocol with lists: reader version 3 if a feature binds readers that no older version stands for."""
     features = tuple(dict.fromkeys(names))
     readers = tuple(name for name in features if name in FEATURES and FEATURES[name].reader)
-    needed = 1 if not readers else 2 if readers == ("columnMapping",) else 3
-    reader = max(needed, at_least)
+    reader = max([at_least, *(FEATURES[name].min_reader_version or 3 for name in readers)])
     return msgspec.structs.replace(
         protocol,
         min_reader_version=reader,

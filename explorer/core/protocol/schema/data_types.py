@@ -20,6 +20,7 @@ from explorer.core.errors import CorruptTable, UnsupportedFeature
 from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.limits import check_nesting, too_deep
 from explorer.core.protocol.schema.field_metadata import FIELD_ID, PHYSICAL_NAME
+from explorer.core.protocol.table_features import feature_of_type
 
 __all__ = [
     "ArrayType",
@@ -141,7 +142,6 @@ _PRIMITIVES: Final = frozenset(
 )
 _ALIASES: Final = {"null": "void", "bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
 _DECIMAL: Final = re.compile(r"decimal\(\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\)\Z")
-_FEATURE_OF_TYPE: Final = {"geometry": "geospatial", "geography": "geospatial", "interval": "intervalType"}
 _UNSUPPORTED: Final = re.compile(
     r"(geometry|geography|time|timestamp_nanos|timestamp_ntz_nanos|timestamp_ns)\b.*"
     r"|(interval) (?:(?:year|month)|(?:day|hour|minute|second)"
@@ -310,7 +310,7 @@ def _parse_primitive(name: str) -> PrimitiveType:
     if name.startswith(("char(", "varchar(")):
         return PrimitiveType("string")
     if (unsupported := _UNSUPPORTED.match(name)) is not None:
-        feature = _FEATURE_OF_TYPE.get(unsupported[1] or unsupported[2], name)
+        feature = "intervalType" if unsupported[2] else feature_of_type(unsupported[1]) or name
         raise UnsupportedFeature(
             f"The schema uses the type {name} ({feature}), which this program does not read. "
             "Read the table with a client that implements it.",

@@ -25,11 +25,10 @@ from explorer.core.protocol.schema.data_types import (
     walk,
 )
 from explorer.core.protocol.schema.field_metadata import TYPE_CHANGES
-from explorer.core.protocol.table_features import supported_features
+from explorer.core.protocol.table_features import missing_features
 
 __all__ = ["check_type_changes", "recorded_changes", "widens"]
 
-_FEATURES: Final = frozenset(["typeWidening", "typeWidening-preview"])
 _WIDTHS: Final = {"byte": 1, "short": 2, "integer": 4, "long": 8}
 _DIGITS: Final = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 """Digits before the point that a decimal must have to take every value of an integer type.
@@ -52,7 +51,7 @@ def check_type_changes(schema: StructType, protocol: Protocol) -> None:
         UnsupportedFeature: A change is none that readers carry out.
         CorruptTable: A record of a change cannot be read.
     """
-    if _FEATURES.isdisjoint(supported_features(protocol)):
+    if missing_features(["typeWidening"], protocol):
         return
     for path, field in walk(schema):
         for before, after in _changes(field, format_column(path)):

@@ -81,7 +81,7 @@ def drop_feature(intent: DropFeature, snapshot: Snapshot, log: LogMarks) -> Prop
         protocol=protocol,
         removes=log.vectors if name == "deletionVectors" else (),
         is_blind_append=name != "deletionVectors" or not log.vectors,
-        reads_files=name in ("deletionVectors", "rowTracking", "typeWidening"),
+        reads_files=_DROPS[name].reads_files,
         guards=tuple(_guards(name, snapshot, log, protected=protected)),
         time_travel=_time_travel(name, version, protected=protected),
         undo=f"Enable the feature {name} again.",
@@ -98,11 +98,11 @@ def _present(asked: str, snapshot: Snapshot) -> str:
             field="feature",
             allowed=list(have),
         )
-    if name not in _TRACES:
+    if name not in _DROPS:
         raise InvalidIntent(
             f"The feature {name} cannot be dropped: there is no procedure by which a table is known to be free of it.",
             field="feature",
-            allowed=[other for other in have if other in _TRACES],
+            allowed=[other for other in have if other in _DROPS],
         )
     return name
 
@@ -117,7 +117,7 @@ def _time_travel(name: str, version: int, *, protected: bool) -> str | None:
 
 def _guards(name: str, snapshot: Snapshot, log: LogMarks, *, protected: bool) -> Iterable[GuardResult]:
     yield _switched_off(name, snapshot)
-    traces, remedy = _TRACES[name](snapshot)
+    traces, remedy = _DROPS[name].traces(snapshot)
     yield _guard(
         "feature-unused", {"feature": name, "traces": traces}, traces, "Nothing in the version uses it.", remedy
     )
@@ -205,9 +205,6 @@ def _without_row_ids(proposal: Proposal, snapshot: Snapshot, log: LogMarks) -> P
     return msgspec.structs.replace(proposal, adds=tuple(bare), domains=removed)
 
 
-_Traces = Callable[[Snapshot], tuple[list[str], str]]
-
-
 def _nothing(_snapshot: Snapshot) -> tuple[list[str], str]:
     return [], ""
 
@@ -240,18 +237,30 @@ def _domains(snapshot: Snapshot) -> tuple[list[str], str]:
     return [f"the domain {name!r} is set" for name in names], "Run remove-domain for each of them first."
 
 
-_TRACES: Final[dict[str, _Traces]] = {
-    "checkConstraints": _constraints,
-    "columnMapping": _mapping,
-    "deletionVectors": _vectors,
-    "v2Checkpoint": _nothing,
-    "vacuumProtocolCheck": _nothing,
-    "typeWidening": _type_changes,
-    "typeWidening-preview": _type_changes,
-    "rowTracking": _nothing,
-    "domainMetadata": _domains,
-    "inCommitTimestamp": _nothing,
-    "inCommitTimestamp-preview": _nothing,
-    "checkpointProtection": _nothing,
+class _Drop(msgspec.Struct, frozen=True):
+    """How a feature leaves a table.
+
+    Attributes:
+        traces: What in a version shows that the feature is used, and how that is taken away.
+        reads_files: True if that rests on the live files.
+    """
+
+    traces: Callable[[Snapshot], tuple[list[str], str]]
+    reads_files: bool = False
+
+
+_DROPS: Final[dict[str, _Drop]] = {
+    "checkConstraints": _Drop(_constraints),
+    "columnMapping": _Drop(_mapping),
+    "deletionVectors": _Drop(_vectors, reads_files=True),
+    "v2Checkpoint": _Drop(_nothing),
+    "vacuumProtocolCheck": _Drop(_nothing),
+    "typeWidening": _Drop(_type_changes, reads_files=True),
+    "typeWidening-preview": _Drop(_type_changes, reads_files=True),
+    "rowTracking": _Drop(_nothing, reads_files=True),
+    "domainMetadata": _Drop(_domains),
+    "inCommitTimestamp": _Drop(_nothing),
+    "inCommitTimestamp-preview": _Drop(_nothing),
+    "checkpointProtection": _Drop(_nothing),
 }
-"""The features that can be dropped, and what in a version shows that one is used."""
+"""The features that can be dropped."""

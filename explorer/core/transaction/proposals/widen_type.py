@@ -24,7 +24,7 @@ from explorer.core.protocol.schema.data_types import (
 from explorer.core.protocol.schema.edit import Column, find_column, replace_field, replace_type
 from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, GENERATION_EXPRESSION, TYPE_CHANGES
 from explorer.core.protocol.schema.type_widening import recorded_changes, widens
-from explorer.core.protocol.table_features import active_features, missing_features
+from explorer.core.protocol.table_features import missing_features
 from explorer.core.protocol.table_properties.registry import TYPE_WIDENING
 from explorer.core.transaction.guards.column_dependents import char_guard, constraint_guard, generated_guard
 from explorer.core.transaction.intents.fields import features_of_types
@@ -37,7 +37,6 @@ from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["widen_type"]
 
-_FEATURES = frozenset(["typeWidening", "typeWidening-preview"])
 _WIDEST_INTEGERS = {"byte": 10, "short": 10, "integer": 10, "long": 20}
 _VOID = PrimitiveType("void")
 
@@ -153,7 +152,7 @@ def _wide_enough(before: DataType, after: DataType) -> bool:
 
 def _switch_guard(snapshot: Snapshot) -> GuardResult:
     on = TYPE_WIDENING.of(snapshot.metadata.configuration)
-    supported = not _FEATURES.isdisjoint(active_features(snapshot.protocol))
+    supported = not missing_features(["typeWidening"], snapshot.protocol)
     evidence: dict[str, object] = {TYPE_WIDENING.key: str(on).lower(), "feature": supported}
     if on and supported:
         return GuardResult("type-widening", "pass", evidence | {"detail": "The table allows wider types."})
