@@ -2,7 +2,7 @@
 #
 #   make demo PORT=5007            another port
 #   make test TESTS=tests/core     a part of the tests
-#   make test PYTHON=python3.12    another Python for .venv (3.11 to 3.13; `make clean` first if .venv is there)
+#   make test PYTHON=python3.12    another Python for .venv (3.11 to 3.13; run `make clean` first if .venv exists)
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -14,16 +14,16 @@ BIN := $(VENV)/bin
 TESTS ?= tests
 PORT ?=
 
-# A suitable Python: the one asked for, else the first that runs and is in range. None: uv fetches one.
+# A suitable Python: the one asked for, else the first that runs and is in range. Without one uv fetches one.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' >/dev/null 2>&1 && echo $$p && break; \
 	done)
 
-# uv where it runs, else the standard library's venv and pip.
+# uv if it runs, else the standard library's venv and pip.
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
 
-# Spark needs Java 17 or 21. Where there is none the environment takes the `java` extra. The stamps are named after
-# what was found, so that the extra is added when Java goes away.
+# Spark needs Java 17 or 21. Without one the environment takes the `java` extra. The stamps are named after what was
+# found, so that the extra is added when Java goes away.
 JAVA := $(shell for j in $${JAVA_HOME:+"$$JAVA_HOME/bin/java"} java; do \
 	case "$$("$$j" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')" in (17|21) echo system; exit;; esac; \
 	done; echo packaged)
@@ -41,7 +41,7 @@ help: ## list the targets
 demo: $(RUNTIME) ## build the demo tables if absent and open the explorer on them
 	$(BIN)/delta-explorer demo $(if $(PORT),--port $(PORT))
 
-test: lint ## all that must hold: lint, types, import rules, every test
+test: lint ## everything that must hold: lint, types, import rules, every test
 	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile $(TESTS)
 
 lint: $(DEVELOPMENT) ## ruff, formatting, strict types, import rules
@@ -50,9 +50,9 @@ lint: $(DEVELOPMENT) ## ruff, formatting, strict types, import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-prove: $(DEVELOPMENT) ## the properties, the damage, the races and the kills, with many more examples than the tests take
+prove: $(DEVELOPMENT) ## properties, damage, races and kills, with many more examples than the tests take
 	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile \
-		--timeout 3600 tests/properties tests/faults tests/spark/test_random_changes.py
+		--timeout 3600 tests/properties tests/faults tests/spark/changes/test_random_changes.py
 	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --timeout 3600 -s tests/prove
 
 bench: $(DEVELOPMENT) ## measure the speeds that the documents state
@@ -61,11 +61,11 @@ bench: $(DEVELOPMENT) ## measure the speeds that the documents state
 screens: $(DEVELOPMENT) ## screenshots of every page, light and dark, into build/screens
 	$(BIN)/python -m tests.screens
 
-constraints: ## resolve constraints.txt anew (needs uv)
+constraints: ## resolve constraints.txt again (needs uv)
 	echo pip | uv pip compile pyproject.toml - --all-extras --group dev --python-version 3.11 --upgrade --no-annotate \
 		--no-emit-index-url --no-emit-find-links --custom-compile-command 'make constraints' --output-file constraints.txt
 
-clean: ## remove what was made here: .venv, build, caches
+clean: ## remove what these targets make: .venv, build, caches
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache test-results
 	find explorer tests -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -3,8 +3,8 @@
 In: the ``configuration`` of a metaData action, or what a person wants to set.
 Out: typed values with their defaults; rows of `registry` with type, range, effect and the feature that a property
 switches on.
-Always: `keys` alone spells a key and its default. An unknown key is kept. A known key with a value that cannot be read
-is an error that names it, never the default.
+Always: `registry` alone spells a key and its default. An unknown key is kept. A known key with a value that cannot be
+read is an error that names it, never the default.
 
 Protocol sections: Change Metadata (configuration), and the sections of the features that properties switch on.
 """
