@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import Any, cast
+from typing import TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ __all__ = [
     "Int32s",
     "Int64s",
     "Mask",
+    "Numbers",
     "bools",
     "flags",
     "int32s",
@@ -38,6 +39,10 @@ __all__ = [
 Mask = npt.NDArray[np.bool_]
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
+_IntegerT = TypeVar("_IntegerT", bound=np.signedinteger)
+
+Numbers = npt.NDArray[np.number]
+"""Numbers of any width."""
 Float64s = npt.NDArray[np.float64]
 
 
@@ -54,7 +59,7 @@ def strings(values: Sequence[str | None]) -> pa.StringArray:
     return pa.Array.from_buffers(pa.string(), len(values), [present, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
-def int64s(values: Sequence[int | None] | npt.NDArray[Any]) -> pa.Int64Array:
+def int64s(values: Sequence[int | None] | Numbers) -> pa.Int64Array:
     """A 64-bit integer column; None is null."""
     return _primitive(values, pa.int64(), np.int64)
 
@@ -70,7 +75,7 @@ def bools(values: Sequence[bool | None]) -> pa.BooleanArray:
     return pa.Array.from_buffers(pa.bool_(), len(values), [_validity(values), pa.py_buffer(data)])
 
 
-def known_int64s(values: Any, known: Any) -> pa.Int64Array:
+def known_int64s(values: Numbers, known: Mask) -> pa.Int64Array:
     """A 64-bit integer column of a NumPy array, null where another is False."""
     bitmap = None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
     return pa.Array.from_buffers(
@@ -78,8 +83,8 @@ def known_int64s(values: Any, known: Any) -> pa.Int64Array:
     )
 
 
-def mask(values: Any) -> pa.BooleanArray:
-    """A boolean column without nulls, of a NumPy array."""
+def mask(values: Mask | Sequence[bool]) -> pa.BooleanArray:
+    """A boolean column without nulls."""
     return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(np.packbits(values, bitorder="little"))])
 
 
@@ -96,7 +101,7 @@ def string_maps(values: Sequence[dict[str, str | None] | None]) -> pa.MapArray:
     return pa.Array.from_buffers(pa.map_(pa.string(), pa.string()), len(values), buffers, children=[entries])
 
 
-def one_array(parts: Sequence[Any], kind: pa.DataType) -> Any:
+def one_array(parts: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
     """Several arrays one after the other; nothing is copied where there is one.
 
     Raises:
@@ -109,19 +114,12 @@ def one_array(parts: Sequence[Any], kind: pa.DataType) -> Any:
     return pa.concat_arrays(parts) if parts else pa.nulls(0, kind)
 
 
-def integers(values: Sequence[int | None] | npt.NDArray[Any], dtype: Any = np.int64) -> tuple[Any, Any]:
+def integers(values: Sequence[int | None] | Numbers) -> tuple[Int64s, Mask]:
     """Integers as a NumPy array with 0 for None, and a mask of what is not None."""
-    if len(values) and values[0] is None and all(value is None for value in values):
-        return np.zeros(len(values), dtype), np.zeros(len(values), bool)
-    try:
-        # Where none is None, which is the rule, this takes a third of the time.
-        return np.array(values, dtype), np.ones(len(values), bool)
-    except TypeError:
-        known = np.array([value is not None for value in values], bool)
-    return np.array([0 if value is None else value for value in values], dtype), known
+    return _integers(values, np.int64)
 
 
-def numbers(column: pa.Array) -> tuple[Any, Any]:
+def numbers(column: pa.Array) -> tuple[npt.NDArray[np.signedinteger], Mask]:
     """An integer column as a NumPy array with 0 for null, and a mask of what is not null."""
     width = np.dtype(f"int{column.type.bit_width}")
     values = np.frombuffer(column.buffers()[1], width)[column.offset : column.offset + len(column)]
@@ -129,12 +127,12 @@ def numbers(column: pa.Array) -> tuple[Any, Any]:
     return (values, known) if known.all() else (np.where(known, values, 0), known)
 
 
-def flags(column: pa.BooleanArray) -> Any:
+def flags(column: pa.BooleanArray) -> Mask:
     """A boolean column as a NumPy array; null is False."""
     return _bits(column.buffers()[1], column) & validity(column)
 
 
-def validity(column: pa.Array) -> Any:
+def validity(column: pa.Array) -> Mask:
     """True where a column is not null, as a NumPy array."""
     bitmap = column.buffers()[0]
     return np.ones(len(column), bool) if bitmap is None else _bits(bitmap, column)
@@ -162,13 +160,13 @@ def _extent(column: pa.Array) -> tuple[int, int]:
     return int(offsets[column.offset]), int(offsets[column.offset + len(column)])
 
 
-def _bits(buffer: pa.Buffer, column: pa.Array) -> Any:
+def _bits(buffer: pa.Buffer, column: pa.Array) -> Mask:
     end = column.offset + len(column)
     bits = np.unpackbits(np.frombuffer(buffer, np.uint8), count=end, bitorder="little")
     return bits[column.offset :].astype(bool)
 
 
-def _encoded(values: Sequence[str | None]) -> tuple[bytes, Any, pa.Buffer | None]:
+def _encoded(values: Sequence[str | None]) -> tuple[bytes, Int64s, pa.Buffer | None]:
     """The bytes of some texts, one after the other, their lengths, and which are not None."""
     try:
         whole = "".join(cast(Sequence[str], values))
@@ -181,8 +179,19 @@ def _encoded(values: Sequence[str | None]) -> tuple[bytes, Any, pa.Buffer | None
     return b"".join(encoded), np.fromiter(map(len, encoded), np.int64, len(values)), _validity(values)
 
 
-def _primitive(values: Sequence[int | None] | npt.NDArray[Any], kind: pa.DataType, dtype: Any) -> Any:
-    data, known = integers(values, dtype)
+def _integers(values: Sequence[int | None] | Numbers, kind: type[_IntegerT]) -> tuple[npt.NDArray[_IntegerT], Mask]:
+    if len(values) and values[0] is None and all(value is None for value in values):
+        return np.zeros(len(values), kind), np.zeros(len(values), bool)
+    try:
+        # Where none is None, which is the rule, this takes a third of the time.
+        return np.array(values, kind), np.ones(len(values), bool)
+    except TypeError:
+        known = np.array([value is not None for value in values], bool)
+    return np.array([0 if value is None else value for value in values], kind), known
+
+
+def _primitive(values: Sequence[int | None] | Numbers, kind: pa.DataType, width: type[np.signedinteger]) -> pa.Array:
+    data, known = _integers(values, width)
     bitmap = None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
     return pa.Array.from_buffers(kind, len(values), [bitmap, pa.py_buffer(data)])
 

@@ -25,6 +25,7 @@ __all__ = [
     "Like",
     "LiteralValue",
     "Not",
+    "Operator",
     "Or",
     "Unsplittable",
     "parse_predicate",

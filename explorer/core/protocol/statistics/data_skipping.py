@@ -9,14 +9,14 @@ time is raised by a millisecond (STATS-011, D-37). Everything is evaluated colum
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
 from explorer.core.errors import RequestError
-from explorer.core.protocol.arrow.arrays import flags, mask, numbers, strings, validity
+from explorer.core.protocol.arrow.arrays import Mask, flags, int64s, mask, numbers, strings, validity
 from explorer.core.protocol.schema.data_types import DataType, StructField, StructType, format_column
 from explorer.core.protocol.sql.predicates import (
     And,
@@ -30,9 +30,9 @@ from explorer.core.protocol.sql.predicates import (
     Unsplittable,
     parse_predicate,
 )
+from explorer.core.protocol.statistics.column_facts import ColumnFacts
 from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
 from explorer.core.protocol.statistics.skipping_truth import (
-    ColumnFacts,
     Truth,
     comparison_truth,
     like_truth,
@@ -76,7 +76,6 @@ class SkippingResult(msgspec.Struct, frozen=True):
     unsplittable: tuple[Unsplittable, ...]
 
 
-_RULES: Final = ("no rows", "partition", "null count", "min/max", "no statistics", "wide bounds", "may match")
 _NILADIC: Final = frozenset(
     {"current_date", "current_timestamp", "current_user", "localtimestamp", "session_user", "user"}
 )
@@ -105,7 +104,7 @@ def skip_files(
 
 
 class _Evaluation:
-    """One condition over all files, step by step; each step adds what the next kind of fact can tell."""
+    """One condition over all files, rule by rule; of the rules that hold for a file the first one counts."""
 
     def __init__(
         self, condition: Expression, facts: dict[tuple[str, ...], ColumnFacts], statistics: FileStatistics
@@ -116,27 +115,33 @@ class _Evaluation:
         self._count = statistics.num_files
 
     def result(self) -> SkippingResult:
-        steps = [
-            _without_rows(self._statistics),
-            self._dropped(lambda facts: facts if facts.partition else facts.knowing_nothing()),
-            self._dropped(lambda facts: facts if facts.partition else facts.knowing_nulls()),
-            self._dropped(lambda facts: facts),
-            self._dropped(lambda facts: facts, hopeful=True),
-            self._wide(),
-            np.ones(self._count, bool),
-        ]
-        code = np.full(self._count, len(steps) - 1, np.int64)
-        for place in range(len(steps) - 1, -1, -1):
-            code[steps[place]] = place
-        tally = [int((code == place).sum()) for place in range(len(steps))]
-        files = pa.Table.from_arrays(
-            [self._statistics.paths, mask(code >= 4), strings(_RULES).take(_indices(code))], ["path", "kept", "rule"]
+        dropping = {
+            "no rows": _without_rows(self._statistics),
+            "partition": self._dropped(ColumnFacts.by_partition_values),
+            "null count": self._dropped(ColumnFacts.by_null_counts),
+            "min/max": self._dropped(lambda facts: facts),
+        }
+        keeping = {
+            "no statistics": self._dropped(lambda facts: facts, hopeful=True),
+            "wide bounds": self._wide(),
+            "may match": np.ones(self._count, bool),
+        }
+        rules = {**dropping, **keeping}
+        first = np.argmax(np.stack(list(rules.values())), axis=0)
+        of_rule = dict(zip(rules, np.bincount(first, minlength=len(rules)).tolist(), strict=True))
+        kept = ~np.logical_or.reduce(list(dropping.values()))
+        counts = SkippingCounts(
+            total=self._count,
+            after_partitions=self._count - of_rule["no rows"] - of_rule["partition"],
+            after_statistics=int(kept.sum()),
+            kept_without_statistics=of_rule["no statistics"],
+            kept_wide_bounds=of_rule["wide bounds"],
         )
-        after_partitions = self._count - tally[0] - tally[1]
-        counts = SkippingCounts(self._count, after_partitions, sum(tally[4:]), tally[4], tally[5])
+        names = strings(list(rules)).take(int64s(first))
+        files = pa.Table.from_arrays([self._statistics.paths, mask(kept), names], ["path", "kept", "rule"])
         return SkippingResult(files, counts, tuple(_unsplittable(self._condition)))
 
-    def _dropped(self, seen: Callable[[ColumnFacts], ColumnFacts], *, hopeful: bool = False) -> Any:
+    def _dropped(self, seen: Callable[[ColumnFacts], ColumnFacts], *, hopeful: bool = False) -> Mask:
         """Files in which no row can make the condition TRUE.
 
         Args:
@@ -172,7 +177,8 @@ class _Evaluation:
                 return null_truth(facts[part.column], hopeful)
         assert_never(part)
 
-    def _wide(self) -> Any:
+    def _wide(self) -> Mask:
+        """Files whose bounds are wide, if the condition asks for bounds at all."""
         columns = [facts for facts in self._facts.values() if not facts.partition]
         if not columns:
             return np.zeros(self._count, bool)
@@ -239,7 +245,7 @@ class _Resolver:
         raise RequestError(f"The table has no column {name}. Columns: {names}.", column=name)
 
 
-def _without_rows(statistics: FileStatistics) -> Any:
+def _without_rows(statistics: FileStatistics) -> Mask:
     """Files that hold no row, or none that a deletion vector leaves."""
     records, known = numbers(statistics.num_records)
     masked, _ = numbers(statistics.num_masked)
@@ -257,7 +263,3 @@ def _unsplittable(part: Expression) -> Iterator[Unsplittable]:
             yield part
         case _:
             return
-
-
-def _indices(code: Any) -> pa.Int64Array:
-    return pa.Array.from_buffers(pa.int64(), len(code), [None, pa.py_buffer(code)])

@@ -7,15 +7,13 @@ any point and is counted apart; files that hold only nulls hold none.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import numbers
+from explorer.core.protocol.arrow.arrays import Mask, Numbers, int64s, numbers
+from explorer.core.protocol.statistics.column_facts import BoundValues, ColumnFacts
 from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
-from explorer.core.protocol.statistics.skipping_truth import ColumnFacts
 
 __all__ = ["Overlap", "overlap_depth"]
 
@@ -50,13 +48,13 @@ def overlap_depth(statistics: FileStatistics, column: StatisticsColumn) -> Overl
     return Overlap(int(bounded.sum()), unbounded, float(depth.mean()), int(depth.max()))
 
 
-def _ranks(low: Any, high: Any, bounded: Any) -> tuple[Any, Any]:
+def _ranks(low: BoundValues, high: BoundValues, bounded: Mask) -> tuple[Numbers, Numbers]:
     """The bounds as numbers of the same order."""
     import pyarrow.compute as pc
 
     if not isinstance(low, pa.Array):
         return low[bounded], high[bounded]
-    places = pa.Array.from_buffers(pa.int64(), int(bounded.sum()), [None, pa.py_buffer(np.flatnonzero(bounded))])
+    places = int64s(np.flatnonzero(bounded))
     both = pa.concat_arrays([low.take(places), high.take(places)])
     ranks, _ = numbers(pc.rank(both, tiebreaker="dense").cast(pa.int64()))
     return ranks[: len(places)], ranks[len(places) :]

@@ -7,7 +7,7 @@ the log does not give is null, never 0 (STATS-002).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 import numpy as np
@@ -34,7 +34,9 @@ from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
 
 __all__ = ["RecordedFiles", "RecordedFilesBuilder"]
 
+_ScalarT = TypeVar("_ScalarT", bound=np.generic)
 _Arrays = dict[str, npt.NDArray[np.generic]]
+_Masks = dict[str, Mask]
 _NO_LINE: Final = AddLine("")
 
 
@@ -49,7 +51,7 @@ class RecordedFilesBuilder:
     def __init__(self, paths: PathCodes, vectors: VectorCodes) -> None:
         self._paths, self._vectors = paths, vectors
         self._arrays: list[_Arrays] = []
-        self._known: list[_Arrays] = []
+        self._known: list[_Masks] = []
         self._partitions: list[pa.LargeBinaryArray] = []
 
     def take(self, lines: Sequence[AddLine]) -> tuple[Int32s, Int64s]:
@@ -109,7 +111,7 @@ class RecordedFiles:
         paths: PathCodes,
         vectors: VectorCodes,
         arrays: _Arrays,
-        known: _Arrays,
+        known: _Masks,
         partitions: pa.LargeBinaryArray,
     ) -> None:
         self._paths, self._vectors = paths, vectors
@@ -157,7 +159,8 @@ class RecordedFiles:
             case "dv_offset":
                 return known_int64s(*VectorCodes.offsets(self.vector_codes[chosen])).cast(SCHEMA.field(name).type)
             case _:
-                return known_int64s(self._arrays[name][chosen], self._known[name][chosen]).cast(SCHEMA.field(name).type)
+                values = self._arrays[name][chosen].astype(np.int64, copy=False)
+                return known_int64s(values, self._known[name][chosen]).cast(SCHEMA.field(name).type)
 
     def _maps(self, texts: pa.LargeBinaryArray) -> pa.MapArray:
         """Decode partition values, each distinct text once."""
@@ -173,9 +176,9 @@ class RecordedFiles:
         return string_maps(maps).take(encoded.indices)
 
 
-def _joined(batches: list[_Arrays], kept: Mask) -> _Arrays:
+def _joined(batches: list[dict[str, npt.NDArray[_ScalarT]]], kept: Mask) -> dict[str, npt.NDArray[_ScalarT]]:
     """Columns of all batches, of the rows that are kept; each batch lets go of a column once it is copied."""
-    found: _Arrays = {}
+    found = {}
     for name in tuple(batches[0]):
         column = np.concatenate([batch.pop(name) for batch in batches])
         found[name] = column if kept.all() else column[kept]
