@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -23,7 +23,7 @@ from explorer.core.versions.change_feed.sources import masked_difference
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.file_addresses import FileAddress, check_present
 from explorer.spark.scan.layout import Layout
-from explorer.spark.scan.masks import is_masked, mask_column, mask_words
+from explorer.spark.scan.masks import MaskWords, is_masked, mask_column, mask_words
 from explorer.spark.scan.plan import MASK, PATH, ROW, addresses_of, file_facts, file_rows, session_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["Part", "SourceRows", "failure_of_reads", "file_parts", "source_rows"]
 
 _INSIDE = PATH + "_inside"
-_Words = list[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class Part:
 
     source: int
     change: Literal["insert", "delete"] | None
-    mask: _Words | None
+    mask: MaskWords | None
     inside: bool
 
 
@@ -131,23 +130,31 @@ def source_rows(log: DeltaLog, layout: Layout, files: pa.Table, parts: list[Part
     chosen = chosen.append_column("change", pa.array([part.change for part in parts], pa.string()))
     addresses = addresses_of(log, chosen)
     _check_present(chosen, addresses)
-    session_of(layout)
-    masks: dict[str, Any] = {}
-    kept = sf.lit(True)
-    if any(part.mask is not None for part in parts):
-        masks = {MASK: mask_column([part.mask for part in parts]), _INSIDE: pa.array([part.inside for part in parts])}
-        kept = is_masked(sf.col(MASK), sf.col(ROW)) == sf.col(_INSIDE)
+    session = session_of(layout)
+    masks = _mask_columns(parts)
+    kept = is_masked(sf.col(MASK), sf.col(ROW)) == sf.col(_INSIDE) if masks else sf.lit(True)
     # Whole files without anything to add to their rows need no join.
     plain = not masks and not layout.partitions and layout.marks is None
     facts = None if plain else file_facts(layout, chosen, addresses, masks, kept)
-    distinct = {address.metadata_path: address for address in addresses}
-    versions: dict[str, int] = {}
+    distinct = tuple({address.metadata_path: address for address in addresses}.values())
+    return SourceRows(file_rows(session, layout, distinct, facts), distinct, _first_versions(chosen))
+
+
+def _mask_columns(parts: list[Part]) -> dict[str, pa.Array]:
+    """The masks of parts, and whether their rows are inside; nothing if all parts are whole files."""
+    if all(part.mask is None for part in parts):
+        return {}
+    return {MASK: mask_column([part.mask for part in parts]), _INSIDE: pa.array([part.inside for part in parts])}
+
+
+def _first_versions(files: pa.Table) -> dict[str, int]:
+    """For each path as in the log, the first version that needs the file."""
+    found: dict[str, int] = {}
     for raw_path, version in zip(
-        chosen.column("raw_path").to_pylist(), chosen.column("version").to_pylist(), strict=True
+        files.column("raw_path").to_pylist(), files.column("version").to_pylist(), strict=True
     ):
-        versions[raw_path] = min(version, versions.get(raw_path, version))
-    frame = file_rows(layout, list(distinct.values()), facts)
-    return SourceRows(frame, tuple(distinct.values()), versions)
+        found[raw_path] = min(version, found.get(raw_path, version))
+    return found
 
 
 def _check_present(files: pa.Table, addresses: list[FileAddress]) -> None:

@@ -7,8 +7,9 @@ of 64-bit words without its trailing zeros: row ``r`` is bit ``r & 63`` of word 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +17,17 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
-__all__ = ["MASK_TYPE", "is_masked", "mask_column", "mask_words"]
+__all__ = ["MASK_TYPE", "MaskWords", "is_masked", "mask_column", "mask_words"]
 
 MASK_TYPE: Final = pa.list_(pa.list_(pa.int64()))
+MaskWords: TypeAlias = list[npt.NDArray[np.int64]]
+"""The mask of one file: for each chunk its words."""
+
 _CHUNK_BITS: Final = 16
 _CHUNK_ROWS: Final = 1 << _CHUNK_BITS
 
 
-def mask_words(rows: npt.NDArray[np.uint64]) -> list[npt.NDArray[np.int64]]:
+def mask_words(rows: npt.NDArray[np.uint64]) -> MaskWords:
     """Chunks of 64-bit words for the masked rows of one file.
 
     Args:
@@ -40,7 +44,7 @@ def mask_words(rows: npt.NDArray[np.uint64]) -> list[npt.NDArray[np.int64]]:
     return [_words(indexes[begin:end] & (_CHUNK_ROWS - 1)) for begin, end in pairwise(bounds)]
 
 
-def mask_column(masks: list[list[npt.NDArray[np.int64]] | None]) -> Any:
+def mask_column(masks: Sequence[MaskWords | None]) -> pa.ListArray:
     """An Arrow column of `MASK_TYPE`, one value a file; None is null (no deletion vector)."""
     chunks = [chunk for mask in masks for chunk in (mask or [])]
     words = np.concatenate(chunks) if chunks else np.empty(0, np.int64)

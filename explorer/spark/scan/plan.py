@@ -116,7 +116,7 @@ def plan(
     if masks is not None or layout.partitions or layout.marks is not None:
         kept = sf.lit(True) if masks is None else ~is_masked(sf.col(MASK), sf.col(ROW))
         facts = file_facts(layout, files, addresses, {} if masks is None else {MASK: masks}, kept)
-    frame = file_rows(layout, addresses, facts)
+    frame = file_rows(session, layout, addresses, facts)
     if where is not None:
         frame = filtered(frame, where)
     return Scan(frame, tuple(addresses), snapshot.version, where)
@@ -131,10 +131,13 @@ def session_of(layout: Layout) -> SparkSession:
     return engine().case_sensitive_session() if layout.case_sensitive else engine().session()
 
 
-def file_rows(layout: Layout, addresses: Sequence[FileAddress], facts: FileFacts | None) -> DataFrame:
+def file_rows(
+    session: SparkSession, layout: Layout, addresses: Sequence[FileAddress], facts: FileFacts | None
+) -> DataFrame:
     """The rows of some files: the layout's columns and marks.
 
     Args:
+        session: What reads them; see `session_of`.
         layout: How to read them.
         addresses: The files, each once.
         facts: What to join to each row; None if only the files' bytes matter.
@@ -142,7 +145,6 @@ def file_rows(layout: Layout, addresses: Sequence[FileAddress], facts: FileFacts
     Raises:
         StorageError: A file is missing.
     """
-    session = session_of(layout)
     if not addresses:
         return _no_rows(session, layout)
     return _selected(_read(session, layout, addresses), layout, facts)
