@@ -120,7 +120,7 @@ def _first_changes(job: Job[ChangePreview], log: DeltaLog, sources: ChangeSource
     files, parts, found = sources.files, list[pa.Table](), 0
     begin, end = 0, _enough(files, limit)
     while True:
-        end = min(end, files.num_rows)
+        end = _whole_versions(sources, min(end, files.num_rows))
         job.report(f"Reading the changes of {end - begin:,} of {files.num_rows:,} files")
         piece = msgspec.structs.replace(sources, files=files.slice(begin, end - begin))
         # One row more than wanted tells a full answer from a cut one.
@@ -129,6 +129,14 @@ def _first_changes(job: Job[ChangePreview], log: DeltaLog, sources: ChangeSource
         if found > limit or end == files.num_rows:
             return pa.concat_tables(parts), end
         begin, end = end, end * _GROWTH
+
+
+def _whole_versions(sources: ChangeSources, end: int) -> int:
+    """Where to stop so that no inferred version is cut: equal rows of all its files cancel out."""
+    versions, inferred = sources.files.column("version").to_pylist(), set(sources.inferred_versions)
+    while 0 < end < len(versions) and versions[end] == versions[end - 1] and versions[end] in inferred:
+        end += 1
+    return end
 
 
 def _enough(files: pa.Table, limit: int) -> int:

@@ -9,7 +9,9 @@ but what `Changes.sources` names as skipped.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -21,7 +23,9 @@ from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.versions.change_feed.feed import ChangeSources
 from explorer.core.versions.change_feed.sources import ReadEstimate, read_estimate
+from explorer.spark.changes.comparable import by_place
 from explorer.spark.changes.source_rows import SourceRows, failure_of_reads, file_parts, source_rows
+from explorer.spark.changes.surplus import SIGN, are_few, surplus
 from explorer.spark.scan.layout import layout_of
 
 if TYPE_CHECKING:
@@ -35,6 +39,7 @@ CHANGE_COLUMNS: Final = ("_change_type", "_commit_version", "_commit_timestamp")
 _CHANGE: Final = "__explorer_change"
 _VERSION: Final = "__explorer_version"
 _TIME: Final = "__explorer_time"
+_COPY: Final = "__explorer_copy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +62,10 @@ class Changes:
 
     @property
     def inferred_versions(self) -> tuple[int, ...]:
-        """Versions with changes that no feed recorded: told by the files that came and went.
+        """Versions with changes that no feed recorded: inferred from the files that came and went.
 
-        A row that a commit copied from one file to another is there as deleted and as inserted.
+        Equal rows that such a commit deleted and inserted cancel out, so a row that it only copied from one file to
+        another is no change. An update is a delete and an insert.
         """
         return self.sources.inferred_versions
 
@@ -117,7 +123,8 @@ def changes(
         log: The table's log.
         from_version: The first version whose changes are told.
         to_version: The last one; None is the newest.
-        inferred: Tell versions in which the feed was off by their adds, removes and deletion vectors.
+        inferred: Infer the changes of versions in which the feed was off from their adds, removes and deletion vectors;
+            equal rows that such a commit deleted and inserted cancel out.
         skip: Leave out versions that cannot be told, and name them, instead of refusing the range.
         schema_version: Version whose schema the rows are shown with; see
             `explorer.core.versions.change_feed.feed.change_sources`.
@@ -142,12 +149,39 @@ def changes_of(log: DeltaLog, sources: ChangeSources) -> Changes:
     parts = file_parts(log, files)
     told = [part for part in parts if part.change is not None]
     recorded = [part for part in parts if part.change is None]
-    if told or not recorded:
-        reads.append(source_rows(log, layout.with_marks(_Marks(recorded=False)), files, told))
-    if recorded:
-        reads.append(source_rows(log, layout.with_marks(_Marks(recorded=True)), files, recorded))
-    frame = reads[0].frame if len(reads) == 1 else reads[0].frame.union(reads[1].frame)
-    return Changes(frame, sources, layout.schema, tuple(reads))
+    version_of = files.column("version").to_pylist()
+    copying = _copying_versions(sources, [(version_of[part.source], part.change) for part in told])
+    plain = [part for part in told if version_of[part.source] not in copying]
+    copied = [part for part in told if version_of[part.source] in copying]
+    frames = []
+    for chosen, marks in ((plain, _Marks(recorded=False)), (recorded, _Marks(recorded=True))):
+        if chosen:
+            reads.append(source_rows(log, layout.with_marks(marks), files, chosen))
+            frames.append(reads[-1].frame)
+    if copied or not frames:
+        reads.append(source_rows(log, layout.with_marks(_Marks(recorded=False)), files, copied))
+        few = are_few(files.take(pa.array([part.source for part in copied], pa.int64())))
+        frames.append(_without_copies(reads[-1].frame, layout.schema, few=few))
+    return Changes(reduce(DataFrame.union, frames), sources, layout.schema, tuple(reads))
+
+
+def _copying_versions(sources: ChangeSources, changes: Sequence[tuple[int, str | None]]) -> frozenset[int]:
+    """The inferred versions whose commit may have copied rows: of its changes some delete and some insert."""
+    deleting, inserting = ({version for version, side in changes if side == kind} for kind in ("delete", "insert"))
+    return frozenset(sources.inferred_versions) & deleting & inserting
+
+
+def _without_copies(frame: DataFrame, schema: StructType, *, few: bool) -> DataFrame:
+    """Cancel out equal rows that one version deleted and inserted."""
+    change, version, time = CHANGE_COLUMNS
+    names = frame.columns
+    sign = sf.when(sf.col(change) == "insert", sf.lit(1)).otherwise(sf.lit(-1))
+    rows = by_place(frame, schema, keep=len(CHANGE_COLUMNS)).withColumn(SIGN, sign).drop(change)
+    left = surplus(rows, schema, (version, time), few=few)
+    each = left.withColumn(_COPY, sf.explode(sf.sequence(sf.lit(1), sf.abs(SIGN).cast("int"))))
+    kind = sf.when(sf.col(SIGN) > 0, "insert").otherwise("delete").alias(change)
+    places = [f"c{place}" for place in range(len(schema.fields))]
+    return each.select(*places, kind, version, time).toDF(*names)
 
 
 def _check_names(schema: StructType, version: int) -> None:

@@ -27,6 +27,7 @@ from explorer.core.versions.change_feed.sources import ReadEstimate, difference_
 from explorer.core.versions.column_matching import ColumnComparison, ComparedSide, LeftOutColumn, compare_columns
 from explorer.spark.changes.comparable import by_place, comparable, is_plain
 from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, file_parts, source_rows
+from explorer.spark.changes.surplus import SIGN, are_few, surplus
 from explorer.spark.scan.layout import layout_of_schema
 from explorer.spark.scan.physical import case_collides, quoted
 
@@ -35,10 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RowDiff", "RowDiffCounts", "count_differences", "row_diff"]
 
-# What one task compares in less time than it takes to spread it.
-_FEW_ROWS: Final = 300_000
-_FEW_BYTES: Final = 64 << 20
-_SURPLUS: Final = "__explorer_surplus"
 _GONE: Final = "__explorer_gone"
 _COME: Final = "__explorer_come"
 _OTHER: Final = "__explorer_other"
@@ -139,7 +136,7 @@ def row_diff(log: DeltaLog, from_version: int, to_version: int, keys: Sequence[s
     gone, come = ([part for part in parts if part.change == change] for change in ("delete", "insert"))
     before = _side(log, compared.before, files, gone, case_sensitive=collides)
     after = _side(log, compared.after, files, come, case_sensitive=collides)
-    surplus = _surplus(before.frame, after.frame, compared.schema, few=_are_few(files))
+    surplus = _surplus(before.frame, after.frame, compared.schema, few=are_few(files))
     frame = _matched(surplus, compared.schema, chosen) if chosen else _whole(surplus, compared.schema)
     return RowDiff(
         frame,
@@ -193,35 +190,17 @@ def _side(log: DeltaLog, side: ComparedSide, files: pa.Table, parts: list[Part],
     return source_rows(log, layout, files, parts)
 
 
-def _are_few(files: pa.Table) -> bool:
-    """Whether the files that differ are known to hold few rows."""
-    records, size = files.column("num_records").to_pylist(), read_estimate(files).bytes
-    if None in records or size is None:
-        return False
-    return sum(records) <= _FEW_ROWS and size <= _FEW_BYTES
-
-
 def _surplus(before: DataFrame, after: DataFrame, schema: StructType, *, few: bool) -> DataFrame:
     """Each distinct row that one side has more often, and how much more often the first side has it."""
     gone, come = by_place(before, schema), by_place(after, schema)
-    both = gone.withColumn(_SURPLUS, sf.lit(1)).union(come.withColumn(_SURPLUS, sf.lit(-1)))
-    if few:
-        # In one task: to spread them takes longer than to compare them.
-        both = both.coalesce(1)
-    columns = [(f"c{place}", field.type) for place, field in enumerate(schema.fields)]
-    forms = [comparable(sf.col(name), kind).alias(f"g{name}") for name, kind in columns]
-    # Where the form for grouping is the value itself, grouping keeps it; of others one of the equal values is kept.
-    kept = [sf.first(name).alias(name) for name, kind in columns if not is_plain(kind)]
-    grouped = both.groupBy(*forms).agg(sf.sum(_SURPLUS).alias(_SURPLUS), *kept).where(sf.col(_SURPLUS) != 0)
-    values = [sf.col(f"g{name}" if is_plain(kind) else name).alias(name) for name, kind in columns]
-    return grouped.select(*values, _SURPLUS)
+    return surplus(gone.withColumn(SIGN, sf.lit(1)).union(come.withColumn(SIGN, sf.lit(-1))), schema, few=few)
 
 
-def _whole(surplus: DataFrame, schema: StructType) -> DataFrame:
-    row, deleted = _row(schema), sf.col(_SURPLUS) > 0
-    return surplus.select(
+def _whole(left: DataFrame, schema: StructType) -> DataFrame:
+    row, deleted = _row(schema), sf.col(SIGN) > 0
+    return left.select(
         sf.when(deleted, "delete").otherwise("insert").alias("change"),
-        sf.abs(_SURPLUS).alias("count"),
+        sf.abs(SIGN).alias("count"),
         sf.lit(False).alias("repeated_key"),
         sf.lit(None).cast("array<string>").alias("changed_columns"),
         sf.when(deleted, row).alias("before"),
@@ -229,24 +208,24 @@ def _whole(surplus: DataFrame, schema: StructType) -> DataFrame:
     )
 
 
-def _matched(surplus: DataFrame, schema: StructType, keys: tuple[str, ...]) -> DataFrame:
+def _matched(left: DataFrame, schema: StructType, keys: tuple[str, ...]) -> DataFrame:
     """Match what is left by key: one row on each side, one on one side, or more (not matched)."""
     places = [place for place, field in enumerate(schema.fields) if field.name in keys]
     by_key = Window.partitionBy(*(comparable(sf.col(f"c{place}"), schema.fields[place].type) for place in places))
-    ordered = by_key.orderBy(sf.col(_SURPLUS).desc())
-    annotated = surplus.select(
+    ordered = by_key.orderBy(sf.col(SIGN).desc())
+    annotated = left.select(
         _row(schema).alias("before"),
-        _SURPLUS,
-        sf.sum(sf.greatest(sf.col(_SURPLUS), sf.lit(0))).over(by_key).alias(_GONE),
-        sf.sum(sf.greatest(-sf.col(_SURPLUS), sf.lit(0))).over(by_key).alias(_COME),
+        SIGN,
+        sf.sum(sf.greatest(sf.col(SIGN), sf.lit(0))).over(by_key).alias(_GONE),
+        sf.sum(sf.greatest(-sf.col(SIGN), sf.lit(0))).over(by_key).alias(_COME),
         # The old row of a pair comes first, the new one after it.
         sf.lead(_row(schema)).over(ordered).alias(_OTHER),
     )
     single, pair = (sf.col(_GONE) <= 1) & (sf.col(_COME) <= 1), (sf.col(_GONE) == 1) & (sf.col(_COME) == 1)
-    deleted, row = sf.col(_SURPLUS) > 0, sf.col("before")
+    deleted, row = sf.col(SIGN) > 0, sf.col("before")
     return annotated.where(~pair | deleted).select(
         sf.when(pair, "update").when(deleted, "delete").otherwise("insert").alias("change"),
-        sf.abs(_SURPLUS).alias("count"),
+        sf.abs(SIGN).alias("count"),
         (~single).alias("repeated_key"),
         sf.when(pair, _changed(schema)).alias("changed_columns"),
         sf.when(deleted, row).alias("before"),

@@ -109,10 +109,16 @@ def test_recorded_feeds_of_the_golden_tables_are_those_of_their_files() -> None:
 
 
 def _equal_to_files(table: explorer.Table, root: Path, found: Changes) -> None:
-    """Compare with the same files read by PyArrow alone."""
+    """Compare with the same files read by PyArrow alone; equal rows of an inferred version cancel out."""
     rows = found.to_arrow().drop_columns([CHANGE_COLUMNS[2]])
     told = Counter(map(repr, zip(*(values.to_pylist() for values in rows.columns), strict=True)))
-    assert told == Counter(map(repr, change_rows(table, root, found.sources)))
+    meant = Counter(map(repr, change_rows(table, root, found.sources)))
+    for *row, kind, version in list(change_rows(table, root, found.sources)):
+        if kind == "insert" and version in found.inferred_versions:
+            here, there = repr((*row, "insert", version)), repr((*row, "delete", version))
+            both = min(meant[here], meant[there])
+            meant -= Counter({here: both, there: both})
+    assert told == meant
 
 
 @pytest.mark.reference
