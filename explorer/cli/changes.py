@@ -53,8 +53,9 @@ def changes(
 
     The table's columns, then _change_type (insert, delete, update_preimage, update_postimage), _commit_version and
     _commit_timestamp; the order of the rows is not fixed. A range that cannot be told whole is refused: the feed was
-    off, the schema changed, or files are gone. Inferred changes show a row that a commit copied from one file to
-    another as deleted and inserted; the versions concerned are named on stderr. Ctrl-C cancels.
+    off, the schema changed, or files are gone. Inferred changes come from the files that came and went; a row
+    that a commit only copied is no change, and an update is a delete and an insert. The versions concerned are named
+    on stderr. Ctrl-C cancels.
 
     JSON, a line a row, values as of rows. With --output one document: output, rows, table, fromVersion, toVersion,
     inferredVersions, skipped [{kind, fromVersion, toVersion, detail}]. What was inferred or skipped is else one JSON

@@ -38,8 +38,7 @@ class ChangePreview:
         note: What ``table`` is of the whole, for people.
         complete: True if there are no other changes.
         versions: Each version that is told, and where its changes come from.
-        inferred_versions: Versions told by the files that came and went, as no feed recorded them; in these a row that
-            was copied from one file to another is there as deleted and as inserted.
+        inferred_versions: Versions whose changes no feed recorded: inferred from the files that came and went.
         skipped: Holes of the feed that were skipped; their versions are not told.
         estimate: Files and bytes that hold all the changes.
     """
