@@ -6,18 +6,17 @@ from the metadata and the files of the proposal is said; what an intent knows of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Final
 
 from explorer.core.errors import CorruptTable
-from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, FILE_RETENTION, LOG_RETENTION
 from explorer.core.transaction.proposal import Proposal
 from explorer.core.versions.change_feed.schema_breaks import why_rows_do_not_fit
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["change_feed_effect", "time_travel_effect"]
+__all__ = ["change_feed_effect", "shorter_retentions", "time_travel_effect"]
 
 _SAME_FEED: Final = "Nothing changes for readers of the change data feed."
 _RETENTIONS: Final = (
@@ -32,7 +31,8 @@ def time_travel_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
         return "The table begins with this version."
     if proposal.time_travel is not None:
         return proposal.time_travel
-    said = [*_retention(snapshot.metadata, proposal.metadata or snapshot.metadata), *_removed(snapshot, proposal)]
+    before, after = snapshot.metadata.configuration, (proposal.metadata or snapshot.metadata).configuration
+    said = [*shorter_retentions(before, after), *_removed(snapshot, proposal)]
     return " ".join(["No version is lost.", *said])
 
 
@@ -61,10 +61,11 @@ def change_feed_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
     return _SAME_FEED
 
 
-def _retention(before: Metadata, after: Metadata) -> Iterator[str]:
+def shorter_retentions(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+    """Say what may be deleted sooner with the properties of ``after`` than with those of ``before``."""
     for retention, what, who in _RETENTIONS:
         try:
-            old, new = retention.of(before.configuration), retention.of(after.configuration)
+            old, new = retention.of(before), retention.of(after)
         except CorruptTable:
             continue  # judged where properties are set
         if new < old:

@@ -7,7 +7,7 @@ rebase neither reads nor writes again what did not move.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -17,6 +17,7 @@ from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.data_types import parse_schema
 from explorer.core.transaction.commit_plan import Proposer
 from explorer.core.transaction.context import Context
+from explorer.core.transaction.guards.restore import UndoneCommit
 from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.intents.records import CreateTable, Intent
 from explorer.core.transaction.new_files.rewrite import Rewrite
@@ -35,6 +36,7 @@ from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["prepared", "prepared_creation"]
 
+_MOST_UNDONE: Final = 20
 _OnVersion: TypeAlias = Callable[[Snapshot], Proposal]
 
 
@@ -90,7 +92,9 @@ def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | No
         case intents.Restore():
             target = _target(log, intent)
             unknown = _unknown_fields(log, target)
-            return lambda snapshot: restore(intent, snapshot, target, unknown, circumstances)
+            return lambda snapshot: restore(
+                intent, snapshot, target, unknown, circumstances, undone=_undone(log, target, snapshot)
+            )
         case intents.Delete():
             return _deletion(log, intent, context, circumstances)
         case intents.CreateTable():
@@ -114,6 +118,16 @@ def _target(log: DeltaLog, intent: intents.Restore) -> Snapshot:
     except RequestError as error:
         error.field = "version" if intent.timestamp is None else "timestamp"
         raise
+
+
+def _undone(log: DeltaLog, target: Snapshot, snapshot: Snapshot) -> tuple[UndoneCommit, ...]:
+    """The newest commits after a version, the newest first."""
+    first = max(target.version + 1, snapshot.version - _MOST_UNDONE + 1)
+    found = [(commit.version, commit.commit_info()) for commit in log.commits(first, snapshot.version)]
+    return tuple(
+        UndoneCommit(version, None if info is None else info.operation, None if info is None else info.user_name)
+        for version, info in reversed(found)
+    )
 
 
 def _deletion(log: DeltaLog, intent: intents.Delete, context: Context, circumstances: Circumstances) -> _OnVersion:

@@ -24,6 +24,7 @@ from explorer.core.protocol.table_properties.registry import (
     STATS_AS_JSON,
     STATS_AS_STRUCT,
 )
+from explorer.core.transaction.consequences import shorter_retentions
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.versions.snapshot import Snapshot
 
@@ -52,7 +53,10 @@ def properties_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | No
 
 
 def retention_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | None:
-    """The history must live at least as long as the files it needs; None where neither retention changes."""
+    """The history lives at least as long as the files it needs, and nothing is deleted sooner than before.
+
+    None where neither retention changes.
+    """
     before, after = _configurations(snapshot, proposal)
     if all(before.get(key) == after.get(key) for key in (LOG_RETENTION.key, FILE_RETENTION.key)):
         return None
@@ -61,12 +65,14 @@ def retention_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | Non
     except CorruptTable as error:
         return GuardResult("retention", "fail", {"detail": error.message}, "Set the property anew.")
     evidence: dict[str, object] = {LOG_RETENTION.key: str(log), FILE_RETENTION.key: str(files)}
-    if files <= log:
-        detail = "The log outlives the files that its versions need."
-        return GuardResult("retention", "pass", evidence | {"detail": detail})
-    detail = f"Removed files would be kept for {files}, and the log, which alone knows them, for {log}."
-    remedy = f"Give {LOG_RETENTION} at least as much as {FILE_RETENTION}."
-    return GuardResult("retention", "fail", evidence | {"detail": detail}, remedy)
+    if files > log:
+        detail = f"Removed files would be kept for {files}, and the log, which alone knows them, for {log}."
+        remedy = f"Give {LOG_RETENTION} at least as much as {FILE_RETENTION}."
+        return GuardResult("retention", "fail", evidence | {"detail": detail}, remedy)
+    if shorter := " ".join(shorter_retentions(before, after)):
+        return GuardResult("retention", "warn", evidence | {"detail": shorter}, "Commit only if this is meant.")
+    detail = "The log outlives the files that its versions need."
+    return GuardResult("retention", "pass", evidence | {"detail": detail})
 
 
 def change_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult:

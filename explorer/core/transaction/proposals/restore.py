@@ -8,19 +8,21 @@ when commits have in-commit timestamps is never told to be earlier than it was (
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.row_tracking import row_tracking
+from explorer.core.protocol.schema.column_mapping import mapping_mode
 from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK, IDENTITY_STEP
 from explorer.core.protocol.table_features import supported_features
@@ -33,9 +35,10 @@ from explorer.core.protocol.table_properties.registry import (
     ROW_COMMIT_VERSION_COLUMN,
     ROW_ID_COLUMN,
 )
+from explorer.core.transaction.guards.restore import UndoneCommit, restore_guard
 from explorer.core.transaction.intents.records import Restore
 from explorer.core.transaction.new_files.file_actions import adds, removes
-from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
+from explorer.core.transaction.proposal import Circumstances, Proposal
 from explorer.core.transaction.proposals.row_ids import number_rows
 from explorer.core.versions.snapshot import Snapshot
 
@@ -52,6 +55,8 @@ def restore(
     target: Snapshot,
     unknown: Mapping[tuple[str, str | None], JsonObject],
     circumstances: Circumstances,
+    *,
+    undone: Sequence[UndoneCommit] = (),
 ) -> Proposal:
     """Bring back a version.
 
@@ -62,12 +67,14 @@ def restore(
         unknown: Fields of its files that this program does not know; see
             `explorer.core.transaction.new_files.file_actions.adds`.
         circumstances: The present.
+        undone: The newest of the commits after the target, the newest first.
     """
     now_files, then_files = snapshot.logical_files, target.logical_files
     back = then_files.filter(pc.invert(_among(then_files, now_files)))
     gone = now_files.filter(pc.invert(_among(now_files, then_files)))
     protocol = with_features(snapshot.protocol, supported_features(target.protocol))
     metadata = _metadata(snapshot, target, protocol)
+    mode = mapping_mode(metadata.configuration, protocol)
     tracking = row_tracking(protocol, metadata, snapshot.domain_metadata)
     added, mark, faults = number_rows(adds(back, data_change=True, unknown=unknown), tracking, snapshot.version + 1)
     vectors = (location(add.deletion_vector.id) for add in added if add.deletion_vector is not None)
@@ -84,8 +91,8 @@ def restore(
         is_blind_append=False,
         reads_files=True,
         required_paths=(*back.column("path").to_pylist(), *vector_files),
-        guards=(*faults, *_same(snapshot, target, back, gone)),
-        change_feed=_change_feed(target.metadata),
+        guards=(*faults, restore_guard(snapshot, target, (metadata, mode), (back, gone), undone)),
+        change_feed=_change_feed(snapshot, metadata),
         undo=f"Restore version {snapshot.version}.",
     )
 
@@ -153,22 +160,20 @@ def _metrics(back: pa.Table, gone: pa.Table, then: pa.Table) -> dict[str, str]:
     }
 
 
-def _same(snapshot: Snapshot, target: Snapshot, back: pa.Table, gone: pa.Table) -> tuple[GuardResult, ...]:
-    evidence: dict[str, object] = {
-        "version": target.version,
-        "filesBack": back.num_rows,
-        "filesGone": gone.num_rows,
-        "domainsKept": sorted(name for name in snapshot.domain_metadata if not name.startswith("delta.")),
-    }
-    come = "1 file comes back" if back.num_rows == 1 else f"{back.num_rows:,} files come back"
-    detail = f"{come}, {gone.num_rows:,} {'goes' if gone.num_rows == 1 else 'go'}."
-    return (GuardResult("restore", "pass", evidence | {"detail": detail}),)
-
-
-def _change_feed(metadata: Metadata) -> str:
-    if metadata.configuration.get(CHANGE_DATA_FEED.key, "").lower() == "true":
-        return "Rows of files that come back appear as inserted, rows of files that go as deleted."
-    return "The change data feed is off after the restore."
+def _change_feed(snapshot: Snapshot, after: Metadata) -> str:
+    try:
+        was, will_be = (CHANGE_DATA_FEED.of(metadata.configuration) for metadata in (snapshot.metadata, after))
+    except CorruptTable as error:
+        return f"It is not known whether the change data feed is on: {error}"
+    match was, will_be:
+        case False, False:
+            return "The change data feed stays off."
+        case True, False:
+            return f"The change data feed ends with version {snapshot.version}: it is off after the restore."
+        case False, True:
+            return f"The change data feed is on again from version {snapshot.version + 1} on."
+        case _:
+            return "Rows of files that come back appear as inserted, rows of files that go as deleted."
 
 
 def _sum(column: pa.ChunkedArray) -> int:

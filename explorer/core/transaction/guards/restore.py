@@ -1,0 +1,120 @@
+"""The guard of a restore: what it undoes, counted by the log.
+
+Protocol sections: Add File and Remove File, Deletion Vectors. Invariants: rows are those a reader sees; where a file
+does not state its rows they are unknown, never 0; a restore that may take rows away warns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.core.protocol.actions import Metadata
+from explorer.core.protocol.schema.column_mapping import MappingMode
+from explorer.core.transaction.proposal import GuardResult
+from explorer.core.versions.diff import diff_metadata, diff_properties
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["UndoneCommit", "restore_guard"]
+
+
+class UndoneCommit(msgspec.Struct, frozen=True):
+    """A commit whose effect goes: its version, what it was and whose, as far as the log says."""
+
+    version: int
+    operation: str | None
+    user: str | None
+
+
+def restore_guard(
+    snapshot: Snapshot,
+    target: Snapshot,
+    restored: tuple[Metadata, MappingMode],
+    files: tuple[pa.Table, pa.Table],
+    undone: Sequence[UndoneCommit],
+) -> GuardResult:
+    """Say what a restore undoes.
+
+    Args:
+        snapshot: The newest version.
+        target: The version to bring back.
+        restored: The metadata after the restore, and its column mapping.
+        files: The logical files that come back, and those that go.
+        undone: The newest of the commits after the target, the newest first.
+    """
+    back, gone = files
+    rows_back, rows_gone = _rows(back, gone)
+    metadata, mode = restored
+    properties = diff_properties(snapshot.metadata.configuration, metadata.configuration)
+    columns = diff_metadata(snapshot.metadata, metadata, (snapshot.column_mapping_mode, mode))
+    moved = f"{_moved(back.num_rows, 'comes', rows_back)}, {_moved(gone.num_rows, 'goes', rows_gone)}"
+    changed = " and ".join(_changed(len(properties), len(columns)))
+    verb = "changes" if len(properties) + len(columns) == 1 else "change"
+    form = f"; {changed} {verb}" if changed else ""
+    evidence: dict[str, object] = {
+        "version": target.version,
+        "filesBack": back.num_rows,
+        "filesGone": gone.num_rows,
+        "rowsBack": rows_back,
+        "rowsGone": rows_gone,
+        "propertiesChanged": [change.key for change in properties],
+        "columnsChanged": [change.column for change in columns],
+        "undone": [msgspec.structs.asdict(commit) for commit in undone],
+        "domainsKept": sorted(name for name in snapshot.domain_metadata if not name.startswith("delta.")),
+        "detail": f"Undoes {_versions(target.version + 1, snapshot.version)}: {moved}{form}.",
+    }
+    if rows_gone == 0:
+        return GuardResult("restore", "pass", evidence)
+    remedy = f"Commit only if these rows may go. Version {snapshot.version} keeps them until VACUUM deletes its files."
+    return GuardResult("restore", "warn", evidence, remedy)
+
+
+def _versions(first: int, last: int) -> str:
+    if first > last:
+        return f"nothing, v{last} is the newest version"
+    return f"v{last}" if first == last else f"v{first} to v{last}"
+
+
+def _moved(files: int, verb: str, rows: int | None) -> str:
+    if not files:
+        return f"no file {verb}{' back' if verb == 'comes' else ''}"
+    what = f"1 file {verb}" if files == 1 else f"{files:,} files {'come' if verb == 'comes' else 'go'}"
+    number = "an unknown number of rows" if rows is None else "1 row" if rows == 1 else f"{rows:,} rows"
+    return f"{what}{' back' if verb == 'comes' else ''} with {number}"
+
+
+def _changed(properties: int, columns: int) -> Iterator[str]:
+    if properties:
+        yield f"{properties:,} {'property' if properties == 1 else 'properties'}"
+    if columns:
+        yield f"{columns:,} {'column' if columns == 1 else 'columns'}"
+
+
+def _rows(back: pa.Table, gone: pa.Table) -> tuple[int | None, int | None]:
+    """Rows that readers see again, and rows that they no longer see.
+
+    A file that comes back with other masked rows is in both tables: only the difference counts.
+    """
+    come, go = _live(back), _live(gone)
+    if come is None or go is None:
+        return come, go
+    both = back.filter(pc.is_in(back.column("path"), value_set=gone.column("path").combine_chunks()))
+    if not both.num_rows:
+        return come, go
+    now = dict(zip(gone.column("path").to_pylist(), _live_rows(gone).to_pylist(), strict=True))
+    then = zip(both.column("path").to_pylist(), _live_rows(both).to_pylist(), strict=True)
+    same = sum(min(rows, now[path]) for path, rows in then)
+    return come - same, go - same
+
+
+def _live(files: pa.Table) -> int | None:
+    rows = _live_rows(files)
+    return None if rows.null_count else pc.sum(rows).as_py() or 0
+
+
+def _live_rows(files: pa.Table) -> Any:
+    return pc.subtract(files.column("num_records"), pc.fill_null(files.column("dv_cardinality"), 0))

@@ -1,0 +1,102 @@
+"""What a restore undoes is said before it is done: versions, rows, properties, columns, retention, the change feed."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import explorer
+from explorer.core.transaction.commit_plan import CommitPlan
+from explorer.core.transaction.intents.records import Restore
+from explorer.core.transaction.proposal import GuardResult
+from tests.support.json_logs import add, commit_info, metadata, protocol, remove, write_log
+
+COLUMNS = {"id": "long"}
+FEED = "delta.enableChangeDataFeed"
+FILES = "delta.deletedFileRetentionDuration"
+
+
+def _plan(folder: Path, *commits: list[dict[str, Any]], to: int = 0, **properties: str) -> CommitPlan:
+    created = [commit_info(operation="CREATE TABLE"), protocol(), metadata(COLUMNS, configuration=properties)]
+    plan = explorer.open_table(write_log(folder / "t", [created, *commits])).plan(Restore(version=to))
+    assert isinstance(plan, CommitPlan)
+    return plan
+
+
+def _guard(plan: CommitPlan, name: str) -> GuardResult:
+    (found,) = (guard for guard in plan.guards if guard.name == name)
+    return found
+
+
+def test_what_is_undone_is_counted_and_its_commits_are_listed(tmp_path: Path) -> None:
+    guard = _guard(
+        _plan(
+            tmp_path,
+            [commit_info(operation="WRITE", userName="ana"), add("a", 40), add("b", 10)],
+            [commit_info(operation="DELETE", userName="bob"), remove("a"), add("c", 7)],
+            [metadata({**COLUMNS, "more": "string"}, configuration={"team": "bob"})],
+            to=1,
+        ),
+        "restore",
+    )
+    assert guard.status == "warn"
+    assert guard.evidence["detail"] == (
+        "Undoes v2 to v3: 1 file comes back with 40 rows, 1 file goes with 7 rows; 1 property and 1 column change."
+    )
+    facts = {name: guard.evidence[name] for name in ("rowsBack", "rowsGone", "propertiesChanged", "columnsChanged")}
+    assert facts == {"rowsBack": 40, "rowsGone": 7, "propertiesChanged": ["team"], "columnsChanged": ["more"]}
+    assert [(commit["version"], commit["operation"], commit["user"]) for commit in guard.evidence["undone"]] == [
+        (3, None, None),
+        (2, "DELETE", "bob"),
+    ]
+    assert guard.remedy
+
+
+def test_a_restore_that_takes_no_row_away_warns_of_nothing(tmp_path: Path) -> None:
+    plan = _plan(tmp_path, [add("a", 40)], [commit_info(operation="DELETE"), remove("a")], to=1)
+    guard = _guard(plan, "restore")
+    assert (guard.status, guard.evidence["detail"]) == (
+        "pass",
+        "Undoes v2: 1 file comes back with 40 rows, no file goes.",
+    )
+
+
+def test_the_newest_version_undoes_nothing(tmp_path: Path) -> None:
+    guard = _guard(_plan(tmp_path, [add("a", 40)], to=1), "restore")
+    assert (guard.status, guard.evidence["undone"]) == ("pass", [])
+    assert str(guard.evidence["detail"]).startswith("Undoes nothing, v1 is the newest version:")
+
+
+def test_a_file_that_only_hides_other_rows_counts_by_the_difference(tmp_path: Path) -> None:
+    vector = {"storageType": "p", "pathOrInlineDv": "file:///v.bin", "offset": 1, "sizeInBytes": 34, "cardinality": 15}
+    masked = add("a", 40)
+    masked["add"]["deletionVector"] = vector
+    guard = _guard(_plan(tmp_path, [add("a", 40)], [remove("a"), masked], to=1), "restore")
+    assert (guard.status, guard.evidence["rowsBack"], guard.evidence["rowsGone"]) == ("pass", 15, 0)
+
+
+def test_rows_without_a_count_are_unknown_and_warned_of(tmp_path: Path) -> None:
+    guard = _guard(_plan(tmp_path, [add("a", None)]), "restore")
+    assert (guard.status, guard.evidence["rowsGone"]) == ("warn", None)
+    assert "1 file goes with an unknown number of rows" in guard.evidence["detail"]
+
+
+def test_a_retention_that_gets_shorter_is_warned_of(tmp_path: Path) -> None:
+    longer = [metadata(COLUMNS, configuration={FILES: "interval 21 days"})]
+    guard = _guard(_plan(tmp_path, longer), "retention")
+    assert guard.status == "warn"
+    assert guard.evidence["detail"] == "VACUUM may delete removed files after 7 days instead of 21 days."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("false", "false", "The change data feed stays off."),
+        ("true", "false", "The change data feed ends with version 1: it is off after the restore."),
+        ("false", "true", "The change data feed is on again from version 2 on."),
+        ("true", "true", "Rows of files that come back appear as inserted, rows of files that go as deleted."),
+    ],
+)
+def test_the_change_feed_is_compared_with_what_it_was(tmp_path: Path, before: str, after: str, words: str) -> None:
+    plan = _plan(tmp_path, [metadata(COLUMNS, configuration={FEED: before})], **{FEED: after})
+    assert plan.consequences.change_feed == words
