@@ -50,7 +50,7 @@ _CHOICES = {
     "masked": ("0", "1"),
     "feed": ("recorded", "inferred"),
     "act": ("", *offered_kinds()),
-    "step": ("fill", "plan"),
+    "step": ("fill", "plan", "receipt"),
 }
 
 
@@ -127,6 +127,10 @@ class Address:
     def chosen(self, kind: str) -> str:
         """Return the query of the form of a kind of change, unanswered."""
         return replace(self, act=kind, step="fill", answers=()).to(tab="act")
+
+    def receipt_of(self, version: int) -> str:
+        """Return the query of the receipt of a version, which holds whoever asks for it, and when."""
+        return replace(self, act="", answers=()).to(tab="act", version=version, compared=None, step="receipt")
 
     @property
     def page_number(self) -> int:

@@ -106,6 +106,7 @@ def bar(
     *,
     commit: CommitRecord | None = None,
     protocol: Protocol | None = None,
+    view: TableView | None = None,
     findings: Sequence[Finding] = (),
     may_commit: bool,
     person: str = "",
@@ -118,6 +119,8 @@ def bar(
         location=location,
         commit=commit,
         protocol=protocol,
+        version=None if view is None else view.version,
+        other=None if view is None else view.other,
         findings=findings,
         may_commit=may_commit,
         person=person,
@@ -159,7 +162,9 @@ def _table(view: TableView, address: Address, work: WindowWork, *, may_commit: b
         # The version cannot be shown; the history around it can, and is the way to one that can.
         shown = Tab()
         regions |= render_blocks("problem", p=problem_of(error, _before(error, facts)), address=address)
-        regions["bar"] = bar(address, facts.location, commit=view.commit, may_commit=may_commit, person=person)
+        regions["bar"] = bar(
+            address, facts.location, commit=view.commit, view=view, may_commit=may_commit, person=person
+        )
     timeline = view.timeline() if len(facts.commits) else None
     hidden = {
         "timeline-slot": address.view == "table" or address.fold == "1" or timeline is None,
@@ -206,6 +211,7 @@ def _bar_of_version(view: TableView, address: Address, *, may_commit: bool, pers
         address,
         facts.location,
         commit=view.commit,
+        view=view,
         protocol=facts.snapshot(version).protocol,
         findings=facts.keep(("findings", version), lambda: findings_of(facts, version)),
         may_commit=may_commit,

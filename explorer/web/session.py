@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 _WORKERS = ThreadPoolExecutor(max_workers=8, thread_name_prefix="explorer-page")
 _HOME_WORKERS = ThreadPoolExecutor(max_workers=4, thread_name_prefix="explorer-home")
 _PATIENCE = 0.6
-_LOOK = 15_000
+_LOOK_EVERY = 3_000
 _TIMELINE_HEIGHT, _CHART_HEIGHT = 146, 210
 _sessions: WeakKeyDictionary[Document, Session] = WeakKeyDictionary()
 Result = TypeVar("Result")
@@ -73,12 +73,15 @@ class Session:
         self._catalog = catalog
         self._work = begin_work(NewWindow(catalog, person, signed_in, self.redraw))
         self._newest = 0
+        self._visible = True
+        self._looking = False
         self._summaries: dict[str, TableSummary] = {}
         self._handlers: Mapping[str, Handler] = {
             "hello": self._hello,
             "go": self._go,
             "theme": self._set_theme,
             "download": self._download,
+            "visible": self._set_visible,
             **handlers(self),
         }
         self.shown, self.complete = self._first()
@@ -93,7 +96,7 @@ class Session:
         _sessions[document] = self
         pn.state.on_session_destroyed(self._close)
         if self.kind == "table":
-            pn.state.add_periodic_callback(self._look, period=_LOOK)
+            pn.state.add_periodic_callback(self._look, period=_LOOK_EVERY)
 
     def _close(self, _context: object) -> None:
         self._work.stop_reading()
@@ -181,22 +184,32 @@ class Session:
 
     # --- whether the table has moved on
 
+    def _set_visible(self, message: Message) -> None:
+        """A window that nobody sees does not look at the log; once it is seen again it looks at once."""
+        self._visible = message.is_set("visible")
+        self._look()
+
     def _look(self) -> None:
-        """See whether the table has moved on; the version on show stays, the newest one is offered."""
+        """See whether others have committed; the version on show stays, the newest one is offered."""
         view = self.view
-        if view is not None:
-            facts = partial(self._catalog.facts, Address.parse(self.query).table)
-            _WORKERS.submit(facts).add_done_callback(partial(self._looked, view.facts))
+        if view is None or not self._visible or self._looking:
+            return
+        self._looking = True
+        facts = partial(self._catalog.facts, Address.parse(self.query).table)
+        _WORKERS.submit(facts).add_done_callback(partial(self._looked, view.facts))
 
     def _looked(self, known: TableFacts, done: Future[TableFacts]) -> None:
+        self._looking = False
+        # A log that cannot be read just now is no news: the next look, or the next page, says why.
         if done.exception() is None and done.result().last != known.last:
-            self._later(self._stay, self._newest)
+            self._later(partial(self._stay, done.result().last), self._newest)
 
-    def _stay(self) -> None:
+    def _stay(self, newest: int) -> None:
+        """Keep the version on show in the address, and draw what follows from a newer one: its offer, stale plans."""
         view = self.view
-        if view is not None:
+        if view is not None and view.facts.last != newest:
             query = Address.parse(self.query).to(version=view.version)
-            self._patch({}, self._newest, query)
+            self._patch({}, self._newest, query, say=f"v{newest} landed")
             self._show(query, self._newest)
 
     # --- what the window is sent
@@ -213,10 +226,10 @@ class Session:
             self.chart.draw(rendered.chart, same_data=before.chart_key == rendered.chart_key)
             self.page.send(message | {"title": rendered.title})
 
-    def _patch(self, regions: Mapping[str, str], number: int, query: str = "") -> None:
+    def _patch(self, regions: Mapping[str, str], number: int, query: str = "", say: str = "") -> None:
         self._sent |= regions
         message = {"kind": "patch", "regions": dict(regions), "hidden": {}, "number": number}
-        self.page.send(message | ({"query": query} if query else {}))
+        self.page.send(message | {name: text for name, text in (("query", query), ("say", say)) if text})
 
     # --- threads
 

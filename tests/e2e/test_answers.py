@@ -74,3 +74,21 @@ def test_a_figure_that_was_drawn_too_narrow_fills_its_place(opened: Any) -> None
         "([plot, full]) => Math.abs(plot.querySelector('.main-svg').clientWidth - full) < 2",
         arg=[plot.element_handle(), full],
     )
+
+
+def test_a_copied_link_names_both_versions_and_may_follow_the_newest(opened: Any) -> None:
+    page = opened("?t=shop/reference/deletion-vectors&tab=files")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+
+    def copied(name: str) -> str:
+        page.get_by_role("button", name="Copy a link to this view").click()
+        page.get_by_role("button", name=name).click()
+        page.get_by_text("link copied").wait_for()
+        return str(page.evaluate("navigator.clipboard.readText()")).partition("?")[2]
+
+    assert copied("Link to v17, compared with v16") == "t=shop/reference/deletion-vectors&tab=files&v=17&c=16"
+    assert copied("Link that follows") == "t=shop/reference/deletion-vectors&tab=files"
+    page.keyboard.press("ArrowLeft")
+    settle(page)
+    assert {"v=16", "c=15"} < set(copied("Link to v16, compared with v15").split("&"))
+    assert copied("Link that follows") == "t=shop/reference/deletion-vectors&tab=files"

@@ -118,6 +118,20 @@ def test_a_rule_is_accepted_unseen_committed_and_stands_in_the_history(act: Call
     written = newest(root / "optimize")
     assert (written["version"], written["operation"]) == (15, "ADD CONSTRAINT")
     assert (written["user_name"], written["reason"]) == ("Ana <b>", "Agreed <b>")
+    page.wait_for_function("location.search.includes('step=receipt')")
+    settle(page)
+    assert "f." not in page.url.partition("?")[2]
+    page.reload()
+    settle(page)
+    receipt = page.locator("[data-outcome=committed]").inner_text()
+    for text in ("Committed v15.", "Agreed <b>", "file digest", "chain head", "UTC"):
+        assert text in receipt, text
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save receipt as JSON").click()
+    assert download.value.suggested_filename == "optimize-v15-receipt.json"
+    saved = json.loads(Path(download.value.path()).read_text())
+    assert saved["chainHead"] == explorer.open_table(root / "optimize").verify().chain_head
+    assert (saved["version"], saved["reason"]) == (15, "Agreed <b>")
     page.get_by_role("link", name="Show v15").click()
     settle(page)
     assert page.locator("h1.version").inner_text() == "v15"

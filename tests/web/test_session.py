@@ -3,12 +3,14 @@
 import logging
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from bokeh.document import Document
 from panel.io.state import set_curdoc
 
+import explorer
 from explorer.web.figure_pane import load_figures
 from explorer.web.page import Page
 from explorer.web.served_tables import Catalog
@@ -38,12 +40,17 @@ class Window:
         self.number = 0
         with set_curdoc(self.document):
             self.session = Session(catalog, query, "light", page=self.page)
+        self.ask("go", query=query)
 
     def ask(self, kind: str, **fields: object) -> dict[str, Any]:
         """Send a message, and wait for the last thing that answers it."""
         self.number += 1
-        self.session._receive(type("Event", (), {"data": {"kind": kind, "number": self.number, **fields}}))
+        self.send(kind, number=self.number, **fields)
         return self.answer()
+
+    def send(self, kind: str, **fields: object) -> None:
+        """Send a message."""
+        self.session._receive(type("Event", (), {"data": {"kind": kind, **fields}}))
 
     def answer(self) -> dict[str, Any]:
         """Wait until the newest number is answered."""
@@ -54,6 +61,15 @@ class Window:
                 return found[-1]
             self.turn()
         pytest.fail(f"request {self.number} was not answered: {self.page.heard}")
+
+    def until(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Wait for a message."""
+        ends = time.monotonic() + 30
+        while time.monotonic() < ends:
+            if found := [message for message in self.page.heard if wanted(message)]:
+                return found[-1]
+            self.turn()
+        pytest.fail(f"it did not come: {self.page.heard}")
 
     def turn(self) -> None:
         """Take a turn of the server's loop."""
@@ -136,3 +152,23 @@ def test_what_no_page_sends_does_no_harm(opened: Callable[[str], Window], data: 
     window = opened("?t=w/orders&tab=act")
     window.session._receive(type("Event", (), {"data": data}))
     assert window.ask("go", query="?t=w/orders")["title"].startswith("orders")
+
+
+def test_a_window_that_is_seen_follows_the_log_and_one_that_is_not_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("explorer.web.served_tables._FRESH", 0.0)
+    load_figures()
+    table = hostile_tables.empty_table(tmp_path / "w" / "t")
+    window = Window(Catalog([str(tmp_path / "w")]), "?t=w/t&tab=act&act=set-description&f.description=x&step=plan")
+    window.send("visible", visible=False)
+    other = explorer.open_table(table)
+    other.commit(other.plan({"kind": "set-transaction", "appId": "other", "version": 1}))
+    window.session._look()
+    assert not window.session._looking
+    heard = len(window.page.heard)
+    window.send("visible", visible=True)
+    landed = window.until(lambda message: "The table has moved on." in message["regions"].get("lead", ""))
+    assert "v1 is newest" in landed["regions"]["strip"]
+    (said,) = [message for message in window.page.heard[heard:] if message.get("say")]
+    assert (said["say"], "v=0" in said["query"].split("&")) == ("v1 landed", True)

@@ -22,6 +22,7 @@ from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment, list_log, list_newer
 from explorer.core.log.replay import advance_state, read_commits, replay_files, replay_state
 from explorer.core.log.table_state import TableState
+from explorer.core.log.verify.hash_chain import CommitSeal, seal
 from explorer.core.log.verify.verify import IntegrityReport, verify
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
@@ -240,6 +241,17 @@ class DeltaLog:
         if path is None:
             raise VersionNotFound(f"The commit of version {version} is not in the log.", version=version)
         return [line for line in self.store.read(path.path).splitlines() if line.strip()]
+
+    @located
+    def commit_seal(self, version: int) -> CommitSeal:
+        """Return the digest of a commit's file, and the head of the hash chain that ends with it.
+
+        Raises:
+            VersionNotFound: The commit's file is gone.
+        """
+        if version not in self.listing.commits:
+            raise VersionNotFound(f"The commit of version {version} is not in the log.", version=version)
+        return seal(self.store, self.listing.commits, version)
 
     @property
     def listing(self) -> LogListing:

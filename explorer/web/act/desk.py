@@ -70,6 +70,13 @@ class ActSheet:
             case _:
                 return self.state.draft if self.state.draft.question == question else None
 
+    def ended(self, table: str, version: int) -> at.Ended | None:
+        """Return how the commit of a version ended, if it was made at this desk and is the last one."""
+        state = self.state
+        if not isinstance(state, at.Ended) or state.receipt.outcome != "committed":
+            return None
+        return state if (state.draft.question.table, state.receipt.version) == (table, version) else None
+
 
 def question_of(address: Address, person: str) -> Question:
     """Return what an address asks for."""

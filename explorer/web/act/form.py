@@ -62,6 +62,8 @@ def form_of(facts: TableFacts, address: Address) -> IntentForm:
 
 def ask_desk(desk: ActDesk, facts: TableFacts, address: Address) -> None:
     """Let the desk plan what an address asks for, where there is enough of it; this may take long."""
+    if address.step == "receipt":
+        return
     if not address.act:
         desk.forget()
     elif address.step == "plan" or _is_to_be_planned(facts, address):

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from explorer.web.act.desk import ActDesk
 from explorer.web.act.form import ask_desk, redrawn_parts
+from explorer.web.act.state import Ended
 from explorer.web.address import Address
 from explorer.web.window import Handler, Message, Window
 
@@ -97,8 +98,7 @@ class ActMessages:
     def commit(self, message: Message) -> None:
         """Commit the plan that was shown."""
         self._desk.approve(message.text("name"), message.text("reason", _LONGEST_REASON), message.text("digest"))
-        self._window.begin(self._desk.commit)
-        self._show(message)
+        self._commit(message)
 
     def cancel_commit(self, message: Message) -> None:
         """Stop a commit that looks at the rows again."""
@@ -113,8 +113,21 @@ class ActMessages:
     def try_again(self, message: Message) -> None:
         """Commit the same plan again, where its outcome is not known."""
         self._desk.try_again()
-        self._window.begin(self._desk.commit)
+        self._commit(message)
+
+    def _commit(self, message: Message) -> None:
+        self._window.compute(message, self._desk.commit, lambda _: self._committed(message))
         self._show(message)
+
+    def _committed(self, message: Message) -> None:
+        """Give the receipt its own address, if the window is still where the commit was approved."""
+        address, state = Address.parse(self._window.query), self._desk.state
+        here = self._desk.sheet.draft_of(address) is not None and address.step == "plan"
+        ended = state.receipt if here and isinstance(state, Ended) else None
+        if ended is not None and ended.outcome == "committed" and ended.version is not None:
+            self._window.query = address.receipt_of(ended.version)
+            self._window.answer(message, query=self._window.query)
+        self._window.redraw()
 
     def _show(self, message: Message) -> None:
         self._window.answer(message)

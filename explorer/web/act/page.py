@@ -17,9 +17,10 @@ from explorer.views import TableView
 from explorer.views.act.commit_command import commit_command
 from explorer.views.act.guard_views import guard_counts, guard_views
 from explorer.views.act.intent_form import IntentForm, offers
-from explorer.views.act.intents.entry import COLUMNS, CONSTRAINTS, PROPERTIES
+from explorer.views.act.intents.entry import COLUMNS, CONSTRAINTS, PROPERTIES, Headline
 from explorer.views.act.intents.hints import column_suggestions
 from explorer.views.act.intents.registry import entry_of, headline
+from explorer.views.act.logged_receipt import logged_receipt, seal_facts
 from explorer.views.act.plan_view import plan_view
 from explorer.views.rows.row_work import live_rows
 from explorer.views.rows.spark_work import start_notice
@@ -65,6 +66,8 @@ def act_page(view: TableView, address: Address, sheet: ActSheet) -> tuple[str, V
         "snapshot_version": snapshot.version,
         "table_name": view.facts.log.name,
     }
+    if address.step == "receipt":
+        return "act-receipt", shared | _logged(view, address, sheet)
     if not address.act:
         return "act-choose", shared | {"groups": offers(snapshot), "steps": _steps(address, _CHOOSE)}
     address = proposed(view, address)
@@ -98,6 +101,24 @@ def _filling(view: TableView, address: Address, sheet: ActSheet, form: IntentFor
     }
 
 
+def _logged(view: TableView, address: Address, sheet: ActSheet) -> Values:
+    """The receipt of the version on show: as this window knows it, else as the log holds it."""
+    logged = logged_receipt(view.facts, view.version)
+    ended = sheet.ended(address.table, view.version)
+    if ended is None:
+        commit = logged.commit
+        return {
+            "receipt": logged.receipt(),
+            "headline": Headline(commit.operation if commit else "Commit"),
+            "guards": (),
+            "counts": "",
+            "writes_commit": False,
+            "steps": _steps(address, _COMMIT, done=True),
+        }
+    shown = _receipt(replace(address, act=ended.draft.question.kind), ended)
+    return shown | {"receipt": replace(ended.receipt, facts=(*ended.receipt.facts, *seal_facts(logged)))}
+
+
 def _receipt(address: Address, ended: Ended) -> Values:
     plan = ended.draft.plan
     guards = guard_views(plan)
@@ -108,6 +129,7 @@ def _receipt(address: Address, ended: Ended) -> Values:
         "headline": headline(plan.intent),
         "guards": guards,
         "counts": guard_counts(guards),
+        "writes_commit": isinstance(plan, CommitPlan),
         "steps": _steps(address, _COMMIT, rows=ruled, done=done),
     }
 

@@ -31,12 +31,14 @@ class Page {
     document.addEventListener("change", (event) => this.change(event));
     document.addEventListener("input", (event) => this.input(event));
     document.addEventListener("keydown", (event) => this.key(event));
+    document.addEventListener("visibilitychange", () => this.tellVisible());
     window.addEventListener("popstate", () => this.ask("go", { query: location.search }));
     this.timeline();
     window.setInterval(() => this.fitAll(), FIT_EVERY);
     window.Bokeh?.documents[0]?.on_event("connection_lost", () => this.silent("lost"));
     this.root.dataset.live = "yes";
     this.ask("hello", { query: location.search, theme: this.root.dataset.theme, shown: this.root.dataset.shownTheme });
+    if (document.hidden) this.tellVisible();
   }
 
   // --- to the server
@@ -65,6 +67,11 @@ class Page {
     this.ask("go", { query: location.search });
   }
 
+  // Nothing answers this: a page that is left is hidden too, and its connection gone.
+  tellVisible() {
+    this.model.send_msg({ kind: "visible", visible: !document.hidden });
+  }
+
   go(query, replace = false) {
     const current = location.search || "?";
     if (query !== current) history[replace ? "replaceState" : "pushState"]({}, "", query);
@@ -79,7 +86,7 @@ class Page {
     else if (message.kind === "reload") location.reload();
   }
 
-  patch({ regions, hidden, title, number, query }) {
+  patch({ regions, hidden, title, number, query, say }) {
     const held = document.activeElement?.id;
     for (const [id, html] of Object.entries(regions)) this.place(id, html);
     // A button that begins something and the one that stops it share an id, wherever they stand.
@@ -94,6 +101,7 @@ class Page {
     }
     this.speak();
     if (title) document.title = title;
+    if (say) this.say(say);
     if (query && query !== location.search) history.replaceState({}, "", query);
     this.answered = Math.max(this.answered, number || 0);
     if (this.root.dataset.silence === "late") delete this.root.dataset.silence;
@@ -208,7 +216,7 @@ class Page {
   act(name, element) {
     if (name === "theme") this.theme();
     else if (name === "copy") this.copy(element.dataset.text, element.dataset.what || "copied");
-    else if (name === "copy-link") this.copy(location.href, "link copied");
+    else if (name === "copy-link") this.copyLink(element);
     else if (name === "shortcuts") document.getElementById("shortcuts").showModal();
     else if (name === "cell") this.cell(element);
     else if (name === "close") element.closest("dialog").close();
@@ -216,6 +224,21 @@ class Page {
     else if (name === "reload") location.reload();
     else if (name === "dismiss") element.closest(".notice").remove();
     else this.ask(name, { ...element.dataset });
+  }
+
+  // A link shows others what is on show now: it names both versions, unless it is to follow the newest one.
+  copyLink(element) {
+    const values = new URLSearchParams(location.search);
+    const shown = document.getElementById("steps")?.dataset;
+    const versions = { v: shown?.pinnedVersion, c: shown?.pinnedCompared };
+    for (const [key, version] of Object.entries(versions)) {
+      if ("follow" in element.dataset) values.delete(key);
+      else if (version) values.set(key, version);
+    }
+    const menu = element.closest("details.menu");
+    if (menu) menu.open = false;
+    const query = values.toString().replaceAll("%2F", "/");
+    this.copy(`${location.origin}${location.pathname}${query && "?" + query}`, "link copied");
   }
 
   // A value that is clipped in its cell, in full as far as the page has it.

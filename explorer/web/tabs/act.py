@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from explorer.views import TableView
+from explorer.views.act.logged_receipt import logged_receipt
 from explorer.web.act.desk import ActDesk
 from explorer.web.act.form import ask_desk
 from explorer.web.act.messages import messages
@@ -27,8 +28,26 @@ def _plan(view: TableView, _address: Address, work: WindowWork) -> Document:
     return Document(f"{view.facts.name}-plan", "plan", work.of(ActDesk).document())
 
 
+def _receipt(view: TableView, address: Address, work: WindowWork) -> Document:
+    sheet = work.of(ActDesk).sheet
+    if address.step != "receipt":
+        return Document(f"{view.facts.name}-receipt", "receipt", work.of(ActDesk).document())
+    ended, logged = sheet.ended(address.table, view.version), logged_receipt(view.facts, view.version)
+    content = logged.document() | ({} if ended is None else {"plan": ended.document})
+    return Document(f"{view.facts.name}-v{view.version}-receipt", "receipt", content)
+
+
 def _desk(window: NewWindow) -> ActDesk:
     return ActDesk(window.catalog, window.person, signed_in=window.signed_in, changed=window.changed)
 
 
-TAB = TabSpec("act", "Act", "act-choose", _act, ask=_ask, exports={"plan": _plan}, messages=messages, work=_desk)
+TAB = TabSpec(
+    "act",
+    "Act",
+    "act-choose",
+    _act,
+    ask=_ask,
+    exports={"plan": _plan, "receipt": _receipt},
+    messages=messages,
+    work=_desk,
+)

@@ -11,6 +11,8 @@ import pytest
 import explorer
 from explorer.core.errors import ChangeFeedGap, TableNotFound
 from explorer.core.log.log_path import checkpoint_name, commit_name
+from explorer.core.log.log_segment import list_log
+from explorer.core.log.verify.hash_chain import seal
 from explorer.core.log.verify.verify import IntegrityReport, verify
 from explorer.core.protocol.actions import Action, DomainMetadata, Metadata, SetTransaction
 from explorer.core.protocol.log_store import LogStore
@@ -232,6 +234,24 @@ def test_the_chain_is_what_its_definition_says() -> None:
     digests = sorted(hashlib.sha256(text).digest() for text in (canonical, two))
     expected = hashlib.sha256(bytes(32) + bytes(8) + b"".join(digests)).hexdigest()
     assert verify(store).chain_head == expected
+
+
+@pytest.mark.parametrize("batch", [1, 2, 500])
+def test_a_seal_holds_the_head_of_the_time_when_its_commit_was_the_newest(
+    monkeypatch: pytest.MonkeyPatch, batch: int
+) -> None:
+    monkeypatch.setattr("explorer.core.log.verify.hash_chain._BATCH", batch)
+    store, heads = new_store(), {}
+    for version, content in enumerate((b"0", b"1\n\n2", b"3\r\n4", b"5")):
+        store.put_if_absent(commit_name(version), content)
+        heads[version] = verify(store).chain_head
+    commits = list_log(store).commits
+    for version, head in heads.items():
+        found = seal(store, commits, version)
+        assert (found.chain_head, found.file) == (head, commit_name(version))
+        assert found.file_digest == hashlib.sha256(store.read(commit_name(version))).hexdigest()
+    without = {version: path for version, path in commits.items() if version != 1}
+    assert seal(store, without, 3).chain_head != heads[3], "the chain begins after the gap"
 
 
 def test_the_chain_knows_neither_order_nor_spacing_but_every_change() -> None:

@@ -1,5 +1,6 @@
 """The Act tab as HTML: every change can be chosen, hostile answers stay text, a wrong answer is told at its place."""
 
+import hashlib
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,10 @@ from explorer.web.act.form import ask_desk, redrawn_parts
 from explorer.web.address import Address
 from explorer.web.pages import Rendered, table_page
 from explorer.web.served_tables import Catalog
+from explorer.web.tab_spec import Document
+from explorer.web.tabs import export_named
 from tests.support import hostile_tables
-from tests.support.idle_windows import work_at
+from tests.support.idle_windows import idle_work, work_at
 from tests.support.page_elements import assert_harmless
 
 ANSWERS = (
@@ -191,6 +194,37 @@ def test_two_thousand_columns_are_suggested_by_what_is_typed(catalog: Catalog) -
     regions = checked(catalog, desk, address, 0)
     assert regions["act-columns"].count("<option") == 11
     assert "long" in regions["act-note-column"]
+
+
+def test_the_receipt_of_a_version_comes_from_the_log_with_its_digests(tmp_path: Path) -> None:
+    table = hostile_tables.empty_table(tmp_path / "w" / "ledger")
+    writer = explorer.open_table(table)
+    plan = writer.plan({"kind": "set-description", "description": "x"}, user="ana")
+    assert writer.commit(plan, reason="Ana <b>", user="ana").outcome == "committed"
+    catalog = Catalog([str(tmp_path / "w")])
+    shown = page(catalog, "ledger", "&v=1&step=receipt").regions["lead"]
+    assert_harmless(shown)
+    assert 'data-outcome="committed"' in shown
+    for text in ("Committed v1.", "Ana &lt;b&gt;", "ana", plan.txn_id, f"{1:020}.json", "UTC"):
+        assert text in shown, text
+    assert hashlib.sha256((table / "_delta_log" / f"{1:020}.json").read_bytes()).hexdigest() in shown
+    assert str(writer.verify().chain_head) in shown
+    assert "Committed v0." in page(catalog, "ledger", "&v=0&step=receipt").regions["lead"]
+
+
+def test_a_receipt_is_saved_under_its_table_and_version(tmp_path: Path) -> None:
+    table = hostile_tables.empty_table(tmp_path / "w" / "ledger")
+    writer = explorer.open_table(table)
+    assert writer.commit(writer.plan({"kind": "set-description", "description": "x"}), reason="why").version == 1
+    catalog = Catalog([str(tmp_path / "w")])
+    work, address = idle_work(catalog), Address.parse("?t=w/ledger&tab=act&v=1&step=receipt")
+    view = table_page(catalog, address, "light", work).view
+    assert view is not None
+    document = export_named("receipt")(view, address, work)
+    assert isinstance(document, Document)
+    assert (document.name, document.what) == ("ledger-v1-receipt", "receipt")
+    assert (document.content["version"], document.content["reason"]) == (1, "why")
+    assert document.content["chainHead"] == writer.verify().chain_head
 
 
 def test_an_old_version_proposes_itself_to_be_restored(tmp_path: Path) -> None:

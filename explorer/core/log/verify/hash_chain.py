@@ -15,15 +15,19 @@ Protocol: none. Definition, so that others can compute it too:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Final
 
 import msgspec
 
-__all__ = ["START", "link"]
+from explorer.core.log.log_path import LogPath
+from explorer.core.protocol.log_store import LogStore
+
+__all__ = ["START", "CommitSeal", "link", "seal"]
 
 START: Final = bytes(32)
+_BATCH: Final = 500
 _DECODER: Final = msgspec.json.Decoder(float_hook=Decimal)
 _ENCODER: Final = msgspec.json.Encoder(order="sorted", decimal_format="number")
 
@@ -38,6 +42,39 @@ def link(before: bytes, version: int, lines: Iterable[bytes]) -> bytes:
     """
     digests = sorted(hashlib.sha256(_canonical(line)).digest() for line in lines if line.strip())
     return hashlib.sha256(before + version.to_bytes(8, "big") + b"".join(digests)).digest()
+
+
+class CommitSeal(msgspec.Struct, frozen=True, rename="camel"):
+    """By what anyone can show later that a commit, and all before it, are still those that were written.
+
+    Attributes:
+        file: Key of the commit's file below the table's root.
+        file_digest: SHA-256 of that file, in lowercase hexadecimal.
+        chain_head: Head of the chain that ends with this commit.
+    """
+
+    file: str
+    file_digest: str
+    chain_head: str
+
+
+def seal(store: LogStore, commits: Mapping[int, LogPath], version: int) -> CommitSeal:
+    """Return the seal of a commit: every commit is read from the one on from which none is missing.
+
+    Args:
+        store: Where the log is.
+        commits: The commits of the log by version; `version` is one of them.
+        version: The version.
+    """
+    first = version
+    while first - 1 in commits:
+        first -= 1
+    head, data = START, b""
+    for start in range(first, version + 1, _BATCH):
+        batch = range(start, min(start + _BATCH, version + 1))
+        for number, data in zip(batch, store.read_many([commits[each].path for each in batch]), strict=True):
+            head = link(head, number, data.split(b"\n"))
+    return CommitSeal(commits[version].path, hashlib.sha256(data).hexdigest(), head.hex())
 
 
 def _canonical(line: bytes) -> bytes:
