@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.schema.data_types import (
     ArrayType,
     DataType,
@@ -37,6 +38,8 @@ __all__ = [
     "position_text",
     "replace_field",
     "replace_type",
+    "struct_field",
+    "with_schema",
 ]
 
 Path = tuple[str, ...]
@@ -95,6 +98,22 @@ def find_column(schema: StructType, column: str | Path, field: str = "column") -
             raise _unknown(schema, wanted, field)
         found = step
     return found
+
+
+def struct_field(schema: StructType, column: str) -> tuple[Column, StructField]:
+    """Find a column that is a field of a struct.
+
+    Raises:
+        InvalidIntent: There is none, or it is the element of an array, or the key or value of a map.
+    """
+    found = find_column(schema, column)
+    if found.field is None:
+        raise InvalidIntent(
+            f"{found.name} is inside an array or a map and no column of its own: only fields of a struct can be "
+            "changed so.",
+            field="column",
+        )
+    return found, found.field
 
 
 def children(schema: StructType, parent: Path, field: str = "column") -> tuple[StructField, ...]:
@@ -168,6 +187,11 @@ def position(at: str | int | None, names: Sequence[str]) -> int:
 def position_text(index: int, names: Sequence[str]) -> str:
     """A position as the reference writes it into ``operationParameters``."""
     return f"AFTER {names[index - 1]}" if index else "FIRST"
+
+
+def with_schema(metadata: Metadata, schema: StructType) -> Metadata:
+    """The metadata with another schema; whatever else it says stays (META-009)."""
+    return msgspec.structs.replace(metadata, schema_string=schema.to_json())
 
 
 def _step(here: Column, part: str) -> Column | None:

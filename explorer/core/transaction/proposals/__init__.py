@@ -11,25 +11,49 @@ Protocol section: Requirements for Writers.
 
 from __future__ import annotations
 
+from typing import Final
+
+import msgspec
+
 from explorer.core.errors import InvalidIntent
-from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.intents.documents import intent_kind
 from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.proposal import Circumstances, Proposal
-from explorer.core.transaction.proposals import add_columns as additions
-from explorer.core.transaction.proposals import check_constraints as constraints
-from explorer.core.transaction.proposals import column_mapping as mapping
-from explorer.core.transaction.proposals import comments as columns
-from explorer.core.transaction.proposals import comments as descriptions
-from explorer.core.transaction.proposals import domain_metadata as domains
-from explorer.core.transaction.proposals import not_null as nullability
-from explorer.core.transaction.proposals import rename_drop_columns as renames
-from explorer.core.transaction.proposals import table_properties as properties
-from explorer.core.transaction.proposals import upgrade_protocol as protocols
-from explorer.core.transaction.proposals import widen_type as widening
+from explorer.core.transaction.proposals import (
+    add_columns,
+    check_constraints,
+    column_mapping,
+    comments,
+    domain_metadata,
+    move_column,
+    not_null,
+    rename_drop_columns,
+    table_properties,
+    upgrade_protocol,
+    widen_type,
+)
+from explorer.core.transaction.proposals.entry import ProposalEntry
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["propose"]
+
+_ENTRIES: Final[dict[type[msgspec.Struct], ProposalEntry]] = {
+    entry.intent: entry
+    for module in (
+        add_columns,
+        check_constraints,
+        column_mapping,
+        comments,
+        domain_metadata,
+        move_column,
+        not_null,
+        rename_drop_columns,
+        table_properties,
+        upgrade_protocol,
+        widen_type,
+    )
+    for entry in module.PROPOSALS
+}
 
 
 def propose(intent: Intent, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
@@ -43,50 +67,7 @@ def propose(intent: Intent, snapshot: Snapshot, circumstances: Circumstances) ->
     Raises:
         InvalidIntent: The intent makes no sense on this version; ``field`` names what is wrong.
     """
-    match intent:
-        case intents.SetProperties():
-            return properties.set_properties(intent, snapshot, circumstances)
-        case intents.UnsetProperties():
-            return properties.unset_properties(intent, snapshot)
-        case intents.UpgradeProtocol():
-            return protocols.upgrade_protocol(intent, snapshot, circumstances)
-        case intents.EnableFeature():
-            return protocols.enable_feature(intent, snapshot, circumstances)
-        case intents.AddConstraint():
-            return constraints.add_constraint(intent, snapshot)
-        case intents.DropConstraint():
-            return constraints.drop_constraint(intent, snapshot)
-        case intents.SetDescription():
-            return descriptions.set_description(intent, snapshot)
-        case intents.SetDomain():
-            return domains.set_domain(intent, snapshot)
-        case intents.RemoveDomain():
-            return domains.remove_domain(intent, snapshot)
-        case intents.SetTransaction():
-            return domains.set_transaction(intent, snapshot, circumstances)
-        case _:
-            return _of_columns(intent, snapshot, circumstances)
-
-
-def _of_columns(intent: Intent, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
-    match intent:
-        case intents.SetColumnComment():
-            return columns.set_column_comment(intent, snapshot)
-        case intents.MoveColumn():
-            return columns.move_column(intent, snapshot)
-        case intents.SetNotNull():
-            return nullability.set_not_null(intent, snapshot)
-        case intents.DropNotNull():
-            return nullability.drop_not_null(intent, snapshot)
-        case intents.AddColumns():
-            return additions.add_columns(intent, snapshot, circumstances)
-        case intents.RenameColumn():
-            return renames.rename_column(intent, snapshot)
-        case intents.DropColumns():
-            return renames.drop_columns(intent, snapshot)
-        case intents.WidenType():
-            return widening.widen_type(intent, snapshot)
-        case intents.SetColumnMapping():
-            return mapping.set_column_mapping(intent, snapshot)
-        case _:
-            raise InvalidIntent(f"The intent {intent_kind(intent)} cannot be proposed from a version alone.")
+    entry = _ENTRIES.get(type(intent))
+    if entry is None:
+        raise InvalidIntent(f"The intent {intent_kind(intent)} cannot be proposed from a version alone.")
+    return entry.propose(intent, snapshot, circumstances)

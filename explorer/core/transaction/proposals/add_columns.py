@@ -8,6 +8,7 @@ are there have nulls, so NOT NULL needs a table without files.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 import msgspec
 
@@ -25,7 +26,15 @@ from explorer.core.protocol.schema.data_types import (
     format_column,
     walk,
 )
-from explorer.core.protocol.schema.edit import children, column_path, edit_fields, find_column, position, position_text
+from explorer.core.protocol.schema.edit import (
+    children,
+    column_path,
+    edit_fields,
+    find_column,
+    position,
+    position_text,
+    with_schema,
+)
 from explorer.core.protocol.table_features import active_features, missing_features
 from explorer.core.protocol.table_properties.registry import HAS_DROPPED_OR_RENAMED, MAX_COLUMN_ID
 from explorer.core.transaction.guards.column_dependents import char_guard
@@ -33,11 +42,11 @@ from explorer.core.transaction.guards.column_names import check_free, check_uniq
 from explorer.core.transaction.intents.fields import features_of_types, read_field
 from explorer.core.transaction.intents.records import AddColumns
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
-from explorer.core.transaction.proposals.comments import with_schema
+from explorer.core.transaction.proposals.entry import proposes
 from explorer.core.transaction.proposals.operation_parameters import column_document, parameter_text
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["add_columns", "needs_values"]
+__all__ = ["PROPOSALS", "add_columns", "needs_values"]
 
 Path = tuple[str, ...]
 
@@ -95,7 +104,7 @@ def add_columns(intent: AddColumns, snapshot: Snapshot, circumstances: Circumsta
     return Proposal(
         operation="ADD COLUMNS",
         parameters={"columns": parameter_text([_document(item) for item in additions])},
-        metadata=with_schema(snapshot, schema, configuration=configuration),
+        metadata=msgspec.structs.replace(with_schema(snapshot.metadata, schema), configuration=configuration),
         protocol=None if protocol is snapshot.protocol else protocol,
         reads_files=bool(strict),
         guards=tuple(guard for guard in guards if guard is not None),
@@ -185,3 +194,7 @@ def _in_collection(field: StructField, path: Path) -> bool:
             return True
         kind = found.type
     return False
+
+
+PROPOSALS: Final = (proposes(AddColumns, add_columns),)
+"""What the intents of this module propose."""

@@ -18,9 +18,9 @@ from explorer.core.protocol.schema.data_types import StructField, StructType, pa
 from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK, IDENTITY_STEP
 from explorer.core.transaction.commit_info import IDENTITY_TAG
 from explorer.core.transaction.new_files.layout import ROWS_PER_FILE, FileLayout, NewFile
+from explorer.core.transaction.new_files.row_ids import number_rows
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.identity_columns import identity_rule
-from explorer.core.transaction.proposals.row_ids import number_rows
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["Addition", "addition", "append_rows", "layout_of"]

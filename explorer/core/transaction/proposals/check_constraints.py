@@ -24,9 +24,10 @@ from explorer.core.protocol.sql.stored_expressions import (
 from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX, constraints
 from explorer.core.transaction.intents.records import AddConstraint, DropConstraint
 from explorer.core.transaction.proposal import GuardResult, Proposal, RowCheck
+from explorer.core.transaction.proposals.entry import proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["add_constraint", "drop_constraint"]
+__all__ = ["PROPOSALS", "add_constraint", "drop_constraint"]
 
 _LONGEST: Final = 255
 
@@ -136,3 +137,10 @@ def _expression_guard(text: str, columns: list[str], clock: tuple[str, ...]) -> 
     detail = f"It calls {', '.join(clock)}: a row that passes today may not pass tomorrow."
     remedy = "Compare with a fixed value, or with another column, unless this is meant."
     return GuardResult("expression", "warn", evidence | {"detail": detail}, remedy)
+
+
+PROPOSALS: Final = (
+    proposes_alone(AddConstraint, add_constraint),
+    proposes_alone(DropConstraint, drop_constraint),
+)
+"""What the intents of this module propose."""

@@ -7,6 +7,8 @@ the feature in the same commit (CM-011); taking the mapping off rewrites every f
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from explorer.core.errors import InvalidIntent
@@ -21,10 +23,11 @@ from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE
 from explorer.core.transaction.guards.column_names import names_guard
 from explorer.core.transaction.intents.records import SetColumnMapping
 from explorer.core.transaction.proposal import GuardResult, Proposal
+from explorer.core.transaction.proposals.entry import proposes_alone
 from explorer.core.transaction.proposals.operation_parameters import parameter_text
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["map_existing", "set_column_mapping"]
+__all__ = ["PROPOSALS", "map_existing", "set_column_mapping"]
 
 _MODES = ("none", "name", "id")
 
@@ -132,3 +135,7 @@ def _clustering(snapshot: Snapshot) -> tuple[DomainMetadata, ...]:
         return ()
     configuration = parameter_text({"clusteringColumns": [list(path) for path in found], "domainName": CLUSTERING})
     return (DomainMetadata(domain=CLUSTERING, configuration=configuration),)
+
+
+PROPOSALS: Final = (proposes_alone(SetColumnMapping, set_column_mapping),)
+"""What the intents of this module propose."""

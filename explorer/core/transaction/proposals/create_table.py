@@ -27,6 +27,11 @@ from explorer.core.protocol.table_properties.registry import (
 )
 from explorer.core.transaction.guards.column_names import check_unique, names_guard
 from explorer.core.transaction.intents.fields import features_of_types, read_field
+from explorer.core.transaction.intents.generated_columns import (
+    SPECIAL_KEYS,
+    check_special_columns,
+    features_of_columns,
+)
 from explorer.core.transaction.intents.property_settings import (
     PropertyWishes,
     check_formats,
@@ -36,11 +41,6 @@ from explorer.core.transaction.intents.property_settings import (
 from explorer.core.transaction.intents.records import CreateTable
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.add_columns import needs_values
-from explorer.core.transaction.proposals.generated_columns import (
-    SPECIAL_KEYS,
-    check_special_columns,
-    features_of_columns,
-)
 from explorer.core.transaction.proposals.operation_parameters import parameter_text
 from explorer.core.transaction.proposals.table_properties import check_statistics_columns
 

@@ -26,8 +26,8 @@ from explorer.core.transaction.intents.records import Delete
 from explorer.core.transaction.new_files.file_actions import adds, num_records, remove_of
 from explorer.core.transaction.new_files.parquet import count_rows
 from explorer.core.transaction.new_files.rewrite import Rewrite, RowIndexes, Touched
+from explorer.core.transaction.new_files.row_ids import number_rows
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, StagedFile
-from explorer.core.transaction.proposals.row_ids import number_rows
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["delete_rows", "hides_rows", "records_changes", "touched_files"]

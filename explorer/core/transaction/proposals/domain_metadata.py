@@ -6,15 +6,18 @@ to edit (DOMAIN-003); a transaction version only rises (TXN-003).
 
 from __future__ import annotations
 
+from typing import Final
+
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import DomainMetadata
 from explorer.core.protocol.actions import SetTransaction as TransactionAction
 from explorer.core.protocol.table_features import active_features
 from explorer.core.transaction.intents.records import RemoveDomain, SetDomain, SetTransaction
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
+from explorer.core.transaction.proposals.entry import proposes, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["remove_domain", "set_domain", "set_transaction"]
+__all__ = ["PROPOSALS", "remove_domain", "set_domain", "set_transaction"]
 
 
 def set_domain(intent: SetDomain, snapshot: Snapshot) -> Proposal:
@@ -106,3 +109,11 @@ def _supported(snapshot: Snapshot) -> GuardResult:
         {"feature": "domainMetadata", "detail": "The protocol lacks the feature domainMetadata."},
         "Enable the feature domainMetadata first.",
     )
+
+
+PROPOSALS: Final = (
+    proposes_alone(SetDomain, set_domain),
+    proposes_alone(RemoveDomain, remove_domain),
+    proposes(SetTransaction, set_transaction),
+)
+"""What the intents of this module propose."""

@@ -11,13 +11,13 @@ import msgspec
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.schema.data_types import StructField
-from explorer.core.protocol.schema.edit import Column, replace_field
+from explorer.core.protocol.schema.edit import Column, replace_field, struct_field, with_schema
 from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK
 from explorer.core.transaction.commit_info import IDENTITY_TAG
+from explorer.core.transaction.intents.generated_columns import IDENTITY_KEYS
 from explorer.core.transaction.intents.records import SyncIdentity
 from explorer.core.transaction.proposal import GuardResult, Proposal
-from explorer.core.transaction.proposals.comments import change_parameters, struct_field, with_schema
-from explorer.core.transaction.proposals.generated_columns import IDENTITY_KEYS
+from explorer.core.transaction.proposals.operation_parameters import change_parameters
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["IdentityRule", "counts_up", "identity_rule", "recorded_extreme", "sync_identity"]
@@ -125,7 +125,7 @@ def sync_identity(intent: SyncIdentity, snapshot: Snapshot, extreme: int | None)
     return Proposal(
         operation="CHANGE COLUMN",
         parameters=change_parameters(column, field),
-        metadata=with_schema(snapshot, replace_field(snapshot.schema, column.path, lambda _: after)),
+        metadata=with_schema(snapshot.metadata, replace_field(snapshot.schema, column.path, lambda _: after)),
         # By it the reference tells such a commit when it conflicts with one of its own.
         tags={IDENTITY_TAG: "true"},
         is_blind_append=False,

@@ -7,17 +7,20 @@ binds writers to it (feature ``invariants``).
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.protocol_evolution import with_features
-from explorer.core.protocol.schema.edit import Column, find_column, replace_field
+from explorer.core.protocol.schema.edit import Column, find_column, replace_field, struct_field, with_schema
 from explorer.core.transaction.intents.records import DropNotNull, SetNotNull
 from explorer.core.transaction.proposal import GuardResult, Proposal, RowCheck
-from explorer.core.transaction.proposals.comments import change_parameters, struct_field, with_schema
+from explorer.core.transaction.proposals.entry import proposes_alone
+from explorer.core.transaction.proposals.operation_parameters import change_parameters
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["drop_not_null", "set_not_null"]
+__all__ = ["PROPOSALS", "drop_not_null", "set_not_null"]
 
 _GUARD = "existing-rows"
 
@@ -45,7 +48,7 @@ def set_not_null(intent: SetNotNull, snapshot: Snapshot) -> Proposal:
     return Proposal(
         operation="CHANGE COLUMN",
         parameters=change_parameters(column, after),
-        metadata=with_schema(snapshot, replace_field(snapshot.schema, column.path, lambda _: after)),
+        metadata=with_schema(snapshot.metadata, replace_field(snapshot.schema, column.path, lambda _: after)),
         protocol=None if protocol is snapshot.protocol else protocol,
         is_blind_append=False,
         reads_files=True,
@@ -68,7 +71,7 @@ def drop_not_null(intent: DropNotNull, snapshot: Snapshot) -> Proposal:
     return Proposal(
         operation="CHANGE COLUMN",
         parameters=change_parameters(column, after),
-        metadata=with_schema(snapshot, replace_field(snapshot.schema, column.path, lambda _: after)),
+        metadata=with_schema(snapshot.metadata, replace_field(snapshot.schema, column.path, lambda _: after)),
         undo=f"Refuse nulls in {column.name} again (set-not-null), while no row holds one.",
     )
 
@@ -86,3 +89,10 @@ def _check_in_structs(snapshot: Snapshot, column: Column) -> None:
 def _quoted(path: tuple[str, ...]) -> str:
     """A column in SQL, every part quoted: names may be words of SQL."""
     return ".".join(f"`{part.replace('`', '``')}`" for part in path)
+
+
+PROPOSALS: Final = (
+    proposes_alone(SetNotNull, set_not_null),
+    proposes_alone(DropNotNull, drop_not_null),
+)
+"""What the intents of this module propose."""

@@ -6,14 +6,21 @@ only if it holds a dot; of a nested type only its kind is written.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from explorer.core.protocol.json_values import JsonObject
-from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, PrimitiveType, StructType, type_name
+from explorer.core.protocol.schema.data_types import (
+    ArrayType,
+    DataType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    type_name,
+)
+from explorer.core.protocol.schema.edit import Column
 
-__all__ = ["attribute_name", "column_document", "parameter_text"]
+__all__ = ["attribute_name", "change_parameters", "column_document", "parameter_text"]
 
 
 def attribute_name(path: tuple[str, ...]) -> str:
@@ -27,7 +34,13 @@ def column_document(path: tuple[str, ...], kind: DataType | str, *, nullable: bo
     return {"name": attribute_name(path), "type": text, "nullable": nullable, "metadata": metadata}
 
 
-def parameter_text(value: Any) -> str:
+def change_parameters(column: Column, field: StructField) -> JsonObject:
+    """The parameters of a commit that changes one column."""
+    document = column_document(column.path, field.type, nullable=field.nullable, metadata=field.metadata)
+    return {"column": parameter_text(document)}
+
+
+def parameter_text(value: object) -> str:
     """A parameter's value: JSON in a text."""
     return msgspec.json.encode(value).decode()
 

@@ -8,6 +8,7 @@ usage tracking rises with the first of them (CMUSAGE-001).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import msgspec
 
@@ -15,7 +16,7 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.data_types import StructField, StructType, format_column
-from explorer.core.protocol.schema.edit import children, edit_fields, replace_field
+from explorer.core.protocol.schema.edit import children, edit_fields, replace_field, struct_field
 from explorer.core.protocol.schema.field_metadata import IDENTITY_PREFIX
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.registry import HAS_DROPPED_OR_RENAMED, STATS_COLUMNS
@@ -31,11 +32,11 @@ from explorer.core.transaction.guards.column_names import check_free, names_guar
 from explorer.core.transaction.intents.property_settings import statistics_columns_of
 from explorer.core.transaction.intents.records import DropColumns, RenameColumn
 from explorer.core.transaction.proposal import GuardResult, Proposal
-from explorer.core.transaction.proposals.comments import struct_field
+from explorer.core.transaction.proposals.entry import proposes_alone
 from explorer.core.transaction.proposals.operation_parameters import attribute_name, parameter_text
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["drop_columns", "rename_column"]
+__all__ = ["PROPOSALS", "drop_columns", "rename_column"]
 
 
 Path = tuple[str, ...]
@@ -174,3 +175,10 @@ def _is_identity(metadata: JsonObject) -> bool:
 
 def _folded(path: Path) -> Path:
     return tuple(part.lower() for part in path)
+
+
+PROPOSALS: Final = (
+    proposes_alone(RenameColumn, rename_column),
+    proposes_alone(DropColumns, drop_columns),
+)
+"""What the intents of this module propose."""

@@ -38,8 +38,8 @@ from explorer.core.protocol.table_properties.registry import (
 from explorer.core.transaction.guards.restore import UndoneCommit, restore_guard
 from explorer.core.transaction.intents.records import Restore
 from explorer.core.transaction.new_files.file_actions import adds, removes
+from explorer.core.transaction.new_files.row_ids import number_rows
 from explorer.core.transaction.proposal import Circumstances, Proposal
-from explorer.core.transaction.proposals.row_ids import number_rows
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["restore"]

@@ -8,6 +8,7 @@ row ids (ROWTRACK-005); the names of its columns are chosen once.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
@@ -41,12 +42,13 @@ from explorer.core.transaction.intents.property_settings import (
 )
 from explorer.core.transaction.intents.records import SetColumnMapping, SetProperties, UnsetProperties
 from explorer.core.transaction.new_files.file_actions import adds
+from explorer.core.transaction.new_files.row_ids import number_rows
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.column_mapping import set_column_mapping
-from explorer.core.transaction.proposals.row_ids import number_rows
+from explorer.core.transaction.proposals.entry import proposes, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["changed_properties", "check_statistics_columns", "set_properties", "unset_properties"]
+__all__ = ["PROPOSALS", "changed_properties", "check_statistics_columns", "set_properties", "unset_properties"]
 
 
 def set_properties(
@@ -263,3 +265,10 @@ def _undo(snapshot: Snapshot, metadata: Metadata) -> str:
     steps = [*back, *([f"unset {', '.join(gone)}"] if gone else [])]
     text = "; ".join(steps)
     return f"{text[:1].upper()}{text[1:]}. A raised protocol stays." if text else "Nothing in the properties changes."
+
+
+PROPOSALS: Final = (
+    proposes(SetProperties, set_properties),
+    proposes_alone(UnsetProperties, unset_properties),
+)
+"""What the intents of this module propose."""

@@ -6,16 +6,19 @@ feature comes with what it needs (FEAT-009).
 
 from __future__ import annotations
 
+from typing import Final
+
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.table_features import FEATURES
 from explorer.core.protocol.table_properties.registry import FEATURE_PREFIX, MIN_READER_VERSION, MIN_WRITER_VERSION
 from explorer.core.transaction.intents.property_settings import feature_name
 from explorer.core.transaction.intents.records import EnableFeature, SetProperties, UpgradeProtocol
 from explorer.core.transaction.proposal import Circumstances, Proposal
+from explorer.core.transaction.proposals.entry import proposes
 from explorer.core.transaction.proposals.table_properties import set_properties
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["enable_feature", "upgrade_protocol"]
+__all__ = ["PROPOSALS", "enable_feature", "upgrade_protocol"]
 
 
 def upgrade_protocol(intent: UpgradeProtocol, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
@@ -45,3 +48,10 @@ def enable_feature(intent: EnableFeature, snapshot: Snapshot, circumstances: Cir
     if feature.switch is not None:
         wanted[feature.switch.key] = feature.on[0]
     return set_properties(SetProperties(properties=wanted), snapshot, circumstances, named=wanted)
+
+
+PROPOSALS: Final = (
+    proposes(UpgradeProtocol, upgrade_protocol),
+    proposes(EnableFeature, enable_feature),
+)
+"""What the intents of this module propose."""

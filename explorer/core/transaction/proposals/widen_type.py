@@ -7,6 +7,8 @@ and VARCHAR and the void type are not covered by that feature and need none (SCH
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from explorer.core.errors import InvalidIntent
@@ -21,21 +23,21 @@ from explorer.core.protocol.schema.data_types import (
     parse_type,
     type_name,
 )
-from explorer.core.protocol.schema.edit import Column, find_column, replace_field, replace_type
+from explorer.core.protocol.schema.edit import Column, find_column, replace_field, replace_type, with_schema
 from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, GENERATION_EXPRESSION, TYPE_CHANGES
 from explorer.core.protocol.schema.type_widening import recorded_changes, widens
 from explorer.core.protocol.table_features import missing_features
 from explorer.core.protocol.table_properties.registry import TYPE_WIDENING
 from explorer.core.transaction.guards.column_dependents import char_guard, constraint_guard, generated_guard
 from explorer.core.transaction.intents.fields import features_of_types
+from explorer.core.transaction.intents.generated_columns import IDENTITY_KEYS
 from explorer.core.transaction.intents.records import WidenType
 from explorer.core.transaction.proposal import GuardResult, Proposal
-from explorer.core.transaction.proposals.comments import with_schema
-from explorer.core.transaction.proposals.generated_columns import IDENTITY_KEYS
+from explorer.core.transaction.proposals.entry import proposes_alone
 from explorer.core.transaction.proposals.operation_parameters import column_document, parameter_text
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["widen_type"]
+__all__ = ["PROPOSALS", "widen_type"]
 
 _WIDEST_INTEGERS = {"byte": 10, "short": 10, "integer": 10, "long": 20}
 _VOID = PrimitiveType("void")
@@ -88,7 +90,7 @@ def _retyped(snapshot: Snapshot, column: Column, kind: DataType, guards: tuple[G
     return Proposal(
         operation="CHANGE COLUMN",
         parameters={"column": parameter_text(document)},
-        metadata=with_schema(snapshot, schema),
+        metadata=with_schema(snapshot.metadata, schema),
         protocol=None if protocol is snapshot.protocol else protocol,
         guards=guards,
         undo="A type is not narrowed again; restoring an earlier version gives the table its old type back.",
@@ -115,7 +117,7 @@ def _lengthened(snapshot: Snapshot, column: Column, text: str) -> Proposal:
     return Proposal(
         operation="CHANGE COLUMN",
         parameters={"column": parameter_text(document)},
-        metadata=with_schema(snapshot, replace_field(snapshot.schema, column.path, lambda _: after)),
+        metadata=with_schema(snapshot.metadata, replace_field(snapshot.schema, column.path, lambda _: after)),
         guards=(_length_guard(column, before, text),),
         undo="A length is not shortened again; restoring an earlier version gives the column its old length back.",
     )
@@ -178,3 +180,7 @@ def _dependents(snapshot: Snapshot, column: Column) -> tuple[GuardResult, ...]:
     spelt = char_guard(snapshot.schema, [column.path])
     found = (constraint_guard(snapshot, [column.path]), generated_guard(snapshot, [column.path]))
     return found if spelt is None else (*found, spelt)
+
+
+PROPOSALS: Final = (proposes_alone(WidenType, widen_type),)
+"""What the intents of this module propose."""
