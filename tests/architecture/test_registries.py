@@ -4,8 +4,11 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
-from tests.architecture.sources import modules
+import pytest
+
+from tests.architecture.sources import PACKAGE, modules
 
 # The homes of all texts that begin with ``delta.``: properties, keys of field metadata, domains, tags of commits.
 HOMES = {
@@ -17,6 +20,40 @@ HOMES = {
     "explorer.core.transaction.commit_info",
 }
 KEY = re.compile(r"\bdelta\.[A-Za-z][\w.-]*")
+
+PROTOCOL, TRANSACTION = "core/protocol", "core/transaction"
+# What is added, the words that name it, and each file that names it.
+ADDED = [
+    ("a property", "randomPrefixLength|RANDOM_PREFIX_LENGTH", [f"{PROTOCOL}/table_properties/registry.py"]),
+    (
+        "a property that this program acts on",
+        "writePartitionColumnsToParquet|PARTITION_COLUMNS_IN_FILES",
+        [f"{PROTOCOL}/table_properties/registry.py", f"{TRANSACTION}/new_files/layout.py"],
+    ),
+    ("a table feature", "geospatial", [f"{PROTOCOL}/table_features.py"]),
+    (
+        "a table feature that can be dropped",
+        "vacuumProtocolCheck",
+        [f"{PROTOCOL}/table_features.py", f"{TRANSACTION}/proposals/drop_feature.py"],
+    ),
+    (
+        "an intent",
+        "SetColumnComment|set_column_comment|set-column-comment",
+        [f"{TRANSACTION}/intents/records.py", f"{TRANSACTION}/proposals/comments.py", "views/act/intents/columns.py"],
+    ),
+    (
+        "an intent whose proposal has a module of its own",
+        "MoveColumn|move_column|move-column",
+        [
+            f"{TRANSACTION}/intents/records.py",
+            f"{TRANSACTION}/proposals/__init__.py",
+            f"{TRANSACTION}/proposals/move_column.py",
+            "views/act/intents/columns.py",
+        ],
+    ),
+    ("another spelling of a storage", "abfss", ["storage/schemes.py"]),
+    ("a storage", "open_memory", ["storage/memory.py", "storage/schemes.py"]),
+]
 
 
 def test_keys_of_delta_are_written_in_their_homes_alone() -> None:
@@ -31,6 +68,27 @@ def test_keys_of_delta_are_written_in_their_homes_alone() -> None:
 def test_every_key_of_delta_is_written_once() -> None:
     written = Counter(text for name in HOMES for text in _texts(modules()[name]) if KEY.fullmatch(text))
     assert [key for key, times in written.items() if times > 1] == []
+
+
+@pytest.mark.parametrize(("words", "files"), [row[1:] for row in ADDED], ids=[row[0] for row in ADDED])
+def test_adding_one_touches_these_files_alone(words: str, files: list[str]) -> None:
+    assert _named_in(PACKAGE, words) == files
+
+
+def test_adding_a_tab_touches_its_module_its_template_and_the_list_of_tabs() -> None:
+    assert _named_in(PACKAGE / "web", "deletion_vectors|deletion-vectors") == [
+        "web/tabs/__init__.py",
+        "web/tabs/deletion_vectors.py",
+        "web/templates/deletion-vectors.html",
+    ]
+
+
+def _named_in(folder: Path, words: str) -> list[str]:
+    """The files below a folder whose name or text holds one of the words."""
+    pattern = re.compile(rf"\b({words})\b")
+    sources = (path for path in folder.rglob("*") if path.suffix in {".py", ".html", ".js", ".css"})
+    found = (path for path in sources if pattern.search(f"{path.name}\n{path.read_text(encoding='utf-8')}"))
+    return sorted(str(path.relative_to(PACKAGE)) for path in found)
 
 
 def _texts(tree: ast.Module) -> Iterator[str]:
