@@ -175,7 +175,7 @@ class ExpressionRefused(RequestError):
 
 
 class NotAllowed(RequestError):
-    """The location lies outside the served roots, or the operation was not permitted at start."""
+    """The location is outside the served roots, or the operation was not permitted at start."""
 
 
 class TableError(ExplorerError):
@@ -316,7 +316,7 @@ _LONGEST_MESSAGE = 5_000
 
 
 def _printable(message: str) -> str:
-    """A message that can be written as UTF-8, whatever names stand in it; one that is too long loses its middle."""
+    """A message that can be written as UTF-8, whatever names it holds; a too long one loses its middle."""
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[: _LONGEST_MESSAGE - 1_000]} […] {message[-1_000:]}"
     return message.encode("utf-8", "backslashreplace").decode()

@@ -1,8 +1,8 @@
-"""What a catalog ratified of a table whose commits it manages.
+"""The commits that a catalog ratified, for a table whose commits it manages.
 
 Protocol section: Catalog-managed tables. Invariants: such a table is read only with what its catalog says
-(CATALOG-001); for a version that the catalog returns its commit counts, published or not, and nothing above the
-catalog's latest version exists (CATALOG-002); other staged commits are never looked at (CATALOG-003).
+(CATALOG-001); for a version that the catalog returns, its commit counts, published or not, and nothing above the
+catalog's latest version exists (CATALOG-002); other staged commits are never read (CATALOG-003).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def ratified(listing: LogListing, catalog: CatalogCommits) -> LogListing:
     """The listing with the catalog's commits in place of published ones, and nothing beyond its latest version.
 
     Raises:
-        RequestError: A name is not that of a staged commit of its version, or a version lies above the latest.
+        RequestError: A name is not that of a staged commit of its version, or a version is above the latest.
     """
     commits = {version: path for version, path in listing.commits.items() if version <= catalog.latest}
     commits |= {version: _staged(version, given, catalog.latest) for version, given in catalog.commits.items()}
@@ -129,7 +129,7 @@ def _staged(version: int, given: str | bytes, latest: int) -> LogPath:
     if path is None or path.kind is not LogFileKind.STAGED_COMMIT or path.version != version or version > latest:
         raise RequestError(
             f"The catalog's commit of version {version} is {name!r}; it must be the name of a staged commit of that "
-            f"version, and no version above the latest ({latest}) exists.",
+            f"version, and no version may be above the latest ({latest}).",
             version=version,
         )
     return path

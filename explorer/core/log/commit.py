@@ -1,8 +1,8 @@
 """Commit files in bulk: bytes -> typed lines, decoding no more than replay needs.
 
-Protocol sections: Delta Log Entries, Actions. Invariants: a commit is taken whole or not at all (LOG-010); blank
-lines, CRLF, a missing final newline and an empty file are no fault (LOG-009); unknown actions and fields are passed
-over (PROTO-003). Partition values, statistics and tags stay undecoded until asked for.
+Protocol sections: Delta Log Entries, Actions. Invariants: a commit is read whole or not at all (LOG-010); blank
+lines, CRLF, a missing final newline and an empty file are allowed (LOG-009); unknown actions and fields are
+skipped (PROTO-003). Partition values, statistics and tags stay undecoded until asked for.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Commit(msgspec.Struct, frozen=True):
     Attributes:
         version: The version.
         path: Key of the file.
-        lines: One record a line that is not blank.
-        numbers: Numbers of these lines in the file, from 1; None where they run on without a gap.
+        lines: One record for each line that is not blank.
+        numbers: Numbers of these lines in the file, from 1; None where they have no gap.
     """
 
     version: int
@@ -78,7 +78,7 @@ class Commit(msgspec.Struct, frozen=True):
         try:
             return parse_commit_info(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            # Lines are decoded without a look inside their raw members, so what is no JSON there shows only now.
+            # Raw members of lines are decoded only now, so bad JSON in them shows only now.
             raise _malformed(self.version, self.path, self._line_of(raw), f"commitInfo: {error}") from error
 
     def has_change_files(self) -> bool:
@@ -124,10 +124,10 @@ def decode_commit(data: bytes, version: int, path: str) -> Commit:
     check_lines(data, version, path)
     try:
         if not data.isascii():
-            # The decoder does not look at the bytes of what it passes over, names of unknown fields among them.
+            # The decoder does not check the bytes of what it skips, names of unknown fields among them.
             str(data, "utf-8")
         lines = _LINES.decode_lines(data)
-        # The decoder also takes documents that span lines or share one (LOG-007).
+        # The decoder also accepts documents that span lines or share one (LOG-007).
         return Commit(version, path, lines, None if _one_each(data, len(lines)) else _checked_lines(data))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         line, reason = _first_bad_line(data)
@@ -156,10 +156,10 @@ def _fits(name: str, item: JsonValue) -> bool:
 
 
 def _one_each(data: bytes, documents: int) -> bool:
-    """True if it is plain that every line is one of the documents that were found; others may be so all the same.
+    """True if every line is certainly one of the documents found; False leaves it open.
 
-    A line break between two braces and without a comma ends a document. Where all line breaks are such, each line has
-    at least one, and as many documents as lines are one each.
+    A line break between two braces and without a comma ends a document. If all line breaks are such, each line has
+    at least one document; with as many documents as lines, each line has exactly one.
     """
     if len(data) < _LARGE:
         breaks = data.count(b'}}\n{"')
@@ -172,12 +172,12 @@ def _one_each(data: bytes, documents: int) -> bool:
 
 
 def _present(raw: msgspec.Raw) -> bool:
-    """True if a member that is there is not null; the callers look first whether it is there, which most are not."""
+    """True if a present member is not null; callers first check that it is present, which is rare."""
     return bytes(raw) != b"null"
 
 
 def _checked_lines(data: bytes) -> list[int]:
-    """Decode line by line, which finds the line that is not one document, and return the numbers of those not blank."""
+    """Decode line by line, which finds a line that is not one document; return the numbers of the lines not blank."""
     filled = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
     for _, line in filled:
         str(line, "utf-8")
@@ -197,7 +197,7 @@ def _first_bad_line(data: bytes) -> tuple[int, str]:
 def _malformed(version: int, path: str, line: int, reason: str) -> MalformedAction:
     return MalformedAction(
         f"Line {line} of {path} (version {version}) is not a valid action: {reason}. "
-        f"Versions before {version} can still be read; restore the file from a backup to read on.",
+        f"Versions before {version} can still be read. Restore the file from a backup to read later ones.",
         version=version,
         path=path,
         line=line,

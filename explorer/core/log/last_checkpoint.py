@@ -1,7 +1,7 @@
-"""The hint file ``_last_checkpoint`` and the canonical form its checksum is made of.
+"""The hint file ``_last_checkpoint`` and the canonical form that its checksum is computed from.
 
-Protocol sections: Last Checkpoint File, JSON Checksum, Canonicalizing. Invariants: the file is only a hint; whatever
-is wrong with it discards it and never fails a load (LASTCKPT-003); both digests of D-14 are accepted, the one by path
+Protocol sections: Last Checkpoint File, JSON Checksum, Canonicalizing. Invariants: the file is only a hint; anything
+wrong in it discards it and never fails a load (LASTCKPT-003); both digests of D-14 are accepted, the one by path
 order is written.
 """
 
@@ -30,7 +30,7 @@ class LastCheckpoint(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def parse_last_checkpoint(data: bytes) -> LastCheckpoint | None:
-    """Read the hint, or None if it is unusable: no JSON object, duplicate keys, no version, a wrong checksum."""
+    """Read the hint, or None if it is unusable: not a JSON object, duplicate keys, no version, a wrong checksum."""
     try:
         value = json.loads(data, object_pairs_hook=_unique, parse_float=_Number, parse_int=_Number)
         hint = msgspec.json.decode(data, type=LastCheckpoint)
@@ -53,7 +53,7 @@ def encode_last_checkpoint(hint: LastCheckpoint, v2_checkpoint: JsonObject | Non
     """
     known = {name: item for name, item in msgspec.to_builtins(hint).items() if item is not None}
     value = known if v2_checkpoint is None else known | {"v2Checkpoint": v2_checkpoint}
-    # The checksum is over the text of the numbers, so it is made of the text.
+    # The checksum covers the text of the numbers, so it is computed from the text.
     written = json.loads(msgspec.json.encode(value), parse_float=_Number, parse_int=_Number)
     return msgspec.json.encode(value | {"checksum": digests(written)[0]})
 

@@ -98,8 +98,8 @@ def parse_log_name(name: str, size: int = 0, modified: int = 0) -> LogPath | Non
 
     Args:
         name: File name without folder.
-        size: Size in bytes, carried along.
-        modified: Modification time in ms since the epoch, carried along.
+        size: Size in bytes, kept in the result.
+        modified: Modification time in ms since the epoch, kept in the result.
     """
     if len(name) == 25 and name.endswith(".json") and (digits := name[:20]).isdecimal() and digits.isascii():
         return LogPath(name, LogFileKind.COMMIT, int(digits), size=size, modified=modified)

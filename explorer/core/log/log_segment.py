@@ -58,15 +58,15 @@ class LogListing(msgspec.Struct, frozen=True):
 
     @property
     def latest(self) -> int:
-        """The newest version of which anything is there."""
+        """The newest version that has a commit or a checkpoint."""
         newest_commit = next(reversed(self.commits), -1)
         return max(newest_commit, self.checkpoints[-1].version if self.checkpoints else -1)
 
     def earliest(self) -> int:
         """The oldest version that can be rebuilt and after which no commit is missing up to the latest.
 
-        It rests on commits from 0 on, on a checkpoint, or on a compaction that stands for commits which are gone;
-        the versions that such a compaction jumps over are none that can be read (COMPACT-003).
+        It is rebuilt from commits from 0 on, from a checkpoint, or from a compaction that replaces lost commits;
+        the versions inside such a compaction cannot be read (COMPACT-003).
 
         Raises:
             VersionGap: Not even the latest version can be rebuilt.
@@ -117,9 +117,9 @@ class LogListing(msgspec.Struct, frozen=True):
     def _choose(
         self, target: int, *, use_checkpoints: bool = True
     ) -> tuple[Checkpoint | None, list[LogPath], int | None]:
-        """Checkpoint and commits of a version, and the first commit of it that is missing.
+        """Checkpoint and commits of a version, and its first missing commit.
 
-        A compaction is taken only where commits of its range are gone, and only whole (COMPACT-003, COMPACT-006).
+        A compaction is used only where commits of its range are gone, and only whole (COMPACT-003, COMPACT-006).
         """
         usable = [c for c in self.checkpoints if c.version <= target] if use_checkpoints else []
         checkpoint = usable[-1] if usable else None
@@ -141,7 +141,7 @@ class LogListing(msgspec.Struct, frozen=True):
 
     def _compacted(self, start: int = 0) -> Iterator[int]:
         """Versions from ``start`` on that a compaction ends with and that can be rebuilt, ascending."""
-        # A compaction stands for commits and is none: it makes no version, so it cannot end beyond the latest.
+        # A compaction replaces commits and makes no version, so it cannot end beyond the latest.
         ends = sorted({c.last_version for c in self.compactions if start <= c.last_version <= self.latest})
         return (end for end in ends if self._choose(end)[2] is None)
 
@@ -163,19 +163,19 @@ class LogListing(msgspec.Struct, frozen=True):
         span = f"Versions {readable[0]} to {readable[1]} can be read." if readable else "No version can be read."
         if cleaned and (later or (readable and readable[0] > target)):
             raise VersionNotFound(
-                f"Version {target} can no longer be rebuilt: its part of the log was cleaned up. {span}",
+                f"Version {target} can no longer be rebuilt: log clean-up removed its part of the log. {span}",
                 version=target,
                 earliest=readable[0] if readable else None,
                 latest=readable[1] if readable else None,
                 nearest=readable[0] if readable else None,
             )
         what = (
-            f"The log is truncated: it starts after version {missing} and no checkpoint covers what is before"
+            f"The log is truncated: it starts after version {missing} and no checkpoint covers earlier versions"
             if cleaned
             else f"The commit of version {missing} is missing from the log"
         )
         return VersionGap(
-            f"{what}, so version {target} cannot be rebuilt. {span} Restore the missing file from a backup to read on.",
+            f"{what}, so version {target} cannot be rebuilt. {span} Restore the missing file from a backup to read it.",
             version=target,
             missing=missing,
             earliest=readable[0] if readable else None,
@@ -200,7 +200,7 @@ def list_newer(store: LogStore, known: LogListing) -> LogListing | None:
     """List only what came after a listing, and put the two together.
 
     Returns:
-        The listing with what is newer; None if its newest commit is not as it was, so that all has to be listed anew.
+        The listing with what is newer; None if its newest commit changed, so that everything must be listed again.
 
     Raises:
         CorruptTable: Two commit files have one version (D-36).
@@ -261,7 +261,8 @@ def list_names(store: LogStore, start: str = "") -> list[tuple[str, LogPath | No
     """List the names in the log's folder, and what the protocol calls them.
 
     A folder that is written to while it is listed may show a commit and not the one before it, on disks as in the pages
-    of an object store. Where a commit seems to be missing the folder is listed again: what was there then is seen now.
+    of an object store. Where a commit seems to be missing the folder is listed again: the second listing shows what the
+    first missed.
     """
     found = _names(store, start)
     for _ in range(_LOOKS):
@@ -285,7 +286,7 @@ def _seems_missing(found: list[tuple[str, LogPath | None]]) -> bool:
 
 
 def arrange_log(found: list[LogPath]) -> LogListing:
-    """Sort the recognised files of a log by what they are.
+    """Sort the recognised files of a log by kind.
 
     Raises:
         CorruptTable: Two commit files have one version (D-36).
@@ -333,8 +334,8 @@ def _complete(files: list[LogPath]) -> Iterable[Checkpoint]:
 
 def _two_names(first: LogPath, second: LogPath) -> CorruptTable:
     return CorruptTable(
-        f"Version {first.version} has two commit files, {first.name} and {second.name}; which one counts cannot be "
-        "known. Move the wrong one out of the log.",
+        f"Version {first.version} has two commit files, {first.name} and {second.name}; the log does not say which one "
+        "counts. Move the wrong one out of the log.",
         version=first.version,
         path=second.path,
     )

@@ -51,7 +51,7 @@ def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tup
         except FileNotFoundError as error:
             raise VersionGap(
                 f"A commit between versions {batch[0].version} and {batch[-1].version} vanished while the log was "
-                f"read ({error}). The log is being cleaned up: open the table again.",
+                f"read ({error}). A clean-up of the log is running. Open the table again.",
                 vanished=True,
                 earliest=batch[0].version,
                 latest=batch[-1].version,
@@ -60,7 +60,7 @@ def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tup
 
 
 def _batches(paths: Iterable[LogPath]) -> Iterator[list[LogPath]]:
-    """Commits that are read together: many, for stores that are far away, but no more bytes than are soon decoded."""
+    """Commits that are read together: many, because stores can be slow, but only bytes that are quick to decode."""
     batch: list[LogPath] = []
     size = 0
     for path in paths:
@@ -89,12 +89,12 @@ def replay_state(store: LogStore, segment: LogSegment, commits: Iterable[Commit]
 
 
 def advance_state(base: TableState | None, commits: Iterable[Commit], version: int) -> TableState:
-    """Reconcile the small actions of commits with the state that they follow.
+    """Reconcile the small actions of commits with the state before them.
 
     Args:
-        base: That state; None before the first commit.
+        base: The state before the commits; None before the first commit.
         commits: The commits since, ascending.
-        version: The version they lead to.
+        version: The version after them.
 
     Raises:
         CorruptTable: There is no protocol or no metadata by the end (LOG-021, D-30).
@@ -115,8 +115,8 @@ def advance_state(base: TableState | None, commits: Iterable[Commit], version: i
     if protocol is None or metadata is None:
         lacking = "protocol" if protocol is None else "metaData"
         raise CorruptTable(
-            f"No {lacking} action is in the log up to version {version}; without it the table has no meaning. "
-            "The log was written by a broken client or its first commit was changed.",
+            f"The log has no {lacking} action up to version {version}, so the table cannot be read. "
+            "A broken client wrote the log, or something changed its first commit.",
             version=version,
         )
     return TableState(protocol, metadata, transactions, domains)
@@ -134,7 +134,7 @@ def replay_files(store: LogStore, segment: LogSegment, commits: Iterable[Commit]
 
 
 class Reconciliation:
-    """The file actions of some commits, of which the newest for each key stays.
+    """The file actions of some commits; the newest for each key counts.
 
     Attributes:
         live: Files that the commits added and that are live after them, by path.
@@ -150,7 +150,7 @@ class Reconciliation:
         """Apply the next commit.
 
         Raises:
-            MalformedAction: A line holds two file actions, or a path is none.
+            MalformedAction: A line holds two file actions, or a path is not valid.
         """
         live, added, removed = self.live, self._added, self.removed
         for place, line in enumerate(commit.lines):

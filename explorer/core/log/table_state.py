@@ -33,12 +33,12 @@ class LiveFile(msgspec.Struct, frozen=True, gc=False):
 
 
 def same_protocol(one: Protocol, other: Protocol) -> bool:
-    """Whether two protocols ask the same; the order of features does not matter."""
+    """Whether two protocols demand the same; the order of features does not matter."""
     return _protocol_key(one) == _protocol_key(other)
 
 
 def same_metadata(one: Metadata, other: Metadata) -> bool:
-    """Whether two metadata actions say the same; schemas are compared as JSON, unless they are one text."""
+    """Whether two metadata actions say the same; schemas whose texts differ are compared as JSON."""
     return one == other or _metadata_key(one) == _metadata_key(other)
 
 

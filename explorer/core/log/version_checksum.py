@@ -1,6 +1,6 @@
-"""Version checksums against the state that replay gives.
+"""The records of version checksum files.
 
-Protocol section: Version Checksum File. Invariants: required fields are compared, optional ones where they are there
+Protocol section: Version Checksum File. Invariants: required fields are compared, optional ones where they exist
 (CRC-007); both spellings of the histogram of sizes are read and older files may lack metadata and protocol (D-26).
 """
 
@@ -39,7 +39,7 @@ class ListedFile(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class VersionChecksum(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A checksum file (section Version Checksum File Schema); what is None is not in the file."""
+    """A checksum file (section Version Checksum File Schema); None means that the file lacks the field."""
 
     txn_id: str | None = None
     table_size_bytes: int
@@ -69,7 +69,7 @@ def decode_checksum(data: bytes) -> VersionChecksum:
     """Read a checksum file.
 
     Raises:
-        ValueError: It is none; the text says why.
+        ValueError: It is not one; the text says why.
     """
     try:
         return _DECODER.decode(data)

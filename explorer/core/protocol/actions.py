@@ -1,7 +1,7 @@
 """Records of every action, the only place with the wire names of the protocol.
 
 Protocol section: Actions. Invariants: records are frozen; a field that this program does not know is kept in
-``unknown`` and written back as it came (PROTO-003, META-009); absent optional fields are left out when written.
+``unknown`` and written back unchanged (PROTO-003, META-009); absent optional fields are left out when written.
 Reading a commit in bulk goes through `explorer.core.log.commit`, which decodes less; these records are for single
 actions and for writing.
 """
@@ -40,12 +40,12 @@ Int64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 
 
 class DeletionVectorId(msgspec.Struct, frozen=True, gc=False):
-    """Which deletion vector one is (section Deletion Vectors); several may lie in one file, each at its offset.
+    """Which deletion vector it is (section Deletion Vectors); one file may hold several, each at its offset.
 
     Attributes:
         storage_type: ``u`` (file beside the table), ``p`` (absolute path) or ``i`` (inline).
         path_or_inline_dv: Encoded UUID, absolute URI, or the encoded bytes.
-        offset: Position of the vector in the file, in bytes; None speaks of the file as a whole.
+        offset: Position of the vector in the file, in bytes; None means the file as a whole.
     """
 
     storage_type: str
@@ -94,7 +94,7 @@ def _unique_id(storage_type: str, path_or_inline_dv: str, offset: int | None) ->
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the action records share: the wire name, and fields that came along unknown."""
+    """What the action records share: the wire name, and the fields that this program does not know."""
 
     wire_name: ClassVar[str] = ""
     unknown: JsonObject = {}

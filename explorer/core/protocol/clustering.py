@@ -1,4 +1,4 @@
-"""Clustering columns: by what the table's files are meant to be sorted.
+"""Clustering columns: the columns by which the table's files should be sorted.
 
 Protocol section: Clustered Table. Invariants: the domain names columns physically, as a text or as a list of the parts
 of a nested name (D-28); what is shown is logical (CLUSTER-001).
@@ -44,8 +44,8 @@ def clustering_columns(
         found = msgspec.json.decode(configuration, type=_Clustering).clustering_columns
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise CorruptTable(
-            f"The domain {DOMAIN} does not hold clusteringColumns ({error}). A broken client wrote it; clustering the "
-            "table anew writes it anew.",
+            f"The domain {DOMAIN} does not hold clusteringColumns ({error}). A broken client wrote it. Cluster the "
+            "table again to write it again.",
             found=configuration,
         ) from error
     logical = {physical: path for path, physical in physical_paths(schema, mode).items()}
@@ -57,7 +57,7 @@ def _logical(physical: tuple[str, ...], logical: Mapping[tuple[str, ...], tuple[
     if path is None:
         name = ".".join(physical)
         raise CorruptTable(
-            f"The domain {DOMAIN} names the column {name!r}, by its name in the files, which the schema does not have.",
+            f"The domain {DOMAIN} names the column {name!r} (its name in the files), which the schema does not have.",
             column=name,
         )
     return path

@@ -54,9 +54,9 @@ def read_rows(
 
     Args:
         store: The table's store.
-        descriptor: The vector's descriptor as it stands in the log.
+        descriptor: The vector's descriptor as in the log.
         file: The data file whose rows it masks, for the error.
-        version: A version with the two, for the error.
+        version: A version that has both, for the error.
 
     Raises:
         CorruptDeletionVector: The bytes do not match the descriptor, or the file is gone.
@@ -80,7 +80,7 @@ def location(vector: DeletionVectorId) -> str | None:
     """Decoded location of the vector's file: relative to the table's root, or absolute; None when it is inline.
 
     Raises:
-        CorruptDeletionVector: The encoded UUID is none.
+        CorruptDeletionVector: The text does not encode a UUID.
         UnsupportedFeature: The storage type is not known.
     """
     match vector.storage_type:
@@ -239,7 +239,7 @@ def _decode_legacy(data: bytes) -> RowIndexes:
 def _corrupt(vector: DeletionVectorId, reason: str) -> CorruptDeletionVector:
     return CorruptDeletionVector(
         f"The deletion vector {vector.unique_id} cannot be used: {reason}. The rows it hides are not known, so the "
-        "file is not read; restore the vector's file, or rewrite the data file without it.",
+        "file is not read. Restore the vector's file, or rewrite the data file without it.",
         unique_id=vector.unique_id,
         path=vector.path_or_inline_dv if vector.storage_type == "p" else None,
     )

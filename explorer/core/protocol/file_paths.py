@@ -1,7 +1,7 @@
-"""Where the files of a partition lie, as other writers spell it.
+"""Where the files of a partition are, as other writers spell it.
 
 Protocol section: Add File and Remove File (``path``). Invariants: the folder is a convention, the log's partition
-values decide (PART-005); what Hive escapes in a folder's name is escaped once more in the log's path (PATH-002).
+values decide (PART-005); what Hive escapes in a folder's name is escaped a second time in the log's path (PATH-002).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _escaped(text: str) -> str:
 
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
-# Letters, digits and the marks that RFC 2396 leaves alone in a path, less ':' which would read as a scheme.
+# Letters, digits and the marks that RFC 2396 leaves alone in a path, without ':', which would read as a scheme.
 _SAFE: Final = "/-_.!~*'()&=+$,@;"
 
 
@@ -101,6 +101,6 @@ def _unquote(text: str, whole: str) -> str:
         return unquote_to_bytes(text).decode("utf-8")
     except UnicodeDecodeError as error:
         raise MalformedAction(
-            f"The escapes in the path {whole!r} are not UTF-8 at byte {error.start}; no file can be found by it.",
+            f"The escapes in the path {whole!r} are not UTF-8 at byte {error.start}, so it names no file.",
             path=whole,
         ) from error

@@ -13,7 +13,7 @@ __all__ = ["JsonObject", "JsonValue"]
 if TYPE_CHECKING:
     JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 else:
-    # msgspec reads the annotations of its records at run time, and knows no alias that names itself.
+    # msgspec reads the annotations of its records at run time, and does not support an alias that names itself.
     JsonValue = Any
 
 JsonObject: TypeAlias = dict[str, JsonValue]

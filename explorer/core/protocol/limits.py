@@ -1,8 +1,8 @@
-"""How much a log may ask of the machine that reads it, and the error where it asks more.
+"""How much a log may ask of the machine that reads it, and the error when it asks for more.
 
-Protocol: it sets no limits; these keep a broken or hostile log from taking all memory before it is found out.
-Invariant: what is beyond a limit is refused by name, never read in part. A program that has a table beyond one, and the
-memory for it, sets the number here before it opens the table.
+Protocol: it sets no limits; these keep a broken or hostile log from taking all memory before anyone notices.
+Invariant: what is beyond a limit is refused by name, never read in part. A program with a table beyond a limit, and the
+memory for it, sets the limit here before it opens the table.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ def check_file(path: str, size: int) -> None:
     """
     if size > MAX_FILE_BYTES:
         raise LimitExceeded(
-            f"The file {path} has {size:,} bytes; {MAX_FILE_BYTES:,} are read at most. Look what wrote it: a log file "
-            "of that size is most likely broken. If it is not, raise explorer.core.protocol.limits.MAX_FILE_BYTES.",
+            f"The file {path} has {size:,} bytes; {MAX_FILE_BYTES:,} are read at most. Check which program "
+            "wrote it: a log file of that size is most likely broken. If it is not, raise "
+            "explorer.core.protocol.limits.MAX_FILE_BYTES.",
             path=path,
             found=size,
             allowed=MAX_FILE_BYTES,
@@ -104,8 +105,8 @@ def check_column(size: int, what: str) -> None:
 def too_deep(what: str) -> LimitExceeded:
     """The error for JSON that is nested too deeply."""
     return LimitExceeded(
-        f"{what} is nested deeper than {MAX_NESTING} objects and arrays, which is all that is read. "
-        "No schema that people write comes near; the log is most likely broken.",
+        f"{what} is nested deeper than {MAX_NESTING} objects and arrays, the deepest nesting that is read. "
+        "Schemas that people write are much flatter; the log is most likely broken.",
         allowed=MAX_NESTING,
     )
 

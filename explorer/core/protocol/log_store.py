@@ -1,4 +1,4 @@
-"""The one seam between the protocol and bytes: a store of objects under a table's root.
+"""The one boundary between the protocol and bytes: a store of objects under a table's root.
 
 Protocol: the log asks of its storage atomic visibility of files, mutual exclusion of creators (put-if-absent) and
 listing by name. Keys are paths relative to the table's root, ``/``-separated and not percent-encoded. Absolute
@@ -27,7 +27,7 @@ class ObjectMeta(msgspec.Struct, frozen=True, gc=False):
 class LogStore(Protocol):
     """Objects below one root.
 
-    What is read whole is held to `explorer.core.protocol.limits.check_file` first.
+    Before a file is read whole, `explorer.core.protocol.limits.check_file` checks its size.
     Every method raises `explorer.core.errors.StorageError` for failures of the store, except where stated.
     """
 
@@ -50,7 +50,7 @@ class LogStore(Protocol):
     def list_files(self) -> pa.Table:
         """List what is stored under the root itself, at any depth, in no order.
 
-        Links are left out, and what a link inside the root leads to there, for that has two names; so is a file whose
+        Left out are links, what a link inside the root leads to (it would have two names), and a file whose
         name is no text.
 
         Returns:
@@ -77,8 +77,8 @@ class LogStore(Protocol):
     def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
         """Create an object atomically; raises FileExistsError if the name is taken.
 
-        It is durable once this returns, unless that is not asked for: then a crash of the machine may lose it, or its
-        bytes, which suits what can be told to be broken and done without.
+        It is durable once this returns. Without ``durable``, a crash of the machine may lose it, or its
+        bytes: use that only for what a reader can recognise as broken and do without.
 
         A StorageError with the fact ``unwritten`` says that the object was not created by this call; without it, it
         may have been.

@@ -1,7 +1,7 @@
 """Logical files as Arrow columns, each read only when it is asked for.
 
 Protocol sections: Add File and Remove File, Checkpoints. Invariants: every source gives the same columns (`SCHEMA`);
-``path`` is decoded once and ``raw_path`` stands as in the log; an unknown number is null, never 0 (STATS-002).
+``path`` is decoded once and ``raw_path`` is the text in the log; an unknown number is null, never 0 (STATS-002).
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ PUBLIC_COLUMNS: Final = tuple(SCHEMA.names[:13])
 
 
 class RawStatistics(msgspec.Struct, frozen=True):
-    """Statistics of some files as they stand: ``stats_parsed`` where there is such a column, and ``stats``.
+    """Statistics of some files as recorded: ``stats_parsed`` where there is such a column, and ``stats``.
 
-    Where the struct is there and null for no file, the texts may be null throughout.
+    Where the struct exists and is null for no file, all texts may be null.
     """
 
     parsed: pa.StructArray | None
@@ -95,12 +95,12 @@ class FileSource(Protocol):
         ...
 
     def without(self, places: Sequence[int]) -> FileSource:
-        """The same files but those at some places that `find` gave."""
+        """The same files without those at some places that `find` gave."""
         ...
 
 
 class LogicalFiles:
-    """Files of several sources, one after the other; a column once read is kept."""
+    """Files of several sources, one after the other; each column is read once and kept."""
 
     def __init__(self, sources: Iterable[FileSource]) -> None:
         self._sources = tuple(sources)
@@ -109,7 +109,7 @@ class LogicalFiles:
 
     @property
     def sources(self) -> tuple[FileSource, ...]:
-        """The sources, for what is read of each in its own form."""
+        """The sources, for callers that read each in its own form."""
         return self._sources
 
     def select(self, names: Sequence[str]) -> pa.Table:
@@ -140,7 +140,7 @@ class LogicalFiles:
         return found if (np.diff(order) == 1).all() else found.take(int64s(np.argsort(order)))
 
     def column(self, name: str) -> pa.Array:
-        """One column as a single array, which stays the only form of it.
+        """One column as a single array, which replaces its chunks.
 
         Raises:
             LimitExceeded: Its texts are more than one array holds.
@@ -152,7 +152,7 @@ class LogicalFiles:
 
 
 class LineSource:
-    """Files as they stand in commits, in the order given."""
+    """Files as recorded in commits, in the order given."""
 
     def __init__(self, lines: list[AddLine]) -> None:
         self._lines = lines
@@ -190,7 +190,7 @@ class LineSource:
         return [(place, key, line.vector_id) for place, key, line in found if key in keys]
 
     def without(self, places: Sequence[int]) -> LineSource:
-        """The same files but those at some places."""
+        """The same files without those at some places."""
         gone = set(places)
         return LineSource([line for place, line in enumerate(self._lines) if place not in gone])
 
@@ -212,7 +212,7 @@ def vector_descriptors(files: pa.Table, prefix: str = "") -> list[DeletionVector
 
     Args:
         files: With the columns of `SCHEMA` that say where the vector is and how large.
-        prefix: What stands before ``dv_`` in their names.
+        prefix: The text before ``dv_`` in their names.
     """
     rows = zip(*(files.column(f"{prefix}dv_{name}").to_pylist() for name in _OF_DESCRIPTOR), strict=True)
     return [None if row[0] is None else DeletionVectorDescriptor(*row) for row in rows]

@@ -30,7 +30,7 @@ _TIMESTAMP: Final = re.compile(
 
 
 class ZoneDoubt(msgspec.Struct, frozen=True):
-    """Partition values that are moments and say no zone: they are read in one that may not be the writer's (D-18).
+    """Partition values that are times without a zone: they are read in a zone that may not be the writer's (D-18).
 
     Attributes:
         column: Name of the partition column, a ``timestamp``.
@@ -52,8 +52,8 @@ def parse_partition_value(text: str | None, kind: DataType, column: str, zone: t
         text: The string in ``partitionValues``, or None.
         kind: Type of the partition column.
         column: Name of the column, for errors.
-        zone: Where zone-less values of a ``timestamp`` column were written, which no log records (PART-008, D-18). A
-            time that its clocks show twice is the earlier one; one that they skip is as much later as they skip.
+        zone: The zone of zone-less values of a ``timestamp`` column, which no log records (PART-008, D-18). A
+            time that its clocks show twice is the earlier one; one that they skip is later by the time skipped.
 
     Returns:
         None for null and for the empty string; timestamps as aware datetimes in UTC; ``timestamp_ntz`` as naive
@@ -70,8 +70,8 @@ def parse_partition_value(text: str | None, kind: DataType, column: str, zone: t
         return _parse(text, kind, zone)
     except (ValueError, InvalidOperation, OverflowError) as error:
         raise CorruptTable(
-            f"The partition value {text!r} of column {column!r} is no {type_name(kind)}. "
-            "The file's partitionValues were written wrongly.",
+            f"The partition value {text!r} of column {column!r} is not of type {type_name(kind)}. "
+            "A writer wrote the file's partitionValues wrongly.",
             column=column,
             found=text,
             expected=type_name(kind),
@@ -115,7 +115,7 @@ def format_partition_value(value: Any, kind: PrimitiveType) -> str | None:
 def _ascii(value: bytes) -> str:
     if not value.isascii():
         raise RequestError(
-            f"The partition value {value!r} holds bytes above 127, which clients read differently; it is not written."
+            f"The partition value {value!r} holds bytes above 127, which clients read differently. It is not written."
         )
     return value.decode("ascii")
 
@@ -147,7 +147,7 @@ def partition_column(maps: pa.MapArray, name: str, kind: PrimitiveType, column: 
 
 
 def zone_doubt(maps: pa.MapArray, name: str, column: str, zone: tzinfo) -> ZoneDoubt | None:
-    """Say which values of a ``timestamp`` partition column have no zone; None if all have one.
+    """Find the values of a ``timestamp`` partition column that have no zone; None if all have one.
 
     Args:
         maps, name, column, zone: As in `partition_column`.
@@ -229,10 +229,10 @@ def _decimal(text: str, kind: PrimitiveType) -> Decimal:
 def _timestamp(text: str) -> datetime:
     found = _TIMESTAMP.match(text)
     if found is None:
-        raise ValueError("no timestamp")
+        raise ValueError("not a timestamp")
     year, month, day, hour, minute, second, fraction, zone = found.groups()
     microsecond = int((fraction or "0")[:6].ljust(6, "0"))
-    moment = datetime(  # noqa: DTZ001 - the zone, or that there is none, is settled below
+    moment = datetime(  # noqa: DTZ001 - the zone, or that there is none, is decided below
         int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), microsecond
     )
     if zone is None:

@@ -1,9 +1,9 @@
-"""How a protocol may change: features added with what they rest on, versions raised, a feature taken out.
+"""How a protocol may change: features added with those they need, versions raised, a feature taken out.
 
-Protocol sections: Protocol Evolution, Table Features, Supported Features. Invariants: versions and features only rise,
-but for a feature that is dropped by name (PROTO-006, FEAT-006); a table that gets feature lists lists every feature
-that its old version implied (FEAT-005); a feature comes with those it needs (FEAT-009); reader version 3 stands only
-with writer version 7, lists only with 3 and 7 (FEAT-004).
+Protocol sections: Protocol Evolution, Table Features, Supported Features. Invariants: versions only rise and features
+stay, except a feature that is dropped by name (PROTO-006, FEAT-006); a table that gets feature lists lists every
+feature that its old version implied (FEAT-005); a feature comes with those it needs (FEAT-009); reader version 3 exists
+only with writer version 7, lists only with 3 and 7 (FEAT-004).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 
 _LADDER: Final = ((1, 1), (1, 2), (1, 3), (1, 4), (2, 5), (2, 6))
 LEGAL_VERSIONS: Final = (*_LADDER, (1, 7), (2, 7), (3, 7))
-"""Pairs of reader and writer version in which each of the two means something."""
+"""Legal pairs of reader and writer version."""
 
 
 def with_closure(names: Iterable[str]) -> tuple[str, ...]:
@@ -48,14 +48,15 @@ def dependents(name: str, protocol: Protocol) -> tuple[str, ...]:
 
 
 def minimal_protocol(names: Iterable[str]) -> Protocol:
-    """The protocol of a new table with these features; of a plain one it is (1, 2) (PROTO-011)."""
+    """The protocol of a new table with these features; without any it is (1, 2) (PROTO-011)."""
     return with_features(Protocol(min_reader_version=1, min_writer_version=2), names)
 
 
 def with_features(protocol: Protocol, names: Iterable[str]) -> Protocol:
     """Add features and what they need; the same protocol if it has them all.
 
-    A protocol without lists stays so where an older version implies exactly these features; else it gets the lists.
+    A protocol without lists stays without them where an older version implies exactly these features; else it gets
+    them.
     """
     have = supported_features(protocol)
     missing = [name for name in with_closure(names) if name not in have]
@@ -97,11 +98,11 @@ def protocol_problems(protocol: Protocol) -> tuple[str, ...]:
     readers, writers = protocol.reader_features, protocol.writer_features
     found = []
     if reader == 3 and writer != 7:
-        found.append("reader version 3 stands only with writer version 7 (PROTO-009)")
+        found.append("reader version 3 needs writer version 7 (PROTO-009)")
     if (reader >= 3) != (readers is not None):
-        found.append("readerFeatures stand with reader version 3 and with no other (FEAT-004)")
+        found.append("readerFeatures exist with reader version 3 and with no other (FEAT-004)")
     if (writer >= 7) != (writers is not None):
-        found.append("writerFeatures stand with writer version 7 and with no other (FEAT-004)")
+        found.append("writerFeatures exist with writer version 7 and with no other (FEAT-004)")
     alone = [name for name in readers or () if name not in (writers or ())]
     if alone:
         found.append(f"{', '.join(alone)} are listed for readers only (FEAT-003)")
@@ -124,8 +125,8 @@ def evolution_problems(before: Protocol, after: Protocol, dropped: str | None = 
     """What is illegal about going from one protocol to another, in words.
 
     Args:
-        before, after: In force, and to be written.
-        dropped: The one feature that may go, with the versions that stood for it.
+        before, after: The protocol in force, and the one to be written.
+        dropped: The one feature that may go, with the versions that implied it.
     """
     found = []
     if dropped is None:

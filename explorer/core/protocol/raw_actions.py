@@ -1,7 +1,7 @@
 """Actions of a commit as decoded, before any rule is applied to them.
 
-Protocol section: Actions. Invariants: unknown members are skipped, but in lines that are kept whole; a member that is
-absent and one that is null are different things.
+Protocol section: Actions. Invariants: unknown members are skipped, except in lines that are kept whole; a member that
+is absent and one that is null are different things.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ABSENT = msgspec.Raw()
 
 
 class AddLine(msgspec.Struct, gc=False, rename="camel"):
-    """An ``add`` as it stands in a commit; raw members are JSON still to be decoded, empty when absent."""
+    """An ``add`` as in its commit; raw members are JSON still to be decoded, empty when absent."""
 
     path: str
     partition_values: msgspec.Raw = _ABSENT
@@ -38,7 +38,7 @@ class AddLine(msgspec.Struct, gc=False, rename="camel"):
 
 
 class RemoveLine(msgspec.Struct, gc=False, rename="camel"):
-    """A ``remove`` as it stands in a commit."""
+    """A ``remove`` as in its commit."""
 
     path: str
     data_change: bool | None = None
@@ -59,7 +59,7 @@ class RemoveLine(msgspec.Struct, gc=False, rename="camel"):
 
 
 class WholeAddLine(AddLine, gc=False):
-    """An ``add`` with the members that this program does not know, for who writes the file again (PROTO-003)."""
+    """An ``add`` with the members that this program does not know, for rewriting the action (PROTO-003)."""
 
     unknown: JsonObject = {}
 

@@ -50,7 +50,7 @@ def counts_of_lines(raws: Sequence[msgspec.Raw]) -> tuple[Any, Any]:
     """The counts in the ``stats`` of many actions as NumPy arrays: values, and where they are known."""
     offsets = np.zeros(len(raws) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, raws), np.int64, len(raws)), out=offsets[1:])
-    # Some bytes more: the last text may be looked at beyond its end.
+    # Some bytes more: a check of the last text may reach beyond its end.
     data = np.frombuffer(b"".join([*raws, b" " * (len(_QUOTED) + _MOST_DIGITS + 1)]), np.uint8)
     values, found = _leading_counts(data, offsets, _QUOTED)
     for row in np.flatnonzero(~found & (np.diff(offsets) > 0)).tolist():
@@ -84,7 +84,7 @@ def _leading_counts(data: Any, offsets: Any, head: bytes) -> tuple[Any, Any]:
     rows = np.flatnonzero(found)
     if not len(rows):
         return values, found
-    # A row for each place in the texts: what is asked of one place is then asked of all texts in one go.
+    # A row for each place in the texts: one operation then checks that place in all texts.
     places = np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(data, width)[starts[rows]].T)
     reading = (places[: len(head)] == np.frombuffer(head, np.uint8)[:, None]).all(axis=0)
     good, counts, lengths = reading, np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)

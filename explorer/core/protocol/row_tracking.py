@@ -33,9 +33,9 @@ class RowTracking(msgspec.Struct, frozen=True):
     Attributes:
         supported: The protocol lists the feature: writers give new files base row ids, unless suspended.
         enabled: Readers may rely on every row having an id.
-        suspended: Writers were told to give no ids.
+        suspended: A property asks writers to give no ids.
         row_id_column, row_commit_version_column: Physical names of the columns in data files that hold the ids and
-            versions of rows which were moved; None if not set.
+            versions of moved rows; None if not set.
         high_water_mark: The highest row id given so far; None before the first.
     """
 
@@ -80,7 +80,7 @@ def _high_water_mark(configuration: str | None) -> int | None:
         return msgspec.json.decode(configuration, type=_Mark).row_id_high_water_mark
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise CorruptTable(
-            f"The domain {DOMAIN} does not hold rowIdHighWaterMark ({error}), so which row ids are free is not known. "
+            f"The domain {DOMAIN} does not hold rowIdHighWaterMark ({error}), so the free row ids are not known. "
             "A broken client wrote it.",
             found=configuration,
         ) from error

@@ -267,7 +267,7 @@ def why_not_writable(protocol: Protocol) -> tuple[str, ...]:
 
 
 def check_readable(protocol: Protocol, version: int, *, by_catalog: bool = False) -> None:
-    """Refuse a table that this program cannot read right.
+    """Refuse a table that this program cannot read correctly.
 
     Args:
         protocol: The protocol in force at the version being read (PROTO-004, D-39).

@@ -19,21 +19,21 @@ def aware_moment(time: datetime | str) -> datetime:
     """Read a moment: an aware datetime, or ISO 8601 text with a zone.
 
     Raises:
-        RequestError: It is no time, or has no zone.
+        RequestError: It is not a time, or has no zone.
     """
     if isinstance(time, str):
         try:
             time = datetime.fromisoformat(time.strip())
         except ValueError as error:
             raise RequestError(
-                f"{time!r} is no ISO 8601 time, such as 2026-03-02T14:05:11Z.", timestamp=time
+                f"{time!r} is not an ISO 8601 time, such as 2026-03-02T14:05:11Z.", timestamp=time
             ) from error
     if time.tzinfo is None:
         raise RequestError(f"The time {time} has no zone: write it like 2026-03-02T14:05:11Z.", timestamp=time)
     try:
         time.astimezone(UTC)
     except OverflowError as error:
-        raise RequestError(f"The time {time} lies outside the years 1 to 9999 of UTC.", timestamp=str(time)) from error
+        raise RequestError(f"The time {time} is outside the years 1 to 9999 of UTC.", timestamp=str(time)) from error
     return time
 
 

@@ -42,7 +42,7 @@ _MEMBERS: Final[dict[str, tuple[str, ...]]] = {
     "dv_size_in_bytes": ("deletionVector",),
     "stats": ("stats", "stats_parsed"),
 }
-"""What of the ``add`` struct each column is made of."""
+"""The members of the ``add`` struct that each column is made of."""
 
 # How much of the paths' text is searched at once, in bytes.
 _SLICE: Final = 1 << 22
@@ -59,7 +59,7 @@ _OF_VECTOR: Final = {
 
 
 def members_of(names: Sequence[str], members: frozenset[str]) -> list[str]:
-    """Members of ``add`` that columns are made of, paths apart.
+    """Members of ``add`` that columns are made of, except paths.
 
     Args:
         names: Columns of `explorer.core.protocol.logical_files.SCHEMA`.
@@ -80,7 +80,7 @@ def column_of(name: str, length: int, values: Values, read_texts: Callable[[], V
         name: Its name.
         length: How many files.
         values: The members that `members_of` asks for, as far as the file has them.
-        read_texts: Reads the member ``stats``, if that is found to be needed.
+        read_texts: Reads the member ``stats``, called only if needed.
     """
     match name:
         case "num_records":
@@ -112,7 +112,7 @@ def plain(member: str, kind: pa.DataType, length: int, values: Values) -> pa.Arr
 
 
 def stated_struct(parsed: pa.StructArray) -> pa.StructArray:
-    """The column ``stats_parsed``, null too where it says nothing at all, which is how some writers spell null."""
+    """The column ``stats_parsed``, also null where all its members are, which is how some writers spell null."""
     import pyarrow.compute as pc
 
     counts = _member(parsed, "numRecords", pa.int64())
@@ -157,7 +157,7 @@ def _vectors(values: Values) -> pa.StructArray | None:
     """The member ``deletionVector``, None where no file has one.
 
     Raises:
-        ValueError: One does not say where it is: without it, masked rows would show.
+        ValueError: One does not say where its vector is; reading without it would show masked rows.
     """
     import pyarrow.compute as pc
 
@@ -186,7 +186,7 @@ def _or_else(first: pa.Array, second: pa.Array) -> pa.Array:
 
 
 def decoded_paths(paths: pa.StringArray) -> pa.StringArray:
-    """Decode a column of paths; where nothing needs it the column itself."""
+    """Decode a column of paths; the column itself where nothing needs decoding."""
     if not len(paths) or not _any_special(paths):
         return paths
     return strings([None if path is None else canonical_key(path) for path in paths.to_pylist()])

@@ -38,7 +38,7 @@ _BY_COLUMN: Final = ("minValues", "maxValues", "nullCount", "nullCounts")
 
 
 class _Group(msgspec.Struct, frozen=True):
-    """A row group and which of its rows are files: all where ``keep`` is None; the rest is of the files."""
+    """A row group and which of its rows are files (all where ``keep`` is None); other fields are about the files."""
 
     index: int
     raw_paths: pa.StringArray
@@ -47,11 +47,11 @@ class _Group(msgspec.Struct, frozen=True):
     keep: npt.NDArray[np.bool_] | None
 
     def kept(self, column: pa.Array) -> pa.Array:
-        """Of a column of the row group the rows of the files."""
+        """The rows of the files, of a column of the row group."""
         return column if self.keep is None else column.filter(mask(self.keep))
 
     def without(self, places: npt.NDArray[np.int64]) -> _Group:
-        """The same files but those at some places."""
+        """The same files without those at some places."""
         if not len(places):
             return self
         left = np.ones(len(self.paths), bool)
@@ -67,7 +67,7 @@ class _Group(msgspec.Struct, frozen=True):
         return _Group(self.index, raw_paths, paths, sizes, keep)
 
     def known(self) -> dict[str, pa.Array]:
-        """The columns of files that are read already."""
+        """The columns of files that are already read."""
         sizes = {} if self.sizes is None else {"size": self.sizes}
         return {"path": self.paths, "raw_path": self.raw_paths, **sizes}
 
@@ -81,7 +81,7 @@ class CheckpointPart:
         action: Which rows; columns of `explorer.core.protocol.logical_files.SCHEMA` are those of ``add``.
 
     Raises:
-        IncompleteCheckpoint: The file is no Parquet.
+        IncompleteCheckpoint: The file is not a Parquet file.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class CheckpointPart:
         with self._reading():
             self._rows = RowGroups(file)
             self._members = _members(self._rows.schema, action)
-            # These tell which rows are files, so they are read at once and kept.
+            # These show which rows are files, so they are read immediately and kept.
             heads = ["path", "size"] if action == "add" and "size" in self._members else ["path"]
             if self._members and "path" not in self._members:
                 raise ValueError(f"its {action} has no path")
@@ -108,7 +108,7 @@ class CheckpointPart:
         return sum(len(group.paths) for group in self._groups)
 
     def holds(self, name: str) -> bool:
-        """True if the file has a column of actions of this kind, be it empty."""
+        """True if the file has a column of actions of this kind, even an empty one."""
         return int(self._rows.schema.get_field_index(name)) >= 0
 
     def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
@@ -122,7 +122,7 @@ class CheckpointPart:
         ]
 
     def without(self, places: Sequence[int]) -> CheckpointPart:
-        """The same files but those at some places that `find` gave."""
+        """The same files without those at some places that `find` gave."""
         gone = np.sort(np.array(places, np.int64))
         starts = self._starts()
         of_groups = np.split(gone, np.searchsorted(gone, starts[1:-1]))
@@ -149,7 +149,7 @@ class CheckpointPart:
                         yield batch.column(0) if keep is None else batch.column(0).filter(mask(keep))
 
     def stated_members(self) -> dict[str, pa.DataType]:
-        """Members that are not null throughout, by what the file's own counts say, with their types."""
+        """Members that have values, by the file's own null counts, with their types."""
         place = self._rows.schema.get_field_index(self._action)
         fields = [] if place < 0 else list(self._rows.schema.field(place).type)
         stated = _not_null_throughout(self._rows.metadata)
@@ -173,7 +173,7 @@ class CheckpointPart:
         return [[group[place] for group in made] for place in range(len(names))]
 
     def statistics(self, paths: Sequence[tuple[str, ...]]) -> Iterator[RawStatistics]:
-        """Read the statistics, a row group at a time: of ``stats_parsed`` the columns at these physical paths, and
+        """Read the statistics, a row group at a time: the columns of ``stats_parsed`` at these physical paths, and
         ``stats`` where it is all there is or where the struct is null.
 
         Raises:
@@ -188,7 +188,7 @@ class CheckpointPart:
             yield RawStatistics(parsed, plain("stats", pa.string(), len(group.paths), values))
 
     def _starts(self) -> Int64s:
-        """The place of the first file of each row group, and behind the last one the number of all."""
+        """The place of the first file of each row group, and at the end the number of all files."""
         return np.cumsum([0, *(len(group.paths) for group in self._groups)])
 
     def _group(self, heads: Sequence[str], index: int) -> _Group | None:
@@ -198,7 +198,7 @@ class CheckpointPart:
         raw_paths, sizes = values["path"], values.get("size")
         keep = validity(raw_paths) if raw_paths.null_count else None
         if keep is not None and sizes is not None and (validity(sizes) & ~keep).any():
-            # Every file has a size: pages of paths that are damaged must not pass for rows of other actions.
+            # Every file has a size: damaged pages of paths must not look like rows of other actions.
             raise ValueError("files of it lack their paths")
         if raw_paths.null_count == len(raw_paths):
             return None
@@ -248,7 +248,7 @@ class CheckpointPart:
         if self._action not in table.column_names:
             return {}
         action = one_array(table.column(self._action).chunks, table.schema.field(self._action).type)
-        # Arrow takes texts for UTF-8 without a look; whoever makes strings of them later must not find out.
+        # Arrow assumes without a check that texts are UTF-8; code that makes strings of them later must not fail.
         action.validate(full=True)
         return dict(zip([field.name for field in action.type], action.flatten(), strict=True))
 
@@ -280,7 +280,7 @@ def _members(schema: pa.Schema, action: str) -> frozenset[str]:
 
 
 def _not_null_throughout(metadata: Any) -> set[str]:
-    """Dotted paths of the columns in which a value may be; one without counts may have some."""
+    """Dotted paths of the columns that may have values; one without counts may have some."""
     found = set()
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):

@@ -1,7 +1,7 @@
-"""Checkpoints: read any shape, and of it no more than is asked for.
+"""Checkpoints: read any shape, and no more of it than is asked for.
 
 Protocol sections: Checkpoints, V1 Spec, V2 Spec, Sidecar Files. Invariants: a missing column or field reads as null
-(CKPT-010), unknown ones are passed over (CKPT-030); exactly one protocol and one metaData row must exist (CKPT-011);
+(CKPT-010), unknown ones are skipped (CKPT-030); exactly one protocol and one metaData row must exist (CKPT-011);
 commitInfo is ignored (D-22); removed domains are suppressed (DOMAIN-005).
 """
 
@@ -40,7 +40,7 @@ def read_checkpoint_state(store: LogStore, checkpoint: Checkpoint) -> TableState
     """Read protocol, metadata, transactions and domains.
 
     Raises:
-        IncompleteCheckpoint: A part is missing or unreadable, or the protocol or metadata is not there once.
+        IncompleteCheckpoint: A part is missing or unreadable, or there is not exactly one protocol and one metadata.
     """
     rows: dict[str, list[Any]] = {name: [] for name in _SMALL}
     for part in checkpoint.parts:
@@ -109,10 +109,10 @@ def sidecar_keys(store: LogStore, checkpoint: Checkpoint) -> tuple[str, ...]:
 
 
 def unreadable(part: LogPath, reason: str, *, vanished: bool | None = None) -> IncompleteCheckpoint:
-    """The error for a checkpoint that cannot be used; ``vanished`` if a file of it is not there."""
+    """The error for a checkpoint that cannot be used; ``vanished`` if one of its files is missing."""
     return IncompleteCheckpoint(
         f"The checkpoint of version {part.version} ({part.name}) cannot be used: {reason}. "
-        "If all commits since an older checkpoint are still there, remove the broken checkpoint; else restore it.",
+        "If all commits since an older checkpoint still exist, remove the broken checkpoint. If not, restore it.",
         version=part.version,
         path=part.path,
         vanished=vanished,
@@ -142,7 +142,7 @@ def _open(store: LogStore, path: str, part: LogPath, action: Literal["add", "rem
 
 def _json_lines(store: LogStore, part: LogPath) -> list[CommitLine]:
     lines = decode_commit(_bytes(store, part), part.version, part.path).lines
-    # Whoever knows the small actions already reads the files alone: an empty checkpoint must not pass for no files.
+    # A caller that knows the small actions reads only the files: an empty checkpoint must not look like no files.
     for name in ("protocol", "metaData"):
         if not any(getattr(line, name) for line in lines):
             raise unreadable(part, f"it holds no {name} action")

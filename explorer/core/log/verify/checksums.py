@@ -1,4 +1,4 @@
-"""The checksum of a version against the state that replay gives.
+"""The checksum of a version compared with the state that replay gives.
 
 Protocol section: Version Checksum File.
 """
@@ -27,7 +27,7 @@ __all__ = ["compare_checksum"]
 
 
 def compare_checksum(data: bytes, state: RunningState, info: CommitInfo | None) -> Iterator[str]:
-    """Yield what a checksum file says that replay does not.
+    """Yield what a checksum file says and replay does not.
 
     Args:
         data: The file's bytes.
@@ -35,7 +35,7 @@ def compare_checksum(data: bytes, state: RunningState, info: CommitInfo | None) 
         info: Provenance of the version's commit.
 
     Raises:
-        ValueError: The file is no checksum; the text says why.
+        ValueError: The file is not a checksum; the text says why.
     """
     stated = decode_checksum(data)
     try:

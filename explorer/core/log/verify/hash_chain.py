@@ -3,12 +3,12 @@
 Protocol: none. Definition, so that others can compute it too:
 
 - An action's digest is SHA-256 of its canonical JSON: the line's value with the keys of every object in the order of
-  their UTF-8 bytes, no space, integers and fractions by their value, texts with the fewest escapes. A line that is no
-  JSON counts as it stands.
+  their UTF-8 bytes, no space, integers and fractions by their value, texts with the fewest escapes. A line that is not
+  JSON counts byte for byte.
 - A link is SHA-256 of the link before (32 zero bytes at the start), the version as 8 bytes, most significant first, and
-  the digests of the commit's actions in ascending order. The order of lines and their spacing so do not matter, as
+  the digests of the commit's actions in ascending order. So the order of lines and their spacing do not matter, as
   they do not in the protocol (LOG-020).
-- The head is the last link in lowercase hexadecimal. A chain begins at the oldest commit from which the log runs on
+- The head is the last link in lowercase hexadecimal. A chain begins at the oldest commit after which the log continues
   without a gap.
 """
 

@@ -33,7 +33,7 @@ class RunningState:
         self.masks: Counter[int] = Counter()
 
     def take(self, files: LogicalFiles) -> None:
-        """Put in the files of a checkpoint."""
+        """Add the files of a checkpoint."""
         for key, file in live_files(files):
             self._put(key, file)
 

@@ -1,9 +1,9 @@
-"""Whether a log keeps to the protocol and to itself.
+"""Whether a log follows the protocol and agrees with itself.
 
 Protocol sections: Delta Log Entries, Actions, Checkpoints, Last Checkpoint File, Version Checksum File, In-Commit
-Timestamps. Every commit is read once, oldest first, and the state carried along is held against each checksum and each
-checkpoint, in both directions. Invariants: nothing raises for what a log holds, each fault is a `Problem`; a table
-whose features this program does not read is verified all the same.
+Timestamps. Every commit is read once, oldest first, and the running state is compared with each checksum and each
+checkpoint, in both directions. Invariants: no content of a log raises an error, each fault is a `Problem`; a table
+whose features this program does not read is verified too.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Problem(msgspec.Struct, frozen=True):
             ``unremoved-vector``, ``misplaced-action``, ``clock-went-back``, ``no-in-commit-timestamp``,
             ``incomplete-checkpoint``, ``checkpoint-differs``, ``checksum-differs``, ``unreadable-checksum``,
             ``unusable-hint``, ``stale-hint``, ``stray-compaction``, ``orphan-file``,
-            ``former-property`` (a property of an older name, which switches nothing).
+            ``former-property`` (a property with an older name, which has no effect).
         version: The version it is about, None for the log as a whole.
         file: Key of the file below the table's root.
         detail: What was found and what was expected.
@@ -70,7 +70,7 @@ class IntegrityReport(msgspec.Struct, frozen=True):
     Attributes:
         problems: Faults in the order of versions.
         first_version: Oldest version that can be rebuilt, None if none can.
-        last_version: Newest version of which anything is there.
+        last_version: Newest version that has a commit or a checkpoint.
         chain_head: Head of the hash chain over the commits (see `explorer.core.log.verify.hash_chain`), None without
             commits.
     """
@@ -124,16 +124,16 @@ class _Walk:
         return None if self._link is None else self._link.hex()
 
     def problems(self) -> Iterator[Problem]:
-        """Walk from the oldest version of which anything is there to the newest."""
+        """Walk from the oldest version that has a file to the newest."""
         commits, checksums = self._listing.commits, self._listing.checksums
         known = sorted({*commits, *self._checkpoints})
         if known[0] == 0 and 0 in commits:
             self._state = RunningState()
         elif not self._checkpoints:
-            detail = "the log starts here and no checkpoint covers what was before"
+            detail = "the log starts here and no checkpoint covers earlier versions"
             yield Problem("truncated-log", known[0], commit_name(known[0]), detail)
         before = known[0] - 1
-        # Only versions of which something is there are walked: a stray name must not make this endless.
+        # Only versions that have a file are walked: a stray name must not make this endless.
         for version in known:
             if version > before + 1 or (version not in commits and version > min(commits, default=version)):
                 yield from self._gap(before + 1, version if version not in commits else version - 1)
@@ -147,11 +147,11 @@ class _Walk:
         yield from self._former_properties(before)
 
     def _former_properties(self, version: int) -> Iterator[Problem]:
-        """Properties of the newest version that had their effect under an older name (CDF-017)."""
+        """Properties of the newest version set under an older name, which has no effect any more (CDF-017)."""
         metadata = None if self._state is None else self._state.metadata
         for key, value in (metadata.configuration if metadata else {}).items():
             if key.lower() in _FORMER:
-                detail = f"{key} = {value} is the older name of {_FORMER[key.lower()]}, which alone is the switch"
+                detail = f"{key} = {value} uses an older name; only {_FORMER[key.lower()]} has an effect"
                 yield Problem("former-property", version, commit_name(version), detail)
 
     def _gap(self, first: int, last: int) -> Iterator[Problem]:
@@ -176,7 +176,7 @@ class _Walk:
             self._state = None
             yield Problem("unreadable-commit", path.version, path.path, error.message)
             return
-        # Without the state before, only what the commit says of itself counts.
+        # Without the state before, only what the commit itself says counts.
         for kind, detail in found:
             if self._state is not None or kind != "unremoved-vector":
                 yield Problem(kind, path.version, path.path, detail)
@@ -196,10 +196,12 @@ class _Walk:
 
     def _misplaced(self, path: LogPath, data: bytes) -> Iterator[Problem]:
         for name in (b"checkpointMetadata", b"sidecar"):
-            # The search is a cheap sieve; only a line that passes it is decoded.
+            # The search is a cheap filter; only a line that passes it is decoded.
             lines = [line for line in data.split(b"\n") if b'"%s"' % name in line]
             if any(name.decode() in msgspec.json.decode(line) for line in lines):
-                yield Problem("misplaced-action", path.version, path.path, f"{name.decode()} belongs into checkpoints")
+                yield Problem(
+                    "misplaced-action", path.version, path.path, f"{name.decode()} belongs only in checkpoints"
+                )
 
     def _time(self, commit: Commit) -> Iterator[Problem]:
         metadata = None if self._state is None else self._state.metadata
@@ -247,7 +249,7 @@ class _Walk:
 
 
 def _differences(checkpoint: RunningState, replayed: RunningState) -> Iterator[str]:
-    """What a checkpoint holds that replay does not, and the other way round."""
+    """What a checkpoint holds and replay does not, and the reverse."""
     extra = checkpoint.files.keys() - replayed.files.keys()
     lacking = replayed.files.keys() - checkpoint.files.keys()
     if extra:
@@ -285,7 +287,7 @@ def _configurations(state: RunningState) -> dict[str, str]:
 
 
 def _without_doubles(paths: Iterable[LogPath]) -> tuple[list[LogPath], list[Problem]]:
-    """The paths without commits of which a version has more than one."""
+    """The paths without the commits of versions that have more than one."""
     kept, problems = [], []
     commits: dict[int, list[LogPath]] = {}
     for path in paths:
@@ -315,7 +317,7 @@ def _incomplete(paths: Iterable[LogPath]) -> Iterator[Problem]:
             parts.setdefault((path.version, path.parts), []).append(path)
     for (version, count), found in parts.items():
         if len({path.part for path in found}) < count:
-            yield Problem("incomplete-checkpoint", version, found[0].path, f"{len(found)} of {count} parts are there")
+            yield Problem("incomplete-checkpoint", version, found[0].path, f"{len(found)} of {count} parts exist")
 
 
 def _hint(store: LogStore, listing: LogListing) -> Iterator[Problem]:
@@ -324,18 +326,18 @@ def _hint(store: LogStore, listing: LogListing) -> Iterator[Problem]:
     except FileNotFoundError:
         return
     if hint is None:
-        yield Problem("unusable-hint", None, LAST_CHECKPOINT, "it is no hint, or its checksum does not match")
+        yield Problem("unusable-hint", None, LAST_CHECKPOINT, "it is not a valid hint, or its checksum does not match")
         return
     versions = [checkpoint.version for checkpoint in listing.checkpoints]
     if hint.version not in versions:
-        yield Problem("unusable-hint", hint.version, LAST_CHECKPOINT, "the checkpoint that it names is not there")
+        yield Problem("unusable-hint", hint.version, LAST_CHECKPOINT, "the checkpoint that it names is missing")
     elif hint.version < max(versions):
         detail = f"it names version {hint.version}; the newest checkpoint is of version {max(versions)}"
         yield Problem("stale-hint", hint.version, LAST_CHECKPOINT, detail)
 
 
 def _stray(listing: LogListing) -> Iterator[Problem]:
-    """Compactions of commits that never were, or that vanished: the versions they end with do not count."""
+    """Compactions of commits that never existed, or that vanished: the versions they end with do not count."""
     for path in listing.compactions:
         if path.last_version > listing.latest:
             detail = f"it reaches to version {path.last_version}; the newest commit or checkpoint is {listing.latest}"

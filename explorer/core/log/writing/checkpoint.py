@@ -1,8 +1,8 @@
-"""Writing a checkpoint: which files, what stands in each, and in which order they are put.
+"""Writing a checkpoint: which files, what each holds, and the order in which they are written.
 
 Protocol sections: Checkpoints, V1 Spec, V2 Spec, Sidecar Files, Last Checkpoint File. Invariants: a checkpoint is made
-of the whole state of a version whose commit stands (CKPT-006, CKPT-027); file actions are all inside or all in sidecars
-(V2CKPT-004); what names a file is put after it: sidecars, the checkpoint, the hint.
+of the whole state of a committed version (CKPT-006, CKPT-027); file actions are all inside or all in sidecars
+(V2CKPT-004); a file is written before the file that names it: sidecars, the checkpoint, the hint.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = ["WrittenCheckpoint", "write_checkpoint"]
 _ROWS: Final = 1 << 16
 """Rows of one row group."""
 _CHUNK: Final = 1 << 14
-"""How many file actions are made into columns at a time: a column holds 2 GiB of text."""
+"""How many file actions become columns at a time: a column holds 2 GiB of text."""
 _MOST_IN_HINT: Final = 30
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MS: Final = timedelta(milliseconds=1)
@@ -57,7 +57,7 @@ class WrittenCheckpoint(msgspec.Struct, frozen=True):
         version: The version.
         path: Key of the checkpoint's own file.
         sidecars: Keys of its sidecars.
-        hint: What `_last_checkpoint` says of it; None if the version had a checkpoint, and nothing was written.
+        hint: What `_last_checkpoint` says about it; None if the version had a checkpoint, and nothing was written.
     """
 
     version: int
@@ -77,16 +77,16 @@ def write_checkpoint(
 ) -> WrittenCheckpoint:
     """Write the checkpoint of a version, and the hint unless it names a newer one.
 
-    A version that has a checkpoint, by the listing or because another writer was faster, is left as it is: what the
+    A version that has a checkpoint, by the listing or because another writer was faster, is not changed: what the
     other wrote means the same (CKPT-027).
 
     Args:
         store: The table's store.
-        listing: The log; checkpoints that are known to be broken should be taken out of it.
+        listing: The log, without checkpoints that are known to be broken.
         version: The version, None for the latest.
         now: The present, with a zone; tombstones expire by it.
         new_uuid: Makes names.
-        layout: How, None for what the table's policy asks for.
+        layout: The layout; None for the one that the table's policy asks for.
 
     Raises:
         UnsupportedFeature: The table has a feature that this program does not know, or a catalog manages it, or the
@@ -104,7 +104,7 @@ def write_checkpoint(
 
 
 class _Writer:
-    """One checkpoint on its way; ``now`` is ms since the epoch."""
+    """One checkpoint while it is written; ``now`` is ms since the epoch."""
 
     def __init__(
         self, store: LogStore, carried: CarriedActions, layout: CheckpointLayout, now: int, new_uuid: Callable[[], UUID]
@@ -222,7 +222,7 @@ class _Writer:
         return file.close()
 
     def _described(self, path: str, size: int, small: Sequence[SmallAction]) -> JsonObject:
-        """What the hint says of a V2 checkpoint (V2CKPT-012); long lists are left to the checkpoint itself."""
+        """What the hint says about a V2 checkpoint (V2CKPT-012); long lists are only in the checkpoint itself."""
         sidecars, others = list[JsonValue](), list[JsonValue]()
         for action in small:
             if isinstance(action, Sidecar):
@@ -242,7 +242,7 @@ _WEEK: Final = timedelta(weeks=1)
 
 
 class _ParquetFile:
-    """A Parquet file in memory, whose row groups are full but for the last."""
+    """A Parquet file in memory, whose row groups are all full except the last."""
 
     def __init__(self, schema: pa.Schema) -> None:
         import pyarrow.parquet as pq

@@ -1,8 +1,8 @@
-"""How a table's checkpoints are laid out, how often they are written, and of which tables not.
+"""How a table's checkpoints are laid out, how often they are written, and for which tables they are refused.
 
 Protocol sections: Checkpoints, V1 Spec, V2 Spec. Invariants: V2 needs its feature in both lists, V1 in one file is
-always right (V2CKPT-001); there are no multi-part checkpoints (CKPT-015, D-24). A protocol with a feature that this
-program has never heard of may give a table state unknown here, so it is refused (CKPTPROT-002).
+always right (V2CKPT-001); multi-part checkpoints are never written (CKPT-015, D-24). A protocol with a feature that
+this program does not know may give a table state that it does not know either, so it is refused (CKPTPROT-002).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class CheckpointLayout(msgspec.Struct, frozen=True):
     Attributes:
         spec: ``v1``, or ``v2`` where the table has the feature.
         top_level: Format of a V2 checkpoint's own file.
-        classic_name: Whether a V2 checkpoint in Parquet bears the classic name, by which old clients find the protocol
-            that tells them to stop (V2CKPT-010).
-        most_inline: With more file actions than these they go to sidecars; those of a JSON file always do.
+        classic_name: Whether a V2 checkpoint in Parquet has the classic name, by which old clients find the protocol
+            that stops them (V2CKPT-010).
+        most_inline: More file actions than this go to sidecars; those of a JSON file always do.
         sidecar_rows: File actions of one sidecar.
     """
 
@@ -46,16 +46,16 @@ def checkpoint_due(configuration: dict[str, str], version: int) -> bool:
     """Whether a checkpoint follows the commit of a version: every ten commits, or as the table says (CKPT-012).
 
     Raises:
-        CorruptTable: ``delta.checkpointInterval`` is no positive integer.
+        CorruptTable: ``delta.checkpointInterval`` is not a positive integer.
     """
     return version > 0 and version % _interval(configuration) == 0
 
 
 def checkpoint_layout(state: TableState, version: int) -> CheckpointLayout:
-    """The layout that a table's policy asks for; every tenth V2 checkpoint that is due bears the classic name.
+    """The layout that a table's policy asks for; every tenth V2 checkpoint that is due has the classic name.
 
     Raises:
-        CorruptTable: ``delta.checkpointPolicy`` is none that the protocol knows, or the interval is none.
+        CorruptTable: The protocol does not know the value of ``delta.checkpointPolicy``, or the interval is not one.
     """
     configuration = state.metadata.configuration
     policy = CHECKPOINT_POLICY.of(configuration)
@@ -94,8 +94,9 @@ def check_protocol(protocol: Protocol, version: int, layout: CheckpointLayout) -
         refused.append("v2Checkpoint")
     if refused:
         raise UnsupportedFeature(
-            f"A checkpoint of version {version} cannot be written in this way: {', '.join(refused)}. What a table has "
-            "that this program does not implement, it could leave out; what it lacks it must be given first.",
+            f"A checkpoint of version {version} cannot be written in this way: {', '.join(refused)}. This "
+            "program does not implement these, or the table lacks them. Write the checkpoint with an engine that "
+            "implements them, or add what the table lacks first.",
             features=refused,
             operation="write a checkpoint",
             version=version,
@@ -104,8 +105,8 @@ def check_protocol(protocol: Protocol, version: int, layout: CheckpointLayout) -
         protocol.min_writer_version == 7 and protocol.writer_features is None
     ):
         raise CorruptTable(
-            f"The protocol of version {version} lacks a feature list that its versions demand; no checkpoint can be "
-            "written from it. Its owner has to correct the protocol.",
+            f"The protocol of version {version} lacks a feature list that its versions demand, so no checkpoint can be "
+            "written from it. Ask the table's owner to correct the protocol.",
             version=version,
         )
 

@@ -1,8 +1,8 @@
 """Writing version checksums: in full from the state of a version, or from the checksum before and one commit.
 
-Protocol section: Version Checksum File. Invariants: both ways give the same (CRC-004); a number that cannot be told is
-not guessed, there is no checksum then; a checksum is written after its commit and never over another (CRC-001). The
-files are not listed: the field for it is optional, and says again what the log says.
+Protocol section: Version Checksum File. Invariants: both ways give the same (CRC-004); an unknown number is
+not guessed, and no checksum is written; a checksum is written after its commit and never over another (CRC-001). The
+files are not listed: the field for it is optional, and repeats what the log says.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Counts = npt.NDArray[np.int64]
 
 _MIB: Final = 1 << 20
 _STEPS: Final = ((8, 4), (40, 8), (120, 4), (144, 16), (576, 64), (1408, 128), (2048, 256))
-"""From this size on bins are this wide, in MiB."""
+"""From the first size on, bins have the second width, in MiB."""
 
 SIZE_BINS: Final = (
     0,
@@ -56,7 +56,7 @@ def version_checksum(state: TableState, files: LogicalFiles, info: CommitInfo | 
     Args:
         state: The small actions in force.
         files: The live files.
-        info: Provenance of the version's commit, if it is there.
+        info: Provenance of the version's commit, if it has one.
 
     Returns:
         The checksum, or None if the log does not say the size of a file.
@@ -81,13 +81,13 @@ def next_checksum(
         previous: The checksum file of the version before.
         commit: The version's commit.
         state: The small actions in force after it.
-        live: The live files before it, where they are at hand; a checksum that lists them serves as well.
-        vouched: Whether the commit's own word is taken for what was live where nothing else says it: each path that it
-            adds and does not remove is new, and what it removes was live. Commits of this program are so, but for
-            adds and removes on their own that change no data, which are never taken at their word.
+        live: The live files before it, if the caller has them; a checksum that lists them works too.
+        vouched: Whether to trust the commit about what was live where nothing else says it: each path that it adds and
+            does not remove is new, and what it removes was live. That holds for commits of this program, except for
+            adds and removes on their own that change no data, which are never trusted.
 
     Returns:
-        The checksum, or None where it cannot be told: the checksum before is unreadable, lacks something or says
+        The checksum, or None where it is not known: the checksum before is unreadable, lacks something or says
         another protocol or metadata, or the commit does not say enough of its files.
     """
     try:
@@ -107,7 +107,7 @@ def next_checksum(
 def write_checksum(store: LogStore, version: int, checksum: VersionChecksum) -> bool:
     """Write a checksum beside its commit; False if there is one already.
 
-    It need not outlast a crash of the machine: whoever finds it broken or missing does without.
+    It need not survive a crash of the machine: readers do without a broken or missing one.
 
     Raises:
         StorageError: The store failed.
@@ -128,7 +128,7 @@ class _Totals:
         self.masks = [0] * len(MASK_BINS)
 
     def count(self, file: LiveFile, sign: int) -> None:
-        """Put a file whose size is known in, or take it out."""
+        """Add a file whose size is known, or take it out."""
         size = file.size or 0
         self.files += sign
         self.bytes += sign * size
@@ -182,11 +182,11 @@ def _may_mask(protocol: Protocol) -> bool:
 
 
 class _UnknownError(Exception):
-    """The commit and the checksum before do not say what the files are after it."""
+    """The commit and the checksum before it do not say what the files are after it."""
 
 
 def _totals_before(before: VersionChecksum, commit: Commit, state: TableState) -> _Totals | None:
-    """The counts of the checksum before, or None if it cannot be gone by."""
+    """The counts of the checksum before, or None if it cannot be used."""
     if before.metadata is None or before.protocol is None:
         return None
     metadata, protocol = Metadata.from_wire(before.metadata), Protocol.from_wire(before.protocol)
@@ -211,7 +211,7 @@ def _totals_before(before: VersionChecksum, commit: Commit, state: TableState) -
 
 
 def _known_files(commit: Commit, before: VersionChecksum, live: LogicalFiles | None) -> Mapping[str, LiveFile] | None:
-    """What is known of the live files that a commit touches; None if nobody says which are live."""
+    """What is known of the live files that a commit touches; None if nothing says which are live."""
     if live is not None:
         keys = {canonical_key(line.path) for line in _file_lines(commit)}
         return dict(_find(live, keys)) if keys else {}
@@ -243,7 +243,7 @@ def _changes(commit: Commit, known: Mapping[str, LiveFile] | None, vouched: bool
     """Files that leave the table, with -1, and that enter it, with 1.
 
     Raises:
-        _UnknownError: A size is missing, or it cannot be told which files were live.
+        _UnknownError: A size is missing, or it is not known which files were live.
     """
     newest = Reconciliation()
     newest.apply(commit)
@@ -264,14 +264,14 @@ def _changes(commit: Commit, known: Mapping[str, LiveFile] | None, vouched: bool
 
 
 def _left(old: LiveFile | None, add: AddLine | None, removes: Iterable[RemoveLine]) -> LiveFile | None:
-    """The file that leaves, where it is known what was live."""
+    """The file that leaves, where the live files are known."""
     if old is None or add is not None:
         return old
     return old if any(remove.vector_id == old.vector_id for remove in removes) else None
 
 
 def _told(add: AddLine | None, removes: list[RemoveLine]) -> LiveFile | None:
-    """The file that leaves by the commit's own word."""
+    """The file that leaves, as the commit says."""
     if len(removes) > 1:
         raise _UnknownError
     if not removes:

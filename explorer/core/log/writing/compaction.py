@@ -1,8 +1,8 @@
 """Writing a log compaction file: the reconciled actions of a range of commits.
 
-Protocol section: Log Compaction Files. Invariants: actions stand as they stood in their commits, in the same order;
-removes and removed domains stay however old (COMPACT-005, D-31), for they may still cancel something older; provenance
-and change files are left out (COMPACT-002); a range holds nothing but published commits (COMPACT-004).
+Protocol section: Log Compaction Files. Invariants: actions are the same as in their commits, in the same order;
+removes and removed domains stay, however old (COMPACT-005, D-31): they may still cancel something older; provenance
+and change files are left out (COMPACT-002); a range holds only published commits (COMPACT-004).
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def write_compaction(store: LogStore, listing: LogListing, first: int, last: int
     """Write the compaction of the commits from one version to another, both included.
 
     Returns:
-        Its key, or None if there is one of that range already.
+        Its key, or None if one of that range already exists.
 
     Raises:
-        RequestError: The range has less than two versions.
-        VersionNotFound: A commit of the range is not there.
+        RequestError: The range has fewer than two versions.
+        VersionNotFound: A commit of the range is missing.
         UnsupportedFeature: A catalog manages the table and a commit of the range is not published.
         TableError: A commit is broken.
     """
@@ -89,7 +89,7 @@ def _commits(listing: LogListing, first: int, last: int) -> list[LogPath]:
 
 
 def _small_actions(commit: Commit) -> dict[tuple[str, str], tuple[int, int]]:
-    """The last line of each action that is not about a file, by kind and by whom or what it is about."""
+    """The last line of each action that is not about a file, by kind and subject."""
     found: dict[tuple[str, str], tuple[int, int]] = {}
     for place, line in enumerate(commit.lines):
         for name in ("protocol", "metaData"):

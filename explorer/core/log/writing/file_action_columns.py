@@ -1,9 +1,9 @@
 """File actions as columns of a checkpoint, one struct for ``add`` and one for ``remove``.
 
 Protocol sections: Checkpoints, Sidecar Files, Checkpoint Schema. Invariants: removes carry neither statistics nor tags
-(CKPT-023); ``dataChange`` is false, for a checkpoint changes nothing; ``stats`` and ``stats_parsed`` are there as the
-table's properties say (CKPT-016 to 018). Fields that this program does not know stay where a column can hold them:
-plain values and maps of texts, of one type throughout.
+(CKPT-023); ``dataChange`` is false, because a checkpoint changes nothing; ``stats`` and ``stats_parsed`` exist as the
+table's properties say (CKPT-016 to 018). Fields that this program does not know are kept where a column can hold them:
+plain values and maps of texts, all of one type.
 """
 
 from __future__ import annotations
@@ -68,17 +68,17 @@ _LEFT_OUT: Final = {
     "add": {*_ADD, "stats", "stats_parsed", "partitionValues_parsed"},
     "remove": {*_REMOVE, "stats", "stats_parsed", "partitionValues_parsed", "tags"},
 }
-"""Members that are known: none of them is carried along as unknown."""
+"""Members that this program knows; all others are kept as unknown."""
 
 
 class FileColumns:
     """Makes the file columns of one checkpoint.
 
     Args:
-        carried: What the checkpoint is made of.
+        carried: The state that the checkpoint is made of.
 
     Raises:
-        CorruptTable: A property that it goes by has no readable value, or the schema has none.
+        CorruptTable: A property that it uses has no readable value, or the schema is not readable.
         UnsupportedFeature: Typed statistics are due and the schema has a type this program does not read.
     """
 
@@ -116,7 +116,7 @@ class FileColumns:
         return _struct(members, self.add_type)
 
     def removes(self, chunk: pa.StructArray | list[RemoveLine], after: int) -> pa.StructArray:
-        """Rows of ``remove``, but for the tombstones whose time (ms since the epoch) is not after a moment."""
+        """Rows of ``remove``, without the tombstones whose time (ms since the epoch) is not after the moment given."""
         members = _of_removes(chunk) if isinstance(chunk, list) else _of_struct(chunk)
         rows = _struct(members, self.remove_type)
         times, _ = numbers(rows.field("deletionTimestamp"))
@@ -146,7 +146,7 @@ def _of_struct(chunk: pa.StructArray) -> dict[str, pa.Array]:
 
 
 def _vectors(column: pa.StructArray) -> pa.StructArray:
-    """Descriptors with all members; a struct of nulls, which some writers put for none, is null."""
+    """Descriptors with all members; a struct of nulls, which some writers write for none, is null."""
     members = _of_struct(column)
     known = {
         field.name: _cast(members[field.name], field.type)
@@ -196,7 +196,7 @@ def _of_removes(lines: list[RemoveLine]) -> dict[str, pa.Array]:
 
 
 def _storable(time: int | None) -> int | None:
-    """A time that no 64 bits hold says nothing, as one that is not there (FILE-003)."""
+    """A time that does not fit 64 bits counts as missing (FILE-003)."""
     return time if time is None or -(1 << 63) <= time < 1 << 63 else None
 
 
@@ -254,7 +254,7 @@ def _unknown_columns(lines: Sequence[AddLine | RemoveLine]) -> dict[str, pa.Arra
 
 
 def _unknown_column(values: Sequence[JsonValue]) -> pa.Array:
-    """A column of those values that are of the first one's type; `_unknown_types` says whether it is used."""
+    """A column of the values that have the type of the first; `_unknown_types` says whether it is used."""
     kind = next(_type_of(value) for value in values if value is not None)
     return _column([value if value is not None and _type_of(value) == kind else None for value in values], kind)
 

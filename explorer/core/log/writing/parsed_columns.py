@@ -1,6 +1,6 @@
 """Statistics and partition values of a checkpoint's files in their own types.
 
-Protocol section: Checkpoints (``stats_parsed``, ``partitionValues_parsed``). Invariants: fields bear physical names
+Protocol section: Checkpoints (``stats_parsed``, ``partitionValues_parsed``). Invariants: fields have physical names
 (CKPT-021); the null counter is ``nullCount`` (CKPT-020); partition columns have no statistics, booleans, binaries,
 lists and maps no bounds (STATS-017); a file without usable statistics has a null struct.
 """
@@ -25,11 +25,11 @@ from explorer.core.protocol.statistics.json_statistics import Bounds, ParsedText
 __all__ = ["TypedColumns", "typed_columns"]
 
 _COUNTED: Final = PrimitiveType("binary")
-"""Stands for types whose nulls are counted but which have no bounds."""
+"""Placeholder for types whose nulls are counted but which have no bounds."""
 
 
 class TypedColumns(msgspec.Struct, frozen=True):
-    """What of a table's columns checkpoints show in their own types.
+    """The columns of a table that its checkpoints show in their own types.
 
     Attributes:
         leaves: Columns with statistics, in schema order.
@@ -53,7 +53,7 @@ class TypedColumns(msgspec.Struct, frozen=True):
         return pa.struct([(physical, to_arrow(kind)) for physical, kind, _ in self.partitions])
 
     def statistics(self, texts: pa.StringArray, parsed: pa.StructArray | None) -> pa.StructArray:
-        """``stats_parsed`` of some files: what they had as a struct, and where there is none of their texts."""
+        """``stats_parsed`` of some files: from their structs, and where those are missing, from their texts."""
         import pyarrow.compute as pc
 
         if parsed is None or parsed.null_count == len(parsed):
@@ -96,7 +96,9 @@ def typed_columns(state: TableState) -> TypedColumns:
     for name in metadata.partition_columns:
         field = schema.field(name)
         if field is None or not isinstance(field.type, PrimitiveType):
-            raise CorruptTable(f"The partition column {name!r} is no plain column of the schema.", column=name)
+            raise CorruptTable(
+                f"The partition column {name!r} is not a column of a simple type in the schema.", column=name
+            )
         partitions.append((field.physical_name if mapped else field.name, field.type, name))
     data = tuple(field for field in schema.fields if field.name not in metadata.partition_columns)
     return TypedColumns(tuple(_leaves(StructType(data), mapped, ())), tuple(partitions))

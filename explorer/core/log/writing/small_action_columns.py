@@ -37,7 +37,7 @@ def small_columns(actions: Sequence[SmallAction], kinds: Sequence[type[SmallActi
 
     Args:
         actions: The actions, those of one kind one after the other.
-        kinds: Which columns there are.
+        kinds: The columns to make.
     """
     columns = {}
     for kind in kinds:

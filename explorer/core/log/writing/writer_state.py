@@ -1,8 +1,8 @@
-"""What a checkpoint carries on: reconciliation with the tombstones, which only writers need.
+"""What a checkpoint preserves: reconciliation with the tombstones, which only writers need.
 
 Protocol sections: Action Reconciliation, Checkpoints, Removing Expired Tombstones. Invariants: a tombstone stays until
-its file is added again with the same vector or it has expired: its time, 0 where it has none, must lie after the
-cut-off to stay (D-02, FILE-014); fields that this program does not know come along (PROTO-003).
+its file is added again with the same vector or it has expired: its time, 0 where it has none, must be after the
+cut-off to stay (D-02, FILE-014); fields that this program does not know are kept (PROTO-003).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class CarriedActions(msgspec.Struct, frozen=True):
     tombstones: tuple[CheckpointPart | list[RemoveLine], ...]
 
     def unknown_adds(self) -> dict[FileKey, JsonObject]:
-        """What the live files say beyond the columns of files, by canonical path and deletion vector.
+        """What the live files record beyond the columns of files, by canonical path and deletion vector.
 
         These are fields that this program does not know, ``clusteringProvider``, and of ``deletionVector`` the member
         ``maxRowIndex``.
@@ -72,7 +72,7 @@ class CarriedActions(msgspec.Struct, frozen=True):
         return found
 
     def adds(self, length: int) -> Iterator[pa.StructArray | list[AddLine]]:
-        """The live files, up to so many at a time: as they stand in a checkpoint, or as lines."""
+        """The live files, up to so many at a time: as rows of a checkpoint, or as lines."""
         for source in self.files.sources:
             if isinstance(source, CheckpointPart):
                 yield from source.batches(length)
@@ -88,7 +88,7 @@ class CarriedActions(msgspec.Struct, frozen=True):
                 yield from _chunks(source, length)
 
     def lines(self) -> Iterator[tuple[str, AddLine | RemoveLine]]:
-        """The lines since the checkpoint, with what is taken from each: ``add`` or ``remove``."""
+        """The lines since the checkpoint, with the action used from each: ``add`` or ``remove``."""
         for source in self.files.sources:
             if isinstance(source, LineSource):
                 yield from (("add", line) for line in source.lines)
@@ -97,7 +97,7 @@ class CarriedActions(msgspec.Struct, frozen=True):
                 yield from (("remove", line) for line in tombstones)
 
     def parts(self) -> Iterator[tuple[str, CheckpointPart]]:
-        """The files of the checkpoint before, with what is taken from each: ``add`` or ``remove``."""
+        """The files of the checkpoint before, with the action used from each: ``add`` or ``remove``."""
         yield from (("add", source) for source in self.files.sources if isinstance(source, CheckpointPart))
         yield from (("remove", source) for source in self.tombstones if isinstance(source, CheckpointPart))
 
@@ -216,7 +216,7 @@ _ANY: Final = msgspec.json.Decoder(_AnyLine)
 
 
 def _whole(commit: Commit, data: bytes) -> Commit:
-    """The commit, its file actions with all their members; a strict decoder says that nearly always they have them."""
+    """The commit, its file actions with all their members; usually a strict decoder shows that none is unknown."""
     try:
         _KNOWN.decode_lines(data)
     except msgspec.ValidationError:

@@ -139,7 +139,7 @@ def validity(column: pa.Array) -> Mask:
 
 
 def _text_sizes(column: pa.Array) -> list[int]:
-    """Bytes of each column of text that a column is made of."""
+    """Bytes of each column of text inside a column."""
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         start, end = _extent(column)
@@ -153,7 +153,7 @@ def _text_sizes(column: pa.Array) -> list[int]:
 
 
 def _extent(column: pa.Array) -> tuple[int, int]:
-    """Where what belongs to the rows of a column begins and ends."""
+    """Where the values of the rows of a column begin and end."""
     if not len(column):
         return 0, 0
     offsets = np.frombuffer(column.buffers()[1], np.int32)
@@ -173,7 +173,7 @@ def _encoded(values: Sequence[str | None]) -> tuple[bytes, Int64s, pa.Buffer | N
     except TypeError:
         whole = "\u0080"
     if whole.isascii():
-        # Where no text is None and all are ASCII, which is the rule, this takes a third of the time.
+        # Usually no text is None and all are ASCII; this then takes a third of the time.
         return whole.encode(), np.fromiter(map(len, cast(Sequence[str], values)), np.int64, len(values)), None
     encoded = [value.encode("utf-8", "surrogatepass") if value else b"" for value in values]
     return b"".join(encoded), np.fromiter(map(len, encoded), np.int64, len(values)), _validity(values)

@@ -1,7 +1,7 @@
 """A Parquet file of the log, read by row group and column, several row groups at once.
 
 Protocol section: Checkpoints. Invariants: every row group is read, whatever its statistics say, since one wrong count
-there would lose files; of rows that are there for a few actions only, no more columns are decoded than must be.
+there would lose files; for rows that hold only a few actions, only the columns they need are decoded.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ __all__ = ["RowGroups", "in_parallel"]
 _T = TypeVar("_T")
 _S = TypeVar("_S")
 
-# Rows from a group's start on that are decoded in one piece instead of the group.
+# How many rows from a group's start are decoded in one piece instead of the whole group.
 _NEAR: Final = 1 << 12
-# Rows of a group from which on several threads for its columns are worth their start.
+# How many rows a group must have for several threads to be worth their start.
 _MANY: Final = 1 << 15
 
 
@@ -41,7 +41,7 @@ class RowGroups:
         schema: The columns as Arrow sees them.
 
     Raises:
-        pa.ArrowException, OSError, ValueError: It is no Parquet; later, that a page is broken.
+        pa.ArrowException, OSError, ValueError: It is not a Parquet file; later: a page is broken.
     """
 
     def __init__(self, file: pa.NativeFile) -> None:
@@ -61,7 +61,7 @@ class RowGroups:
 
         Args:
             group: Which one.
-            columns: Dotted names; one that is not there is passed over.
+            columns: Dotted names; missing ones are skipped.
             alone: False while other row groups are read on threads of their own.
 
         Raises:
@@ -71,12 +71,12 @@ class RowGroups:
         with self._lent() as reader:
             table = reader.read_row_group(group, list(columns), use_threads=alone and rows > _MANY)
         if table.num_columns and table.num_rows != rows:
-            # A damaged page can end a column early, which Arrow takes for its end.
+            # A damaged page can end a column early; Arrow takes that for the column's end.
             raise ValueError(f"row group {group} should have {rows:,} rows and gives {table.num_rows:,}")
         return table
 
     def present(self, names: Sequence[str]) -> dict[str, list[Any]]:
-        """The rows in which a struct column is not null, as objects, for each of the columns that are there."""
+        """The rows in which a struct column is not null, as objects, for each column that exists."""
         found: dict[str, list[Any]] = {name: [] for name in names if self.schema.get_field_index(name) >= 0}
         leaves = [leaf for name in found for leaf in _first_leaf(name, self.schema.field(name).type)]
         ends = in_parallel(partial(self._end, leaves), range(self.count)) if leaves else []
@@ -93,7 +93,7 @@ class RowGroups:
             yield from reader.iter_batches(length, row_groups=[group], columns=list(columns))
 
     def _end(self, columns: Sequence[str], group: int) -> int:
-        """The row of a row group after which the columns are null."""
+        """How many rows of a row group come before the rows in which the columns are all null."""
         table = self.read(group, columns, alone=self.count == 1)
         rows = [np.flatnonzero(_valid(column)) for column in table.columns]
         return max((int(some[-1]) + 1 for some in rows if len(some)), default=0)
@@ -108,7 +108,7 @@ class RowGroups:
 
     @contextmanager
     def _lent(self) -> Iterator[Any]:
-        """A reader for one thread alone, for Arrow's are not made for several; one costs less than a millisecond."""
+        """A reader for one thread alone, because Arrow's are not thread-safe; one costs less than a millisecond."""
         try:
             reader = self._idle.pop()
         except IndexError:
@@ -126,11 +126,11 @@ class RowGroups:
 
 
 def in_parallel(action: Callable[[_S], _T], items: Sequence[_S]) -> list[_T]:
-    """Results of an action that leaves Python for most of its time, on as many threads as there are processors."""
+    """Results of an action that spends most of its time outside Python, on as many threads as there are processors."""
     workers = min(len(items), pa.cpu_count())
     if workers < 2:
         return [action(item) for item in items]
-    # Imported late: it brings logging along, which opening a table does not need.
+    # Imported late: it imports logging, which opening a table does not need.
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(workers) as pool:
@@ -138,7 +138,7 @@ def in_parallel(action: Callable[[_S], _T], items: Sequence[_S]) -> list[_T]:
 
 
 def _first_leaf(name: str, kind: pa.DataType) -> list[str]:
-    """A column that tells where the struct is null and costs little to read."""
+    """A column that shows where the struct is null and costs little to read."""
     plain = [field.name for field in kind if not pa.types.is_nested(field.type)] if pa.types.is_struct(kind) else []
     return [f"{name}.{plain[0]}" if plain else name]
 

@@ -1,6 +1,7 @@
 """Arrow columns of a table's types from Python values, exact and without `pyarrow.array`.
 
-Invariants: what does not fit its type raises, nothing is rounded; years 1 to 9999 and times before 1970 are exact.
+Invariants: a value that does not fit its type raises, nothing is rounded; years 1 to 9999 and times before 1970 are
+exact.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def typed_column(values: Sequence[Any], kind: PrimitiveType) -> pa.Array:
 
 
 def micros(moment: datetime) -> int:
-    """Microseconds since the epoch; a time without a zone counts on its own clock."""
+    """Microseconds since the epoch; a time without a zone is taken as it is."""
     return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
 
 
@@ -92,7 +93,7 @@ def _unscaled(value: Decimal | None, kind: PrimitiveType) -> int:
         return 0
     sign, digits, exponent = value.as_tuple()
     shift = int(exponent) + kind.scale
-    # A shift beyond the precision can only come of zero or of what does not fit.
+    # Only zero, or a value that does not fit, shifts beyond the precision.
     number = int("".join(map(str, digits)))
     if number and not -len(digits) < shift <= kind.precision:
         raise ValueError(f"{value} does not fit {kind.precision} digits")

@@ -1,7 +1,7 @@
-"""CHAR and VARCHAR: strings with a length that stands beside the type, in the metadata of the field.
+"""CHAR and VARCHAR: strings with a length, which the metadata of the field records beside the type.
 
 Protocol section: Schema Serialization Format (field metadata ``__CHAR_VARCHAR_TYPE_STRING``, SCHEMA-021). Invariants:
-in the schema the type is ``string``; a length only grows, and goes at last.
+in the schema the type is ``string``; a length only grows, or is removed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def is_char_type(text: object) -> bool:
 
 
 def char_type_text(value: JsonValue) -> str | None:
-    """What stands in a field's metadata for its type; None if no CHAR or VARCHAR is in it.
+    """The text in a field's metadata for its type; None if no CHAR or VARCHAR is in it.
 
     Args:
         value: A type as decoded JSON, one that `explorer.core.protocol.schema.data_types.parse_type` takes.

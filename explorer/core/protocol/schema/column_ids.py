@@ -1,4 +1,4 @@
-"""Ids and physical names of columns: given once, never changed, taken away only with all the files.
+"""Ids and physical names of columns: given once, never changed, removed only when all files are rewritten.
 
 Protocol section: Column Mapping (Writer Requirements). Invariants: every struct field has both, nested ones included
 (CM-007); ids only rise (CM-009); a field comes before the fields inside it, as the reference numbers them.
@@ -31,7 +31,7 @@ Naming = Callable[[StructField], str]
 
 
 def highest_id(schema: StructType, configured: int = 0) -> int:
-    """The highest id ever given: of the fields there are, or of the table's properties if that is higher."""
+    """The highest id ever given: that of the fields, or that of the table's properties if it is higher."""
     return max([configured, *(field.field_id for _, field in walk(schema) if field.field_id is not None)])
 
 
@@ -54,7 +54,7 @@ def map_columns(schema: StructType, last_id: int, naming: Naming) -> tuple[Struc
 
 
 def map_field(field: StructField, last_id: int, naming: Naming) -> tuple[StructField, int]:
-    """The same for one field and what lies inside it."""
+    """The same for one field and the fields inside it."""
     own = last_id + 1
     kind, last_id = _map_type(field.type, own, naming)
     metadata: JsonObject = {**field.metadata, FIELD_ID: own, PHYSICAL_NAME: naming(field)}

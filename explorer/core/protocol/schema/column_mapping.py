@@ -39,7 +39,7 @@ MappingMode = Literal["none", "name", "id"]
 
 
 def mapping_mode(configuration: dict[str, str], protocol: Protocol) -> MappingMode:
-    """The mapping mode of a version; of the versions of a history `History.mapping_mode` tells it.
+    """The mapping mode of a version; for the versions of a history, `History.mapping_mode` has it.
 
     Args:
         configuration: The table's properties.

@@ -42,7 +42,7 @@ __all__ = [
 
 
 class InvalidType(ValueError):
-    """A text or a JSON value is no type; the message is the reason alone, to be put into a sentence."""
+    """A text or a JSON value is not a type; the message is the reason alone, to be put into a sentence."""
 
 
 class PrimitiveType(msgspec.Struct, frozen=True):
@@ -86,7 +86,7 @@ class StructField(msgspec.Struct, frozen=True):
         """Column-mapping id, or None.
 
         Raises:
-            CorruptTable: It is no integer.
+            CorruptTable: It is not an integer.
         """
         match self.metadata.get(FIELD_ID):
             case None:
@@ -153,7 +153,7 @@ def parse_schema(text: str) -> StructType:
     """Parse a ``schemaString``.
 
     Raises:
-        CorruptTable: The text is no JSON struct type.
+        CorruptTable: The text is not a JSON struct type.
         UnsupportedFeature: It uses a type this program does not read.
         LimitExceeded: It is nested too deeply.
     """
@@ -174,16 +174,16 @@ def parse_schema(text: str) -> StructType:
 
 
 def parse_type(value: JsonValue) -> DataType:
-    """Parse a type as it stands in decoded JSON: a name, or an object of a nested type.
+    """Parse a type from decoded JSON: a name, or an object of a nested type.
 
     Raises:
-        InvalidType: It is no type.
+        InvalidType: It is not a type.
         UnsupportedFeature: It is one this program does not read.
     """
     if isinstance(value, str):
         return _parse_primitive(value)
     if not isinstance(value, dict):
-        raise InvalidType(f"{value!r} is no type")
+        raise InvalidType(f"{value!r} is not a type")
     match value:
         case {"type": "struct", "fields": [*fields]}:
             return StructType(tuple(_parse_field(field) for field in fields))
@@ -193,7 +193,7 @@ def parse_type(value: JsonValue) -> DataType:
             return MapType(parse_type(key), parse_type(item), bool(value.get("valueContainsNull", True)))
         case {"type": str(name)} if name in _PRIMITIVES and len(value) == 1:
             return PrimitiveType(name)
-    raise InvalidType(f"{json.dumps(value)[:200]} is no type")
+    raise InvalidType(f"{json.dumps(value)[:200]} is not a type")
 
 
 def walk(struct: StructType) -> Iterator[tuple[tuple[str, ...], StructField]]:
@@ -290,10 +290,10 @@ def _parse_field(value: JsonValue) -> StructField:
         case {"name": str(name), "type": kind, **rest}:
             metadata = rest.get("metadata") or {}
             if not isinstance(metadata, dict):
-                raise InvalidType(f"the metadata of field {name!r} is no object")
+                raise InvalidType(f"the metadata of field {name!r} is not an object")
             return StructField(name, parse_type(kind), bool(rest.get("nullable", True)), metadata)
         case _:
-            raise InvalidType(f"{json.dumps(value)[:200]} is no field (it needs name and type)")
+            raise InvalidType(f"{json.dumps(value)[:200]} is not a field (it needs name and type)")
 
 
 def _parse_primitive(name: str) -> PrimitiveType:

@@ -1,8 +1,8 @@
 """Editing a schema: a column is found, replaced, inserted, moved or removed at any depth.
 
 Protocol sections: Schema Serialization Format, Column Mapping. Invariants: a schema is never changed in place; nested
-paths go through ``element``, ``key`` and ``value`` (CM-014); names are found ignoring case and written in the schema's
-own spelling (SCHEMA-010); whatever is not named by an edit stays as it is, unknown field metadata included (META-009).
+paths go through ``element``, ``key`` and ``value`` (CM-014); names match in any case and are written in the schema's
+own spelling (SCHEMA-010); what an edit does not name stays unchanged, unknown field metadata included (META-009).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Column(msgspec.Struct, frozen=True):
     Attributes:
         path: The path in the schema's spelling.
         type: The type there.
-        nullable: Whether a null may stand there.
+        nullable: Whether it may be null.
         field: The struct field; None for the element of an array, and the key or value of a map.
         owner: Path of the struct field that is, or holds, this type.
     """
@@ -74,13 +74,13 @@ def column_path(text: str, field: str = "column") -> Path:
     """Split a dotted column of an intent into its parts.
 
     Raises:
-        InvalidIntent: It is no column.
+        InvalidIntent: It is not a column.
     """
     try:
         return parse_column(text)
     except ValueError as error:
         raise InvalidIntent(
-            f"{text!r} is no column: write a dotted path, with parts in backticks where they hold dots.", field=field
+            f"{text!r} is not a column: write a dotted path, with parts in backticks where they hold dots.", field=field
         ) from error
 
 
@@ -125,7 +125,7 @@ def children(schema: StructType, parent: Path, field: str = "column") -> tuple[S
     kind = find_column(schema, parent, field).type
     if not isinstance(kind, StructType):
         raise InvalidIntent(
-            f"{format_column(parent)} is no struct, so it has no columns inside. Inside an array, name the part "
+            f"{format_column(parent)} is not a struct, so it has no columns inside. Inside an array, name the part "
             "element; inside a map, key or value.",
             field=field,
         )
@@ -135,7 +135,7 @@ def children(schema: StructType, parent: Path, field: str = "column") -> tuple[S
 def edit_fields(
     schema: StructType, parent: Path, change: Callable[[tuple[StructField, ...]], Sequence[StructField]]
 ) -> StructType:
-    """Change the fields of the struct at a path, which is in the schema's spelling and does lead to a struct."""
+    """Change the fields of the struct at a path, which must be in the schema's spelling and lead to a struct."""
 
     def changed(kind: DataType) -> DataType:
         assert isinstance(kind, StructType)
@@ -158,7 +158,7 @@ def replace_type(schema: StructType, path: Path, kind: DataType) -> StructType:
 
 
 def position(at: str | int | None, names: Sequence[str]) -> int:
-    """The index that a position among siblings means.
+    """The index of a position among siblings.
 
     Args:
         at: ``first``, ``last``, ``after NAME`` or an index from 0; None is last.
@@ -233,7 +233,7 @@ def _edited(kind: DataType, path: Path, change: Callable[[DataType], DataType]) 
         case MapType():
             return MapType(kind.key_type, _edited(kind.value_type, rest, change), kind.value_contains_null)
         case PrimitiveType():
-            raise AssertionError(f"{head} is looked for inside {kind.name}")
+            raise AssertionError(f"{head} cannot be inside {kind.name}")
 
 
 def _struct(kind: DataType) -> StructType:
@@ -242,7 +242,7 @@ def _struct(kind: DataType) -> StructType:
 
 
 def _index(text: str, names: Sequence[str]) -> int:
-    """The place of a name, as it stands or in backticks, exactly first, else ignoring case; -1 if it is not there."""
+    """The place of a name, plain or in backticks, exactly first, else ignoring case; -1 if it is missing."""
     quoted = re.fullmatch(r"`((?:[^`]|``)*)`", text)
     wanted = text if text in names or quoted is None else quoted[1].replace("``", "`")
     if wanted in names:
@@ -265,7 +265,7 @@ def _unknown(schema: StructType, wanted: Path, field: str) -> InvalidIntent:
 
 def _no_position(at: object, names: Sequence[str]) -> InvalidIntent:
     return InvalidIntent(
-        f"{at!r} is no position. Write one of {', '.join(_POSITIONS)}; the columns there are: "
+        f"{at!r} is not a position. Write one of {', '.join(_POSITIONS)}; the columns there are: "
         f"{', '.join(names) or 'none'}.",
         field="at",
         allowed=["first", "last", *(f"after {name}" for name in names)],

@@ -1,7 +1,7 @@
-"""Keys in the metadata of a column that mean something to the protocol: each is written here and nowhere else.
+"""Keys in the metadata of a column that the protocol defines: each is written here and nowhere else.
 
 Protocol sections: Column Mapping, Type Change Metadata, Generated Columns, Identity Columns, Default Columns, Column
-Invariants. Invariant: a key is the text as it stands in ``schemaString``; any other key is free.
+Invariants. Invariant: a key is the text in ``schemaString``; any other key is free.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 PREFIX: Final = "delta."
-"""What keys begin with that belong to the protocol; the keys below without it belong to it too."""
+"""Prefix of the protocol's keys; the keys below that lack it are the protocol's too."""
 
 COLUMN_MAPPING_PREFIX: Final = "delta.columnMapping."
 PHYSICAL_NAME: Final = "delta.columnMapping.physicalName"

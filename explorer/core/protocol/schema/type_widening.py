@@ -33,7 +33,7 @@ _WIDTHS: Final = {"byte": 1, "short": 2, "integer": 4, "long": 8}
 _DIGITS: Final = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 """Digits before the point that a decimal must have to take every value of an integer type.
 
-The text asks for ten from bytes and shorts too; the reference implementation writes these changes with fewer.
+The protocol asks for ten from bytes and shorts too; the reference implementation writes these changes with fewer.
 """
 
 
@@ -48,7 +48,7 @@ def check_type_changes(schema: StructType, protocol: Protocol) -> None:
     """Check the changes that the schema's fields record; without the feature they mean nothing.
 
     Raises:
-        UnsupportedFeature: A change is none that readers carry out.
+        UnsupportedFeature: A change is not one that readers carry out.
         CorruptTable: A record of a change cannot be read.
     """
     if missing_features(["typeWidening"], protocol):
@@ -58,7 +58,7 @@ def check_type_changes(schema: StructType, protocol: Protocol) -> None:
             if not widens(before, after):
                 change = f"{type_name(before)} to {type_name(after)}"
                 raise UnsupportedFeature(
-                    f"Column {format_column(path)} was changed from {change}, which is no change that readers carry "
+                    f"Column {format_column(path)} was changed from {change}, a change that readers cannot carry "
                     "out on older files. Rewrite the files with the table's own engine.",
                     features=[f"type change {change}"],
                     operation="read",

@@ -1,8 +1,8 @@
-"""SQL as text: the conditions and expressions that people and tables bring.
+"""SQL as text: the conditions and expressions of people and tables.
 
 In: a predicate of a person, or an expression that the table keeps (constraint, generation, default).
 Out: tokens; a small tree of comparisons that file statistics can answer; the columns that an expression may mention;
-a refusal with its place.
+a refusal with its position.
 Always: nothing is evaluated. A text that cannot be split into words as Spark splits it is refused, never half read. A
 column that may be mentioned counts as mentioned. A part that the tree does not understand may be true, false or null.
 

@@ -1,7 +1,7 @@
 """SQL functions that no expression over a table may call, and why.
 
 Invariants: a name here is in lower case and without its qualifiers; what runs code, reaches other data or fails on
-purpose is refused everywhere; what looks at the clock or the session is refused only where an answer must stay true.
+purpose is refused everywhere; what reads the clock or the session is refused only where an answer must stay true.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def why_refused(function: str) -> tuple[str, str] | None:
     """
     name = function.lower()
     if name in _CODE:
-        return "code", "it would run code of its own choosing on every machine that evaluates it"
+        return "code", "it can run any code on every machine that evaluates it"
     if name in _BEYOND or name.startswith(("ai_", "read_")):
-        return "reach", "it looks beyond the row: at other data, other machines, or where the row is kept"
+        return "reach", "it reads more than the row: other data, other machines, or where the row is stored"
     if name in _UNSTABLE:
-        return "unstable", "its result differs from one reading to the next, so no row could be held to it"
+        return "unstable", "its result differs from one reading to the next, so no row can be checked against it"
     if name in _FAILING:
         return "fails", "it does nothing but fail"
     return None

@@ -2,7 +2,7 @@
 
 Protocol: none; this is the part of SQL that per-file statistics can answer. Invariants: what this parser understands
 means what Spark means by it; what it does not understand becomes `Unsplittable`, which may be true, false or null of
-any row; only text that no SQL parser would take (an open quote, a lone parenthesis, a missing operand) is an error,
+any row; only text that no SQL parser accepts (an open quote, a lone parenthesis, a missing operand) is an error,
 with its position.
 """
 
@@ -46,7 +46,7 @@ class LiteralValue(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """A column against a constant, the column on the left."""
+    """A column compared with a constant, the column on the left."""
 
     column: tuple[str, ...]
     operator: Operator
@@ -54,7 +54,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 class Like(msgspec.Struct, frozen=True):
-    """A column that begins with a text; ``exact`` says that nothing more is asked."""
+    """A column that begins with a text; ``exact`` means that this is the whole condition."""
 
     column: tuple[str, ...]
     prefix: str
@@ -106,7 +106,7 @@ def parse_predicate(text: str) -> Expression:
     """Parse a boolean SQL expression.
 
     Raises:
-        RequestError: The text is no expression; the message says at which character.
+        RequestError: The text is not an expression; the message says at which character.
     """
     parser = _Parser(text)
     found = parser.disjunction(0)
@@ -116,7 +116,7 @@ def parse_predicate(text: str) -> Expression:
 
 
 class _NotUnderstood(Exception):
-    """Inside the parser: this is no form that statistics can answer."""
+    """Inside the parser: statistics cannot answer this form."""
 
 
 _FLIPPED: Final[dict[str, str]] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -159,7 +159,7 @@ class _Parser:
         try:
             found = self._condition(depth)
             if not self._at_border():
-                raise _NotUnderstood("only a column against constants can be answered")
+                raise _NotUnderstood("only a comparison of a column with constants can be answered")
         except _NotUnderstood as reason:
             self._place = start
             return self._unsplittable(str(reason))
@@ -191,7 +191,7 @@ class _Parser:
             return _compare(self._column(), _FLIPPED.get(operator, operator), value)
         if value.kind in {"boolean", "null"}:
             return Constant(None if value.kind == "null" else value.text == "true")
-        raise _NotUnderstood("a constant alone is no condition")
+        raise _NotUnderstood("a constant alone is not a condition")
 
     def _comparison(self, column: tuple[str, ...]) -> Expression:
         operator = self._take()
@@ -213,7 +213,7 @@ class _Parser:
         if self._word("LIKE"):
             return _negated(self._like(column), negated)
         if negated or not self._at_border():
-            raise _NotUnderstood("only a column against constants can be answered")
+            raise _NotUnderstood("only a comparison of a column with constants can be answered")
         return Comparison(column, "=", LiteralValue("boolean", "true"))
 
     def _list(self, column: tuple[str, ...]) -> Expression:
@@ -249,7 +249,7 @@ class _Parser:
             raise self.error("a value is missing")
         value = self._literal()
         if value is None:
-            raise _NotUnderstood("only a column against constants can be answered")
+            raise _NotUnderstood("only a comparison of a column with constants can be answered")
         return value
 
     def _literal(self) -> LiteralValue | None:
@@ -263,7 +263,7 @@ class _Parser:
         parts = []
         while True:
             if self.token.kind not in {"name", "word"} or (self.token.kind == "word" and self.token.is_reserved):
-                raise _NotUnderstood("only a column against constants can be answered")
+                raise _NotUnderstood("only a comparison of a column with constants can be answered")
             parts.append(self._take())
             if self.token.text != "." or self.token.kind != "mark":
                 return tuple(parts)
@@ -280,11 +280,11 @@ class _Parser:
 
     def _mark(self, mark: str) -> None:
         if self.token.text != mark:
-            raise _NotUnderstood("only a column against constants can be answered")
+            raise _NotUnderstood("only a comparison of a column with constants can be answered")
         self._place += 1
 
     def _unsplittable(self, reason: str) -> Expression:
-        """Pass over everything up to the AND, OR or parenthesis that ends this condition."""
+        """Skip everything up to the AND, OR or parenthesis that ends this condition."""
         first = self.token
         if self._at_border():
             raise self.error(f"a condition is missing before {first.text or 'the end'!r}")

@@ -34,7 +34,7 @@ _WORDS: Final = _split(
     second seconds millisecond milliseconds microsecond microseconds to collate
     """
 )
-"""Words that stand in expressions without being columns; a column of such a name is one all the same, if it exists."""
+"""Words of SQL that are not columns; if a column of such a name exists, the word counts as the column."""
 _AGGREGATES: Final = _split(
     """
     sum avg mean count min max first last any_value collect_list collect_set stddev stddev_pop stddev_samp variance
@@ -46,7 +46,7 @@ _SUBQUERY: Final = frozenset(["select", "with", "table", "values"])
 
 
 def expression_columns(text: str) -> tuple[tuple[str, ...], ...]:
-    """Every name that an expression may mean as a column, as it is written, without those that are called.
+    """Every name that may be a column in an expression, as written, without the names of called functions.
 
     A path may end in the fields of a struct; a word of SQL that could be a column (``date``) is among them. Names
     that the expression binds itself (``x -> x > 0``) are not.
@@ -82,7 +82,7 @@ def mentions(text: str, path: tuple[str, ...]) -> bool:
 
 
 def unknown_columns(text: str, schema: StructType) -> tuple[str, ...]:
-    """Names in an expression that are neither columns of the schema nor words of SQL, as they are written.
+    """Names in an expression that are neither columns of the schema nor words of SQL, as written.
 
     Raises:
         InvalidIntent: A quote or a comment is not closed.
@@ -98,7 +98,7 @@ def unknown_columns(text: str, schema: StructType) -> tuple[str, ...]:
 
 
 def check_stored_expression(text: str, field: str) -> tuple[str, ...]:
-    """Refuse an expression that no table may keep; returns the functions in it that look at the clock or the user.
+    """Refuse an expression that no table may keep; returns the functions in it that read the clock or the user.
 
     Args:
         text: SQL of one expression.
@@ -106,7 +106,7 @@ def check_stored_expression(text: str, field: str) -> tuple[str, ...]:
 
     Raises:
         InvalidIntent: It is empty, unbalanced or more than one expression, has a subquery, an aggregate, runs code,
-            or gives another result each time.
+            or gives a different result each time.
     """
     try:
         tokens = _tokens(text)[:-1]
@@ -121,7 +121,7 @@ def check_stored_expression(text: str, field: str) -> tuple[str, ...]:
     for name in called:
         refused = why_refused(name)
         if refused is None and name in _AGGREGATES:
-            refused = "aggregate", "it looks at many rows, and an expression of the table sees one row at a time"
+            refused = "aggregate", "it reads many rows, and an expression of the table sees one row at a time"
         if refused is not None:
             raise InvalidIntent(f"The expression {text!r} calls {name}: {refused[1]}.", field=field, found=name)
     if "select" in words or _opens_subquery(tokens):
@@ -132,7 +132,7 @@ def check_stored_expression(text: str, field: str) -> tuple[str, ...]:
 
 
 def expression_text(text: str) -> str:
-    """An expression as the reference writer puts it down: its tokens with one blank between them.
+    """An expression as the reference writer writes it: its tokens with one blank between them.
 
     Texts stay whole (the reference splits ``'it''s'`` in two, which means something else), and so do operators and
     numbers.
@@ -227,7 +227,7 @@ def _overlap(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
 
 
 def _has(kind: DataType, path: tuple[str, ...]) -> bool:
-    """True if a type has such a field, as far as can be told: what an array or a map holds is not looked into."""
+    """True if a type has such a field; the contents of arrays and maps are not checked."""
     if not path:
         return True
     match kind:

@@ -1,9 +1,9 @@
 """The words of a SQL condition, and its constants.
 
 Invariants: every character belongs to a token or is space; a constant whose meaning depends on settings (a text with
-a backslash or a doubled quote) is none. Texts and comments end where Spark's own lexer ends them: a comment at any end
-of a line unless a backslash stands before it, a raw text (``r'...'``) at the next quote whatever stands before it; a
-comment inside a comment, which Spark nests, is refused. Otherwise a call could hide in what is taken for a text.
+a backslash or a doubled quote) counts as none. Texts and comments end where Spark's own lexer ends them: a comment at
+any end of a line without a backslash before it, a raw text (``r'...'``) at the next quote, whatever is before it; a
+comment inside a comment, which Spark nests, is refused. Otherwise a call could hide in what looks like a text.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _RESERVED: Final = frozenset(
 
 
 class Token(msgspec.Struct, frozen=True):
-    """A piece of the text and where it stands."""
+    """A piece of the text and its position."""
 
     kind: str
     text: str
@@ -48,7 +48,7 @@ class Token(msgspec.Struct, frozen=True):
 
     @property
     def end(self) -> int:
-        """Where the next character stands."""
+        """The position of the next character."""
         return self.start + len(self.text)
 
     @property

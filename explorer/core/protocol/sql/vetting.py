@@ -1,8 +1,8 @@
-"""Look over the text of a predicate, word by word, before Spark sees it.
+"""Check the text of a predicate, word by word, before Spark sees it.
 
 A predicate is SQL text from a person or a table. Spark's own expressions can run any Java method (``reflect``), read
 other data (subqueries) and hide both behind quoted or computed names. Invariants: nothing is evaluated; what passes is
-one expression that calls no refused function and holds no query; what does not is an ExpressionRefused with its place.
+one expression that calls no refused function and holds no query; anything else is an ExpressionRefused with its place.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SHOWN: Final = 300
 
 
 def check_text(text: str) -> list[Token]:
-    """Refuse what is no single expression, or names what must not run; evaluates nothing.
+    """Refuse a text that is not a single expression, or names something that must not run; evaluates nothing.
 
     Returns:
         The tokens; the last one is the end.
@@ -50,10 +50,10 @@ def check_text(text: str) -> list[Token]:
         elif token.text in (";", "$"):
             raise _refused(text, token, "syntax", f"holds '{token.text}'", "give one plain expression only")
         elif token.text == "*" and before.text in ("", "(", ",", "."):
-            raise _refused(text, token, "star", "stands for all columns by '*'", "name the columns it is about")
+            raise _refused(text, token, "star", "means all columns by '*'", "name the columns")
         elif token.kind in ("string", "raw") and following.text == "(":
-            # Where a setting takes double quotes for those of names, this would be a call.
-            raise _refused(text, token, "syntax", f"calls {token.text}", "a function's name stands without quotes")
+            # With the setting that double quotes enclose names, this would be a call.
+            raise _refused(text, token, "syntax", f"calls {token.text}", "write a function's name without quotes")
         before = token
     return tokens
 
@@ -62,7 +62,7 @@ def called_functions(text: str, tokens: Sequence[Token]) -> dict[str, Token]:
     """The functions that are called, in lower case, and where; words of SQL before a parenthesis are among them.
 
     Raises:
-        ExpressionRefused: A call is qualified with anything but the place of Spark's own functions.
+        ExpressionRefused: A call has a qualifier other than that of Spark's own functions.
     """
     found: dict[str, Token] = {}
     for place, token in enumerate(tokens[:-1]):
@@ -75,7 +75,7 @@ def called_functions(text: str, tokens: Sequence[Token]) -> dict[str, Token]:
                 token,
                 "user function",
                 f"calls {qualifier}.{token.value}",
-                "only Spark's own functions may be called: a table is read by many, and they lack others",
+                "only Spark's own functions may be called: other readers of the table lack any others",
             )
         found.setdefault(token.value.lower(), token)
     return found
@@ -114,7 +114,7 @@ def quoted_text(text: str) -> str:
 
 
 def _is_moment(token: Token) -> bool:
-    """A text that Spark takes for the present, such as ``'today'``."""
+    """A text that Spark reads as the present, such as ``'today'``."""
     words = token.text[1:-1].strip().lower().split() if token.kind == "string" else []
     return bool(words) and words[0] in ("now", "today", "tomorrow", "yesterday")
 

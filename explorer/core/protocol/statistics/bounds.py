@@ -1,7 +1,7 @@
 """Single bounds of statistics: JSON values -> exact Python values.
 
 Protocol section: Per-file Statistics. Invariants: a bound that does not fit its column's type is unknown, never an
-error (STATS-002); a number keeps all its digits; where a bound must be cut it is cut outwards, and so stays one.
+error (STATS-002); a number keeps all its digits; a bound that must be cut is cut outwards, and so stays a bound.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LARGEST_FLOAT: Final = 3.4028235677973366e38
 def decode_statistics(text: str) -> dict[str, Any] | str:
     """Decode one file's statistics; the reason, as text, where they cannot be used.
 
-    A key that occurs twice makes them unusable: which of the two counts cannot be known.
+    A key that occurs twice makes them unusable: nothing says which of the two counts.
     """
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_float=_number, parse_constant=_nothing)
@@ -43,7 +43,7 @@ def bound_value(value: Any, kind: PrimitiveType, *, upper: bool) -> Any:
     Args:
         value: As decoded from JSON.
         kind: Type of the column.
-        upper: Whether it is a greatest value: what must be cut is then raised, else lowered.
+        upper: Whether it is a greatest value: a cut then raises it, else lowers it.
     """
     if value is None:
         return None
@@ -54,7 +54,7 @@ def bound_value(value: Any, kind: PrimitiveType, *, upper: bool) -> Any:
 
 
 def count_value(value: Any) -> int | None:
-    """A count of rows or nulls, None where it is none."""
+    """A count of rows or nulls, None where the value is not a count."""
     fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
     return value if fits else None
 
@@ -95,7 +95,7 @@ def _float(value: Any, single: bool) -> float | None:
     if isinstance(value, bool):
         return None
     number = float(value)
-    # Beyond the type's range a finite bound would turn into an infinity, which is no bound of finite values.
+    # Beyond the type's range a finite bound would become an infinity, which does not bound finite values.
     limit = _LARGEST_FLOAT if single else math.inf
     beyond = not isinstance(value, str) and abs(number) >= limit
     return None if math.isnan(number) or beyond else number
@@ -113,7 +113,7 @@ def _decimal(value: Any, kind: PrimitiveType, upper: bool) -> Decimal | None:
 
 
 def _moment(value: str) -> datetime:
-    """A time; digits beyond microseconds are cut, which readers make up for by the rule for truncated times (D-37)."""
+    """A time; digits beyond microseconds are cut; the rule for truncated times makes up for that (D-37)."""
     return datetime.fromisoformat(_FRACTION.sub(r"\1", value))
 
 
@@ -122,7 +122,7 @@ def _number(text: str) -> Decimal:
 
 
 def _nothing(_: str) -> None:
-    """NaN and the infinities, which are no JSON; as bounds they say nothing (STATS-016)."""
+    """NaN and the infinities, which are not JSON; as bounds they say nothing (STATS-016)."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def collect_statistics(rows: pa.Table, indexed: Sequence[tuple[Path, StructField
 
 
 def loosened(stats: str | None, num_records: int) -> str:
-    """Statistics of a file some of whose rows a vector hides from now on (STATS-009, STATS-010).
+    """Statistics of a file once a deletion vector hides some of its rows (STATS-009, STATS-010).
 
     Args:
         stats: The file's statistics so far, if any.
@@ -100,7 +100,7 @@ def loosened(stats: str | None, num_records: int) -> str:
 
 
 def _folded(path: Path) -> Path:
-    """Names are told apart ignoring case (SCHEMA-008)."""
+    """Names that differ only in case count as the same (SCHEMA-008)."""
     return tuple(part.lower() for part in path)
 
 
@@ -147,7 +147,7 @@ def _bounds(column: Any, kind: PrimitiveType) -> tuple[Any, Any]:
             if not pc.all(pc.is_finite(column)).as_py():
                 return None, None
             found = pc.min_max(column)
-            # Zero has two signs and readers may tell them apart: bound both.
+            # Zero has two signs and readers may distinguish them: bound both.
             low, high = found["min"].as_py(), found["max"].as_py()
             return (-0.0 if low == 0 else low), (0.0 if high == 0 else high)
         case "date":

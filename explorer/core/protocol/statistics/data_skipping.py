@@ -1,8 +1,8 @@
 """Which files a condition needs: each file kept or dropped, and by which rule.
 
 Protocol section: Per-file Statistics (data skipping). Invariants: a dropped file provably holds no row for which the
-condition is TRUE, by SQL's three-valued logic as Spark applies it; what is unknown keeps a file (STATS-002); wide
-bounds are bounds too (STATS-005); a null count says something only where it is 0 or all rows (STATS-007); the greatest
+condition is TRUE, by SQL's three-valued logic as Spark applies it; an unknown fact keeps a file (STATS-002); wide
+bounds are bounds too (STATS-005); a null count counts only where it is 0 or all rows (STATS-007); the greatest
 time is raised by a millisecond (STATS-011, D-37). Everything is evaluated column by column, never file by file.
 """
 
@@ -93,7 +93,7 @@ def skip_files(
         statistics: Those of the files.
 
     Raises:
-        RequestError: The text is no condition, or names a column that the table does not have.
+        RequestError: The text is not a condition, or names a column that the table does not have.
         CorruptTable: A partition value does not parse.
     """
     resolver = _Resolver(schema, columns)
@@ -146,8 +146,8 @@ class _Evaluation:
 
         Args:
             seen: What of a column's facts may be used.
-            hopeful: Take what is missing for the best: the file has no such row. Files dropped only then are kept for
-                want of statistics.
+            hopeful: Assume the best of what is missing: the file has no such row. Files dropped only then are kept for
+                lack of statistics.
         """
         facts = {path: seen(column) for path, column in self._facts.items()}
         return ~self._truth(self._condition, facts, hopeful).can_be_true
@@ -187,7 +187,7 @@ class _Evaluation:
 
 
 class _Resolver:
-    """Puts the schema's spelling for names, and `Unsplittable` for what the column's type cannot answer."""
+    """Writes names in the schema's spelling, and `Unsplittable` for what the column's type cannot answer."""
 
     def __init__(self, schema: StructType, columns: Sequence[StatisticsColumn]) -> None:
         self._schema = schema
@@ -225,7 +225,7 @@ class _Resolver:
         field: StructField | None = None
         for part in path:
             if not isinstance(kind, StructType):
-                return "what lies inside arrays, maps and variants has no statistics"
+                return "values inside arrays, maps and variants have no statistics"
             alike = [each for each in kind.fields if each.name.lower() == part.lower()]
             if not alike:
                 return self._unknown(path)

@@ -2,7 +2,7 @@
 
 Protocol section: Per-file Statistics. Invariants: whatever is absent is unknown, never 0 (STATS-002); absent
 ``tightBounds`` means tight (STATS-006); statistics go by physical name (STATS-013); a partition column's bounds are
-its partition value (STATS-014); a NaN bound is no bound (STATS-016).
+its partition value (STATS-014); a NaN is not a bound (STATS-016).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class StatisticsProblem(msgspec.Struct, frozen=True):
 def statistics_columns(
     schema: StructType, physical: dict[tuple[str, ...], tuple[str, ...]], partition_columns: Sequence[str]
 ) -> tuple[StatisticsColumn, ...]:
-    """The leaf columns in schema order; what lies inside arrays and maps has no statistics."""
+    """The leaf columns in schema order; values inside arrays and maps have no statistics."""
     return tuple(
         StatisticsColumn(path, physical[path], field.type, len(path) == 1 and path[0] in partition_columns)
         for path, field in walk(schema)
@@ -148,13 +148,13 @@ class FileStatistics:
         self._load([_leaf(column) for column in columns if not column.partition])
 
     def problems(self) -> tuple[StatisticsProblem, ...]:
-        """What could not be used, of all columns."""
+        """What could not be used, for all columns."""
         self.load(self._columns)
         paths = self.paths
         return tuple(StatisticsProblem(paths[row].as_py(), detail) for row, detail in sorted(self._problems))
 
     def zone_doubts(self) -> tuple[ZoneDoubt, ...]:
-        """Partition columns whose values are moments without a zone."""
+        """Partition columns whose values are times without a zone."""
         moments = [column for column in self._columns if column.partition and column.type.name == "timestamp"]
         maps = self._files.column("partition_values") if moments else None
         found = (zone_doubt(maps, column.physical[0], column.name, self._zone) for column in moments)

@@ -1,9 +1,9 @@
 """Statistics in JSON form -> columns, many files at once.
 
 Protocol section: Per-file Statistics. Invariants: what is unreadable or does not fit its type is unknown and is
-reported, and costs only its own file (STATS-002); both spellings of the null counter are read (D-09); a NaN is no
-bound (STATS-016). Arrow's JSON reader takes texts in bulk; where it refuses some, they are halved until the few that
-it cannot take are left, and these are decoded one by one.
+reported, and costs only its own file (STATS-002); both spellings of the null counter are read (D-09); a NaN is not a
+bound (STATS-016). Arrow's JSON reader parses texts in bulk; where it refuses some, they are halved until the few that
+it refuses are left, and these are decoded one by one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class StatisticsLeaf(msgspec.Struct, frozen=True):
 
     @property
     def has_bounds(self) -> bool:
-        """Binaries and void have no bounds, and a variant's are left alone (STATS-017, D-27)."""
+        """Binaries and void have no bounds, and those of a variant are not read (STATS-017, D-27)."""
         return self.type.name not in {"binary", "variant", "void"}
 
 
@@ -123,7 +123,7 @@ def _blocks(
 def _read(texts: pa.StringArray, wire: pa.Schema) -> pa.Table | None:
     """Parse texts as lines of JSON, or None if one of them is not what the schema says.
 
-    Each text is made sure to begin with ``{`` and to end with ``}``. Then no value can run from one text into the
+    Each text is checked to begin with ``{`` and to end with ``}``. Then no value can run from one text into the
     next (that would need ``}`` and ``{`` with nothing but a newline between inside one value, or a newline inside a
     string), so a text gives at least one row, and as many rows as texts mean one each.
     """
@@ -188,7 +188,7 @@ def _spread(found: ParsedTexts, ranks: pa.Array, texts: pa.StringArray) -> Parse
 # --- by column --------------------------------------------------------------------------------------------------------
 
 _WIRE: Final = {"date": pa.string(), "timestamp_ntz": pa.string()}
-"""Types read as text first: Arrow's reader takes dates as numbers, and drops the zone of a time."""
+"""Types read as text first: Arrow's reader accepts dates as numbers, and drops the zone of a time."""
 
 
 def _wire_schema(leaves: Sequence[StatisticsLeaf]) -> pa.Schema:
@@ -205,7 +205,7 @@ def _wire_schema(leaves: Sequence[StatisticsLeaf]) -> pa.Schema:
 
 
 def _nested(types: dict[tuple[str, ...], pa.DataType]) -> pa.StructType:
-    """A struct with the leaves at their paths; a path that runs through another leaf's is left out."""
+    """A struct with the leaves at their paths; a path that runs through another leaf is left out."""
     tree: dict[str, Any] = {}
     for path, kind in types.items():
         place = tree
@@ -293,12 +293,12 @@ def _cast_each(column: pa.Array, leaf: StatisticsLeaf, problems: list[tuple[int,
     name = ".".join(leaf.path)
     for row, (before, after) in enumerate(zip(values, found, strict=True)):
         if before is not None and after is None:
-            problems.append((row, f"{str(before)[:100]!r} is no {leaf.type.name}, the type of {name}"))
+            problems.append((row, f"{str(before)[:100]!r} is not a valid {leaf.type.name}, the type of {name}"))
     return typed_column(found, leaf.type)
 
 
 def _within_precision(column: pa.Array) -> pa.Array:
-    """Null for decimals with more digits than their type has, which Arrow's reader lets pass."""
+    """Null for decimals with more digits than their type has, which Arrow's reader accepts."""
     kind = column.type
     whole = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)[column.offset : column.offset + len(column)]
     largest = 10**kind.precision
@@ -378,7 +378,7 @@ def _bounds_by_row(
             value = bound_value(found, leaf.type, upper=bool(side))
             if found is not None and value is None and str(found) != "NaN":
                 problems.append(
-                    (row, f"{str(found)[:100]!r} is no {leaf.type.name}, the type of {'.'.join(leaf.path)}")
+                    (row, f"{str(found)[:100]!r} is not a valid {leaf.type.name}, the type of {'.'.join(leaf.path)}")
                 )
             sides[side].append(value)
         count = count_value(_at(stats, "nullCount", leaf.path))

@@ -29,12 +29,12 @@ class Truth(msgspec.Struct, frozen=True):
 
 
 def comparison_truth(part: Comparison, facts: ColumnFacts, hopeful: bool) -> Truth:
-    """A column against a constant.
+    """A column compared with a constant.
 
     Args:
         part: The comparison.
         facts: What is known of its column.
-        hopeful: Take a missing bound for the best, so that it rules out both answers.
+        hopeful: Assume the best of a missing bound, so that it rules out both answers.
     """
     if part.value.kind == "null":
         never = np.zeros(len(facts.all_null), bool)
@@ -100,7 +100,7 @@ def unanswerable(part: Comparison | Like | IsNull, kind: PrimitiveType, field: S
     if str(field.metadata.get(CHAR_VARCHAR, "")).startswith("char"):
         return "texts of this column are padded before they are compared"
     if kind.name == "double" and _was_float(field):
-        return "older files state its bounds in the fewest digits of a float, which no longer enclose the values"
+        return "older files state its bounds in the fewest digits of a float, which may not enclose the values"
     if isinstance(part, Like):
         return None if kind.name == "string" else f"LIKE turns a column of type {kind.name} into text"
     if part.value.kind != "null" and constant_of(part.value, kind) is None:

@@ -21,13 +21,13 @@ from explorer.core.protocol.table_properties.table_property import (
 )
 
 PREFIX: Final = "delta."
-"""What the key of every property of Delta begins with; other keys are free."""
+"""Prefix of the keys of Delta's properties; other keys are free."""
 
 FEATURE_PREFIX: Final = "delta.feature."
-"""What a property begins with that asks for a feature, and is not kept."""
+"""Prefix of a property that asks for a feature; such a property is not kept."""
 
 FREE_PREFIX: Final = "delta.universalformat.config."
-"""What keys of other formats begin with, in lower case; any may follow."""
+"""Prefixes of the keys of other formats, in lower case; any text may follow."""
 
 
 def _flag(key: str, effect: str, default: str | None = "false") -> Flag:
@@ -35,9 +35,9 @@ def _flag(key: str, effect: str, default: str | None = "false") -> Flag:
 
 
 _MAPPING: Final = "column mapping keeps it itself"
-_ROWS: Final = "it is chosen once, when row tracking is added, and is the same for ever"
+_ROWS: Final = "it is chosen once, when row tracking is added, and never changes"
 _CLOCK: Final = "the commit that switches in-commit timestamps on writes it"
-_COORDINATED: Final = "a coordinator of commits cannot be given to a table by a property alone"
+_COORDINATED: Final = "a property alone cannot give a table a coordinator of commits"
 
 APPEND_ONLY: Final = _flag("delta.appendOnly", "Rows may be added, never changed or removed.")
 AUTO_OPTIMIZE: Final = _flag("delta.autoOptimize", "Older name of delta.autoOptimize.optimizeWrite.", None)
@@ -80,19 +80,22 @@ SYMLINK_FORMAT_MANIFEST: Final = _flag(
     "Writers keep a list of files for engines that do not read Delta.",
 )
 COMMIT_COORDINATOR: Final = Text(
-    "delta.coordinatedCommits.commitCoordinator-preview", "Who orders the commits.", why_fixed=_COORDINATED
+    "delta.coordinatedCommits.commitCoordinator-preview", "Which service orders the commits.", why_fixed=_COORDINATED
 )
 COMMIT_COORDINATOR_CONF: Final = Text(
-    "delta.coordinatedCommits.commitCoordinatorConf-preview", "How it is reached.", why_fixed=_COORDINATED
+    "delta.coordinatedCommits.commitCoordinatorConf-preview", "How to reach that service.", why_fixed=_COORDINATED
 )
 COORDINATED_TABLE_CONF: Final = Text(
-    "delta.coordinatedCommits.tableConf-preview", "What it knows of the table.", why_fixed=_COORDINATED
+    "delta.coordinatedCommits.tableConf-preview", "What that service knows of the table.", why_fixed=_COORDINATED
 )
 NUM_INDEXED_COLS: Final = Integer(
-    "delta.dataSkippingNumIndexedCols", "Statistics are kept for so many columns; -1 means for all.", "32", minimum=-1
+    "delta.dataSkippingNumIndexedCols",
+    "Statistics are kept for the first so many columns; -1 means all.",
+    "32",
+    minimum=-1,
 )
 STRING_PREFIX_LENGTH: Final = Integer(
-    "delta.dataSkippingStringPrefixLength", "Statistics keep so many characters of a text.", "32", minimum=0
+    "delta.dataSkippingStringPrefixLength", "Statistics keep the first so many characters of a text.", "32", minimum=0
 )
 STATS_COLUMNS: Final = Columns("delta.dataSkippingStatsColumns", "Statistics are kept for these columns and no others.")
 FILE_RETENTION: Final = Interval(
@@ -138,10 +141,10 @@ IGNORE_PROTOCOL_DEFAULTS: Final = _flag(
     "delta.ignoreProtocolDefaults", "A new table takes no features from the session's settings."
 )
 ICT_ENABLEMENT_TIMESTAMP: Final = Integer(
-    "delta.inCommitTimestampEnablementTimestamp", "Since when commits carry their time.", why_fixed=_CLOCK
+    "delta.inCommitTimestampEnablementTimestamp", "Time from which commits carry their own time.", why_fixed=_CLOCK
 )
 ICT_ENABLEMENT_VERSION: Final = Integer(
-    "delta.inCommitTimestampEnablementVersion", "Since which version they do.", why_fixed=_CLOCK
+    "delta.inCommitTimestampEnablementVersion", "Version from which commits carry their own time.", why_fixed=_CLOCK
 )
 ISOLATION_LEVEL: Final = Choice(
     "delta.isolationLevel", "How strictly writers are kept apart.", "Serializable", ("Serializable",)
@@ -167,7 +170,7 @@ PARQUET_FORMAT_VERSION: Final = Text(
     form=r"[0-9]+\.[0-9]+\.[0-9]+",
 )
 RANDOM_PREFIX_LENGTH: Final = Integer("delta.randomPrefixLength", "Length of random folder names.", "2", minimum=1)
-RANDOMIZE_FILE_PREFIXES: Final = _flag("delta.randomizeFilePrefixes", "Data files lie in folders of random names.")
+RANDOMIZE_FILE_PREFIXES: Final = _flag("delta.randomizeFilePrefixes", "Data files are in folders of random names.")
 CHECKPOINT_PROTECTION: Final = Integer(
     "delta.requireCheckpointProtectionBeforeVersion",
     "Checkpoints before this version may not be removed alone.",
@@ -184,7 +187,7 @@ SAMPLE_RETENTION: Final = Interval(
     "delta.sampleRetentionDuration", "How long samples of the data are kept.", "interval 7 days"
 )
 SET_TRANSACTION_RETENTION: Final = Interval(
-    "delta.setTransactionRetentionDuration", "How long it is remembered how far applications have written."
+    "delta.setTransactionRetentionDuration", "How long the progress of writing applications is kept."
 )
 ENABLED_FORMATS: Final = Choices(
     "delta.universalFormat.enabledFormats",

@@ -1,4 +1,4 @@
-"""What a table property is: its key, its default, what it does, what may stand there, and its value in a table.
+"""What a table property is: its key, its default, what it does, its allowed values, and its value in a table.
 
 Protocol section: Change Metadata (configuration). Invariants: a property that is not set has its default; a value that
 cannot be read is an error that names the property, never the default.
@@ -28,8 +28,8 @@ class TableProperty(msgspec.Struct, frozen=True):
     Attributes:
         key: The key in its true case.
         effect: What it does, in words.
-        default: What holds where it is not set, as it is written; None where nothing does.
-        allowed: Values that may stand there, in the case in which they are written; empty where they are not few.
+        default: The value, as written, where it is not set; None if it has none.
+        allowed: The allowed values, in the case in which they are written; empty where there are many.
         why_fixed: Why a person may not set it; None where one may.
     """
 
@@ -50,8 +50,8 @@ class TableProperty(msgspec.Struct, frozen=True):
         """The value as it is written, or the default."""
         return configuration.get(self.key, self.default)
 
-    def refusal(self, value: str) -> tuple[str, ...]:  # noqa: ARG002  # the kinds below look at it
-        """What a person has to write instead of a value that may not stand there; empty where it may."""
+    def refusal(self, value: str) -> tuple[str, ...]:  # noqa: ARG002  # the kinds below use it
+        """What a person has to write instead of a value that is not allowed; empty for an allowed value."""
         return ()
 
 
@@ -63,7 +63,7 @@ class Flag(TableProperty, frozen=True):
 
         Args:
             configuration: The table's properties.
-            unset: What holds where the property is not set and has no default.
+            unset: The value where the property is not set and has no default.
 
         Raises:
             CorruptTable: It is neither true nor false.
@@ -88,7 +88,7 @@ class Integer(TableProperty, frozen=True):
         """The value in a table; 0 where the property is not set and has no default.
 
         Raises:
-            CorruptTable: It is no integer.
+            CorruptTable: It is not an integer.
         """
         return number(configuration, self.key, int(self.default or 0))
 
@@ -108,10 +108,10 @@ class Interval(TableProperty, frozen=True):
 
         Args:
             configuration: The table's properties.
-            unset: What holds where the property is not set and has no default.
+            unset: The value where the property is not set and has no default.
 
         Raises:
-            CorruptTable: It is no duration.
+            CorruptTable: It is not a duration.
         """
         text = self.text(configuration)
         return unset if text is None else interval({self.key: text}, self.key, unset)
@@ -128,13 +128,13 @@ class Choice(TableProperty, frozen=True):
     """One of some words.
 
     Attributes:
-        exact: True if they are taken in their case alone.
+        exact: True if only their own case is accepted.
     """
 
     exact: bool = False
 
     def of(self, configuration: Mapping[str, str]) -> str:
-        """The word that stands in a table, in lower case; empty where the property is not set and has no default."""
+        """The word in a table, in lower case; empty where the property is not set and has no default."""
         return (self.text(configuration) or "").lower()
 
     def refusal(self, value: str) -> tuple[str, ...]:
@@ -146,7 +146,7 @@ class Choices(TableProperty, frozen=True):
     """Some of some words, with commas between."""
 
     def words(self, configuration: Mapping[str, str]) -> tuple[str, ...]:
-        """The words that stand in a table."""
+        """The words in a table."""
         return _words(self.text(configuration) or "")
 
     def refusal(self, value: str) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ class Text(TableProperty, frozen=True):
     """Any text.
 
     Attributes:
-        form: Regular expression that it matches, of which ``allowed`` shows one; None where any will do.
+        form: Regular expression that it must match; ``allowed`` shows an example. None where any text is valid.
     """
 
     form: str | None = None

@@ -1,6 +1,6 @@
 """Typed ``delta.*`` table properties with their defaults.
 
-Protocol section: Change Metadata (configuration). Invariants: unknown keys are preserved by whoever writes; a known
+Protocol section: Change Metadata (configuration). Invariants: writers preserve unknown keys; a known
 property with an unreadable value is an error that names it, never the default.
 """
 
@@ -51,7 +51,7 @@ def number(configuration: Mapping[str, str], key: str, default: int) -> int:
     """An integer property.
 
     Raises:
-        CorruptTable: The value is no integer.
+        CorruptTable: The value is not an integer.
     """
     text = configuration.get(key)
     if text is None:
@@ -66,7 +66,7 @@ def interval(configuration: Mapping[str, str], key: str, default: timedelta) -> 
     """A duration such as ``interval 1 week`` or ``interval 1 day 12 hours``.
 
     Raises:
-        CorruptTable: The value is no such duration.
+        CorruptTable: The value is not such a duration.
     """
     text = configuration.get(key)
     if text is None:
@@ -93,7 +93,7 @@ def constraints(configuration: Mapping[str, str]) -> dict[str, str]:
 
 def _unreadable(key: str, text: str, expected: str) -> CorruptTable:
     return CorruptTable(
-        f"The table property {key} is {text!r}; it must be {expected}. Set it anew to mend the table.",
+        f"The table property {key} is {text!r}; it must be {expected}. Set the property again to repair the table.",
         found=text,
         expected=expected,
     )
