@@ -27,7 +27,7 @@ def test_truncated_line_is_named_by_version_file_and_line(tmp_path: Path) -> Non
     assert "MalformedAction" in text
     assert f"{1:020}.json" in text
     assert "line2" in text
-    assert "restore the file" in text
+    assert "Restore the file" in text
 
 
 def test_missing_commit_is_named_and_setting_a_version_raises_the_same_error(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 In: the protocol and metadata of a version, and the statements of `client_facts` (each with a source and a date).
 Out: for each client and span of its versions: reads, writes, answers wrongly, or unknown, and the features that decide.
-Always: a client has access only if a statement gives it every feature; what nobody states is unknown. A feature more
-never gives access.
+Always: a client has access only if a statement gives it every feature; what nobody states is unknown. An additional
+feature never gives access.
 
 Protocol sections: Protocol Evolution, Table Features.
 """

@@ -3,7 +3,7 @@
 Protocol sections: Protocol Evolution, Table Features. Invariants: a client reads a table only if it knows the reader
 version and every reader feature, those that a version without feature lists implies included; it writes only if it
 knows the writer version and every feature; a feature for writers alone keeps nobody from reading unless a source says
-so. What nobody states is unknown and is never counted as access; a feature more never gives access.
+so. What nobody states is unknown and is never counted as access; an additional feature never gives access.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ __all__ = [
 
 Access = Literal["yes", "no", "wrong", "unknown"]
 
-# A client that refuses a table does no harm to anyone, so a refusal goes before a wrong answer.
+# A client that refuses a table does no harm, so a refusal ranks before a wrong answer.
 _LEAST_FIRST: Final[tuple[Access, ...]] = ("no", "wrong", "unknown", "yes")
 _OPERATIONS: Final[tuple[Operation, ...]] = ("read", "write")
 
 
 class Requirements(msgspec.Struct, frozen=True):
-    """What a table asks of its clients.
+    """What a table demands of its clients.
 
     Attributes:
         protocol: Versions and features in force.
@@ -70,10 +70,10 @@ class ClientVerdict(msgspec.Struct, frozen=True, rename="camel"):
     """One client, from one version on until the next verdict of the same client.
 
     Attributes:
-        client, version_from: The client, and the first version or date known to stand so.
+        client, version_from: The client, and the first version or date of which this is known.
         read, write: ``yes``; ``no``: it refuses; ``wrong``: it answers, and wrongly; ``unknown``.
         because: The features and protocol versions that keep it from yes.
-        source, as_of: Where that is stated, and the date of the oldest statement.
+        source, as_of: The source of that, and the date of the oldest statement.
     """
 
     client: str
@@ -114,9 +114,9 @@ class _Answer(msgspec.Struct, frozen=True):
 
     Attributes:
         access: What it grants.
-        name: What the need is called in ``because``; empty where the client does as much whatever the table asks.
-        source, as_of: Who states it; if nobody does, where it was looked for.
-        stated: False if nobody does.
+        name: The name of the need in ``because``; empty where the client does as much whatever the table demands.
+        source, as_of: The source that states it; if none does, the source that was searched.
+        stated: False if no source states it.
     """
 
     access: Access
@@ -127,14 +127,14 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 def requirements(protocol: Protocol, metadata: Metadata, *, has_vectors: bool | None = None) -> Requirements:
-    """Say what a table asks of its clients.
+    """Say what a table demands of its clients.
 
     Args:
         protocol, metadata: Those in force.
         has_vectors: Whether a live file has a deletion vector; None if not known, or if the next commit may add one.
 
     Raises:
-        CorruptTable: The column-mapping mode is none that the protocol knows.
+        CorruptTable: The protocol does not know the column-mapping mode.
     """
     mode = mapping_mode(metadata.configuration, protocol)
     schema = metadata.schema_string or ""
@@ -160,7 +160,7 @@ def stored_requirements(store: LogStore, segment: LogSegment) -> Requirements:
 
 
 def compatibility(table: Requirements, facts: ClientFacts) -> tuple[ClientVerdict, ...]:
-    """Judge every client, one verdict for versions in a row that stand alike."""
+    """Judge every client, one verdict for successive versions with the same access."""
     verdicts: list[ClientVerdict] = []
     for client, versions in facts.versions.items():
         found = (_verdict(table, facts, client, version) for version in versions)
@@ -210,7 +210,7 @@ def _loss(
 def _deciding(
     table: Requirements, facts: ClientFacts, client: str, version: str, operation: Operation
 ) -> list[_Answer]:
-    """The answers that grant least: they make the verdict. Never empty, as the protocol's version is always asked."""
+    """The answers that grant least: they make the verdict. Never empty, as the protocol's version is always checked."""
     answers = list(_answers(table, facts, client, version, operation))
     least = min(answers, key=lambda answer: _LEAST_FIRST.index(answer.access)).access
     return [answer for answer in answers if answer.access == least]
@@ -255,7 +255,7 @@ def _access(state: str, *, unused: bool) -> Access:
         case "yes" | "no":
             return state
         case "wrong":
-            # Right as long as nothing uses the feature, wrong from the first commit that does.
+            # Right as long as nothing uses the feature, wrong from the first commit that uses it.
             return "unknown" if unused else "wrong"
         case _:
             return "unknown"

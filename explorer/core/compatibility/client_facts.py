@@ -1,7 +1,7 @@
 """What is known of other clients: which table features each one reads and writes from which version on.
 
 The facts are the rows of ``explorer/assets/client-features.csv``. Invariants: every row has a source and a date; the
-rows of a client stand in the order of its versions; a fact holds from its version on until a later row of the same
+rows of a client are in the order of its versions; a fact holds from its version on until a later row of the same
 feature; what no row states is unknown.
 """
 
@@ -39,8 +39,8 @@ class ClientFact(msgspec.Struct, frozen=True):
         basis: ``stated`` by the source; ``rule``: follows from the source by a rule of the protocol; ``list``: absent
             from a list that the source gives as whole; ``dated``: the source gives a date in place of a release;
             ``mixed``: from pages of different age; ``unverified``: nobody has checked the source.
-        note: What else there is to know.
-        source, as_of: Where it is stated, and as of when (a year, a month or a day).
+        note: Anything else worth knowing.
+        source, as_of: The source, and the date of the statement (a year, a month or a day).
     """
 
     client: str
@@ -64,7 +64,7 @@ class Statement(msgspec.Struct, frozen=True):
 
 
 class ClientFacts:
-    """The rows, to be asked.
+    """The rows, for look-ups.
 
     Attributes:
         rows: All rows.
@@ -91,7 +91,7 @@ class ClientFacts:
         Args:
             client, version: The client, and one of its versions in ``versions``.
             feature: A table feature, or ``protocol``.
-            operation: What it would do.
+            operation: Reading or writing.
             when: The condition that holds for the table; rows of this condition go before those without one.
             listed: Let a row about every other feature answer.
         """
@@ -113,7 +113,7 @@ class ClientFacts:
         return None
 
     def origin(self, client: str, version: str) -> ClientFact:
-        """The first row about a version: what to name where nothing is stated."""
+        """The first row about a version: the source to name where nothing is stated."""
         return self._origins[client, version]
 
     def _inherited(

@@ -1,6 +1,7 @@
-"""How each column was named and typed over the versions, and the names that changed hands.
+"""How each column was named and typed over the versions, and the names that moved to another column.
 
-Protocol section: Column Mapping. Invariants: a column is known by its physical name, so that a rename is one column.
+Protocol section: Column Mapping. Invariants: its physical name identifies a column, so a renamed column stays one
+column.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ __all__ = ["ColumnLine", "ColumnSpan", "Lineage", "NameHazard", "column_lineage"
 
 
 class ColumnSpan(msgspec.Struct, frozen=True):
-    """What users called a column, and its type, from one version to another (both inclusive)."""
+    """A column's logical name and its type, from one version to another (both inclusive)."""
 
     from_version: int
     to_version: int
@@ -86,12 +87,12 @@ def column_lineage(schemas: Iterable[tuple[int, StructType, MappingMode]], last_
     for (version, schema, mode), end in zip(history, ends, strict=True):
         fields = list(_fields(schema, mode))
         if was != "none" and mode == "none":
-            # Taking the mapping off rewrites the files under the logical names: the columns stay the same ones.
+            # Removing the mapping rewrites the files under the logical names: the columns stay the same.
             names = {path: known[path] for path, _, _ in fields if path in known}
             taken, off = frozenset(spans), f"since {version}"
         was, known = mode, {}
         for path, found, field in fields:
-            # A column that came later may be stored under a name that another one had before.
+            # A later column may be stored under a name that another column had before.
             physical = known[path] = names.get(found, (*found, off) if found in taken else found)
             stored.setdefault(physical, found)
             span = ColumnSpan(version, end, format_column(path), type_name(field.type), field.nullable)
@@ -122,7 +123,7 @@ def _dropped(spans: list[ColumnSpan], last_version: int) -> int | None:
 
 
 def _hazards(lines: tuple[ColumnLine, ...]) -> Iterable[NameHazard]:
-    """Names borne by more than one column, and physical names that another column bears as its logical one."""
+    """Names of more than one column, and physical names that are the logical name of another column."""
     bearers: dict[str, list[tuple[ColumnSpan, ColumnLine]]] = {}
     for line in lines:
         for span in line.spans:
@@ -150,7 +151,7 @@ def _changed_hands(
     fate = (
         f"renamed to {renamed.name} at v{renamed.from_version}" if renamed else f"dropped at v{before.to_version + 1}"
     )
-    return NameHazard("reused-name", name, version, f"the earlier {name} was {fate}; another column bears the name now")
+    return NameHazard("reused-name", name, version, f"the earlier {name} was {fate}; another column has the name now")
 
 
 def _fields(schema: StructType, mode: MappingMode) -> Iterable[tuple[tuple[str, ...], tuple[str, ...], StructField]]:

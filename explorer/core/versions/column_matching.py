@@ -1,7 +1,7 @@
-"""Which columns of two versions are the same ones, and how rows of both are read so that they can be compared.
+"""Which columns of two versions are the same, and how rows of both are read so that they can be compared.
 
-Protocol sections: Column Mapping, Type Widening. Invariants: a column is the same one along its lineage, whatever it is
-called (CM-007), also where the mapping was taken off in between and its files were rewritten; a column
+Protocol sections: Column Mapping, Type Widening. Invariants: lineage identifies a column, whatever its
+name (CM-007), also where the mapping was removed in between and its files were rewritten; a column
 that only the later version has is null in rows of the earlier one; types are compared in the wider of the two; whatever
 cannot be compared is named and left out, never compared wrongly.
 """
@@ -55,7 +55,7 @@ class ComparedSide(msgspec.Struct, frozen=True):
         schema: The compared columns in the order, and under the names, of the later version; physical names and ids
             are those of this version's files; ``void`` where it has no such column.
         by_id: True if its files name columns by Parquet field id.
-        partition_columns: Those of the compared columns that it is partitioned by.
+        partition_columns: Its partition columns among the compared columns.
     """
 
     version: int
@@ -87,7 +87,7 @@ def compare_columns(history: History, before: Snapshot, after: Snapshot) -> Colu
     """Find the columns that two versions share.
 
     Args:
-        history: The recorded commits: they say whether a column is new, or has come back.
+        history: The recorded commits: they say whether a column is new, or existed before.
         before, after: The versions, in either order.
     """
     older, newer = sorted((before, after), key=lambda snapshot: snapshot.version)
@@ -122,7 +122,7 @@ def compare_columns(history: History, before: Snapshot, after: Snapshot) -> Colu
 
 
 class _Pairing:
-    """Which field of the earlier version is which of the later one, by the lines of the lineage."""
+    """Pairs of fields of the earlier and the later version, by the lines of the lineage."""
 
     def __init__(self, lineage: Lineage, older: Snapshot, newer: Snapshot) -> None:
         self._older, self._newer = older, newer
@@ -139,7 +139,7 @@ class _Pairing:
         return self._new_lines[format_column(path)]
 
     def existed(self, line: int) -> bool:
-        """True if a column that the earlier version lacks was there before it."""
+        """True if a column that the earlier version lacks existed before it."""
         return any(span.from_version < self._older.version for span in self._lines[line].spans)
 
     def renamed(self, kept: Sequence[tuple[StructField, StructField]]) -> dict[str, str]:
@@ -212,7 +212,7 @@ class _Pairing:
         return pairs
 
     def _plain(self, field: StructField) -> StructField:
-        """A field of the later version alone, with the names that its files have."""
+        """A field that only the later version has, with the names in its files."""
         return unmapped(field) if self._new_mode == "none" else field
 
 
@@ -223,7 +223,7 @@ def _side(snapshot: Snapshot, fields: Sequence[StructField], partitions: dict[st
 
 
 def _mapping_of(field: StructField, mode: MappingMode) -> JsonObject:
-    """The name and id that files have for the field: where columns are not mapped, its name."""
+    """The name and id of the field in the files; without column mapping, its name."""
     if mode == "none":
         return {PHYSICAL_NAME: field.name}
     return {key: field.metadata[key] for key in _MAPPING if key in field.metadata}

@@ -1,4 +1,4 @@
-"""The time of a commit: its in-commit timestamp where that is in force, else the time of its file.
+"""The time of a commit: its in-commit timestamp where those are enabled, else the time of its file.
 
 Protocol section: In-Commit Timestamps. Invariants: times never run backwards.
 """
@@ -48,19 +48,19 @@ def moment(milliseconds: int) -> datetime:
         milliseconds: Since the epoch.
 
     Raises:
-        CorruptTable: It is no time of this calendar.
+        CorruptTable: It is not a time of this calendar.
     """
     try:
         return EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError as error:
         raise CorruptTable(
-            f"A commit's time is {milliseconds} ms since 1970, which no calendar has. A broken client wrote it.",
+            f"A commit's time is {milliseconds} ms since 1970, which is not a valid date. A broken client wrote it.",
             found=milliseconds,
         ) from error
 
 
 def enablement(configuration: dict[str, str]) -> tuple[int, int]:
-    """Version and time (ms) since which in-commit timestamps are enabled; zeros if they always were (ICT-003)."""
+    """Version and time (ms) from which in-commit timestamps are enabled; zeros if they always were (ICT-003)."""
     if not ICT_ENABLEMENT_VERSION.is_set(configuration) or not ICT_ENABLEMENT_TIMESTAMP.is_set(configuration):
         return 0, 0
     return ICT_ENABLEMENT_VERSION.of(configuration), ICT_ENABLEMENT_TIMESTAMP.of(configuration)

@@ -1,8 +1,8 @@
-"""The reading face of a table: its log as it is read. Listing, segments, snapshots and history, each at first need.
+"""The log of a table, for reading. Listing, segments, snapshots and history are each read at first need.
 
 Protocol sections: Action Reconciliation, Metadata Cleanup. Invariants: what was read is kept, because versions never
-change and only new ones appear; a file that vanishes while it is read (clean-up) makes one new attempt on what is there
-(LOG-022); a checkpoint that lost a file is not used again; every error that leaves here names the table.
+change and only new ones appear; if a file vanishes while it is read (clean-up), one new attempt reads what is left
+(LOG-022); a checkpoint that lost a file is not used again; every error from here names the table.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class DeltaLog:
     What was read is kept until `refresh`: versions never change, only new ones appear.
 
     Attributes:
-        store: Where its bytes are.
-        time_zone: Where partition values that say no zone were written.
+        store: The store of its files.
+        time_zone: The zone of partition values without a zone.
     """
 
     @located
@@ -60,9 +60,9 @@ class DeltaLog:
         """Open the log.
 
         Args:
-            store: Where its bytes are.
-            catalog: What its catalog ratified, for a table whose commits a catalog manages.
-            time_zone: Where partition values that say no zone were written.
+            store: The store of its files.
+            catalog: The commits that its catalog ratified, for a table whose commits a catalog manages.
+            time_zone: The zone of partition values without a zone.
 
         Raises:
             TableNotFound: There is no log.
@@ -101,7 +101,7 @@ class DeltaLog:
         """The oldest and the newest version that can be rebuilt.
 
         Raises:
-            VersionGap: Not even the newest can.
+            VersionGap: Not even the newest can be rebuilt.
         """
         return self.listing.earliest(), self.listing.latest
 
@@ -138,12 +138,12 @@ class DeltaLog:
 
         Returns:
             version, timestamp (ms, UTC), operation, user_name, engine_info, parameters, metrics (maps of text),
-            is_blind_append, num_files_added / _removed / _remasked, bytes_added / _removed, rows_added / _removed
-            (rows a reader sees in the files that came and went), rows_masked (rows hidden more than before in files
-            that stay), rows_rewritten (rows among those added that were there before), num_files, num_bytes, num_rows,
-            num_deleted_rows (after the commit), metadata_changed, protocol_changed, schema_changed (other values than
-            before, not merely written again), data_change, change_files, change_feed, reason. Null means that the log
-            does not say.
+            is_blind_append, num_files_added / _removed / _remasked, bytes_added / _removed, rows_added / _removed (rows
+            a reader sees in the added and removed files), rows_masked (rows newly hidden in files that stay),
+            rows_rewritten (rows among those added that existed before), num_files, num_bytes, num_rows,
+            num_deleted_rows (after the commit), metadata_changed, protocol_changed, schema_changed (values differ from
+            those before, not merely written again), data_change, change_files, change_feed, reason. Null means that the
+            log does not say.
         """
         return self.history_record().table(limit)
 
@@ -197,7 +197,7 @@ class DeltaLog:
 
     @located
     def retention(self, now: datetime) -> pa.Table:
-        """Say of every version whether it can be read, and until when that is safe; looks for all its files.
+        """Say of every version whether it can be read, and until when that is certain; checks that all its files exist.
 
         Args:
             now: The present, with a zone.
@@ -255,13 +255,13 @@ class DeltaLog:
 
     @property
     def listing(self) -> LogListing:
-        """The whole listing, made at the first need; the latest version needs only its end."""
+        """The whole listing, made at first need; the latest version needs only its end."""
         if self._whole is None or self._outdated:
             self._relist()
         return self._listed if self._whole is None else self._whole
 
     def outdate(self) -> None:
-        """Look for new versions at the next question: there is one, and nobody has asked yet."""
+        """List new versions at the next question: there is one, and nothing has needed it yet."""
         self._outdated = True
 
     @located
@@ -281,12 +281,12 @@ class DeltaLog:
         return listing.segment(version)
 
     def newest_commit(self) -> LogPath | None:
-        """The commit file of the newest version as it was listed; None where it is gone."""
+        """The commit file of the newest version as listed; None where it is gone."""
         recent = self._recent
         return recent.commits.get(recent.latest)
 
     def on_segment(self, version: int, action: Callable[[LogSegment], _T]) -> _T:
-        """Run a step on the files of a version; if one vanished meanwhile, once more on what is there now (LOG-022).
+        """Run a step on the files of a version; if one vanished meanwhile, once more on what is left (LOG-022).
 
         A checkpoint that lost a file is unusable (V2CKPT-007): an older one, or the commits, give the same state.
         """
@@ -343,11 +343,11 @@ class DeltaLog:
         )
 
     def _state(self, segment: LogSegment) -> tuple[list[Commit], TableState]:
-        """The small actions in force, and the commits that were read for it: those since a state that is known."""
+        """The small actions in force, and the commits read for them: those since a known state."""
         known = self._newest_state
         listed = self._listed.commits
         since = () if known is None else range(known[0] + 1, segment.version + 1)
-        # A checkpoint on the way is what the files come from: in a damaged log its commits may tell of other ones.
+        # The files come from a checkpoint in between: in a damaged log the commits before it may name other files.
         ahead = known is not None and segment.checkpoint is not None and segment.checkpoint.version > known[0]
         few = 0 < len(since) <= _MOST_SINCE and all(version in listed for version in since)
         if known is not None and few and not ahead:
@@ -385,7 +385,7 @@ class DeltaLog:
             commit = commits[-1] if commits else next(iter(read_commits(self.store, [path])))
             info = commit.commit_info()
         elif mentions_in_commit_timestamps(state.protocol, state.metadata):
-            # The file's time is raised above timestamps in the commits before, so those have to be read.
+            # The file's time is raised above timestamps in the commits before, so those must be read.
             known = self.history_record().timestamp(segment.version)
             if known is not None:
                 return moment(known)

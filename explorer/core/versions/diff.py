@@ -2,7 +2,7 @@
 
 Protocol sections: Action Reconciliation, Column Mapping. Invariants: a file is added, removed or re-masked, never two
 of these; a rename is a rename and not a drop and an add: columns are matched by their lineage between the two versions,
-also where the mapping was put on or taken off in between; rows are unknown rather than 0 where statistics lack.
+also where the mapping was added or removed in between; rows are unknown rather than 0 where statistics are missing.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ColumnChange(msgspec.Struct, frozen=True):
 
 
 class ProtocolChange(msgspec.Struct, frozen=True):
-    """The protocol before and after, and which features came and went (implied ones included)."""
+    """The protocol before and after, and its added and removed features (implied ones included)."""
 
     before: Protocol
     after: Protocol
@@ -80,7 +80,7 @@ class PropertyChange(msgspec.Struct, frozen=True):
 
 
 class DiffTotals(msgspec.Struct, frozen=True):
-    """Sums over the files; rows are those a reader sees, None where statistics lack; bytes None where sizes lack."""
+    """Sums over the files; rows are those a reader sees. None where statistics or sizes are missing."""
 
     files_added: int
     files_removed: int
@@ -123,7 +123,7 @@ class SnapshotDiff(msgspec.Struct, frozen=True, dict=True):
 
 
 def diff_versions(history: History, from_version: int, to_version: int) -> SnapshotDiff:
-    """Compare two readable versions; going back in time is allowed.
+    """Compare two readable versions; the second may be the earlier one.
 
     Raises:
         VersionNotFound: One of them cannot be read.
@@ -167,7 +167,7 @@ def _metadata(history: History, version: int) -> Metadata:
     found = history.metadata_at(version)
     if found is None:
         raise CorruptTable(
-            f"No metaData action is in the log up to version {version}; without it the table has no meaning.",
+            f"The log has no metaData action up to version {version}, so the table cannot be read.",
             version=version,
         )
     return found
@@ -258,7 +258,7 @@ def _diff_field(column: str, was_column: str, was: StructField, field: StructFie
 
 
 def _columns(lineage: Lineage, version: int, metadata: Metadata) -> Columns:
-    """The columns of a version under the lines of the lineage, which say what a column was called before and after."""
+    """The columns of a version by line of the lineage, which has a column's names before and after."""
     lines = lineage.lines_at(version)
     return {lines[format_column(path)]: (path, field) for path, field in walk(_schema(metadata))}
 
@@ -268,7 +268,7 @@ def _schema(metadata: Metadata) -> StructType:
 
 
 def _texts(field: StructField) -> dict[str, str]:
-    """Field metadata as text, less what column mapping keeps there."""
+    """Field metadata as text, without what column mapping keeps there."""
     return {
         key: value if isinstance(value, str) else msgspec.json.encode(value).decode()
         for key, value in field.metadata.items()

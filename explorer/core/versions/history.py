@@ -2,8 +2,8 @@
 
 Protocol sections: Commit Provenance Information, In-Commit Timestamps. Invariants: where in-commit timestamps are
 enabled they are the commit's time, else the file's modification time, raised where it would run backwards (LOG-025,
-ICT-004); a moment is looked up only on its side of the version that enabled them (ICT-005); a number the log does not
-give is null.
+ICT-004); a time is looked up only on its side of the version that enabled them (ICT-005); a number that is not in the
+log is null.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 __all__ = ["CommitRecord", "History", "read_history"]
 
 _COPIED: Final = ("numCopiedRows", "numTargetRowsCopied")
-# Of a count that 64 bits hold; writers put metrics down as text, so anything may stand there.
+# Digits of a count that fits 64 bits; writers record metrics as text, so they may hold anything.
 _MOST_DIGITS: Final = 18
 
 
@@ -99,10 +99,10 @@ class History:
         return None if record is None else record.timestamp
 
     def version_at(self, time: datetime) -> int:
-        """The version that was current at a moment: the newest committed at or before it.
+        """The version that was current at a time: the newest committed at or before it.
 
         Raises:
-            TimestampOutOfRange: The moment lies before the first readable or after the newest commit.
+            TimestampOutOfRange: The time is before the first readable or after the newest commit.
             CorruptTable: A commit lacks the in-commit timestamp that it must have.
         """
         wanted = (time - EPOCH) // timedelta(milliseconds=1)
@@ -117,9 +117,9 @@ class History:
         return before[-1].version
 
     def _side(self, readable: Sequence[CommitRecord], wanted: int) -> list[CommitRecord]:
-        """The commits among which a moment is looked up: those since in-commit timestamps, or those before (ICT-005).
+        """The commits among which a time is looked up: those since in-commit timestamps, or those before (ICT-005).
 
-        Files before may have been copied since, so their times may lie after the timestamps that follow.
+        Earlier files may have been copied since, so their times may be after the timestamps that follow.
         """
         newest = self.metadata_at(self.latest)
         if newest is None or not IN_COMMIT_TIMESTAMPS.of(newest.configuration):
@@ -128,12 +128,12 @@ class History:
         return [record for record in readable if (record.version >= since) == (wanted >= start)]
 
     def metadata_at(self, version: int) -> Metadata | None:
-        """Metadata in force at a version; None where the record does not reach back to it."""
+        """Metadata in force at a version; None where the record begins later."""
         place = bisect_right(self._metadata, version, key=_version)
         return self._metadata[place - 1][1] if place else None
 
     def protocol_at(self, version: int) -> Protocol | None:
-        """Protocol in force at a version; None where the record does not reach back to it."""
+        """Protocol in force at a version; None where the record begins later."""
         place = bisect_right(self._protocols, version, key=_version)
         return self._protocols[place - 1][1] if place else None
 
@@ -158,21 +158,21 @@ class History:
         """Column-mapping mode in force at a version: that of its properties where its protocol allows one (CM-001).
 
         Raises:
-            CorruptTable: The log has no protocol or no metadata for the version, or the property an unknown value.
+            CorruptTable: The log has no protocol or no metadata for the version, or the property has an unknown value.
         """
         protocol, metadata = self.protocol_at(version), self.metadata_at(version)
         if protocol is None or metadata is None:
             lacking = "protocol" if protocol is None else "metaData"
             raise CorruptTable(
-                f"No {lacking} action is in the log up to version {version}; without it the columns have no meaning.",
+                f"The log has no {lacking} action up to version {version}, so its columns cannot be read.",
                 version=version,
             )
         return mapping_mode(metadata.configuration, protocol)
 
     def layout_changes(self, from_version: int, to_version: int) -> list[int]:
-        """Versions of a range, both ends included, since which rows may be written otherwise, the first one always.
+        """Versions of a range, both ends included, from which rows may be written differently; the first is always one.
 
-        Those with another metadata, and with another protocol, for it decides whether a mapping mode counts.
+        These have other metadata, or another protocol, which decides whether a mapping mode counts.
         """
         changed = {version for version, _ in (*self._metadata, *self._protocols) if from_version < version}
         return [from_version, *sorted(version for version in changed if version <= to_version)]
@@ -201,7 +201,7 @@ class History:
 
 
 def read_history(store: LogStore, listing: LogListing) -> History:
-    """Read every recorded commit and what the first readable version rests on: a checkpoint, or a log compaction.
+    """Read every recorded commit and the base of the first readable version: a checkpoint, or a log compaction.
 
     Raises:
         VersionGap: Not even the latest version can be rebuilt.
@@ -249,15 +249,15 @@ class _Base:
         return replay_files(self._store, self._segment, self._commits)
 
     def in_commit_timestamps(self) -> tuple[bool, int]:
-        """Whether in-commit timestamps were enabled before it, and since which version, as it tells."""
+        """Whether in-commit timestamps were enabled before it, and from which version, as it records."""
         configuration = self.state.metadata.configuration
         return IN_COMMIT_TIMESTAMPS.of(configuration), enablement(configuration)[0]
 
 
 def _no_time(version: int) -> CorruptTable:
     return CorruptTable(
-        f"Version {version} has no inCommitTimestamp, though {IN_COMMIT_TIMESTAMPS} is true: when it was committed is "
-        "not known, so no version can be found by time. Ask for a version by its number.",
+        f"Version {version} has no inCommitTimestamp, though {IN_COMMIT_TIMESTAMPS} is true, so its commit time is "
+        "not known and no version can be found by time. Ask for a version by its number.",
         version=version,
     )
 
@@ -275,7 +275,7 @@ def _out_of_range(wanted: datetime, readable: Sequence[CommitRecord], *, late: b
     first, last = moment(readable[0].timestamp), moment(readable[-1].timestamp)
     side = "after the newest" if late else "before the oldest"
     return TimestampOutOfRange(
-        f"{wanted.astimezone(UTC).isoformat()} lies {side} readable commit. Commits range from {first.isoformat()} "
+        f"{wanted.astimezone(UTC).isoformat()} is {side} readable commit. Commits range from {first.isoformat()} "
         f"(version {readable[0].version}) to {last.isoformat()} (version {readable[-1].version}); "
         f"the nearest is version {nearest.version}.",
         timestamp=wanted,
@@ -341,7 +341,7 @@ def _metadata_changed(history: History, record: CommitRecord) -> bool:
 
 
 def _protocol_changed(history: History, record: CommitRecord) -> bool:
-    """Whether a commit wrote a protocol that was not in force before it; the order of features means nothing."""
+    """Whether a commit wrote a protocol that was not in force before it; the order of features does not matter."""
     if record.protocol is None:
         return False
     before = history.protocol_at(record.version - 1)
@@ -354,7 +354,7 @@ def _outline(protocol: Protocol) -> tuple[int, int, frozenset[str], frozenset[st
 
 
 def _schema_changes(history: History) -> set[int]:
-    """Versions whose schema text differs from the one before; the first readable version is none of them."""
+    """Versions whose schema text differs from the one before; the first readable version is not among them."""
     changes = history.metadata_changes()
     return {
         version for (_, before), (version, after) in pairwise(changes) if before.schema_string != after.schema_string

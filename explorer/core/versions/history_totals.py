@@ -1,7 +1,7 @@
-"""Sums by version over the lifetimes: what came, what went, what is there.
+"""Sums by version over the lifetimes: added, removed and live files.
 
-Invariants: a file that was only re-masked or re-added is neither added nor removed; a sum over files of which one is
-not known is unknown.
+Invariants: a file that was only re-masked or re-added is neither added nor removed; a sum is unknown if it is for one
+of its files.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which files of a range of versions can hold the rows of a key.
 
 Protocol sections: Action Reconciliation, Per-file Statistics (data skipping). Invariants: every file that was live at a
-version of the range is considered once for each of its deletion vectors; one is left out only where statistics prove
-that no row of it has the key, read under the schema it was written with.
+version of the range is considered once for each of its deletion vectors; it is left out only where statistics prove
+that no row of it has the key, read with the schema it was written with.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def live_between(life: Lifetimes, from_version: int, to_version: int) -> pa.Tabl
     """The files live at any version of a range, one row for each deletion vector that they had.
 
     Returns:
-        first, last (versions of the range, both inclusive), added (by which version, before the range for those that
-        were there), path, raw_path, partition_values, size, num_records and the deletion vector.
+        first, last (versions of the range, both inclusive), added (by which version; before the range for files that
+        existed then), path, raw_path, partition_values, size, num_records and the deletion vector.
     """
     lasting = life.removed > life.added
     rows = np.flatnonzero(lasting & (life.added <= to_version) & (life.removed > from_version))
@@ -56,7 +56,7 @@ def live_between(life: Lifetimes, from_version: int, to_version: int) -> pa.Tabl
 
 
 def key_condition(key: Mapping[str, Any]) -> str | None:
-    """A condition that every row of a key fulfils, of those of its values that statistics can answer; None if none."""
+    """A condition that every row of a key meets, from the values that statistics can answer; None if there are none."""
     parts = [(format_column((name,)), _constant(value)) for name, value in key.items()]
     texts = [f"{column} {constant}" for column, constant in parts if constant is not None]
     return " AND ".join(texts) or None
@@ -68,7 +68,7 @@ class KeyFiles:
     Args:
         base: The files live at its first version.
         from_version: That version.
-        commits: The commits after it, as far as they are there; what they added is known by its statistics.
+        commits: The commits after it that exist; they have the statistics of the files they added.
     """
 
     def __init__(self, base: LogicalFiles, from_version: int, commits: Iterable[Commit]) -> None:
@@ -80,11 +80,11 @@ class KeyFiles:
         ] + [(version, canonical_key(line.path), line.vector_id) for version, line in lines]
 
     def candidates(self, files: pa.Table, side: ComparedSide, where: str, *, by_partition: bool) -> pa.Table:
-        """Those of some files that may hold a row for which the condition is true.
+        """The files that may hold a row for which the condition is true.
 
         Args:
             files: Rows of `live_between`.
-            side: How they are read.
+            side: How to read them.
             where: The condition, over the names of ``side``.
             by_partition: False if not all files have values for the same partition columns.
         """
@@ -97,7 +97,7 @@ class KeyFiles:
 
 
 def _constant(value: Any) -> str | None:
-    """The comparison with a value as SQL; None where statistics could not answer it for sure."""
+    """The comparison with a value as SQL; None where statistics could not answer it with certainty."""
     match value:
         case None:
             return "IS NULL"

@@ -1,7 +1,7 @@
 """The table at one version, immutable, lazy about files and statistics.
 
 Protocol sections: Action Reconciliation, Reader Requirements. Invariants: the protocol of the version itself was
-checked before anything else (PROTO-004, D-39); whatever cannot be read right raises, nothing is left out.
+checked before anything else (PROTO-004, D-39); what cannot be read correctly raises an error, nothing is left out.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Snapshot:
         protocol: Versions and features in force.
         metadata: Metadata in force.
         schema: The schema, logical names.
-        time_zone: Where partition values that say no zone were written, as the table was opened with.
+        time_zone: The zone of partition values without a zone, as given when the table was opened.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class Snapshot:
 
     @property
     def file_columns(self) -> LogicalFiles:
-        """Live files, column by column, with statistics in whatever form they are."""
+        """Live files, column by column, with statistics in whatever form they have."""
         return self._files
 
     @cached_property
@@ -209,12 +209,12 @@ class Snapshot:
             where: A boolean SQL expression over logical columns; times without a zone are UTC.
 
         Raises:
-            RequestError: The text is no condition, or names a column that the table does not have.
+            RequestError: The text is not a condition, or names a column that the table does not have.
         """
         return skip_files(where, self.schema, self.statistics_columns, self._statistics)
 
     def overlap(self, column: str) -> Overlap:
-        """How many files a value of a column may lie in: files with bounds, average and greatest depth."""
+        """How many files may hold a value of a column: files with bounds, average and greatest depth."""
         return overlap_depth(self._statistics, self._statistics_column(column))
 
     def statistics_problems(self) -> tuple[StatisticsProblem, ...]:
@@ -222,7 +222,7 @@ class Snapshot:
         return self._statistics.problems()
 
     def zone_doubts(self) -> tuple[ZoneDoubt, ...]:
-        """Partition columns whose values are moments without a zone, so that they hold only for `time_zone` (D-18)."""
+        """Partition columns whose values are times without a zone, so that they depend on `time_zone` (D-18)."""
         return self._statistics.zone_doubts()
 
     @cached_property
@@ -303,7 +303,7 @@ def _schema(metadata: Metadata, version: int) -> StructType:
     if metadata.schema_string is None:
         raise CorruptTable(
             f"The metaData in force at version {version} has no schemaString; the protocol demands one. "
-            "The log was written by a broken client.",
+            "A broken client wrote the log.",
             version=version,
         )
     schema = parse_schema(metadata.schema_string)

@@ -220,7 +220,7 @@ def test_versions_beyond_what_is_told_are_refused() -> None:
     write(store, {far + 1: (add("b"),)})
     found = explorer.Table(store)
     assert paths(found.snapshot()) == {("a", None), ("b", None)}
-    with pytest.raises(LimitExceeded, match="versions up to 1,073,741,824 are told"):
+    with pytest.raises(LimitExceeded, match="versions up to 1,073,741,824 are supported"):
         found.history()
 
 

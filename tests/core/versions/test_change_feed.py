@@ -247,9 +247,9 @@ ID, NAME = _column("id"), _column("name", "string")
     [
         ((ID,), "column name is not in the schema"),
         ((ID, _column("title", "string")), "column name is not in the schema"),
-        ((_column("id", "string"), NAME), "column id is long and string"),
+        ((_column("id", "string"), NAME), "column id is long, but string"),
         ((ID, _column("name", "string", nullable=False)), "column name may be null"),
-        ((ID, NAME, _column("must", nullable=False)), "column must may not be null"),
+        ((ID, NAME, _column("must", nullable=False)), "column must did not exist and may not be null"),
     ],
 )
 def test_a_schema_change_that_one_schema_cannot_show_is_a_hole(later: Any, reason: str) -> None:

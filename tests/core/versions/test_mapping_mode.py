@@ -94,5 +94,5 @@ def test_a_mapping_that_the_protocol_allows_later_counts_from_then_on() -> None:
 
 def test_without_a_protocol_columns_are_not_guessed_at() -> None:
     broken = table({0: (_metadata("id", "c1"),), 1: (add("a"),)})
-    with pytest.raises(CorruptTable, match="No protocol action is in the log up to version 0"):
+    with pytest.raises(CorruptTable, match="The log has no protocol action up to version 0"):
         broken.column_lineage()

@@ -4,8 +4,8 @@ In: the `LogStore`, the listing and the `History` of a table, and a range of ver
 Out: `ChangeSources`: change files, added and removed files, and exchanged deletion vectors, as tables that Spark can
 read; or the holes, each with its version and reason.
 Always: a version with change files is read from these alone. A range that cannot be given whole is refused, unless its
-caller asks to infer or skip, and then the result names what was inferred or skipped. The same file on both sides of a
-version is no change.
+caller asks to infer or skip, and then the result names what was inferred or skipped. The same file before and after a
+version is not a change.
 
 Protocol sections: Add CDC File (Reader Requirements), Deletion Vectors, Column Mapping.
 """

@@ -1,9 +1,9 @@
 """Change data feed: a range of versions -> the files that hold its changes, and where the feed has holes.
 
 Protocol section: Add CDC File (Reader Requirements). Invariants: a version with change files is read from these alone
-(CDF-005), any other from its adds and removes that changed data (CDF-006, CDF-007); a file that only got another
-deletion vector changed in the difference of the two (CDF-008, D-07); a range that cannot be told whole is refused and
-the first hole named, never told in part (CDF-011, CDF-013, D-38).
+(CDF-005), any other from its adds and removes that changed data (CDF-006, CDF-007); in a file that only got another
+deletion vector, the changes are the difference of the two vectors (CDF-008, D-07); a range that cannot be read whole is
+refused with its first hole, never read in part (CDF-011, CDF-013, D-38).
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class FeedSpan(msgspec.Struct, frozen=True):
 
 
 class FeedHole(msgspec.Struct, frozen=True):
-    """Why some versions, both inclusive, cannot be told.
+    """Why the changes of some versions, both inclusive, cannot be read.
 
     ``off``: the feed was not on. ``schema``: their rows do not fit the schema that the range is read with.
     ``gone``: their commits are not in the log. ``unresolved``: a removed file's partition values are not known.
-    ``vacuumed``: a file with their rows is no longer there.
+    ``vacuumed``: a file with their rows is gone.
     """
 
     kind: Literal["off", "schema", "gone", "unresolved", "vacuumed"]
@@ -71,8 +71,8 @@ class ChangeVersion(msgspec.Struct, frozen=True):
         version: The ``_commit_version`` of its rows.
         timestamp: The ``_commit_timestamp`` of its rows, ms since the epoch (CDF-010).
         source: ``cdc`` (recorded change files), ``files`` (adds, removes, deletion vectors) or ``none``.
-        recorded: True if the feed was on, so that rows which were only moved are not among the changes.
-        num_sources: Rows of `ChangeSources.files` that are its own.
+        recorded: True if the feed was on, so that rows that were only moved are not among the changes.
+        num_sources: Number of its rows in `ChangeSources.files`.
     """
 
     version: int
@@ -88,15 +88,15 @@ class ChangeSources(msgspec.Struct, frozen=True):
     Attributes:
         from_version, to_version: The range, both inclusive.
         schema_version: The version whose schema all rows are shown with.
-        versions: One record a version that is told, ascending.
-        skipped: The holes, if they were to be skipped; their versions are not told.
+        versions: One record for each version whose changes are read, ascending.
+        skipped: The holes, if the caller asked to skip them; their versions have no records.
         files: One row a source, ascending by version: version (``_commit_version``), timestamp (``_commit_timestamp``,
             ms, UTC), kind, path (decoded), raw_path, partition_values, size (bytes), num_records (physical rows, null
             if unknown), dv_unique_id, dv_storage_type, dv_cardinality, dv_path_or_inline, dv_offset, dv_size_in_bytes,
             and the same six with the prefix ``before_``. By kind:
             ``cdc``: a file of changes; its column ``_change_type`` says which.
-            ``insert``: all rows but those that the deletion vector masks are inserts.
-            ``delete``: all rows but those that the deletion vector masks (it was there before) are deletes.
+            ``insert``: all rows that the deletion vector does not mask are inserts.
+            ``delete``: all rows that the deletion vector (the one before) does not mask are deletes.
             ``difference``: rows masked by the deletion vector and not by the one before are deletes, rows masked by
             the one before alone are inserts; see `explorer.core.versions.change_feed.sources.masked_difference`.
     """
@@ -110,7 +110,7 @@ class ChangeSources(msgspec.Struct, frozen=True):
 
     @property
     def inferred_versions(self) -> tuple[int, ...]:
-        """Versions with changes that no feed recorded: told by the files that came and went."""
+        """Versions with changes that no feed recorded: the added and removed files show them."""
         return tuple(told.version for told in self.versions if not told.recorded and told.source != "none")
 
 
@@ -133,12 +133,12 @@ def change_feed_coverage(history: History) -> tuple[FeedSpan, ...]:
 def change_feed_holes(
     history: History, from_version: int, to_version: int, *, inferred: bool = False, schema_version: int | None = None
 ) -> tuple[FeedHole, ...]:
-    """Say what keeps a range from being told.
+    """Say why the changes of a range cannot be read.
 
     Args:
         history: The recorded commits.
         from_version, to_version: The range, both inclusive.
-        inferred: Do without the recorded feed: adds and removes stand for it where it was off.
+        inferred: Do without the recorded feed: use adds and removes where it was off.
         schema_version: See `change_sources`.
 
     Raises:
@@ -168,15 +168,13 @@ def change_sources(
     """Find the files that hold the changes of a range of versions.
 
     Args:
-        store: The table's store; the commits that recorded change files are read from it.
-        listing: The log.
-        history: The recorded commits.
-        from_version, to_version: The range, both inclusive.
-        inferred: Tell versions in which the feed was off by their adds and removes. Rows that a commit copied from
+        store: The table's store; the commits that recorded change files are read from it. listing: The log. history:
+        The recorded commits. from_version, to_version: The range, both inclusive. inferred: Read the changes of
+        versions in which the feed was off from their adds and removes. Rows that a commit copied from
             one file to another then appear as deleted and inserted.
-        schema_version: Version whose schema the rows are shown with. None takes, as the reference implementation
-            does, the last version of the range if the table has column mapping and else the table's newest.
-        skip: Leave the versions of holes out and say so in the answer, instead of refusing the range.
+        schema_version: Version whose schema the rows are shown with. None means, as in the reference implementation,
+            the last version of the range if the table has column mapping, else the table's newest.
+        skip: Leave the versions of holes out and name them in the result, instead of refusing the range.
 
     Raises:
         ChangeFeedGap: The range has a hole.
@@ -209,7 +207,7 @@ def change_sources(
 
 
 def check_sources(store: LogStore, sources: ChangeSources) -> None:
-    """Check that every file the changes would be read from is still there (CDF-018).
+    """Check that every file that holds the changes still exists (CDF-018).
 
     Raises:
         ChangeFeedGap: One is gone; it names the first version concerned and the file.
@@ -222,7 +220,11 @@ def check_sources(store: LogStore, sources: ChangeSources) -> None:
     version, path = next((version, path) for version, path in needed if path in gone)
     affected = sorted({version for version, path in needed if path in gone})
     after = affected[-1] + 1
-    rest = f" Versions {after} to {sources.to_version} can still be told." if after <= sources.to_version else ""
+    rest = (
+        f" The changes of versions {after} to {sources.to_version} can still be read."
+        if after <= sources.to_version
+        else ""
+    )
     raise ChangeFeedGap(
         f"The changes of version {version} are gone: their file {path} is no longer in the table's folder, most "
         f"likely deleted by VACUUM. {len(gone)} files are missing, of {len(affected)} versions.{rest}",
@@ -234,7 +236,7 @@ def check_sources(store: LogStore, sources: ChangeSources) -> None:
 
 
 def without_vacuumed(store: LogStore, sources: ChangeSources) -> ChangeSources:
-    """The changes of those versions alone whose files are all still there; the others are skipped, and named."""
+    """The changes of the versions whose files all still exist; the others are skipped, and named."""
     needed = locations(sources.files)
     gone = absent(store, [path for _, path in needed])
     first = {version: path for version, path in reversed(needed) if path in gone}
@@ -272,16 +274,14 @@ def _enabled(history: History, version: int) -> bool:
 
 def _check_range(history: History, from_version: int, to_version: int) -> None:
     if from_version > to_version:
-        raise RequestError(
-            f"The range {from_version} to {to_version} runs backwards. Give the earlier version first; both ends count."
-        )
+        raise RequestError(f"The range {from_version} to {to_version} runs backwards. Give the earlier version first.")
     known = _recorded(history)
     for version in (from_version, to_version):
         if version not in known:
             nearest = known.start if version < known.start else history.latest
             span = f"{known.start} to {known.stop - 1}" if known else "no version"
             raise VersionNotFound(
-                f"The changes of version {version} are not in the log: it tells those of {span}. "
+                f"The changes of version {version} are not in the log; it has those of {span}. "
                 f"The nearest is {nearest}.",
                 version=version,
                 earliest=known.start if known else None,
@@ -305,7 +305,7 @@ def _off(history: History, from_version: int, to_version: int) -> Iterator[FeedH
 
 
 def _gone(history: History, from_version: int, to_version: int) -> Iterator[FeedHole]:
-    """Versions that a log compaction stands for: it has their outcome, not their changes."""
+    """Versions that only a log compaction covers: it has their outcome, not their changes."""
     there = {record.version for record in history.commits}
     for version in range(from_version, to_version + 1):
         if version not in there:
@@ -325,14 +325,14 @@ def _other_schemas(history: History, from_version: int, to_version: int, shown: 
 
 
 def _unresolved(history: History, from_version: int, to_version: int) -> Iterator[FeedHole]:
-    """Files that the record only shows leaving, without the partition values of their rows (CDF-020)."""
+    """Files of which the log only has the remove, without the partition values of their rows (CDF-020)."""
     life, metadata = history.lifetimes, history.metadata_at(from_version)
     if metadata is None or not metadata.partition_columns:
         return
     told = {r.version for r in history.commits if from_version <= r.version <= to_version and not r.change_files}
     rows = np.flatnonzero((life.added < life.first) & (life.removed >= from_version) & (life.removed <= to_version))
     if from_version > life.readable_from or not len(rows):
-        # From the first readable version on every file that leaves was there whole.
+        # From the first readable version on, the add of every removed file is known.
         return
     rows = rows[life.removed[rows] == life.readable_from]
     for row, values in zip(rows, life.take(rows, ["partition_values"]).column(0).to_pylist(), strict=True):
@@ -364,14 +364,14 @@ def _gap(history: History, from_version: int, to_version: int, holes: Sequence[F
         "unresolved": "Ask for a range that begins later.",
     }[first.kind]
     return ChangeFeedGap(
-        f"The changes of versions {from_version} to {to_version} cannot be told: at {where} {first.detail}. {advice}",
+        f"The changes of versions {from_version} to {to_version} cannot be read: at {where} {first.detail}. {advice}",
         version=first.from_version,
         holes=[msgspec.to_builtins(hole) for hole in holes],
     )
 
 
 def _is_no_op(record: CommitRecord) -> bool:
-    """True for a MERGE whose metrics prove that it changed no row, though it rewrote files (CDF-019)."""
+    """True for a MERGE whose metrics prove that it changed no row, although it rewrote files (CDF-019)."""
     info = record.info
     if info is None or info.operation != "MERGE":
         return False
@@ -393,6 +393,6 @@ def _timed(records: Sequence[CommitRecord]) -> None:
     if lacking is not None:
         raise CorruptTable(
             f"Version {lacking} has no inCommitTimestamp, though {IN_COMMIT_TIMESTAMPS} is true, so its changes have "
-            "no time. A broken client wrote the commit; ask for a range without it.",
+            "no time. A broken client wrote the commit. Ask for a range without it.",
             version=lacking,
         )

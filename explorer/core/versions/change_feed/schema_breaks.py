@@ -1,4 +1,4 @@
-"""Whether rows written under one schema can be shown under another: what a change feed asks of its versions.
+"""Whether rows written under one schema can be shown under another: what a change feed demands of its versions.
 
 Protocol sections: Reader Requirements for AddCDCFile, Column Mapping. Invariants: columns are matched by physical
 path; columns that only the later schema has are additive (their rows are null); anything else breaks the feed (CDF-013,
@@ -29,12 +29,12 @@ _Columns = dict[tuple[str, ...], tuple[tuple[str, ...], StructField]]
 
 
 def why_not_readable_as(history: History, written: int, read: int) -> str | None:
-    """Say what keeps rows of one version from being shown with the schema of another; None if nothing does.
+    """Say why rows of one version cannot be shown with the schema of another; None if they can.
 
     Args:
         history: The recorded commits; it has the metadata of both versions.
-        written: The version whose rows they are.
-        read: The version whose schema they are to be shown with.
+        written: The version of the rows.
+        read: The version of the schema to show them with.
 
     Raises:
         CorruptTable: The log has no protocol for one of them.
@@ -89,12 +89,12 @@ def _breaks(written: _Layout, read: _Layout) -> Iterator[str]:
         if path_after[-1] != path[-1]:
             yield f"column {column} is named {format_column(path_after)} in the schema to read with"
         if type_outline(field.type) != type_outline(after.type):
-            yield f"column {column} is {type_name(field.type)} and {type_name(after.type)} in the schema to read with"
+            yield f"column {column} is {type_name(field.type)}, but {type_name(after.type)} in the schema to read with"
         if field.nullable and not after.nullable:
-            yield f"column {column} may be null and may not in the schema to read with"
+            yield f"column {column} may be null, but not in the schema to read with"
     for physical, (path, field) in new.items():
         if physical not in old and not field.nullable and len(path) == 1:
-            yield f"column {format_column(path)} may not be null in the schema to read with and did not exist"
+            yield f"column {format_column(path)} did not exist and may not be null in the schema to read with"
     if _partitions(written, old) != _partitions(read, new):
         yield "the table is partitioned by other columns"
 

@@ -2,7 +2,7 @@
 
 Protocol sections: Add CDC File, Deletion Vectors. Invariants: a path that a version removes and adds again is one
 source, the difference of its deletion vectors, and none where they are the same (CDF-008, D-07); partition values of a
-removed file are those of its add (CDF-020); the same instance of a file never tells of a difference of versions.
+removed file are those of its add (CDF-020); the same instance of a file never counts as a difference of versions.
 """
 
 from __future__ import annotations
@@ -54,21 +54,21 @@ def change_table(
     Args:
         recorded: Change files by version.
         life: The lifetimes of all files.
-        told: Versions that are told by their adds and removes.
+        told: Versions whose changes are read from their adds and removes.
         times: Commit time of each version, ms since the epoch.
     """
     return _sorted([_of_change_files(recorded), _of_lifetimes(life, told)], times)
 
 
 def difference_table(life: Lifetimes, from_version: int, to_version: int) -> pa.Table:
-    """The files in which two versions differ, whatever lies between: what left, came, or got another vector.
+    """The files in which two versions differ, whatever happened in between: removed, added, or with another vector.
 
     Args:
         life: The lifetimes of all files.
         from_version, to_version: The versions, in either order.
 
     Returns:
-        Columns as in `change_table`, but for the timestamp; ``version`` is the one whose rows the file holds, for a
+        Columns as in `change_table`, without the timestamp; ``version`` is the one whose rows the file holds, for a
         ``difference`` the second.
 
     Raises:
@@ -88,14 +88,14 @@ def difference_table(life: Lifetimes, from_version: int, to_version: int) -> pa.
 
 
 class ReadEstimate(msgspec.Struct, frozen=True):
-    """What reading some sources takes, by the log: distinct files, their bytes (None if one is unknown)."""
+    """What reading some sources costs, by the log: distinct files, their bytes (None if one is unknown)."""
 
     files: int
     bytes: int | None
 
 
 def read_estimate(files: pa.Table) -> ReadEstimate:
-    """Estimate the reading of sources, columns as in `change_table`; a file that plays several parts counts once."""
+    """Estimate the reading of sources, columns as in `change_table`; a file with several roles counts once."""
     sizes = dict(zip(files.column("path").to_pylist(), files.column("size").to_pylist(), strict=True))
     known = [size for size in sizes.values() if size is not None]
     return ReadEstimate(len(sizes), sum(known) if len(known) == len(sizes) else None)
@@ -127,7 +127,7 @@ def masked_difference(
     Args:
         store: The table's store.
         before, after: The file's deletion vectors; None masks nothing.
-        file, version: What errors speak of.
+        file, version: Named in errors.
 
     Returns:
         Row indexes that became masked (deleted), and those that became visible again (inserted), ascending.
@@ -184,7 +184,7 @@ def _of_lifetimes(life: Lifetimes, told: Set[int]) -> pa.Table:
 def _of_instances(
     life: Lifetimes, deletes: npt.NDArray[Any], remade: tuple[npt.NDArray[Any], npt.NDArray[Any]], inserts: Any
 ) -> pa.Table:
-    """Sources without their versions: instances that went, pairs of one path, instances that came."""
+    """Sources without their versions: removed instances, pairs of one path, added instances."""
     old, new = remade
     kinds = np.repeat(np.arange(3), [len(deletes), len(new), len(inserts)])
     table = life.take(np.concatenate([deletes, new, inserts]), [*_FILE, *_VECTOR])

@@ -1,7 +1,7 @@
 """Commits, oldest first -> `Lifetimes`.
 
 Protocol section: Action Reconciliation. Invariants: files of the first checkpoint are looked up only if an action of
-the record names their path; a file that the record only shows leaving is known by what its remove says (FILE-004).
+the record names their path; of a file whose add is older than the record, only what its remove says is known
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _EVENT: Final[dict[str, Any]] = {
 }
 _LATEST_TIME: Final = 1 << 60
 _LATEST_VERSION: Final = 1 << 30
-# Lines that are kept with the bytes of their commits until they are made columns together: no more than caches hold.
+# Lines that are kept with the bytes of their commits until they become columns together: no more than caches hold.
 _BATCH: Final = 1 << 12
 
 _Batch = dict[str, npt.NDArray[Any]]
@@ -50,14 +50,14 @@ class LifetimesBuilder:
     Files that commits add are numbered from 0 as they come; `build` puts those of the checkpoint before them.
 
     Raises:
-        LimitExceeded: The versions are too high to be told.
+        LimitExceeded: The version numbers are too high.
     """
 
     def __init__(self, first: int, readable_from: int) -> None:
         if first > _LATEST_VERSION:
             raise LimitExceeded(
-                f"The log begins with version {first:,}; versions up to {_LATEST_VERSION:,} are told. "
-                "A name in the log is most likely broken.",
+                f"The log begins with version {first:,}; versions up to {_LATEST_VERSION:,} are supported. "
+                "A file name in the log is most likely broken.",
                 version=first,
                 allowed=_LATEST_VERSION,
             )
@@ -67,7 +67,7 @@ class LifetimesBuilder:
         self._recorded = RecordedFilesBuilder(self._paths, self._vectors)
         self._events: list[_Batch] = []
         self._events_before = self._count = self._rows = 0
-        # What was not made columns yet: files that get a row, removals, and what each event is, a commit at a time.
+        # What did not become columns yet: files that get a row, removals, and the kind of each event, commit by commit.
         self._files: list[AddLine] = []
         self._removes: list[RemoveLine] = []
         self._kinds = bytearray()
@@ -75,7 +75,7 @@ class LifetimesBuilder:
         self._bounds: list[int] = [0]
 
     def checkpoint(self, files: LogicalFiles) -> None:
-        """Take the live files of the first readable version; those that commits had added before stay theirs."""
+        """Take the live files of the first readable version; files that earlier commits added keep their rows."""
         self._base = files
         self._events_before = self._count + len(self._kinds)
 
@@ -83,9 +83,9 @@ class LifetimesBuilder:
         """Take the file actions of a commit, in line order, and return the places of its other lines.
 
         Raises:
-            MalformedAction: A line holds two file actions, or a path is none; that may be found in a later commit.
+            MalformedAction: A line holds two file actions, or a path is not valid; a later call may find it.
         """
-        # Hundreds of thousands of lines go through this loop, so it calls nothing but what keeps them.
+        # Hundreds of thousands of lines go through this loop, so it only stores them.
         keep_file, keep_remove, keep_kind = self._files.append, self._removes.append, self._kinds.append
         leaves = self._first > 0 and commit.version <= self._readable_from
         others = []
@@ -139,7 +139,7 @@ class LifetimesBuilder:
         )
 
     def _take(self) -> None:
-        """Make columns of the newest actions, and let go of the bytes of their commits."""
+        """Make columns of the newest actions, and release the bytes of their commits."""
         if not self._kinds:
             return
         kind = np.frombuffer(bytes(self._kinds), np.int8)
@@ -183,7 +183,7 @@ class LifetimesBuilder:
 
 
 def _leaving(remove: RemoveLine) -> AddLine:
-    """What the record knows of a file that it only shows leaving."""
+    """What the record knows of a file of which it only has the remove."""
     extended = remove.extended_file_metadata is True
     return AddLine(
         remove.path,
@@ -195,7 +195,7 @@ def _leaving(remove: RemoveLine) -> AddLine:
 
 
 def _deletion_times(times: Sequence[int | None]) -> Int64s:
-    """Times of tombstones; one without it counts as expired for ever (FILE-003), as does a time out of this world."""
+    """Times of tombstones; a missing one counts as long expired (FILE-003), and so does one out of range."""
     try:
         found: Int64s = integers(times)[0]
     except OverflowError:

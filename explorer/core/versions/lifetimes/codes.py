@@ -1,6 +1,6 @@
 """Values as small numbers: each distinct one is kept once, however many rows have it.
 
-Protocol section: Deletion Vector Descriptor Schema. Invariant: two deletion vectors are the same one exactly if their
+Protocol section: Deletion Vector Descriptor Schema. Invariant: two deletion vectors are the same exactly if their
 identities are (DV-006), however their parts are spelt.
 """
 
@@ -35,16 +35,16 @@ class PathCodes:
         return len(self._known)
 
     def of(self, paths: Collection[str]) -> Int32s:
-        """The numbers of paths as they stand; one that is new gets the next."""
+        """The numbers of paths as written; a new one gets the next."""
         return np.fromiter(map(self._known.__getitem__, paths), np.int32, len(paths))
 
     def of_files(self, paths: Sequence[str]) -> tuple[Int32s, Int32s]:
-        """The numbers of the decoded paths, under which two spellings of one file meet, and of the paths as they stand.
+        """The numbers of the decoded paths, the same for two spellings of one file, and of the paths as written.
 
         Raises:
             MalformedAction: A path names no file.
         """
-        # All are looked at in one go, for most need no decoding.
+        # All are checked at once, because most need no decoding.
         whole = "\n".join(("", *paths))
         if not ("%" in whole or ":" in whole or "\n/" in whole):
             found = self.of(paths)
@@ -57,10 +57,10 @@ class PathCodes:
 
 
 class VectorCodes:
-    """Numbers of deletion vectors: equal ones for those that are spelt alike, 0 for none."""
+    """Numbers of deletion vectors: equal for those with the same spelling, 0 for none."""
 
     def __init__(self) -> None:
-        # By storage type the numbers of files and inline vectors, which run on over all types.
+        # By storage type the numbers of files and inline vectors; all types share one sequence.
         numbers = count()
         self._heads: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(numbers.__next__))
         self._listed: list[tuple[str, str]] = []
@@ -80,7 +80,7 @@ class VectorCodes:
         return codes
 
     def differ(self, some: Int64s, others: Int64s) -> Mask:
-        """For pairs of numbers, whether their vectors are different ones."""
+        """For pairs of numbers, whether their vectors differ."""
         differs: Mask = some != others
         # One spelling may have the offset inside of its path: "x@1" without an offset is "x" with the offset 1.
         apart = ((some & _OFFSETS) == 0) != ((others & _OFFSETS) == 0)
@@ -96,7 +96,7 @@ class VectorCodes:
         return [_identity(heads, code) if code else None for code in codes.tolist()]
 
     def heads(self, kinds: bool) -> list[str]:
-        """Storage types, or else paths and inline bytes, of what holds the vectors, by place."""
+        """Storage types, or else paths and inline bytes, of the places of the vectors."""
         return [kind if kinds else path for kind, path in self._distinct()]
 
     @staticmethod

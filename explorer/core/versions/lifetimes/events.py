@@ -1,8 +1,8 @@
 """Adds and removes of every path -> when each file lived.
 
 Protocol section: Action Reconciliation. Invariants: line order within a valid commit does not matter (LOG-020), and
-lines of one that contradicts itself apply in their order (REPLAY-012); what a removal ends is decided by (path,
-deletion-vector id); a path is live with at most one vector (D-03).
+lines of one that contradicts itself apply in their order (REPLAY-012); (path, deletion-vector id) decides what a
+removal ends; a path is live with at most one vector (D-03).
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class FileEvents:
     """What happened to files, an item each, in the order of the log.
 
     Attributes:
-        order: Ascends, but for files of the checkpoint.
+        order: Ascends, except for files of the checkpoint.
         kind: `ADD`, `REMOVE`, `LEAVE` or `FOUND`.
         path: Number of the path.
         version: When.
-        row: The file; of no meaning for a `REMOVE`, which may end any.
+        row: The file; not used for a `REMOVE`, which may end any.
         vector: Number of the deletion vector, 0 for none.
-        time: Of a tombstone, ms since the epoch; 0 if it does not say.
+        time: Time of a tombstone, ms since the epoch; 0 if it has none.
         quiet: True for a removal that only rearranges data.
     """
 
@@ -67,11 +67,11 @@ class _Event(NamedTuple):
 
 
 class Intervals:
-    """When files lived: what `explorer.core.versions.lifetimes.lifetimes.Lifetimes` tells of each.
+    """When files lived: what `explorer.core.versions.lifetimes.lifetimes.Lifetimes` says of each.
 
     Args:
         count: How many files there are; those whose adds are not among the events are from before the record.
-        before: The version that stands for before the record.
+        before: The version that means before the record.
     """
 
     def __init__(self, count: int, before: int) -> None:
@@ -86,7 +86,7 @@ class Intervals:
     def apply(self, events: FileEvents, vectors: VectorCodes) -> None:
         """Work out the intervals of the files that events name.
 
-        Paths to which nothing odd happens, which is the rule, are worked out together; the others one by one.
+        Ordinary paths, which are most, are worked out together; the others one by one.
         """
         added = events.kind == ADD
         self.added[events.row[added]] = events.version[added]
@@ -102,7 +102,7 @@ class Intervals:
             self._apply_odd(list(found), vectors)
 
     def keep(self) -> Mask:
-        """Let go of the files that removals might have named but did not, and return which were kept."""
+        """Drop the files that removals might have named but did not, and return which were kept."""
         kept, places = self._kept, np.cumsum(self._kept, dtype=np.int32) - 1
         if not kept.all():
             self.added, self.removed, self.previous = self.added[kept], self.removed[kept], self.previous[kept]
@@ -125,7 +125,7 @@ class Intervals:
         self.previous[row[renewed + 1]] = row[renewed - 1]
 
     def _apply_odd(self, events: list[_Event], vectors: VectorCodes) -> None:
-        """One path, in the order of the lines; each file that a broken checkpoint has of it is looked at alone."""
+        """One path, in the order of the lines; each of its files in a broken checkpoint is checked by itself."""
         for chosen in [event for event in events if event.kind == FOUND] or [events[0]]:
             path = _Path(self, vectors)
             for event in events:
@@ -133,7 +133,7 @@ class Intervals:
                     path.apply(event)
 
     def end(self, row: int, event: _Event) -> None:
-        """End a file; an event of the version that ended it already adds what it says."""
+        """End a file; a second event of the version that ended it only adds its facts."""
         again = self.removed[row] == event.version
         self.removed[row], self.deletion_times[row] = event.version, event.time
         self.removed_data_change[row] = not event.quiet and (not again or self.removed_data_change[row])
@@ -173,7 +173,7 @@ class _Path:
         if self._live is None:
             self._live = event
         else:
-            # Commits had added it before: the file is theirs, and this row never lives.
+            # A commit had added it before: its row is that of the commit, and this row never lives.
             self._intervals.removed[event.row] = self._intervals.added[event.row]
 
     def _remove(self, event: _Event) -> None:
@@ -197,7 +197,7 @@ def _adds(kinds: npt.NDArray[np.int8]) -> Mask:
 
 
 def _removals_first(events: FileEvents, order: Int64s, vectors: VectorCodes) -> Int64s:
-    """The events of each path; the removal of a file comes before the add in that version of another of its path."""
+    """The events of each path; within a version, the removal of a file comes before the add of another of its path."""
     first, second = order[:-1], order[1:]
     together = (events.path[first] == events.path[second]) & (events.version[first] == events.version[second])
     swapped = np.flatnonzero(together & (events.kind[first] == ADD) & ~_adds(events.kind[second]))
@@ -210,7 +210,7 @@ def _removals_first(events: FileEvents, order: Int64s, vectors: VectorCodes) -> 
 
 
 def _odd_paths(events: FileEvents, order: Int64s, vectors: VectorCodes) -> Mask:
-    """For each path, whether an event of it does anything but to add the path or to end the file that is live."""
+    """For each path, whether any of its events does more than add the path or end the live file."""
     path, adds = events.path[order], _adds(events.kind[order])
     follows = np.concatenate([[False], path[1:] == path[:-1]])[: len(path)]
     before = np.maximum(np.arange(len(order)) - 1, 0)

@@ -2,7 +2,7 @@
 
 Protocol section: Action Reconciliation. Invariants: an instance lives from the version that added it up to, not
 including, the version that removed or replaced it; two instances of one path never live at once (D-03); an instance
-that re-adds or re-masks a path in the version that ends the former one points back to it.
+that re-adds or re-masks a path in the version that ends the earlier one points back to it.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Lifetimes:
         path_ids: Equal for instances of one path.
         removed_data_change: False where the removal only rearranged data.
         deletion_times: When each was removed by its tombstone, ms since the epoch; 0 where the tombstone does not say
-            (FILE-003), where there is none, or where it is live.
+            (FILE-003), where there is none, or where the file is live.
         first, last: The recorded versions.
-        readable_from: The first version whose live files are known whole.
+        readable_from: The first version whose live files are all known.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Lifetimes:
 
     @cached_property
     def data_change(self) -> Mask:
-        """True where the add changed data; what a checkpoint says of its files is not about their adds."""
+        """True where the add changed data; the flags in a checkpoint do not come from the adds."""
         return np.concatenate([np.ones(self._base.num_rows, bool), self._recorded.data_change])
 
     @cached_property
@@ -146,7 +146,7 @@ class Lifetimes:
         return files, tuple(DeletionVectorId(kind, path) for kind, path in places)
 
     def vectors_differ(self, some: npt.NDArray[Any], others: npt.NDArray[Any]) -> Mask:
-        """For pairs of instances of one path, whether their deletion vectors are different ones."""
+        """For pairs of instances of one path, whether their deletion vectors differ."""
         return self._vector_codes.differ(self._vectors[some], self._vectors[others])
 
     def same_path(self, some: npt.NDArray[Any], others: npt.NDArray[Any]) -> Int32s:

@@ -1,7 +1,7 @@
-"""The files that commits added, as columns: what is kept of them once the bytes of their commits are gone.
+"""The files that commits added, as columns: what is kept of them after the bytes of their commits are released.
 
 Protocol section: Add File and Remove File. Invariants: a path is kept once, however many files have it; a number that
-the log does not give is null, never 0 (STATS-002).
+is not in the log is null, never 0 (STATS-002).
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class RecordedFiles:
         return self._arrays["vector"].astype(np.int64, copy=False)
 
     def column(self, name: str, rows: Int64s | None = None) -> pa.Array:
-        """A column of `SCHEMA`, but for tags and statistics, which are not kept.
+        """A column of `SCHEMA`, except tags and statistics, which are not kept.
 
         Args:
             name: The column.

@@ -1,10 +1,10 @@
-"""Which versions can be read, until when that is certain, and what is lost already.
+"""Which versions can be read, until when that is certain, and what is already lost.
 
-In: the `History` with its `Lifetimes`, the listing of the log, a moment, and the files that a look into the store did
-not find.
-Out: one row for each version: readable, at risk from a moment on, or lost with the reason.
-Always: the moment is the first at which a clean-up by the table's own properties may delete something that the version
-needs. What nobody has looked for is not called missing.
+In: the `History` with its `Lifetimes`, the listing of the log, a time, and the files that the store was found not to
+hold.
+Out: one row for each version: readable, at risk from a time on, or lost with the reason.
+Always: that time is the first at which a clean-up by the table's own properties may delete something that the version
+needs. A file counts as missing only after a check.
 
 Protocol sections: Metadata Cleanup, VACUUM, Action Reconciliation (tombstones).
 """

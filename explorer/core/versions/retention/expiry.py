@@ -2,7 +2,7 @@
 
 Protocol sections: Metadata Cleanup, Action Reconciliation (tombstones), VACUUM. Invariants: a file may go once its last
 tombstone has expired, unless it is live (FILE-014, VACUUM-001), and a file of deletion vectors once none of its vectors
-is referenced (VACUUM-002); what lies in hidden folders or outside the table is never deleted (VACUUM-003). The log
+is referenced (VACUUM-002); files in hidden folders or outside the table are never deleted (VACUUM-003). The log
 before a checkpoint may go once the checkpoint is old enough to be the cut-off, and not without one (CLEANUP-001 to
 003).
 """
@@ -44,7 +44,7 @@ __all__ = [
 
 
 FOREVER: Final = int(np.iinfo(np.int64).max)
-"""Time of what has no end in sight."""
+"""Time of what never expires."""
 
 _DAY: Final = 86_400_000
 _HIDDEN: Final = re.compile(r"(?:\A|/)[_.]")
@@ -55,7 +55,7 @@ _NOT_HIDDEN: Final = ("_change_data", "_delta_index")
 class Terms(msgspec.Struct, frozen=True):
     """Retention in force, in ms; the log's is None where expired log files are kept.
 
-    It is that of the newest version, for that is what a clean-up goes by.
+    It is that of the newest version, because clean-ups use that.
     """
 
     files: int
@@ -64,11 +64,11 @@ class Terms(msgspec.Struct, frozen=True):
 
 
 class Risk(msgspec.Struct, frozen=True):
-    """For each readable version: from when it may be lost, and to what.
+    """For each readable version: from when it may be lost, and why.
 
     Attributes:
         since: ms since the epoch, `FOREVER` if never.
-        first: What decides: the row of a file in the lifetimes, or the version of a checkpoint; -1 for never.
+        first: What decides it: the row of a file in the lifetimes, or the version of a checkpoint; -1 for never.
     """
 
     since: Int64s
@@ -110,7 +110,7 @@ def log_risk(listing: LogListing, life: Lifetimes, terms: Terms) -> Risk:
     """From when metadata clean-up may delete what each readable version is rebuilt from (CLEANUP-001 to 003).
 
     A checkpoint becomes the cut-off at the first midnight, UTC, that is later than its commit by the retention; then
-    everything before it goes. Clean-up goes by the times of the files, whatever timestamps the commits carry.
+    everything before it goes. Clean-up uses the times of the files, whatever timestamps the commits carry.
     """
     count = life.last - life.readable_from + 1
     since, first = np.full(count, FOREVER), np.full(count, -1, np.int64)
@@ -138,7 +138,7 @@ def readable_spans(life: Lifetimes, chosen: Mask) -> tuple[Int64s, Int64s, Int64
 
 
 def is_hidden(path: str, partition_columns: Sequence[str]) -> bool:
-    """True if VACUUM passes the file over: a part of its path begins with ``_`` or ``.`` (VACUUM-003).
+    """True if VACUUM skips the file: a part of its path begins with ``_`` or ``.`` (VACUUM-003).
 
     Change files, indexes and folders of partition columns whose names begin so are not hidden.
     """
@@ -153,7 +153,7 @@ def is_hidden(path: str, partition_columns: Sequence[str]) -> bool:
 
 
 def _partition_names(history: History) -> tuple[str, ...]:
-    """Logical and physical names of the partition columns: folders may bear either."""
+    """Logical and physical names of the partition columns: folders may have either."""
     metadata = history.metadata_at(history.latest)
     logical = () if metadata is None else metadata.partition_columns
     if metadata is None or not logical or metadata.schema_string is None:

@@ -1,6 +1,6 @@
-"""Files that are gone: which versions need them, found without looking at each version by itself.
+"""Files that are gone: which versions need them, found without checking each version by itself.
 
-Invariants: a file counts as missing only if somebody looked and did not find it; a version is broken by a missing data
+Invariants: a file counts as missing only after a check; a version is broken by a missing data
 file and by a missing file of deletion vectors alike.
 """
 
@@ -56,9 +56,9 @@ class MissingFiles:
         self._name(start, stop, rows)
 
     def _name(self, start: Int64s, stop: Int64s, rows: Int64s) -> None:
-        """Name some missing files of each version: of those that came so far, the ones that stay longest.
+        """Name some missing files of each version: of those added so far, the ones that stay longest.
 
-        Whenever the longest-lived have left, so have all others: a handful carried from version to version is enough.
+        When the longest-lived are removed, so are all others: it is enough to keep a handful from version to version.
         """
         order = np.argsort(start, kind="stable")
         bounds = np.searchsorted(start[order], np.arange(len(self.count) + 1))
@@ -104,14 +104,14 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/")
 
 
 def absent(store: LogStore, locations: Iterable[str]) -> frozenset[str]:
-    """Return those of some decoded locations at which there is no file.
+    """Return the decoded locations at which there is no file.
 
     Args:
         store: The table's store.
         locations: Relative to the table's root, or absolute.
 
     Raises:
-        NotAllowed: An absolute location lies outside the places that may be read.
+        NotAllowed: An absolute location is outside the places that may be read.
         StorageError: The store failed.
     """
     root = decode_path(store.root).rstrip("/") + "/"

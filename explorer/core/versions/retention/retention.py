@@ -1,8 +1,8 @@
-"""Retention: which versions can still be read, which could be lost from when on, which are lost and why.
+"""Retention: which versions can be read, from when they may be lost, which are lost and why.
 
 Protocol sections: Metadata Cleanup, VACUUM. Invariants: a version is readable as long as its part of the log and all
-its files are there; what has not been looked for is not said to be missing; a version is at risk from the first moment
-at which a clean-up by the table's own properties may take something that it needs.
+its files exist; a file counts as missing only after a check; a version is at risk from the first time
+at which a clean-up by the table's own properties may delete something that it needs.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ _MOST_GONE: Final = 1_000_000
 def version_retention(
     history: History, listing: LogListing, now: datetime, missing: Set[str] | None = None
 ) -> pa.Table:
-    """Say of every version whether it can be read, and until when that is safe.
+    """Say of every version whether it can be read, and until when that is certain.
 
     Args:
         history: The recorded commits and lifetimes.
         listing: The log.
         now: The present, with a zone.
-        missing: Those of `data_locations` at which there is no file; None if nobody looked.
+        missing: Those of `data_locations` at which there is no file; None if nothing was checked.
 
     Returns:
-        One row a version, ascending: version; status (``readable``, ``at risk``: whoever cleans up now may delete it,
-        ``log gone``, ``data gone``); at_risk_from (ms, UTC: from then on it may be deleted; null if nothing that is in
-        the log leads to it, or it is gone); by (the property that sets the time, null without one); reason;
+        One row a version, ascending: version; status (``readable``, ``at risk``: a clean-up now may delete it,
+        ``log gone``, ``data gone``); at_risk_from (ms, UTC: from then on it may be deleted; null if nothing in
+        the log leads to that, or it is gone); by (the property that sets the time, null without one); reason;
         missing_files (some of the files that are gone, at most `MOST_NAMED`), num_missing_files (how many of the
         version's files cannot be read).
 
@@ -57,7 +57,7 @@ def version_retention(
         CorruptTable: A property has no readable value.
     """
     if now.tzinfo is None:
-        raise RequestError("The present has no zone: give a time in UTC.")
+        raise RequestError("The present has no zone. Give a time in UTC.")
     life, terms = history.lifetimes, retention_terms(history)
     data, log = data_risk(life, terms), log_risk(listing, life, terms)
     lost = MissingFiles(life, missing or frozenset())
@@ -80,7 +80,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 class _Words:
-    """Says of a readable version how it stands."""
+    """Gives the row of a readable version."""
 
     def __init__(self, history: History, terms: Terms, data: Risk, log: Risk, lost: MissingFiles) -> None:
         self._history, self._life, self._terms = history, history.lifetimes, terms
@@ -99,7 +99,7 @@ class _Words:
             return _Row("readable", None, None, self._safe(place))
         by_data = int(self._data.since[place]) <= int(self._log.since[place])
         reason = self._by_data(place) if by_data else self._by_log(place)
-        # A tombstone expires after its last moment, a checkpoint may be the cut-off at its midnight.
+        # A tombstone expires after its last millisecond, a checkpoint may be the cut-off at its midnight.
         status = "at risk" if now > since - (not by_data) else "readable"
         return _Row(status, since, FILE_RETENTION.key if by_data else LOG_RETENTION.key, reason)
 
@@ -109,7 +109,7 @@ class _Words:
             return "the newest version"
         if self._terms.log is None:
             return f"none of its files was removed since, and {EXPIRED_LOG_CLEANUP} is false"
-        return "none of its files was removed since, and there is no later checkpoint for its log to be cut off at"
+        return "none of its files was removed since, and no later checkpoint exists at which its log could be cut off"
 
     def _by_data(self, place: int) -> str:
         row = int(self._data.first[place])
@@ -132,13 +132,13 @@ def _before(listing: LogListing, start: int, readable_from: int) -> Iterator[_Ro
         elif version not in listing.commits and lacking is None:
             lacking = version
         if lacking is None or _by_compaction(listing, version):
-            yield _Row("at risk", None, None, "commits after it are gone from the log; its files were not looked for")
+            yield _Row("at risk", None, None, "commits after it are gone from the log; its files were not checked")
         else:
             yield _Row("log gone", None, None, f"the commit of version {lacking}, which it is rebuilt from, is gone")
 
 
 def _by_compaction(listing: LogListing, version: int) -> bool:
-    """True if a log compaction stands for what is gone."""
+    """True if a log compaction covers what is gone."""
     if not listing.compactions:
         return False
     try:
@@ -167,7 +167,7 @@ def _table(start: int, rows: Sequence[_Row]) -> pa.Table:
 
 
 def _shown(milliseconds: int) -> int:
-    """The time, if it is one that a calendar has; an absurd retention must not break whoever shows the table."""
+    """The time, if it is a valid date; an absurd retention must not break what shows the table."""
     moment(milliseconds)
     return milliseconds
 
