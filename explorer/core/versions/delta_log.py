@@ -170,7 +170,7 @@ class DeltaLog:
 
         Args:
             from_version, to_version: The range.
-            inferred: Infer the changes of versions without a recorded change feed from the files that came and went;
+            inferred: Infer the changes of versions without a recorded change feed from their added and removed files;
                 `explorer.spark.changes.changes` leaves out the rows that such a commit only copied.
             schema_version: Version whose schema the rows have; see `explorer.core.versions.change_feed`.
             skip: Leave out versions whose changes cannot be found, and name them, instead of refusing the range.

@@ -76,7 +76,7 @@ def bools(values: Sequence[bool | None]) -> pa.BooleanArray:
 
 
 def known_int64s(values: Numbers, known: Mask) -> pa.Int64Array:
-    """A 64-bit integer column of a NumPy array, null where another is False."""
+    """A 64-bit integer column of a NumPy array, null where a second array is False."""
     bitmap = None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
     return pa.Array.from_buffers(
         pa.int64(), len(values), [bitmap, pa.py_buffer(np.ascontiguousarray(values, np.int64))]
@@ -183,7 +183,7 @@ def _integers(values: Sequence[int | None] | Numbers, kind: type[_IntegerT]) -> 
     if len(values) and values[0] is None and all(value is None for value in values):
         return np.zeros(len(values), kind), np.zeros(len(values), bool)
     try:
-        # Where none is None, which is the rule, this takes a third of the time.
+        # Usually none is None; this then takes a third of the time.
         return np.array(values, kind), np.ones(len(values), bool)
     except TypeError:
         known = np.array([value is not None for value in values], bool)

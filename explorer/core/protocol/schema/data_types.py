@@ -95,8 +95,8 @@ class StructField(msgspec.Struct, frozen=True):
                 with contextlib.suppress(ValueError, OverflowError):
                     return int(value)
         raise CorruptTable(
-            f"The {FIELD_ID} of the column {self.name!r} is no integer. A broken client wrote it; its metadata "
-            "has to be written anew.",
+            f"The {FIELD_ID} of the column {self.name!r} is not an integer. A broken client wrote it. Write its "
+            "metadata again.",
             column=self.name,
         )
 

@@ -98,7 +98,7 @@ def _changes(field: StructField, column: str) -> list[tuple[DataType, DataType]]
         return [(parse_type(change.from_type), parse_type(change.to_type)) for change in recorded]
     except (msgspec.ValidationError, InvalidType, UnsupportedFeature) as error:
         raise CorruptTable(
-            f"The {TYPE_CHANGES} of column {column} cannot be read ({error}); which types its older files have is not "
+            f"The {TYPE_CHANGES} of column {column} cannot be read ({error}), so the types of its older files are not "
             "known. The metaData action that set it is broken.",
             column=column,
         ) from error
