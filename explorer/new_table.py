@@ -114,7 +114,7 @@ class NewTable:
                 allowed=["create-table"],
             )
         if self.latest_version() >= 0:
-            raise InvalidIntent(f"There is a table at {self.location} already.", field="kind", table=self.location)
+            raise InvalidIntent(f"There is already a table at {self.location}.", field="kind", table=self.location)
         context = self._context()
         propose = prepared_creation(wanted, context, check_types=check_rows)
         return make_plan(self.place, Request(wanted, propose, tuple(accept), check_rows, user), context)

@@ -1,4 +1,4 @@
-"""What a look at a table for maintenance found: the files to write or delete, the guards, what follows."""
+"""What maintenance would do to a table: the files to write or delete, the guards, the consequences."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Which files of the log may go, and in which order.
 
-Protocol sections: Metadata Cleanup, Checkpoint Protection. Invariants: nothing goes unless a checkpoint that can be
-read stands for it (CKPT-029, CLEANUP-002), and that one stays, its commit with it, so the log still begins with a
-checkpoint (CLEANUP-005); of a protected history all goes at once or nothing (CKPTPROT-001); commits go before the
-checkpoints that they rest on (CKPTPROT-003), and what names a sidecar before the sidecar.
+Protocol sections: Metadata Cleanup, Checkpoint Protection. Invariants: nothing goes unless a readable checkpoint
+replaces it (CKPT-029, CLEANUP-002); that checkpoint and its commit stay, so the log still begins with a
+checkpoint (CLEANUP-005); a protected history goes all at once or not at all (CKPTPROT-001); commits go before the
+checkpoints that they build on (CKPTPROT-003), and what names a sidecar before the sidecar.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class CleanupPlan(msgspec.Struct, frozen=True):
     """What a clean-up would do.
 
     Attributes:
-        cutoff: The moment before which the log may go, ms since the epoch.
+        cutoff: The time before which the log may go, ms since the epoch.
         own_cutoff: The same by the table's own retention; None where the table keeps its expired log.
         files: What goes, in the order in which it has to go.
         first_version: The oldest version that can be read afterwards.
-        lost: First and last of the versions that can be read now and no more afterwards; None if there are none.
-        reason: Why nothing goes, or why sidecars stay that no checkpoint names; empty else.
+        lost: First and last version that can be read now but not afterwards; None if there are none.
+        reason: Why nothing goes, or why sidecars stay that no checkpoint names; otherwise empty.
     """
 
     cutoff: int
@@ -76,7 +76,7 @@ class CleanupPlan(msgspec.Struct, frozen=True):
 
     @property
     def size_in_bytes(self) -> int:
-        """How much room it makes."""
+        """How many bytes it frees."""
         return sum(file.size for file in self.files)
 
     @property
@@ -88,14 +88,14 @@ class CleanupPlan(msgspec.Struct, frozen=True):
 def plan_cleanup(
     store: LogStore, state: TableState, now: datetime, older_than: datetime | timedelta | None = None
 ) -> CleanupPlan:
-    """Find what of the log may go.
+    """Find the log files that may go.
 
     Args:
-        store: The table's store; its log is listed anew.
+        store: The table's store; its log is listed again.
         state: The state of the newest version, whose properties hold.
         now: The present, with a zone.
-        older_than: How old the log must be to go: a moment, which counts as it is, or a duration, counted as the
-            table's own retention is: to the last midnight, UTC. None for ``delta.logRetentionDuration``, by which
+        older_than: How old the log must be to go: a time, used unchanged, or a duration, counted as the
+            table's own retention is: to the last midnight, UTC. None for ``delta.logRetentionDuration``, with which
             nothing goes where ``delta.enableExpiredLogCleanup`` is false.
 
     Raises:
@@ -114,7 +114,7 @@ def plan_cleanup(
         return msgspec.structs.replace(nothing, reason=f"{EXPIRED_LOG_CLEANUP} is false: the table keeps its log.")
     base = _cut_off_checkpoint(store, listing, cutoff)
     if base is None:
-        reason = "There is no checkpoint that can be read and is old enough for the log to begin with."
+        reason = "No readable checkpoint is old enough for the log to begin with."
         return msgspec.structs.replace(nothing, reason=reason)
     protected = _protected_before(state)
     if base.version < protected:
@@ -137,10 +137,10 @@ def plan_cleanup(
 
 
 def clean_log(store: LogStore, plan: CleanupPlan) -> int:
-    """Delete what a plan lists, in its order, and return how many files went; what is gone already does not count.
+    """Delete what a plan lists, in its order, and return how many files went; files that are already gone do not count.
 
     Raises:
-        StorageError: The store failed; what was deleted until then leaves a log that can be read as planned.
+        StorageError: The store failed; the log that is left can be read as planned.
     """
     count = 0
     for file in plan.files:
@@ -156,8 +156,8 @@ def _check_managed(state: TableState) -> None:
     managed = sorted(active_features(state.protocol) & CATALOG_FEATURES)
     if managed:
         raise UnsupportedFeature(
-            "A catalog manages the commits of this table, and only it knows which of them may go. Clean the log by "
-            "the catalog.",
+            "A catalog manages the commits of this table, and only it knows which of them may go. Clean the log "
+            "through the catalog.",
             features=managed,
             operation="clean the log",
         )
@@ -206,7 +206,7 @@ def _staged(store: LogStore) -> list[LogPath]:
 def _parsed(store: LogStore, folder: str) -> list[LogPath]:
     found = store.list_from(folder)
     names = (parse_log_name(item.path.rpartition("/")[2], item.size, item.modified) for item in found)
-    # A commit under a staged commit's name counts only in the folder of those.
+    # A staged commit's name counts only in the folder of staged commits.
     return [path for path in names if path is not None and path.path.rpartition("/")[0] == folder]
 
 
@@ -227,7 +227,7 @@ def _readable(store: LogStore, checkpoint: Checkpoint) -> bool:
 
 
 def _goes(path: LogPath, base: int) -> bool:
-    """Whether a file is about what lies before the checkpoint that the log will begin with (CLEANUP-003)."""
+    """Whether a file is about versions before the checkpoint that the log will begin with (CLEANUP-003)."""
     if path.kind in {LogFileKind.COMPACTION, LogFileKind.STAGED_COMMIT}:
         return path.version <= base
     return path.version < base
@@ -248,5 +248,5 @@ def _sidecars(store: LogStore, listing: LogListing, base: int, now: datetime) ->
 
 
 def _named(store: LogStore, checkpoints: Iterable[Checkpoint]) -> set[str]:
-    """File names of the sidecars of checkpoints, wherever these say that they are."""
+    """File names of the sidecars of checkpoints, wherever the checkpoints say that they are."""
     return {key.rpartition("/")[2] for found in checkpoints for key in sidecar_keys(store, found)}

@@ -1,8 +1,8 @@
 """Changes that make no version: a checkpoint, a log compaction, a clean-up of the log, and one of the data files.
 
-Protocol sections: Checkpoints, Log Compaction Files, Metadata Cleanup, VACUUM. Invariants: nothing that is there is
-overwritten but the hint; what is deleted was listed in the plan and may go still when it goes; since no commit tells of
-a clean-up, it keeps to the retention that the table itself states.
+Protocol sections: Checkpoints, Log Compaction Files, Metadata Cleanup, VACUUM. Invariants: no existing file is
+overwritten except the hint; what is deleted was listed in the plan and is checked again just before; since no commit
+records a clean-up, it follows the retention that the table itself states.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _UUID_NAME: Final = "UUID"
 def plan_maintenance(
     log: DeltaLog, intent: MaintenanceIntent, context: Context, accept: Sequence[str] = ()
 ) -> MaintenancePlan:
-    """Plan an intent that writes no commit: the files, the guards, what follows.
+    """Plan an intent that writes no commit: the files, the guards, the consequences.
 
     Args:
         log: The table's log.
@@ -91,7 +91,7 @@ def do_maintenance(log: DeltaLog, plan: MaintenancePlan, context: Context) -> Ma
     Raises:
         RequestError: The plan was made for another table.
         TableError: The log is broken.
-        StorageError: The store failed. What was written holds; what was deleted leaves a log that reads as planned.
+        StorageError: The store failed. Files written so far stay; the log that is left reads as planned.
     """
     check_table(plan, log.location)
     current = plan_maintenance(log, plan.intent, context, plan.accepted)
@@ -123,11 +123,11 @@ def _checkpoint(version: int, state: TableState, listing: LogListing) -> Finding
     guards = [_writable(state, version)]
     files: tuple[MaintenanceFile, ...] = ()
     if there is not None:
-        detail = f"Version {version} has a checkpoint already; nothing will be written."
+        detail = f"Version {version} already has a checkpoint; nothing will be written."
         guards.append(GuardResult("something-to-do", "warn", {"file": there.parts[0].path, "detail": detail}))
     elif guards[0].status == "pass":
         files = (MaintenanceFile(_checkpoint_path(version, state), "write"),)
-    said = "It holds nothing that the log does not say; it can be left."
+    said = "It repeats what the log says and can stay."
     return Findings(tuple(guards), files, Consequences(undo=said))
 
 
@@ -150,8 +150,8 @@ def _writable(state: TableState, version: int) -> GuardResult:
             "Do it with an engine that implements these features.",
         )
     except CorruptTable as error:
-        return GuardResult("protocol-allows-writer", "fail", {"detail": str(error)}, "Mend the table first.")
-    return GuardResult("protocol-allows-writer", "pass", {"detail": "This program knows all that the table holds."})
+        return GuardResult("protocol-allows-writer", "fail", {"detail": str(error)}, "Repair the table first.")
+    return GuardResult("protocol-allows-writer", "pass", {"detail": "This program knows every feature of the table."})
 
 
 def _compaction(intent: CompactLog, state: TableState, listing: LogListing) -> Findings:
@@ -172,15 +172,15 @@ def _compaction(intent: CompactLog, state: TableState, listing: LogListing) -> F
     path = compaction_name(first, last)
     files: tuple[MaintenanceFile, ...] = (MaintenanceFile(path, "write"),)
     if any(found.version == first and found.last_version == last for found in listing.compactions):
-        detail = f"Versions {first} to {last} are compacted already; nothing will be written."
+        detail = f"Versions {first} to {last} are already compacted; nothing will be written."
         guards.append(GuardResult("something-to-do", "warn", {"file": path, "detail": detail}))
         files = ()
-    said = "It holds nothing that the commits do not say; it can be left."
+    said = "It repeats what the commits say and can stay."
     return Findings(tuple(guards), files, Consequences(undo=said))
 
 
 def _cleaning(cleanup: CleanupPlan, state: TableState) -> Findings:
-    # A feature that is not known may forbid a clean-up, as checkpointProtection does.
+    # An unknown feature may forbid a clean-up, as checkpointProtection does.
     guards = [protocol_guard([state.protocol]), _retention(cleanup, state), _time_travel(cleanup)]
     if not cleanup.files:
         evidence = {"detail": cleanup.reason or "Nothing in the log is old enough to go."}
@@ -191,7 +191,7 @@ def _cleaning(cleanup: CleanupPlan, state: TableState) -> Findings:
         change_feed=_SAME_FEED
         if lost is None
         else f"Ranges of the change data feed that begin before version {cleanup.first_version} are refused.",
-        undo="Deleted log files come back from a backup only." if cleanup.files else "Nothing is done.",
+        undo="Only a backup can bring deleted log files back." if cleanup.files else "Nothing is done.",
     )
     files = tuple(MaintenanceFile(file.path, "delete", file.size) for file in cleanup.files)
     return Findings(tuple(guards), files, consequences)
@@ -201,20 +201,24 @@ def _retention(cleanup: CleanupPlan, state: TableState) -> GuardResult:
     stated = LOG_RETENTION.text(state.metadata.configuration)
     evidence: dict[str, object] = {LOG_RETENTION.key: stated, "cutoff": moment_text(cleanup.cutoff)}
     if cleanup.within_retention:
-        return GuardResult("retention", "pass", evidence | {"detail": "Only what the table lets expire goes."})
+        return GuardResult(
+            "retention", "pass", evidence | {"detail": "Only files past the table's own retention are deleted."}
+        )
     if cleanup.own_cutoff is None:
         detail = f"The table keeps its expired log ({EXPIRED_LOG_CLEANUP} is false)."
-        remedy = f"Set {EXPIRED_LOG_CLEANUP} to true first, so that the history tells who decided it."
+        remedy = f"Set {EXPIRED_LOG_CLEANUP} to true first, so that the history shows who decided it."
     else:
         evidence["ownCutoff"] = moment_text(cleanup.own_cutoff)
         detail = f"The table keeps its log longer: {stated}."
-        remedy = f"Set {LOG_RETENTION} to a shorter interval first, so that the history tells who decided it."
+        remedy = f"Set {LOG_RETENTION} to a shorter interval first, so that the history shows who decided it."
     return GuardResult("retention", "fail", evidence | {"detail": detail}, remedy)
 
 
 def _time_travel(cleanup: CleanupPlan) -> GuardResult:
     if cleanup.lost is None:
-        return GuardResult("time-travel", "pass", {"detail": "Every version that can be read now can be read after."})
+        return GuardResult(
+            "time-travel", "pass", {"detail": "Every version that can be read now can be read afterwards."}
+        )
     first, last = cleanup.lost
     evidence = {"firstVersion": first, "lastVersion": last, "detail": f"{_versions(first, last)} will be lost."}
     return GuardResult("time-travel", "warn", evidence, "Ask who still reads these versions, or keep a copy.")

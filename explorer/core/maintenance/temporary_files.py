@@ -1,7 +1,7 @@
-"""Temporary files that writers left behind when they were stopped in the middle of a write.
+"""Temporary files of writers that were stopped in the middle of a write.
 
-Protocol section: Delta Log Entries. Invariants: no file of a table bears such a name, so none is ever read as one
-(LOG-004); nothing is deleted here, for a writer may still be at it.
+Protocol section: Delta Log Entries. Invariants: no file of a table has such a name, so none is ever read as one
+(LOG-004); nothing is deleted here, because a writer may still need it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def leftovers(store: LogStore) -> pa.Table:
     """List the temporary files of a table, in the log and among the data.
 
     Returns:
-        path, size (bytes), modified (ms, UTC), by path. One that is young may be of a writer at work.
+        path, size (bytes), modified (ms, UTC), by path. A recent one may belong to a running writer.
     """
     found = []
     for key in sorted(filter(is_leftover, store.list_tree())):

@@ -3,9 +3,9 @@
 Protocol sections: VACUUM, Action Reconciliation (tombstones), Deletion Vectors. Invariants: a file goes only if nothing
 live names it, no tombstone within the retention does, and it is itself older than that (VACUUM-001); a file of deletion
 vectors stays while one vector in it is needed (VACUUM-002); hidden names stay, change files, folders of partition
-columns and Hadoop's checksums of files that go excepted (VACUUM-003). In doubt a file stays: every spelling of a needed
-path counts, an absolute one keeps all files of its name, and what lies in the folder of another table is not of this
-one.
+columns and Hadoop's checksums of deleted files excepted (VACUUM-003). In doubt a file stays: every spelling of a needed
+path counts, an absolute one keeps all files of its name, and files in the folder of another table belong to that
+table.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ __all__ = ["NeededFiles", "UnusedFiles", "needed_files", "unused_files"]
 _CHUNK: Final = 1 << 16
 _COLUMNS: Final = ("path", "raw_path", "dv_storage_type", "dv_path_or_inline")
 _ODD: Final = r"^/|:|//|(^|/)\.\.?(/|$)"
-"""Paths that may mean a file of ours otherwise than by its key: absolute ones, and those with empty or dot parts."""
+"""Paths that may name a file of the table without being its key: absolute, or with empty or dot parts."""
 _HIDDEN: Final = r"(^|/)[_.]"
 _OTHER_LOG: Final = "/_delta_log/"
 
 
 class NeededFiles:
-    """The files that something names, in columns, however many they are."""
+    """The files that something names, in columns, so that there may be many."""
 
     def __init__(self) -> None:
         self._live: list[pa.StringArray] = []
@@ -88,7 +88,7 @@ class NeededFiles:
             self.add_vectors(kind, place)
 
     def unlisted(self, keys: pa.StringArray) -> tuple[int, list[str]]:
-        """How many live data files lie under the root, and which of them are not among the keys of what is stored."""
+        """How many live data files are under the root, and which of them are not in the store."""
         import pyarrow.compute as pc
 
         inside = [places.filter(pc.invert(pc.match_substring_regex(places, _ODD))) for places in self._live]
@@ -96,7 +96,7 @@ class NeededFiles:
         return sum(map(len, inside)), [place for places in lacking for place in places]
 
     def holds(self, keys: pa.StringArray) -> Mask:
-        """Which of some keys under the root may be meant."""
+        """The keys under the root that something may name."""
         import pyarrow.compute as pc
 
         found = np.zeros(len(keys), bool)
@@ -113,7 +113,7 @@ class UnusedFiles(msgspec.Struct, frozen=True):
 
     Attributes:
         files: path, size (bytes), modified (ms since the epoch), by path.
-        other_tables: Folders under the root that are tables of their own; nothing in them is looked at.
+        other_tables: Folders under the root that are tables of their own; nothing in them is checked.
     """
 
     files: pa.Table
@@ -121,7 +121,7 @@ class UnusedFiles(msgspec.Struct, frozen=True):
 
 
 def needed_files(carried: CarriedActions, life: Lifetimes, recent: Iterable[Commit], cutoff: int) -> NeededFiles:
-    """Gather the files that are live, or were at the cut-off or later.
+    """Gather the files that are live, or were live at the cut-off or later.
 
     Args:
         carried: The newest version with its tombstones.
@@ -153,10 +153,10 @@ def unused_files(
 
     Args:
         listing: What is stored (`explorer.core.protocol.log_store.LogStore.list_files`).
-        needed: What something names.
+        needed: The files that something names.
         cutoff: ms since the epoch; only older files go.
-        partition_columns: Logical and physical names of the partition columns: folders may bear either.
-        iceberg: Folders ``metadata`` are another format's, which the table keeps beside its own log.
+        partition_columns: Logical and physical names of the partition columns: folders may have either.
+        iceberg: Folders ``metadata`` belong to Iceberg, whose metadata the table keeps beside its own log.
     """
     import pyarrow.compute as pc
 
@@ -189,7 +189,7 @@ def _names(places: pa.StringArray) -> pa.StringArray:
 
 
 def _add_tombstones(needed: NeededFiles, chunk: pa.StructArray, cutoff: int) -> None:
-    """Add the young ones among the tombstones of a checkpoint."""
+    """Add the recent tombstones of a checkpoint."""
     members = dict(zip([field.name for field in chunk.type], chunk.flatten(), strict=True))
     if "deletionTimestamp" not in members:
         return
@@ -215,7 +215,7 @@ def _hidden(keys: pa.StringArray, partition_columns: Sequence[str]) -> Mask:
 
 
 def _shadows(keys: pa.StringArray, gone: pa.StringArray) -> Mask:
-    """The checksums ``.NAME.crc`` that Hadoop keeps on a local disk beside files that go: they tell of nothing else."""
+    """The checksums ``.NAME.crc`` that Hadoop keeps on a local disk beside deleted files: nothing else uses them."""
     import pyarrow.compute as pc
 
     shadows = pc.replace_substring_regex(gone, r"([^/]+)\z", r".\1.crc")

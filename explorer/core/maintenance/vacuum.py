@@ -1,10 +1,10 @@
-"""Deleting data files that nothing needs: which, why, what is lost by it, and then these and no others.
+"""Deleting data files that nothing needs: which, why, what is lost with them, and then these and no others.
 
-Protocol section: VACUUM. Invariants: the table's protocol must allow this writer, whatever it says of clean-ups
-(VACUUM-004); no commit tells of it, so it keeps to the retention that the table itself states; what is deleted was
-listed in the plan, may go still by a new look, and was not named by a commit that came meanwhile. Folders stay: object
-stores have none, and an empty one may be where a writer is about to put a file. (The reference writes two commits round
-a VACUUM, which hold provenance and nothing else; no rule asks for them.)
+Protocol section: VACUUM. Invariants: the table's protocol must allow this writer, whatever it says about clean-ups
+(VACUUM-004); no commit records it, so it follows the retention that the table itself states; what is deleted was
+listed in the plan, passes a second check, and was not named by a later commit. Folders stay: object
+stores have none, and a writer may be about to put a file into an empty one. (The reference writes two commits around
+a VACUUM, which hold only provenance; no rule asks for them.)
 """
 
 from __future__ import annotations
@@ -73,10 +73,10 @@ def plan_vacuum(log: DeltaLog, now: datetime, age: datetime | timedelta | None) 
 
 
 def delete_unused(log: DeltaLog, plan: MaintenancePlan, current: MaintenancePlan) -> tuple[MaintenanceFile, ...]:
-    """Delete what a plan lists and a plan made just now lists still.
+    """Delete what both the plan and a plan made just now list.
 
     Raises:
-        StorageError: The store failed. What was deleted until then was listed, and nothing needs it.
+        StorageError: The store failed. Everything deleted so far was listed, and nothing needs it.
     """
     planned = {file.path for file in plan.files}
     left = [file for file in current.files if file.path in planned]
@@ -93,7 +93,7 @@ def delete_unused(log: DeltaLog, plan: MaintenancePlan, current: MaintenancePlan
 
 
 def _not_named(log: DeltaLog, files: list[MaintenanceFile], seen: int) -> list[MaintenanceFile]:
-    """Those files that no commit after a version names."""
+    """The files that no commit after a version names."""
     newer = log.latest_version()
     if newer == seen:
         return files
@@ -138,10 +138,10 @@ def _consequences(effects: VacuumEffects) -> Consequences:
     lost, untold = effects.lost, effects.untold
     return Consequences(
         time_travel=f"{versions_in_words(lost)} can no longer be read." if lost else "No version is lost.",
-        change_feed=f"{versions_in_words(untold)} can no longer be told in the change data feed."
+        change_feed=f"{versions_in_words(untold)} can no longer be read in the change data feed."
         if untold
         else "Nothing changes for readers of the change data feed.",
-        undo="Deleted files come back from a backup only." if effects.reasons else "Nothing is done.",
+        undo="Only a backup can bring deleted files back." if effects.reasons else "Nothing is done.",
     )
 
 
@@ -151,26 +151,28 @@ def _retention(snapshot: Snapshot, cutoff: int, own: int) -> GuardResult:
     if cutoff > own:
         evidence |= {"ownCutoff": moment_text(own), "detail": f"The table keeps removed files longer: {stated}."}
         remedy = (
-            f"Set {FILE_RETENTION} to a shorter interval first, so that the history tells who decided it, and "
-            "so that writers and readers know how long they may take."
+            f"Set {FILE_RETENTION} to a shorter interval first, so that the history shows who decided it, and "
+            "so that writers and readers know how much time they have."
         )
         return GuardResult("retention", "fail", evidence, remedy)
-    detail = "Files stay that anything needed since the cut-off, and those that are younger."
+    detail = "Files that anything needed since the cut-off stay, and so do newer files."
     return GuardResult("retention", "pass", evidence | {"detail": detail})
 
 
 def _live_files(log: DeltaLog, needed: NeededFiles, listing: pa.Table) -> GuardResult:
-    """Whether the log tells of this folder: files under other names than it says would all look unused."""
+    """Whether the log describes this folder: files under names that differ from the log's would all look unused."""
     live, unlisted = needed.unlisted(one_column(listing, "path"))
     gone = sorted(absent(log.store, unlisted))
     evidence: dict[str, object] = {"files": live, "missing": gone[:_MOST_NAMED], "numMissing": len(gone)}
     if not gone:
-        return GuardResult("live-files", "pass", evidence | {"detail": f"All {live:,} live files are there."})
+        return GuardResult("live-files", "pass", evidence | {"detail": f"All {live:,} live files exist."})
     evidence["detail"] = f"{len(gone):,} of {live:,} live files are gone, such as {gone[0]}."
-    remedy = "Find out first whether they are there under other names, or come back from a backup: what looks unused "
+    remedy = "First find out whether they exist under other names, or can come back from a backup: what looks unused "
     if len(gone) == live:
         return GuardResult("live-files", "fail", evidence, f"{remedy}here is most likely the table itself.")
-    return GuardResult("live-files", "unknown", evidence, f"{remedy}may be them. Accept this guard by name if not.")
+    return GuardResult(
+        "live-files", "unknown", evidence, f"{remedy}may be these files. If not, accept this guard by name."
+    )
 
 
 def _others(found: UnusedFiles) -> list[GuardResult]:
@@ -179,14 +181,16 @@ def _others(found: UnusedFiles) -> list[GuardResult]:
     evidence = {
         "folders": list(found.other_tables[:_MOST_NAMED]),
         "numFolders": len(found.other_tables),
-        "detail": f"{len(found.other_tables):,} folders inside are tables of their own; their files are left.",
+        "detail": f"{len(found.other_tables):,} folders inside are tables of their own; their files stay.",
     }
-    return [GuardResult("other-tables", "warn", evidence, "Clean these tables up by themselves.")]
+    return [GuardResult("other-tables", "warn", evidence, "Clean up each of these tables separately.")]
 
 
 def _time_travel(effects: VacuumEffects) -> GuardResult:
     if not effects.lost:
-        return GuardResult("time-travel", "pass", {"detail": "Every version that can be read now can be read after."})
+        return GuardResult(
+            "time-travel", "pass", {"detail": "Every version that can be read now can be read afterwards."}
+        )
     evidence = {
         "firstVersion": effects.lost[0],
         "lastVersion": effects.lost[-1],

@@ -1,4 +1,4 @@
-"""What deleting data files takes from earlier versions and from the change data feed, and why each file may go.
+"""What earlier versions and the change data feed lose with deleted data files, and why each file may go.
 
 Protocol sections: VACUUM, Add CDC File (Reader Requirements). Invariants: a version counts as lost only if all its
 files are there now; a file inside the table is the same under its key and under its absolute path.
@@ -23,17 +23,17 @@ from explorer.core.versions.retention.missing_files import MissingFiles, data_lo
 
 __all__ = ["VacuumEffects", "vacuum_effects", "versions_in_words"]
 
-_SHADOW: Final = "Hadoop's checksum of a file that goes"
+_SHADOW: Final = "Hadoop's checksum of a deleted file"
 _NOBODY: Final = "no action of the log names it"
 
 
 class VacuumEffects(msgspec.Struct, frozen=True):
-    """What follows from deleting some files.
+    """The consequences of deleting some files.
 
     Attributes:
         reasons: Why each of them may go, in their order.
-        lost: Versions that can be read now and no more afterwards, ascending.
-        untold: Versions whose changes can no longer be told afterwards, ascending.
+        lost: Versions that can be read now but not afterwards, ascending.
+        untold: Versions whose changes can no longer be read afterwards, ascending.
     """
 
     reasons: tuple[str, ...]
@@ -44,7 +44,7 @@ class VacuumEffects(msgspec.Struct, frozen=True):
 def vacuum_effects(
     root: str, history: History, with_changes: Iterable[Commit], listed: Sequence[str], gone: Sequence[str]
 ) -> VacuumEffects:
-    """Find out what follows from deleting files.
+    """Find out the consequences of deleting files.
 
     Args:
         root: The table's root as a decoded location.
@@ -113,7 +113,7 @@ def _reason(key: str, removed: dict[str, int], changes: dict[str, int], deleted:
 
 
 def _inferred(history: History, inside: str, deleted: frozenset[str], recorded: frozenset[int]) -> set[int]:
-    """Versions with the feed on and without change files of which a file that came or went is deleted."""
+    """Versions with the feed on and without change files, of which an added or removed file is deleted."""
     life = history.lifetimes
     rows = np.flatnonzero(life.removed != NEVER)
     paths = life.take(rows, ["path"]).column(0).to_pylist()

@@ -155,7 +155,7 @@ def _legacy(names: Iterable[str]) -> tuple[int, int] | None:
 
 
 def _listed(protocol: Protocol, names: Iterable[str], at_least: int) -> Protocol:
-    """The protocol with lists: reader version 3 if a feature binds readers that no older version stands for."""
+    """The protocol with lists: reader version 3 if a feature binds readers that no older version implies."""
     features = tuple(dict.fromkeys(names))
     readers = tuple(name for name in features if name in FEATURES and FEATURES[name].reader)
     reader = max([at_least, *(FEATURES[name].min_reader_version or 3 for name in readers)])

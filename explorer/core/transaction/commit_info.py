@@ -1,4 +1,4 @@
-"""The lines of a commit, and whether a commit that came first stands against it.
+"""The lines of a commit, and whether a commit that came first conflicts with it.
 
 Protocol sections: Requirements for Writers, Commit Provenance Information, In-Commit Timestamps, and the conflict rules
 of the reference writer. Invariants: commitInfo is the first line (ICT-001) with the fields of WRITER-005; a proposal is
@@ -59,7 +59,7 @@ def commit_info(
 
     Args:
         proposal: What is committed.
-        read_version: The version it rests on, -1 for a new table.
+        read_version: The version it builds on, -1 for a new table.
         now: The writer's clock in ms since the epoch.
         txn_id: The commit's own identifier.
         engine: ``engineInfo``.
@@ -98,7 +98,7 @@ def has_timestamp(proposal: Proposal, snapshot: Snapshot | None) -> bool:
 def with_timestamp(proposal: Proposal, snapshot: Snapshot | None, timestamp: int) -> Proposal:
     """Return the proposal as it is committed with this in-commit timestamp.
 
-    A commit that enables in-commit timestamps on a table that is there already says since when (ICT-003); the moment
+    A commit that enables in-commit timestamps on an existing table records from when (ICT-003); the time
     is known only when the commit is written.
     """
     metadata = proposal.metadata
@@ -110,16 +110,16 @@ def with_timestamp(proposal: Proposal, snapshot: Snapshot | None, timestamp: int
 
 
 def check_provenance(*, user: str | None = None, reason: str | None = None) -> None:
-    """Check that what people say of a commit can be written into a log, which is UTF-8; it is kept as it is.
+    """Check that what people say about a commit can be written into a log, which is UTF-8; it is kept unchanged.
 
     Raises:
-        RequestError: One is no text, or holds half a surrogate pair.
+        RequestError: One is not a text, or holds half a surrogate pair.
     """
     for field, text in (("user", user), ("reason", reason)):
         if text is None:
             continue
         if not isinstance(text, str):
-            raise RequestError(f"The {field} of a commit is text, not {type(text).__name__}.", field=field)
+            raise RequestError(f"The {field} of a commit must be text, not {type(text).__name__}.", field=field)
         try:
             text.encode()
         except UnicodeEncodeError as error:

@@ -1,8 +1,8 @@
-"""A commit before it is made: the exact actions, every guard with its evidence, and what follows from it.
+"""A commit before it is made: the exact actions, every guard with its evidence, and the consequences.
 
 Protocol section: Requirements for Writers. Invariants: a plan is a value that can be printed (rule 5 of the house); it
-is committable only if no guard fails and each that is unknown was accepted by name; two plans with one digest write the
-same actions but for the time.
+is committable only if no guard fails and each unknown one was accepted by name; two plans with one digest write the
+same actions except for the time.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 Proposer = Callable[[Snapshot | None], Proposal]
-"""Makes the proposal of an intent for a version; for None where the table is to be made."""
+"""Makes the proposal of an intent for a version; for None if the table does not exist yet."""
 
 
 _VOLATILE: Final = frozenset(["timestamp", "inCommitTimestamp", "txnId", "userMetadata"])
@@ -48,9 +48,9 @@ class Consequences(msgspec.Struct, frozen=True, rename="camel"):
     Attributes:
         readers, writers: Clients that lose reading or writing, or turn silently wrong: client, versionFrom, before,
             after, because, source, asOf.
-        time_travel: Which versions can be read less well afterwards, in words.
+        time_travel: Which versions can no longer be read as before, in words.
         change_feed: What happens to the change data feed, in words.
-        undo: How to take it back, in words.
+        undo: How to undo it, in words.
     """
 
     readers: tuple[Mapping[str, object], ...] = ()
@@ -62,7 +62,7 @@ class Consequences(msgspec.Struct, frozen=True, rename="camel"):
 
 class MaintenanceFile(msgspec.Struct, frozen=True, rename="camel"):
     """A file that an intent without a commit writes or deletes: its key under the table's root, its size in bytes, None
-    where it is not known before, and why it goes, None where the intent says it."""
+    where it is not known beforehand, and why it is deleted, None where the intent says it."""
 
     path: str
     change: str
@@ -71,14 +71,14 @@ class MaintenanceFile(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class JudgedPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person approves: an intent on a version of a table, its preconditions, and what follows.
+    """What a person approves: an intent on a version of a table, its preconditions, and the consequences.
 
     Attributes:
         table: The table's root as a URL.
-        read_version: The version it rests on; -1 if the table does not exist yet.
+        read_version: The version it builds on; -1 if the table does not exist yet.
         intent: What was asked for.
         guards: Every precondition, judged.
-        consequences: What follows.
+        consequences: The consequences.
         accepted: Names of guards that may stay unknown.
     """
 
@@ -120,7 +120,7 @@ class JudgedPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """SHA-256 over the table, the version read, the intent and what is written, but for times and identifiers."""
+        """SHA-256 over the table, the version read, the intent and what is written, without times and identifiers."""
         lasting = [_lasting(action) for action in self.actions]
         files = msgspec.to_builtins(self.files)
         value = [self.table, self.read_version, intent_document(self.intent), lasting, files]
@@ -146,13 +146,11 @@ class CommitPlan(JudgedPlan, frozen=True, kw_only=True):
     """What a commit would do. Nothing has been written.
 
     Attributes:
-        actions: The lines of the commit as JSON objects, commitInfo first.
-        txn_id: The commit's own identifier; a commit that holds it is this one, whoever saw it written.
-        proposal: The actions as records.
-        propose: Makes the proposal again on a later version, for a rebase.
-        checked_rows: The engine looked at the rows, so a rebase looks again.
-        user: Who would commit; None if it is not known.
-        table_id: ``id`` of the metadata read, which tells a table from another one at its place; None if there is no
+        actions: The lines of the commit as JSON objects, commitInfo first. txn_id: The commit's own identifier; a
+        commit that holds it is this one, even if its answer was lost. proposal: The actions as records. propose: Makes
+        the proposal again on a later version, for a rebase. checked_rows: The engine checked the rows, so a rebase
+        checks them again. user: Who would commit; None if it is not known. table_id: ``id`` of the metadata read, which
+        distinguishes a table from another one at its place; None if there is no
             table yet.
     """
 
@@ -171,7 +169,7 @@ class CommitPlan(JudgedPlan, frozen=True, kw_only=True):
 
     @property
     def rests_on_rows(self) -> bool:
-        """True if a guard needs a look at the rows."""
+        """True if a guard needs a check of the rows."""
         return bool(self.proposal.row_checks)
 
 
@@ -187,7 +185,7 @@ class MaintenancePlan(JudgedPlan, frozen=True, kw_only=True):
 
 
 class Conflict(msgspec.Struct, frozen=True):
-    """The commit of another writer with which a plan cannot hold: its version, the action that decides, and why."""
+    """The commit of another writer that conflicts with a plan: its version, the action that decides, and why."""
 
     version: int
     action: str
@@ -198,12 +196,12 @@ class CommitResult(msgspec.Struct, frozen=True, kw_only=True):
     """How a commit ended.
 
     Attributes:
-        outcome: ``committed``; ``conflicted`` (another commit stands against it); ``rejected`` (guards);
+        outcome: ``committed``; ``conflicted`` (with another commit); ``rejected`` (guards);
             ``unknown`` (the answer of the store was lost and the log does not show the commit yet).
         plan: The plan as it was committed or given up: rebased, if others came first.
         version: The version written, or in doubt; None if nothing was.
-        conflict: The winner, where one stands against it.
-        notes: What went wrong after the commit (a checkpoint that could not be written, say); the commit holds.
+        conflict: The commit that won, if there was a conflict.
+        notes: What went wrong after the commit (a checkpoint that could not be written, say); the commit is made.
     """
 
     outcome: str

@@ -1,6 +1,6 @@
-"""What a commit goes into: a table, or a place where one is to be made.
+"""The target of a commit: a table, or a place for a new one.
 
-Protocol section: Delta Log Entries. Invariants: a place has no version until somebody makes the table.
+Protocol section: Delta Log Entries. Invariants: a place has no version until someone creates the table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class NewPlace:
     """A place without a table.
 
     Attributes:
-        store: Where its bytes will be.
+        store: The store for its files.
     """
 
     def __init__(self, store: LogStore) -> None:
@@ -33,7 +33,7 @@ class NewPlace:
         return self.store.root
 
     def latest_version(self) -> int:
-        """The newest version, should someone have made the table meanwhile; -1 if there is none."""
+        """The newest version, if someone has created the table meanwhile; -1 if there is none."""
         try:
             return list_log(self.store, use_hint=True).latest
         except TableNotFound:
@@ -52,11 +52,11 @@ class NewPlace:
         return None
 
     def refresh(self) -> None:
-        """Nothing is kept, so there is nothing to look for."""
+        """Does nothing: nothing is kept."""
 
     def outdate(self) -> None:
         """As for `refresh`."""
 
 
 CommitTarget: TypeAlias = DeltaLog | NewPlace
-"""A table, or a place where one is to be made."""
+"""A table, or a place for a new one."""

@@ -1,7 +1,7 @@
 """What a commit means for reading earlier versions and for readers of the change data feed, in words.
 
 Protocol sections: Reader Requirements for AddCDCFile, Metadata Cleanup, Change Metadata. Invariants: only what follows
-from the metadata and the files of the proposal is said; what an intent knows of itself goes before it.
+from the metadata and the files of the proposal is said; what the intent itself says comes first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _RETENTIONS: Final = (
 
 
 def time_travel_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
-    """Say which versions can be read less well after a commit."""
+    """Say which versions can no longer be read as before after a commit."""
     if snapshot is None:
         return "The table begins with this version."
     if proposal.time_travel is not None:

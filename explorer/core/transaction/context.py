@@ -1,6 +1,6 @@
-"""What planning and committing may not find out by themselves: the clock, identifiers, waiting, and the engine of rows.
+"""What planning and committing get from outside: the clock, identifiers, waiting, and the engine of rows.
 
-Invariants: the core reads no clock and starts nothing; whoever opens a table brings these in.
+Invariants: the core reads no clock and starts nothing; the code that opens a table passes these in.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Context:
         new_uuid: Gives a fresh UUID.
         sleep: Waits some seconds.
         chance: Gives a random number from 0 to 1, for waits that differ between writers.
-        engine_info: What commits say of the program that writes them.
+        engine_info: The name of the program in its commits.
         rows: The engine that reads and writes rows; None if there is none.
         check_source: Refuses a source of rows that may not be read; None allows every source.
     """

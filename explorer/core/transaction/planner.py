@@ -1,7 +1,7 @@
-"""Plans: an intent and a table -> a commit that can be looked at before it is made. Nothing is written here.
+"""Plans: an intent and a table -> a commit that a person can check before it is made. Nothing is written here.
 
-Protocol section: Requirements for Writers. Invariants: there is one way to a plan, for tables that exist and for those
-to be made; a plan that is made again keeps its identifier, so that a commit of it is found whoever saw it written.
+Protocol section: Requirements for Writers. Invariants: there is one way to make a plan, for existing tables and for
+new ones; a plan that is made again keeps its identifier, so that its commit is found even if the answer was lost.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ __all__ = ["Request", "access_change", "make_plan", "remake_plan"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a person asks for, before any version is looked at.
+    """What a person asks for, before any version is read.
 
     Attributes:
         intent: The intent.
         propose: Makes its proposal for a version.
         accept: Names of guards that may stay unknown.
-        check_rows: Let the engine look at the rows where a guard needs it; else such a guard is unknown.
+        check_rows: Let the engine check the rows where a guard needs it; else such a guard is unknown.
         user: Who would commit.
     """
 
@@ -61,12 +61,12 @@ def make_plan(
         target: The table, or the place for one.
         request: What is asked for.
         context: Clock, identifiers and the engine of rows.
-        watch: Called with the job that looks at the rows, once it has begun: to show how far it is, and to cancel it.
+        watch: Called with the job that checks the rows, once it has begun: to show its progress, and to cancel it.
 
     Raises:
         InvalidIntent: The intent makes no sense on this table.
         RequestError: The user cannot be written down.
-        Cancelled: The look at the rows was cancelled.
+        Cancelled: The check of the rows was cancelled.
     """
     check_provenance(user=request.user)
     target.refresh()
@@ -87,13 +87,13 @@ def remake_plan(
 
 
 def access_change(snapshot: Snapshot, proposal: Proposal, *, look: bool = False) -> tuple[Requirements, Requirements]:
-    """What the table asks of its clients before a change and after it.
+    """What the table demands of its clients before a change and after it.
 
     Args:
-        snapshot: The version that the proposal rests on.
+        snapshot: The version that the proposal builds on.
         proposal: The change.
-        look: Find out whether live files have deletion vectors, which may take a replay of the files. Without, a
-            listed feature counts as used, before and after; a change that brings vectors always looks.
+        look: Find out whether live files have deletion vectors, which may need a replay of the files. Without it, a
+            listed feature counts as used, before and after; a change that adds vectors always finds out.
     """
     listed = "deletionVectors" in supported_features(snapshot.protocol)
     brings = any(add.deletion_vector is not None for add in proposal.adds)

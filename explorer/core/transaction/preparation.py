@@ -1,7 +1,7 @@
-"""What an intent needs beside the version it changes: an earlier version, rows to write, rows to find.
+"""What an intent needs besides the version it changes: an earlier version, rows to write, rows to find.
 
-Invariants: whatever costs time is done once; the function that comes out makes a proposal of any later version, so a
-rebase neither reads nor writes again what did not move.
+Invariants: slow work is done once; the function returned makes a proposal for any later version, so a
+rebase neither reads nor writes again what did not change.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def prepared(
     Raises:
         InvalidIntent: The intent makes no sense on this table.
         VersionNotFound: The version to restore cannot be read.
-        NotAllowed: The rows to append lie outside the places that may be read.
+        NotAllowed: The rows to append are outside the places that may be read.
         EngineUnavailable: The intent needs an engine of rows, and there is none.
     """
     on_version = _prepared(log, intent, context, rows)
@@ -75,7 +75,7 @@ def prepared_creation(intent: CreateTable, context: Context, *, check_types: boo
     Args:
         intent: The table.
         context: Clock, identifiers and the engine of rows.
-        check_types: Let the engine look at the types of generated columns where there are some.
+        check_types: Let the engine check the types of generated columns, if there are any.
 
     Raises:
         InvalidIntent: The intent makes no sense.
@@ -98,7 +98,7 @@ def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | No
         case intents.Delete():
             return _deletion(log, intent, context, circumstances)
         case intents.CreateTable():
-            raise InvalidIntent(f"There is a table at {log.location} already.", field="kind", table=log.location)
+            raise InvalidIntent(f"There is already a table at {log.location}.", field="kind", table=log.location)
         case intents.SyncIdentity():
             return _identity(log, intent, context)
         case intents.DropFeature():
@@ -207,7 +207,7 @@ def _engine(context: Context, kind: str) -> RowEngine:
 
 
 def _with_types(proposal: Proposal, engine: RowEngine) -> Proposal:
-    """The proposal with the engine's word on the types of generated columns, if it has some."""
+    """The proposal with the engine's verdict on the types of generated columns, if there are any."""
     assert proposal.metadata is not None
     assert proposal.metadata.schema_string is not None
     schema = parse_schema(proposal.metadata.schema_string)

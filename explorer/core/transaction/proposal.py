@@ -1,7 +1,7 @@
-"""What an intent makes of the table: the new metadata, protocol and files, before anything is judged or written.
+"""The effect of an intent on the table: the new metadata, protocol and files, before anything is judged or written.
 
 Protocol section: Requirements for Writers. Invariants: a proposal is a value, made from a snapshot, an intent, a time
-and fresh identifiers alone; it says on what it relied, so that a commit which came in between can be judged
+and fresh identifiers alone; it says what it relied on, so that a commit in between can be judged
 (LOG-023); it never holds two actions that reconcile with each other (LOG-018, LOG-019).
 """
 
@@ -31,12 +31,12 @@ GuardStatus = Literal["pass", "warn", "fail", "unknown"]
 
 
 class Circumstances(msgspec.Struct, frozen=True):
-    """What a proposal may not find out by itself.
+    """What a proposal gets from outside.
 
     Attributes:
         now: The present in ms since the epoch.
         new_id: Gives a fresh UUID as text at each call.
-        unknown: Tells what the live files of a version say beyond its columns of files, for actions that are written
+        unknown: Gives what the live files of a version record beyond its columns of files, for actions that are written
             again; see `explorer.core.transaction.new_files.file_actions.adds`.
     """
 
@@ -79,7 +79,7 @@ class RowCheck(msgspec.Struct, frozen=True):
 
 
 class StagedFile(msgspec.Struct, frozen=True):
-    """A file that has to exist before the commit may be written.
+    """A file that must exist before the commit may be written.
 
     Attributes:
         path: Its key under the table's root, not percent-encoded.
@@ -94,16 +94,16 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     """The effect of an intent on one version of the table.
 
     Attributes:
-        operation, parameters: As the reference writer names them in commitInfo; values that are not text stay so.
-        metadata, protocol: The new ones; None where they stay.
+        operation, parameters: As the reference writer names them in commitInfo; values keep their JSON types.
+        metadata, protocol: The new ones; None where they do not change.
         transactions, domains: Set by the commit.
         adds, removes, change_files: File actions in the order to be written.
         metrics: ``operationMetrics``, values as text.
         tags: ``tags`` of commitInfo.
         is_blind_append: True if no row or file of the table was read to make it.
         isolation: ``Serializable`` or ``SnapshotIsolation``.
-        reads_files: True if it rests on which files are live: a commit that changes data in between is a conflict.
-        read_applications: Applications on whose transaction version it rests.
+        reads_files: True if it depends on which files are live: a commit that changes data in between is a conflict.
+        read_applications: Applications on whose transaction version it depends.
         row_checks: What all live rows must satisfy.
         required_paths: Decoded locations of files outside the present version that must still exist.
         staged: Files to write first.
@@ -137,7 +137,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     undo: str = ""
 
     def actions(self) -> tuple[Action, ...]:
-        """The actions but for commitInfo, the protocol before the metadata that rests on it (WRITER-006)."""
+        """The actions without commitInfo, the protocol before the metadata that depends on it (WRITER-006)."""
         small = [action for action in (self.protocol, self.metadata) if action is not None]
         return (
             *small,

@@ -1,4 +1,4 @@
-"""The port through which a commit looks at rows and writes them; Spark stands behind it.
+"""The interface through which a commit reads and writes rows; Spark implements it.
 
 Protocol sections: CHECK Constraints, Generated Columns, Deletion Vectors. Invariants: the core asks and judges, the
 engine reads, evaluates and writes; an expression that may run code is refused by the engine before it is evaluated.
@@ -29,20 +29,20 @@ _Answer_co = TypeVar("_Answer_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What became of one predicate.
+    """The result for one predicate.
 
     Attributes:
         name: Its name.
         expression: Its SQL.
         violations: Rows for which it is not TRUE; None if it could not be judged.
-        rows_checked: Live rows that it was held against; None if it could not be judged.
+        rows_checked: Live rows that it was checked against; None if it could not be judged.
         files: The files with violations, in the order of the log: path, raw_path, violations, first_row_index (the
             place of the first one, from 0, masked rows counted), rows_checked.
         samples: Some of the violating rows, from the first files with any: ``_file`` (decoded path) and ``_row_index``,
             then the table's columns, variants as JSON text. The two have more underscores in front where the table has
             columns of these names.
         error: Why it could not be judged: its ``reason`` is ``runtime`` if it fails on some row (a division by
-            zero, say), and says what is wrong with its text otherwise.
+            zero, say); otherwise it says what is wrong with its text.
     """
 
     name: str
@@ -61,7 +61,7 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """Predicates held against one version.
+    """Predicates checked against one version.
 
     Attributes:
         version: The version.
@@ -92,7 +92,7 @@ class Incoming(msgspec.Struct, frozen=True):
 
 
 class RowJob(Protocol[_Answer_co]):
-    """A look at rows that takes its time: how far it is, and what came of it."""
+    """A job over rows that takes time: its progress and its result."""
 
     @property
     def state(self) -> str:
@@ -120,7 +120,7 @@ class RowJob(Protocol[_Answer_co]):
         ...
 
     def subscribe(self, callback: Callable[[RowJob[_Answer_co]], None]) -> Callable[[], None]:
-        """Call back whenever it moves on; the function that is returned ends this."""
+        """Call back on every step of progress; the function returned ends this."""
         ...
 
     def result(self, timeout: float | None = None) -> _Answer_co:
@@ -145,11 +145,11 @@ class RowEngine(Protocol):
     """What a commit needs of the rows. Every method raises EngineUnavailable where the engine is missing."""
 
     def check(self, log: DeltaLog, snapshot: Snapshot, predicates: Mapping[str, str]) -> RowJob[CheckReport]:
-        """Begin to hold SQL predicates, by name, against all live rows of a version; NULL breaks them."""
+        """Begin to check SQL predicates, by name, against all live rows of a version; NULL breaks them."""
         ...
 
     def vet(self, schema: StructType, expression: str) -> None:
-        """Check that a predicate may be held against rows of a schema.
+        """Check that a predicate may be evaluated on rows of a schema.
 
         Raises:
             ExpressionRefused: It may not.
@@ -183,9 +183,9 @@ class RowEngine(Protocol):
         Args:
             log: The table's log.
             snapshot: The version.
-            touched: The files; of one that keeps no row the deleted rows alone are written.
+            touched: The files; for one that keeps no row only the deleted rows are written.
             where: What is deleted.
-            layout: How the table wants its files.
+            layout: The file layout that the table asks for.
             recorded: Record the deleted rows as change data.
         """
         ...
@@ -195,7 +195,7 @@ class RowEngine(Protocol):
         ...
 
     def incoming_rows(self, snapshot: Snapshot, source: object) -> Incoming:
-        """Read rows that are to enter a version, and hold them to its rules.
+        """Read rows to append to a version, and check them against its rules.
 
         Args:
             snapshot: The version.

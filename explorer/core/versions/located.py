@@ -1,4 +1,4 @@
-"""Where an error comes from: the table's location is added to it once, where it leaves the log.
+"""The table's location, added to each error once, where it leaves the log.
 
 Invariant: an error that has a table already keeps it.
 """
@@ -18,7 +18,7 @@ _P = ParamSpec("_P")
 
 
 class HasLocation(Protocol):
-    """What knows the root of its table as a URL."""
+    """An object that knows the root of its table as a URL."""
 
     @property
     def location(self) -> str:

@@ -126,7 +126,7 @@ def test_nothing_goes_without_a_checkpoint_that_is_old_enough(folder: Path) -> N
     log.dated(NOW - 10 * DAY, until=3)
     plan = log.plan()
     assert (plan.files, plan.first_version, plan.lost) == ((), 0, None)
-    assert "no checkpoint" in plan.reason
+    assert "No readable checkpoint is old enough" in plan.reason
     log.dated(NOW, until=6)
     assert log.plan().files == ()
 

@@ -188,7 +188,7 @@ def test_checksums_of_hadoop_go_with_their_files_alone(made: Made) -> None:
     plan = table.plan(VACUUM)
     reasons = {file.path: file.reason for file in plan.files}
     assert set(reasons) == {"p=1/old", "never", "p=1/.old.crc", ".never.crc", "deep/named"}
-    assert reasons[".never.crc"] == "Hadoop's checksum of a file that goes"
+    assert reasons[".never.crc"] == "Hadoop's checksum of a deleted file"
     assert table.commit(plan).outcome == "committed"
     assert left(table) == {*files, *shadows} - set(reasons)
 
@@ -319,7 +319,7 @@ def test_change_files_go_by_their_age_and_that_of_their_commit(made: Made) -> No
     plan = table.plan(VACUUM)
     reasons = {file.path: file.reason for file in plan.files}
     assert reasons == {"_change_data/old": "changes that version 1 recorded", "a": "not needed since version 1"}
-    assert plan.consequences.change_feed == "Versions 0 to 1 can no longer be told in the change data feed."
+    assert plan.consequences.change_feed == "Versions 0 to 1 can no longer be read in the change data feed."
     assert vacuumed(table) == {"b", "c", "_change_data/new"}
 
 

@@ -258,7 +258,7 @@ def test_not_null_is_taken_away_without_looking() -> None:
     made = proposal(plain_table(), "drop-not-null", column="m")
     assert column(made, "m").nullable
     assert (made.row_checks, made.reads_files, made.is_blind_append) == ((), False, True)
-    with pytest.raises(InvalidIntent, match="allows nulls already"):
+    with pytest.raises(InvalidIntent, match="already allows nulls"):
         proposal(plain_table(), "drop-not-null", column="id")
 
 

@@ -123,7 +123,7 @@ def test_every_change_is_offered_with_how_the_table_stands(catalog: Catalog) -> 
         ),
         ("&act=set-properties&f.key.0=delta.apendOnly&f.value.0=true", "key.0", "delta.appendOnly"),
         ("&act=vacuum&f.olderThan=soon", "olderThan", "neither an interval"),
-        ("&act=widen-type&f.column=id&f.type=lang", "type", "no type that a column can be widened to"),
+        ("&act=widen-type&f.column=id&f.type=lang", "type", "not a type that a column can be widened to"),
         ("&act=move-column&f.column=id&f.at=behind", "at", "behind"),
     ],
 )

@@ -118,7 +118,8 @@ def _columns(names: str) -> list[Path]:
         return [parse_column(name) for name in split_columns(names) if name]
     except ValueError as error:
         raise CorruptTable(
-            f"The table property {STATS_COLUMNS} is {names!r}, which is no list of columns. Set it again.", found=names
+            f"The table property {STATS_COLUMNS} is {names!r}, which is not a list of columns. Set it again.",
+            found=names,
         ) from error
 
 

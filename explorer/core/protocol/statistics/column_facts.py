@@ -46,7 +46,7 @@ class Side(msgspec.Struct, frozen=True):
     known: Mask
 
     def holds(self, operator: Operator, constant: ComparedConstant, kind: PrimitiveType, *, unknown: bool) -> Mask:
-        """Where the bound stands so to a constant; ``unknown`` is the answer where the bound is not known."""
+        """Where the bound compares so with a constant; ``unknown`` is the answer where the bound is not known."""
         found = _compared(self.values, operator, constant, kind)
         return (found & self.known) | ~self.known if unknown else found & self.known
 
@@ -153,7 +153,7 @@ def _compared(values: BoundValues, operator: Operator, constant: ComparedConstan
         case Decimal():
             limit = threshold(constant, operator, kind)
             if limit.below or limit.above:
-                # The constant lies outside the type: every value compares alike with it.
+                # The constant is outside the range of the type: every value compares alike with it.
                 return np.full(len(values), operator in ({">", ">="} if limit.below else {"<", "<="}))
             if kind.name == "decimal":
                 return _by_arrow(values, operator, typed_column([limit.value], kind)[0])

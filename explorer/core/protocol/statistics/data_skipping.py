@@ -104,7 +104,7 @@ def skip_files(
 
 
 class _Evaluation:
-    """One condition over all files, rule by rule; of the rules that hold for a file the first one counts."""
+    """One condition over all files, rule by rule; the first rule that applies to a file counts."""
 
     def __init__(
         self, condition: Expression, facts: dict[tuple[str, ...], ColumnFacts], statistics: FileStatistics

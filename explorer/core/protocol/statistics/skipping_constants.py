@@ -36,7 +36,7 @@ _TIME: Final = re.compile(
 
 
 class Threshold(msgspec.Struct, frozen=True):
-    """A constant as a value of a column's type, to which every value of the type compares as to the constant.
+    """A constant as a value of a column's type; every value of the type compares with both alike.
 
     Attributes:
         value: That value: a Decimal for a decimal type, else an int.
@@ -60,7 +60,7 @@ def constant_of(value: LiteralValue, kind: PrimitiveType) -> ComparedConstant | 
 
 
 def threshold(constant: Decimal, operator: Operator, kind: PrimitiveType) -> Threshold:
-    """The value of a type that answers for a constant under an operator: whole where the type is."""
+    """The value of a type that replaces a constant under an operator: a whole number where the type is one of them."""
     step = Decimal(1).scaleb(-kind.scale)
     rounding = ROUND_CEILING if operator in {"<", ">="} else ROUND_FLOOR
     value = constant.quantize(step, rounding, _EXACT)

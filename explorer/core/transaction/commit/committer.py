@@ -1,9 +1,9 @@
 """Commits: a plan that a person approved -> one atomic file in the log, or the reason why not.
 
 Protocol section: Delta Log Entries (Writer Requirements). Invariants: nothing is written for a plan that guards block;
-the file is put only if its name is free (LOG-005); commits that came first are judged one by one before another try
-(LOG-023); a plan that is in the log already, whenever that was, is found and not written again; a lost answer of the
-store is resolved by reading the log for the commit's own identifier, and where that fails too the outcome is unknown,
+the file is written only if its name is free (LOG-005); commits that came first are judged one by one before another try
+(LOG-023); a plan that is already in the log, since whenever, is found and not written again; a lost answer of the
+store is resolved by reading the log for the commit's own identifier; if that fails too, the outcome is unknown,
 never guessed.
 """
 
@@ -48,7 +48,7 @@ _RESENDS: Final = 3
 _PAUSE: Final = 0.02
 _LOST_ANSWER: Final = "The store's answer was lost; the log shows that the commit is there."
 _GONE: Final = (
-    "Commits that the plan rests on, or that came after it, are gone from the log, so it cannot be told what they "
+    "Commits that the plan builds on, or later ones, are gone from the log, so it is not known what they "
     "changed, nor whether this plan is among them. Make a new plan."
 )
 
@@ -67,12 +67,12 @@ def commit_plan(
     """Commit a plan.
 
     Args:
-        target: The table that it was made for, or the place.
-        context: Clock, identifiers, waiting and the engine of rows.
-        plan: The plan; if commits came since, it is made again on top of them where they do not stand against it.
+        target: The table that it was made for, or the place for a new one. context: Clock, identifiers, waiting and the
+        engine of rows. plan: The plan; if others committed since, it is made again on top of their commits unless they
+        conflict with it.
         reason: Why, in the person's words; kept in the history.
-        user: Who commits; else who made the plan.
-        watch: Called with the job that looks at the rows again, where the plan is made anew and rests on them.
+        user: Who commits; None for the person who made the plan.
+        watch: Called with the job that checks the rows again, if the plan is made again and depends on them.
 
     Raises:
         RequestError: The plan was made for another table, or the reason or the user cannot be written down.
@@ -115,7 +115,7 @@ class _Attempt:
         self._before: TableState | None = None
 
     def run(self, plan: CommitPlan) -> CommitResult:
-        """Try until the plan is committed, or something stands against it."""
+        """Try until the plan is committed, or something conflicts with it."""
         for attempt in range(_ATTEMPTS):
             approved = plan
             if attempt or not self._is_fresh(plan):
@@ -136,14 +136,16 @@ class _Attempt:
                     return CommitResult(outcome="unknown", plan=plan, version=plan.commit_version)
                 case "theirs":
                     self._context.sleep(_PAUSE * self._context.chance() * min(attempt, 10))
-        conflict = Conflict(plan.read_version + 1, "commit", f"Other writers were faster {_ATTEMPTS} times.")
+        conflict = Conflict(
+            plan.read_version + 1, "commit", f"Other writers were faster {_ATTEMPTS} times. Commit again."
+        )
         return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
 
     def tidy(self, result: CommitResult | None) -> None:
-        """Take away files that were written for a commit that did not come to be; an unknown one may need them.
+        """Delete files that were written for a commit that was not made; a commit with unknown outcome may need them.
 
         Args:
-            result: What came of it; None if an error did.
+            result: The outcome; None after an error.
         """
         if result is None and self._in_doubt:
             return
@@ -158,9 +160,9 @@ class _Attempt:
     def _is_fresh(self, plan: CommitPlan) -> bool:
         """True if the next version can be tried at once: putting it fails if another commit took it.
 
-        The commit that the plan rests on must be there still. Were it gone, those after it might be as well, and the
-        name of the next version be free although that version was. It must be the same file too: a table that was
-        removed and made anew begins with the same names.
+        The commit that the plan builds on must still exist. If it is gone, later ones may be gone too, and the
+        name of the next version may be free although that version existed. It must also be the same file: a table that
+        was removed and created again begins with the same names.
         """
         if plan.read_version < 0 or self._table.latest_version() != plan.read_version:
             return False
@@ -169,13 +171,13 @@ class _Attempt:
         except FileNotFoundError:
             self._commit_there = False
             return False
-        # Seconds, because object stores list times more finely than they tell them of one object.
+        # Seconds, because object stores give finer times in a listing than for a single object.
         listed = self._table.newest_commit()
         same = listed is None or (listed.size, listed.modified // 1000) == (found.size, found.modified // 1000)
         return same and self._other_table(plan) is None
 
     def _catch_up(self, plan: CommitPlan) -> CommitPlan | CommitResult:
-        """Judge the commits made since the plan was, and make it anew on top of them."""
+        """Judge the commits made since the plan, and make the plan again on top of them."""
         self._table.refresh()
         latest = self._table.latest_version()
         if latest == plan.read_version:
@@ -197,18 +199,18 @@ class _Attempt:
         return self._other_table(plan) or self._remade(plan)
 
     def _other_table(self, plan: CommitPlan) -> CommitResult | None:
-        """The outcome where another table stands at the place since the plan was made; None if it is the same one."""
+        """The outcome if another table has been at the place since the plan was made; None if it is the same table."""
         if plan.table_id is None or self._table.snapshot().metadata.id == plan.table_id:
             return None
         why = (
-            f"Another table lies at {plan.table} now: the plan was made for the one with the id {plan.table_id}. "
+            f"Another table is at {plan.table} now; the plan was made for the one with the id {plan.table_id}. "
             "Look at the new table, and make a new plan."
         )
         conflict = Conflict(self._table.latest_version(), "metaData", why)
         return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
 
     def _looked_again(self, plan: CommitPlan) -> CommitPlan:
-        """The plan with its guards judged anew if it rests on files that no version keeps, which may be gone by now."""
+        """The plan with its guards judged again if it needs files that no version keeps, which may be gone by now."""
         if not plan.proposal.required_paths:
             return plan
         return self._remade(plan)
@@ -227,14 +229,14 @@ class _Attempt:
         for file in files:
             if file.path in self._staged:
                 continue
-            self._staged[file.path] = None  # at once: where the answer is lost it may be there too
+            self._staged[file.path] = None  # at once: if the answer is lost, it may be in the log too
             try:
                 self._store.put_if_absent(file.path, file.data)
             except FileExistsError:
                 del self._staged[file.path]  # names are unique: an earlier attempt at this plan wrote it
 
     def _stamped(self, plan: CommitPlan) -> CommitPlan:
-        """The plan with the actions as they are about to be written: time, reason and in-commit timestamp."""
+        """The plan with the actions about to be written: time, reason and in-commit timestamp."""
         proposal = plan.proposal
         snapshot = self._table.snapshot(plan.read_version) if plan.read_version >= 0 else None
         self._before = None if snapshot is None else snapshot.state
@@ -256,10 +258,10 @@ class _Attempt:
         return msgspec.structs.replace(plan, proposal=proposal, actions=shown_lines(self._data))
 
     def _time_of(self, snapshot: Snapshot) -> int:
-        """The time of a version in ms since the epoch, and no less where its commit is gone from the log.
+        """The time of a version in ms since the epoch, and no earlier if its commit is gone from the log.
 
-        Then the checksum has it; without one it lies after the moment at which timestamps were enabled, and the file
-        time of what is left of the version is the best that is known.
+        Then the checksum has it; without a checksum it is after the time at which timestamps were enabled, and the file
+        time of what is left of the version is the best known value.
         """
         known = [round(snapshot.timestamp.timestamp() * 1000)]
         if not self._commit_there:
@@ -271,7 +273,7 @@ class _Attempt:
         return max(known)
 
     def _put(self, plan: CommitPlan, version: int) -> _Owner:
-        """Try to create the commit file and tell whose it is."""
+        """Try to create the commit file and find out whose it is."""
         path = commit_name(version)
         owner: _Owner = "absent"
         self._in_doubt = True
@@ -296,7 +298,7 @@ class _Attempt:
         return owner
 
     def _whose(self, path: str, version: int, txn_id: str) -> _Owner:
-        """Look who wrote a commit file."""
+        """Find out who wrote a commit file."""
         try:
             data = self._store.read(path)
         except FileNotFoundError:
@@ -310,7 +312,7 @@ class _Attempt:
         return CommitResult(outcome="committed", plan=plan, version=version, notes=tuple(self._notes))
 
     def _follow_up(self, result: CommitResult) -> CommitResult:
-        """Do what the commit made due; whatever comes of it, the commit stands."""
+        """Do what is due after the commit; whatever happens here, the commit is made."""
         assert result.version is not None
         notes = follow_up(self._store, result.version, self._data, self._before, self._context)
         return msgspec.structs.replace(result, notes=(*result.notes, *notes))

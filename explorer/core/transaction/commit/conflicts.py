@@ -1,6 +1,6 @@
-"""Whether the commit of another writer stands against a plan.
+"""Whether the commit of another writer conflicts with a plan.
 
-Protocol section: Conflict resolution of writers. Invariants: what cannot be told apart is a conflict (LOG-023).
+Protocol section: Conflict resolution of writers. Invariants: in doubt it is a conflict (LOG-023).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["conflict_with", "holds_transaction"]
 
 
 def holds_transaction(commit: Commit, txn_id: str) -> bool:
-    """True if a commit carries this identifier: it is ours, whatever the store answered."""
+    """True if a commit has this identifier: it is ours, whatever the store answered."""
     info = commit.commit_info()
     return info is not None and info.txn_id == txn_id
 
@@ -24,12 +24,12 @@ def conflict_with(proposal: Proposal, winner: Commit) -> Conflict | None:
     """Judge a commit that took a version first.
 
     Returns:
-        Why the two cannot both hold, or None if the proposal may be made anew on top of it.
+        Why the two conflict, or None if the proposal may be made again on top of it.
     """
     if winner.protocol() is not None and proposal.protocol is not None:
         return _conflict(winner, "protocol", "both change the protocol")
     if winner.metadata() is not None:
-        return _conflict(winner, "metaData", "it changed the metadata that this commit rests on")
+        return _conflict(winner, "metaData", "it changed the metadata that this commit depends on")
     applications = {*proposal.read_applications, *(txn.app_id for txn in proposal.transactions)}
     for transaction in winner.transactions():
         if transaction.app_id in applications:
@@ -42,9 +42,9 @@ def conflict_with(proposal: Proposal, winner: Commit) -> Conflict | None:
 
 
 def _file_conflict(proposal: Proposal, winner: Commit) -> Conflict | None:
-    """What the other commit did to the files that this one removes or looked at.
+    """What the other commit did to the files that this one removes or read.
 
-    A commit that leaves all rows as they are (SnapshotIsolation) does not mind files that came.
+    Added files do not conflict with a commit that leaves all rows unchanged (SnapshotIsolation).
     """
     removed = {canonical_key(action.path) for action in proposal.removes}
     reads = proposal.reads_files or bool(proposal.row_checks)

@@ -1,8 +1,8 @@
 """What follows a commit so that the log stays quick to read and can be checked: its checksum, and the checkpoint due.
 
-Protocol sections: Version Checksum File, Checkpoints, Last Checkpoint File. Invariants: the commit stands, whatever
-happens here; nothing that is there is overwritten but the hint; the cost is bound: a checksum comes from the one before
-or from a log that is small, a checkpoint at the interval that the table asks for.
+Protocol sections: Version Checksum File, Checkpoints, Last Checkpoint File. Invariants: the commit is made, whatever
+happens here; no existing file is overwritten except the hint; the cost is bounded: a checksum comes from the one before
+or from a small log, a checkpoint at the interval that the table asks for.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["follow_up", "new_checkpoint"]
 
 _FEW: Final = 100
 _SMALL_LOG: Final = 4 << 20
-"""Bytes of commits and checkpoint up to which a checksum without one before it is worth their replay."""
+"""Up to how many bytes of commits and checkpoint a checksum without one before it is computed by replay."""
 
 
 def follow_up(
@@ -63,7 +63,7 @@ def follow_up(
 
 
 def new_checkpoint(store: LogStore, version: int, context: Context) -> WrittenCheckpoint:
-    """Write the checkpoint of a version, and the hint to it.
+    """Write the checkpoint of a version, and the hint that names it.
 
     Raises:
         UnsupportedFeature: The table has a feature that could make a checkpoint lack something.
@@ -92,7 +92,7 @@ def _checksum_in_full(store: LogStore, commit: Commit, state: TableState) -> Ver
     if commit.version == 0:
         return version_checksum(state, replay_files(store, LogSegment(0, None, ()), [commit]), commit.commit_info())
     if commit.version > _FEW and not checkpoint_due(state.metadata.configuration, commit.version):
-        return None  # a long log is listed when its checkpoint is due, and not for this at every commit
+        return None  # a long log is listed when its checkpoint is due, not for this at every commit
     segment = list_log(store, use_hint=True).segment(commit.version)
     parts = () if segment.checkpoint is None else segment.checkpoint.parts
     if sum(path.size for path in (*parts, *segment.commits)) > _SMALL_LOG:

@@ -1,8 +1,8 @@
-"""What rests on a column and would break if it were renamed, dropped or retyped.
+"""What depends on a column and would break if it were renamed, dropped or retyped.
 
 Protocol sections: CHECK Constraints, Generated Columns, Column Invariants, Clustered Table, Column Mapping. Invariants:
-a column that an expression may mention is not changed under it (CM-013, CONSTR-012); partition and clustering columns
-are not dropped; what cannot be told is unknown, never passed.
+a column that an expression may mention is not changed (CM-013, CONSTR-012); partition and clustering columns
+are not dropped; a guard that cannot be judged is unknown and never passes.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def constraint_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     for path, field in walk(snapshot.schema):
         if INVARIANTS in field.metadata and not any(_inside(path, gone) for gone in paths):
             rules[f"invariant of {format_column(path)}"] = _invariant_text(field.metadata[INVARIANTS])
-    return _expressions("constraint-columns", rules, paths, "Drop the constraint first, and add it anew afterwards.")
+    return _expressions("constraint-columns", rules, paths, "Drop the constraint first, and add it again afterwards.")
 
 
 def generated_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
@@ -90,7 +90,7 @@ def clustering_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     try:
         clustered = clustering_columns(snapshot.schema, snapshot.column_mapping_mode, snapshot.domain_metadata)
     except CorruptTable as error:
-        return GuardResult("clustering-columns", "unknown", {"detail": str(error)}, "Cluster the table anew first.")
+        return GuardResult("clustering-columns", "unknown", {"detail": str(error)}, "Cluster the table again first.")
     hit = [format_column(path) for path in clustered if any(_inside(path, gone) for gone in paths)]
     evidence: dict[str, object] = {"clusteringColumns": [format_column(path) for path in clustered]}
     if not hit:
@@ -101,13 +101,13 @@ def clustering_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
 
 
 def char_guard(schema: StructType, paths: Sequence[Path]) -> GuardResult | None:
-    """Fields inside a column whose CHAR and VARCHAR parts are spelt out beside it: that text would go stale."""
+    """Fields inside a column whose CHAR and VARCHAR parts are spelt out in its metadata, which would become wrong."""
     spelt = [path for path, field in walk(schema) if CHAR_VARCHAR in field.metadata]
     hit = [format_column(top) for top in spelt if any(len(path) > len(top) and _inside(path, top) for path in paths)]
     if not hit:
         return None
-    detail = f"The metadata of {', '.join(hit)} spells out its CHAR and VARCHAR parts, and would no longer be true."
-    remedy = "Make this change with the engine that made the column; it writes that text anew."
+    detail = f"The metadata of {', '.join(hit)} spells out its CHAR and VARCHAR parts, and would become wrong."
+    remedy = "Make this change with the engine that created the column; it rewrites that metadata."
     return GuardResult("char-types", "fail", {"columns": hit, "detail": detail}, remedy)
 
 
@@ -115,12 +115,12 @@ def _expressions(guard: str, rules: dict[str, str], paths: Sequence[Path], remed
     hit = {name: text for name, text in rules.items() if any(mentions(text, path) for path in paths)}
     if not hit:
         return _passed(guard, {"looked at": len(rules)}, "No such expression mentions the columns.")
-    detail = f"Mentioned by {', '.join(hit)}."
+    detail = f"The columns are mentioned by {', '.join(hit)}."
     return GuardResult(guard, "fail", {"expressions": hit, "detail": detail}, remedy)
 
 
 def _invariant_text(value: Any) -> str:
-    """The SQL of an invariant: inside JSON, or bare as older writers put it (D-04)."""
+    """The SQL of an invariant: inside JSON, or bare as older writers wrote it (D-04)."""
     try:
         return str(msgspec.json.decode(value)["expression"]["expression"])
     except (msgspec.DecodeError, KeyError, TypeError):

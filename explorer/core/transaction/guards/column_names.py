@@ -1,7 +1,7 @@
-"""Which names columns may bear: free, valid, and not those of the change data feed.
+"""Which names columns may have: free, valid, and not those of the change data feed.
 
 Protocol sections: Schema Serialization Format, Column Mapping, Change Data Files. Invariants: names are unique ignoring
-case in every struct (SCHEMA-008); without column mapping a name stands in the files and holds none of the characters
+case in every struct (SCHEMA-008); without column mapping a name is also in the files and holds none of the characters
 that Parquet writers refuse (SCHEMA-009); the columns of the change data feed belong to it (CDF-016).
 """
 
@@ -34,7 +34,7 @@ def check_free(name: str, taken: Iterable[str], field: str) -> None:
     bearer = next((other for other in taken if other.lower() == name.lower()), None)
     if bearer is not None:
         raise InvalidIntent(
-            f"There is a column {bearer!r} already, and names are told apart ignoring case. Choose another name.",
+            f"The table already has a column {bearer!r}; names must differ in more than case. Choose another name.",
             field=field,
             found=name,
         )
@@ -44,7 +44,7 @@ def check_unique(schema: StructType, field: str) -> None:
     """Check the names of a whole schema.
 
     Raises:
-        InvalidIntent: One is empty, or stands twice in a struct, ignoring case.
+        InvalidIntent: One is empty, or occurs twice in a struct, ignoring case.
     """
     seen: set[Path] = set()
     for path, _ in walk(schema):
@@ -55,11 +55,11 @@ def check_unique(schema: StructType, field: str) -> None:
 
 
 def names_guard(paths: Iterable[Path], *, mapped: bool, configuration: dict[str, str]) -> GuardResult:
-    """Judge names that are free: may the table have columns of these names?
+    """Judge names that are free: may the table have columns with these names?
 
     Args:
         paths: Paths of the columns, their last part being the name.
-        mapped: True if the table has column mapping, so that names do not stand in the files.
+        mapped: True if the table has column mapping, so that the files have other names.
         configuration: The table's properties.
     """
     columns = list(paths)
@@ -73,7 +73,7 @@ def names_guard(paths: Iterable[Path], *, mapped: bool, configuration: dict[str,
     bad = [] if mapped else [path for path in columns if _INVALID & set(path[-1])]
     if bad:
         names = [format_column(path) for path in bad]
-        detail = "Without column mapping a name may hold no blank, comma, semicolon, bracket, newline, tab or =."
+        detail = "Without column mapping a name may not hold a blank, comma, semicolon, bracket, newline, tab or =."
         remedy = "Switch column mapping to name first, or choose another name."
         return GuardResult("column-names", "fail", evidence | {"names": names, "detail": detail}, remedy)
     detail = "The names are free, valid and unique ignoring case."

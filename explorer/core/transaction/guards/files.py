@@ -1,4 +1,4 @@
-"""Guards of files: whether those that a commit names, and that are not live now, are still in the store."""
+"""Guards of files: whether files that a commit names, and that are not live now, still exist in the store."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _MOST_NAMED: Final = 10
 
 
 def file_guards(store: LogStore, paths: Sequence[str]) -> tuple[GuardResult, ...]:
-    """Whether files that the commit names, and that are not live now, are still there."""
+    """Whether files that the commit names, and that are not live now, still exist."""
     if not paths:
         return ()
     try:
         gone = sorted(absent(store, paths))
     except StorageError as error:
-        evidence: dict[str, object] = {"files": len(paths), "detail": f"The files could not be looked for: {error}"}
+        evidence: dict[str, object] = {"files": len(paths), "detail": f"The files could not be checked: {error}"}
         return (GuardResult("files-exist", "unknown", evidence, "Try again, or accept this guard by name."),)
     evidence = {"files": len(paths), "missing": gone[:_MOST_NAMED], "numMissing": len(gone)}
     if not gone:
-        return (GuardResult("files-exist", "pass", evidence | {"detail": f"All {len(paths):,} files are there."}),)
+        return (GuardResult("files-exist", "pass", evidence | {"detail": f"All {len(paths):,} files exist."}),)
     verb = "is" if len(gone) == 1 else "are"
     detail = f"{len(gone):,} of {len(paths):,} files {verb} gone, such as {gone[0]}."
     if len(paths) == 1:
         detail = f"The only file is gone: {gone[0]}."
-    remedy = "Bring them back from a backup, or choose a version whose files are there."
+    remedy = "Bring them back from a backup, or choose a version whose files exist."
     return (GuardResult("files-exist", "fail", evidence | {"detail": detail}, remedy),)

@@ -1,9 +1,9 @@
 """Named preconditions of a commit, judged on the state before and the state proposed.
 
 Protocol sections: Requirements for Writers, Protocol Evolution, Table Features. Invariants: a guard names what it
-looked at; one that cannot be evaluated is unknown and never passes by default; a failed guard says how to mend it.
+checked; one that cannot be evaluated is unknown and never passes by default; a failed guard says what to do.
 Guards that need the data or the store are judged by `explorer.core.transaction.planner`; those that only one intent
-has stand with its proposal.
+has are with its proposal.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ __all__ = ["Situation", "catalog_guard", "judge", "protocol_guard"]
 
 
 class Situation(msgspec.Struct, frozen=True):
-    """What the guards look at.
+    """What the guards check.
 
     Attributes:
-        snapshot: The version that the proposal rests on; None for a new table.
+        snapshot: The version that the proposal builds on; None for a new table.
         proposal: What would be committed.
         user: Who commits; None if it is not known.
-        losses: Clients that lose access by the commit, as in `explorer.core.transaction.commit_plan.Consequences`.
+        losses: Clients that lose access with the commit, as in `explorer.core.transaction.commit_plan.Consequences`.
     """
 
     snapshot: Snapshot | None
@@ -122,7 +122,7 @@ def _append_only(situation: Situation) -> GuardResult | None:
     try:
         on = APPEND_ONLY.of(snapshot.metadata.configuration)
     except ExplorerError as error:
-        return GuardResult("append-only", "unknown", {"detail": str(error)}, f"Set {APPEND_ONLY} anew.")
+        return GuardResult("append-only", "unknown", {"detail": str(error)}, f"Set {APPEND_ONLY} again.")
     if not on:
         return None
     gone = [action.path for action in proposal.removes if action.data_change]
@@ -151,11 +151,11 @@ def _identity(situation: Situation) -> GuardResult:
 def _access(situation: Situation) -> GuardResult:
     lost = sorted({f"{loss['client']} {loss['versionFrom']}" for loss in situation.losses})
     if not lost:
-        return GuardResult("access", "pass", {"detail": "No known client loses access or turns wrong."})
+        return GuardResult("access", "pass", {"detail": "No known client loses access or gives wrong answers."})
     detail = (
-        "1 client version loses access, turns wrong or is unknown."
+        "1 client version loses access, gives wrong answers or is unknown."
         if len(lost) == 1
-        else f"{len(lost)} client versions lose access, turn wrong or are unknown."
+        else f"{len(lost)} client versions lose access, give wrong answers or are unknown."
     )
     return GuardResult(
         "access",

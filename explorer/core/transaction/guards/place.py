@@ -1,6 +1,6 @@
-"""Guards of a place where a table is to be made: nothing lies there, and it lies in no other table.
+"""Guards of a place for a new table: it is empty, and it is not inside another table.
 
-Protocol section: VACUUM. Invariants: no table is made where other files are, for no version would name them and a
+Protocol section: VACUUM. Invariants: no table is made where other files are, because no version would name them and a
 clean-up of the table would delete them; nor inside another table, whose clean-up would delete the new one.
 """
 
@@ -26,40 +26,40 @@ def place_guards(store: LogStore) -> tuple[GuardResult, ...]:
 
 
 def _free(store: LogStore) -> GuardResult:
-    """Whether other files lie where the table's will."""
+    """Whether other files are where the table's will be."""
     others = (key for key in store.list_tree() if not key.startswith("_delta_log/"))
     found = sorted(islice(others, _SHOWN))
     if not found:
-        return GuardResult("location-free", "pass", {"detail": "Nothing lies there."})
-    evidence = {"files": found, "detail": f"Files lie there already, such as {found[0]}."}
-    remedy = "Choose an empty folder. To make the files there part of a table, append them to one elsewhere."
+        return GuardResult("location-free", "pass", {"detail": "The folder is empty."})
+    evidence = {"files": found, "detail": f"The folder already holds files, such as {found[0]}."}
+    remedy = "Choose an empty folder. To bring these files into a table, append them to a table elsewhere."
     return GuardResult("location-free", "fail", evidence, remedy)
 
 
 def _outside_other_tables(store: LogStore) -> GuardResult:
-    """Whether the place lies in the folder of another table, whose clean-up would delete what is put there."""
+    """Whether the place is in the folder of another table, whose clean-up would delete the new files."""
     looked = []
     for place in _outer_places(store.root):
         try:
             outer, _ = store.elsewhere(f"{place}/")
             found = next(iter(outer.list_from("_delta_log")), None)
         except NotAllowed:
-            break  # what lies further out is nothing to this program
+            break  # folders further out are not for this program to read
         except ExplorerError as error:
-            evidence: dict[str, object] = {"location": place, "detail": f"It could not be looked into: {error}"}
-            remedy = "Make sure that this is no table, and accept this guard by name."
+            evidence: dict[str, object] = {"location": place, "detail": f"The folder could not be read: {error}"}
+            remedy = "Make sure that the folder is not a table, and accept this guard by name."
             return GuardResult("outside-other-tables", "unknown", evidence, remedy)
         if found is not None:
-            detail = f"{place} is a table: its VACUUM would take the new table's files for leftovers."
+            detail = f"{place} is a table: its VACUUM would delete the new table's files as unused."
             evidence = {"location": place, "detail": detail}
             return GuardResult("outside-other-tables", "fail", evidence, "Choose a folder beside that table.")
         looked.append(place)
-    detail = "The place lies in no other table."
+    detail = "The place is not inside another table."
     return GuardResult("outside-other-tables", "pass", {"looked at": looked, "detail": detail})
 
 
 def _outer_places(location: str) -> Iterator[str]:
-    """The folders round a place, from the inside to the outside, decoded."""
+    """The folders around a place, from the inside to the outside, decoded."""
     place = decode_path(location).rstrip("/")
     path = place.rpartition("://")[2]
     for _ in range(path.count("/")):

@@ -1,4 +1,4 @@
-"""Guards on table properties: what a change does in words, which values are risky, which contradict each other.
+"""Guards on table properties: what a change does, in words, which values are risky, which contradict each other.
 
 Protocol section: Change Metadata (configuration). Invariants: only properties that the commit changes are judged; a
 value that cannot be read fails.
@@ -44,9 +44,9 @@ def properties_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | No
     try:
         risks = [risk for key in changed for risk in _risks(key, after)]
     except CorruptTable as error:
-        return GuardResult("properties", "fail", evidence | {"detail": error.message}, "Set the property anew.")
+        return GuardResult("properties", "fail", evidence | {"detail": error.message}, "Set the property again.")
     if risks:
-        remedy = "Commit only if this is meant."
+        remedy = "Commit only if you intend this."
         return GuardResult("properties", "warn", evidence | {"detail": " ".join(risks)}, remedy)
     detail = f"{len(changed)} {'property changes' if len(changed) == 1 else 'properties change'}; nothing is risky."
     return GuardResult("properties", "pass", evidence | {"detail": detail})
@@ -63,14 +63,14 @@ def retention_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | Non
     try:
         log, files = LOG_RETENTION.of(after), FILE_RETENTION.of(after)
     except CorruptTable as error:
-        return GuardResult("retention", "fail", {"detail": error.message}, "Set the property anew.")
+        return GuardResult("retention", "fail", {"detail": error.message}, "Set the property again.")
     evidence: dict[str, object] = {LOG_RETENTION.key: str(log), FILE_RETENTION.key: str(files)}
     if files > log:
-        detail = f"Removed files would be kept for {files}, and the log, which alone knows them, for {log}."
-        remedy = f"Give {LOG_RETENTION} at least as much as {FILE_RETENTION}."
+        detail = f"Removed files would be kept for {files}, but the log that names them only for {log}."
+        remedy = f"Set {LOG_RETENTION} to at least {FILE_RETENTION}."
         return GuardResult("retention", "fail", evidence | {"detail": detail}, remedy)
     if shorter := " ".join(shorter_retentions(before, after)):
-        return GuardResult("retention", "warn", evidence | {"detail": shorter}, "Commit only if this is meant.")
+        return GuardResult("retention", "warn", evidence | {"detail": shorter}, "Commit only if you intend this.")
     detail = "The log outlives the files that its versions need."
     return GuardResult("retention", "pass", evidence | {"detail": detail})
 
@@ -88,7 +88,7 @@ def change_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult:
     )
     if not same:
         return GuardResult("changes-something", "pass", {"detail": "The commit changes the table."})
-    detail = "The table is so already: the commit would change nothing."
+    detail = "The table already has this setting: the commit would change nothing."
     return GuardResult("changes-something", "fail", {"detail": detail}, "Leave it.")
 
 
@@ -112,13 +112,13 @@ def _risks(key: str, after: Mapping[str, str]) -> Iterator[str]:
         case LOG_RETENTION.key if LOG_RETENTION.of(after) < _WEEK:
             yield f"Versions can be lost {after[key]} after they were replaced."
         case SET_TRANSACTION_RETENTION.key if SET_TRANSACTION_RETENTION.of(after, unset=_WEEK) < _WEEK:
-            yield "A stream that rests for longer forgets how far it came and writes its last batch twice."
+            yield "A stream that pauses for longer loses its progress and writes its last batch twice."
         case CHECKPOINT_INTERVAL.key if CHECKPOINT_INTERVAL.of(after) > _RARE_CHECKPOINTS:
             yield "With so few checkpoints the table opens slowly."
         case EXPIRED_LOG_CLEANUP.key if not EXPIRED_LOG_CLEANUP.of(after):
-            yield "The log grows for ever."
+            yield "The log grows without end."
         case IN_COMMIT_TIMESTAMPS.key if not IN_COMMIT_TIMESTAMPS.of(after):
-            yield "Commits are told apart by the times of the log's files again, which copying changes."
+            yield "Commit times come from the log's files again, and copying changes those."
         case NUM_INDEXED_COLS.key if NUM_INDEXED_COLS.of(after) == 0:
             yield "New files get no statistics, so every query reads all of them."
         case STATS_AS_JSON.key | STATS_AS_STRUCT.key if not STATS_AS_JSON.of(after) and not STATS_AS_STRUCT.of(after):

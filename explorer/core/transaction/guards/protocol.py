@@ -1,7 +1,7 @@
 """Guards on what the protocol demands: how it evolves, which features the new state needs, what each demands of files.
 
 Protocol sections: Protocol Evolution, Table Features, and the writer requirements of single features. Invariants: what
-was wrong before is told as a warning and blocks nobody; what this commit would make wrong fails.
+was already wrong is a warning and blocks nobody; what this commit would make wrong fails.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def evolution_guard(before: Protocol | None, proposal: Proposal) -> GuardResult:
     """Versions and features only rise, lists and dependencies are legal (PROTO-006, FEAT-003 to FEAT-006, FEAT-009)."""
     after = proposal.protocol
     if after is None or after == before:
-        return GuardResult("protocol-evolution", "pass", {"detail": "The protocol stays as it is."})
+        return GuardResult("protocol-evolution", "pass", {"detail": "The protocol does not change."})
     named = proposal.parameters.get("featureName") if proposal.operation == "DROP FEATURE" else None
     dropped = named if isinstance(named, str) else None
     problems = [] if before is None else list(evolution_problems(before, after, dropped))
@@ -58,13 +58,15 @@ def evolution_guard(before: Protocol | None, proposal: Proposal) -> GuardResult:
     }
     if problems:
         detail = f"The protocol would be illegal: {'; '.join(problems)}."
-        return GuardResult("protocol-evolution", "fail", evidence | {"detail": detail}, "Raise the protocol otherwise.")
+        return GuardResult(
+            "protocol-evolution", "fail", evidence | {"detail": detail}, "Raise the protocol in another way."
+        )
     detail = f"The protocol becomes ({after.min_reader_version}, {after.min_writer_version})."
     return GuardResult("protocol-evolution", "pass", evidence | {"detail": detail})
 
 
 def needs_guard(snapshot: Snapshot | None, proposal: Proposal) -> GuardResult | None:
-    """All that the new state uses is in its protocol; without the feature other writers would not keep it (WRITER-002).
+    """The protocol has every feature that the new state uses; else other writers would break its rules (WRITER-002).
 
     None where neither metadata, protocol nor files with special needs are written.
     """
@@ -79,7 +81,7 @@ def needs_guard(snapshot: Snapshot | None, proposal: Proposal) -> GuardResult | 
         lacking = _lacking(wanted, protocol)
         known = _lacking(dict(_needs(snapshot.metadata)), snapshot.protocol) if snapshot and lacking else {}
     except ExplorerError as error:
-        return GuardResult("features-present", "unknown", {"detail": error.message}, "Look at the metadata by hand.")
+        return GuardResult("features-present", "unknown", {"detail": error.message}, "Check the metadata yourself.")
     fresh = {what: feature for what, feature in lacking.items() if what not in known}
     evidence: dict[str, object] = {"needed": sorted(set(wanted.values())), "lacking": lacking}
     if fresh:
@@ -88,7 +90,7 @@ def needs_guard(snapshot: Snapshot | None, proposal: Proposal) -> GuardResult | 
         return GuardResult("features-present", "fail", evidence | {"detail": f"{text}."}, remedy)
     if lacking:
         text = "; ".join(f"{what} has no effect without {feature}" for what, feature in lacking.items())
-        remedy = f"Enable {', '.join(sorted(set(lacking.values())))}, or take these settings away."
+        remedy = f"Enable {', '.join(sorted(set(lacking.values())))}, or remove these settings."
         return GuardResult("features-present", "warn", evidence | {"detail": f"{text}."}, remedy)
     return GuardResult(
         "features-present", "pass", evidence | {"detail": "The protocol has every feature that the table uses."}
@@ -109,7 +111,7 @@ def row_tracking_guard(snapshot: Snapshot | None, proposal: Proposal) -> GuardRe
         tracking = row_tracking(protocol, metadata, domains)
         faults = list(_row_faults(tracking, metadata, proposal))
     except ExplorerError as error:
-        return GuardResult("row-tracking", "unknown", {"detail": error.message}, "Set the property anew.")
+        return GuardResult("row-tracking", "unknown", {"detail": error.message}, "Set the property again.")
     evidence: dict[str, object] = {
         "enabled": tracking.enabled,
         "suspended": tracking.suspended,
@@ -120,7 +122,7 @@ def row_tracking_guard(snapshot: Snapshot | None, proposal: Proposal) -> GuardRe
         return GuardResult(
             "row-tracking", "fail", evidence | {"detail": detail}, "Set or unset the other property first."
         )
-    return GuardResult("row-tracking", "pass", evidence | {"detail": "Row ids stay whole."})
+    return GuardResult("row-tracking", "pass", evidence | {"detail": "Every file has row ids."})
 
 
 def _row_faults(tracking: RowTracking, metadata: Metadata, proposal: Proposal) -> Iterator[str]:

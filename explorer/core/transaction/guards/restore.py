@@ -23,7 +23,7 @@ __all__ = ["UndoneCommit", "restore_guard"]
 
 
 class UndoneCommit(msgspec.Struct, frozen=True):
-    """A commit whose effect goes: its version, what it was and whose, as far as the log says."""
+    """A commit that the restore undoes: its version, operation and user, as far as the log says."""
 
     version: int
     operation: str | None

@@ -1,7 +1,7 @@
 """Guards that need the rows: predicates that must be TRUE for every live row, judged by the engine of rows.
 
-Protocol sections: CHECK Constraints, Column Invariants. Invariants: nothing is evaluated that was not vetted; where no
-answer can be had the guard is unknown, with the reason, and never passes; a table without rows needs vetting only.
+Protocol sections: CHECK Constraints, Column Invariants. Invariants: nothing is evaluated that was not vetted; without
+an answer the guard is unknown, with the reason, and never passes; a table without rows needs vetting only.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ def row_guards(
     *,
     watch: Callable[[RowJob[CheckReport]], None] | None = None,
 ) -> tuple[GuardResult, ...]:
-    """Hold predicates against the rows of a version.
+    """Check predicates against the rows of a version.
 
     Args:
         log: The table's log.
         snapshot: The version.
         checks: The predicates.
-        engine: What looks at the rows; without one the guards are unknown.
-        watch: Called with the job that looks at them, once it has begun.
+        engine: The engine that reads the rows; without one the guards are unknown.
+        watch: Called with the job that checks them, once it has begun.
 
     Raises:
-        InvalidIntent: A predicate is none that may be held against rows.
+        InvalidIntent: A predicate may not be evaluated on rows.
         Cancelled: The person or program that asked for it cancelled it.
     """
     if not checks:
@@ -57,19 +57,19 @@ def row_guards(
     except (InvalidIntent, Cancelled):
         raise
     except EngineUnavailable as error:
-        return tuple(_unknown(check, f"The rows could not be looked at: {error}") for check in checks)
+        return tuple(_unknown(check, f"The rows could not be checked: {error}") for check in checks)
     except ExplorerError as error:
         return tuple(_unknown(check, f"The rows could not all be read: {error}") for check in checks)
     return tuple(_judged(check, result) for check, result in zip(checks, report.predicates, strict=True))
 
 
 def _unseen(check: RowCheck) -> GuardResult:
-    """The guard without a look at rows; a text that no engine may be given is refused all the same."""
+    """The guard without a check of rows; a text that no engine may get is refused even so."""
     try:
         check_text(check.expression)
     except ExpressionRefused as error:
         raise _refused(error) from error
-    return _unknown(check, "The rows were not looked at.")
+    return _unknown(check, "The rows were not checked.")
 
 
 def _report(
@@ -122,7 +122,7 @@ def _judged(check: RowCheck, result: CheckResult) -> GuardResult:
 
 
 def _examples(samples: pa.Table) -> list[JsonObject]:
-    """Some rows as text; the first two columns say where they stand."""
+    """Some rows as text; the first two columns say where they are."""
     return [
         {"file": file, "rowIndex": row, "row": {name: _text(value) for name, value in zip(names, values, strict=True)}}
         for names in [samples.column_names[2:]]

@@ -1,7 +1,7 @@
-"""Intents as JSON: reading and showing them, and what their kinds and fields are called.
+"""Intents as JSON: reading and showing them, and the names of their kinds and fields.
 
 Protocol section: Requirements for Writers. Invariants: a field or kind that does not exist is refused with the nearest
-one that does, before any table is looked at; what is read is shown again as it was written.
+one that does, before any table is read; what is read is shown again as it was written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WORDS: Final[dict[type[inspect.Type], str]] = {
 }
 _PLURALS: Final[dict[type[inspect.Type], str]] = {inspect.StrType: "texts", inspect.DictType: "objects"}
 _LONGEST_NUMBER: Final = 4_000
-"""Bits of a number that may stand for a property's text."""
+"""Bits of a number that is accepted as a property's text."""
 
 
 def intent_kinds() -> tuple[str, ...]:
@@ -63,8 +63,8 @@ def parse_intent(value: str | bytes | Mapping[str, object] | Intent) -> Intent:
         value: The JSON text of one object, the object itself, or a record.
 
     Raises:
-        InvalidIntent: The text is no JSON object, the kind or a field does not exist, is missing or has a wrong type;
-            ``field`` names it, ``allowed`` lists what may stand there.
+        InvalidIntent: The text is not a JSON object, the kind or a field does not exist, is missing or has a wrong
+            type; ``field`` names it, ``allowed`` lists what is allowed there.
     """
     if isinstance(value, (str, bytes)):
         try:
@@ -139,7 +139,7 @@ def _check_letters(members: Mapping[str, object]) -> None:
             why = "holds half a surrogate pair" if isinstance(error, UnicodeEncodeError) else "is nested too deep"
             raise InvalidIntent(f"The field {name} {why}, so it cannot be written into a log.", field=name) from error
         except (TypeError, ValueError, OverflowError):
-            pass  # no JSON value: its type is told when the record is made
+            pass  # not a JSON value: making the record names its type
 
 
 def _check_types(record: type[msgspec.Struct], members: Mapping[str, object]) -> None:
@@ -173,7 +173,7 @@ def _type_words(kind: inspect.Type) -> list[str]:
 
 
 def _texts(properties: object) -> object:
-    """Property values are text in the log; a JSON boolean or number is taken as its text."""
+    """Property values are text in the log; a JSON boolean or number becomes its text."""
     if not isinstance(properties, Mapping):
         return properties
     return {name: _text(item) for name, item in properties.items()}

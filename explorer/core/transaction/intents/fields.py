@@ -1,8 +1,8 @@
 """Struct fields as people write them -> records: what a new column may be.
 
 Protocol section: Schema Serialization Format. Invariants: keys of field metadata that carry a meaning of the protocol
-are not for people to write; CHAR and VARCHAR become strings with their length beside them (SCHEMA-021); a void type
-stands only where files can do without it (SCHEMA-015).
+are not for people to write; CHAR and VARCHAR become strings with their length in the metadata (SCHEMA-021); a void type
+is allowed only where files can do without it (SCHEMA-015).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read_field(value: Mapping[str, JsonValue], place: str, allowed: Collection[s
         allowed: Keys of the protocol that its metadata may hold.
 
     Raises:
-        InvalidIntent: It is no field, or has what may not be given.
+        InvalidIntent: It is not a field, or has a member that may not be given.
         UnsupportedFeature: It uses a type that this program does not know.
     """
     try:
@@ -78,7 +78,7 @@ def type_parts(kind: DataType) -> Iterable[DataType]:
 
 def _field(value: JsonValue, place: str, allowed: Collection[str]) -> StructField:
     if not isinstance(value, dict):
-        raise InvalidIntent(f"A column is an object with {', '.join(_MEMBERS)}, not {value!r}.", field=place)
+        raise InvalidIntent(f"A column must be an object with {', '.join(_MEMBERS)}, not {value!r}.", field=place)
     _check_members(value, place)
     name = value.get("name")
     if not isinstance(name, str) or "type" not in value:
@@ -86,7 +86,7 @@ def _field(value: JsonValue, place: str, allowed: Collection[str]) -> StructFiel
         raise InvalidIntent(needs, field=place, allowed=_MEMBERS)
     nullable, metadata = value.get("nullable", True), value.get("metadata", {})
     if not isinstance(nullable, bool) or not isinstance(metadata, dict):
-        raise InvalidIntent(f"Of {name!r}, nullable is true or false and metadata an object.", field=place)
+        raise InvalidIntent(f"In {name!r}, nullable must be true or false and metadata an object.", field=place)
     kind = parse_type(value["type"])
     _check_nested(value["type"], place)
     _check_keys(metadata, name, place, allowed)
@@ -108,7 +108,7 @@ def _check_members(field: JsonObject, place: str) -> None:
 
 
 def _check_nested(kind: JsonValue, place: str) -> None:
-    """Nested fields have the members of fields and no others: a slip of the pen is not dropped silently."""
+    """Nested fields have the members of fields and no others: a misspelt member is an error."""
     match kind:
         case {"type": "array", "elementType": element}:
             _check_nested(element, place)
@@ -130,7 +130,7 @@ def _check_keys(metadata: JsonObject, name: str, place: str, allowed: Collection
             continue
         if key in _DEFAULTS:
             raise InvalidIntent(
-                f"A default cannot be given in the command that adds {name!r} (DEFCOL-002): rows that are there would "
+                f"A default cannot be given in the command that adds {name!r} (DEFCOL-002): existing rows would "
                 "not have it. Add the column, then set its default with an engine that writes it.",
                 field=place,
                 found=key,

@@ -1,9 +1,9 @@
 """Columns that fill themselves in a new table: identity, generated and default columns.
 
 Protocol sections: Identity Columns, Generated Columns, Default Columns. Invariants: their metadata is complete and
-means something (IDENT-001); a generated column is computed from plain columns of the same row, always to the same value
-(GENCOL-001); a default is a constant and needs its feature (DEFCOL-001); what an expression's type is, only Spark can
-tell.
+is valid (IDENT-001); a generated column is computed from plain columns of the same row, always to the same value
+(GENCOL-001); a default is a constant and needs its feature (DEFCOL-001); only Spark can determine the type of an
+expression.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["IDENTITY_KEYS", "SPECIAL_KEYS", "check_special_columns", "features_o
 
 IDENTITY_KEYS: Final = (IDENTITY_START, IDENTITY_STEP, IDENTITY_ALLOW_EXPLICIT_INSERT)
 SPECIAL_KEYS: Final = (*IDENTITY_KEYS, GENERATION_EXPRESSION, CURRENT_DEFAULT)
-"""What the metadata of a new table's top-level columns may hold of the protocol."""
+"""The protocol's keys that the metadata of a new table's top-level columns may hold."""
 
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 _FIELD: Final = "schema"
@@ -49,7 +49,7 @@ def check_special_columns(schema: StructType, partition: Collection[str], featur
         features: Features that were asked for by name.
 
     Raises:
-        InvalidIntent: A column's metadata is incomplete, contradicts itself, or stands where it may not.
+        InvalidIntent: A column's metadata is incomplete, contradicts itself, or is not allowed there.
     """
     for field in schema.fields:
         kinds = [
@@ -84,7 +84,7 @@ def _check_identity(field: StructField, partition: Collection[str]) -> None:
     if field.type != PrimitiveType("long"):
         raise _bad(field, "is an identity column, which has the type long")
     if field.name in partition:
-        raise _bad(field, "is an identity column, by which no table is partitioned")
+        raise _bad(field, "is an identity column, which cannot be a partition column")
 
 
 def _check_generated(field: StructField, schema: StructType) -> None:
@@ -114,9 +114,9 @@ def _check_default(field: StructField, features: Collection[str]) -> None:
     check_stored_expression(text, _FIELD)
     unknown = unknown_columns(text, StructType())
     if unknown:
-        raise _bad(field, f"has a default that is no constant: {text!r} names {unknown[0]} (DEFCOL-001)")
+        raise _bad(field, f"has a default that is not a constant: {text!r} names {unknown[0]} (DEFCOL-001)")
     if field.type == PrimitiveType("variant") and text.strip().lower() != "null":
-        raise _bad(field, "is a variant, which has no default but null (DEFCOL-004)")
+        raise _bad(field, "is a variant, whose only default is null (DEFCOL-004)")
 
 
 def _text(field: StructField, key: str) -> str:

@@ -2,7 +2,7 @@
 
 Protocol section: Change Metadata (configuration). Invariants: an unknown ``delta.*`` key is refused with the nearest
 one, a key without that prefix is free; values are kept as they were given; ``comment``, ``delta.minReaderVersion``,
-``delta.minWriterVersion`` and ``delta.feature.*`` are wishes and never properties.
+``delta.minWriterVersion`` and ``delta.feature.*`` are requests and never properties.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ __all__ = [
 ]
 
 _RESERVED: Final = {
-    "location": "the table lies where it lies",
-    "provider": "a Delta table stays one",
+    "location": "a property cannot move a table",
+    "provider": "a Delta table cannot change its format",
     "owner": "it belongs to the catalog",
     "external": "it belongs to the catalog",
     "is_managed_location": "it belongs to the catalog",
@@ -61,7 +61,7 @@ class PropertyWishes(msgspec.Struct, frozen=True):
     """What properties ask for.
 
     Attributes:
-        configuration: What becomes of the table's configuration, true keys.
+        configuration: The table's new configuration, true keys.
         features: Features asked for by ``delta.feature.*``.
         min_reader_version, min_writer_version: Versions asked for; None where they were not named.
         comments: True if ``comment`` was given.
@@ -80,7 +80,7 @@ def check_properties(properties: Mapping[str, str]) -> dict[str, str]:
     """Return the properties with true keys, in their order.
 
     Raises:
-        InvalidIntent: A key is unknown, reserved or given twice, or a value cannot stand there; ``field`` names the
+        InvalidIntent: A key is unknown, reserved or given twice, or a value is not allowed; ``field`` names the
             key, ``allowed`` the values, ``nearest`` the key that may be meant.
     """
     found: dict[str, str] = {}
@@ -94,10 +94,10 @@ def check_properties(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def true_key(key: str) -> str:
-    """The key in its true case; a key without the prefix ``delta.`` stays as it is.
+    """The key in its true case; a key without the prefix ``delta.`` stays unchanged.
 
     Raises:
-        InvalidIntent: There is no such property, or it is no property that can be named here.
+        InvalidIntent: There is no such property, or it cannot be named here.
     """
     lowered = key.lower()
     if not key.strip():
@@ -112,7 +112,7 @@ def true_key(key: str) -> str:
         return lowered[: len(FREE_PREFIX)] + key[len(FREE_PREFIX) :]
     if lowered.startswith(CONSTRAINT_PREFIX):
         raise InvalidIntent(
-            f"{key} is a CHECK constraint: rows are held to it, so it comes and goes by add-constraint and "
+            f"{key} is a CHECK constraint, which all rows must satisfy. Add or drop it with add-constraint and "
             "drop-constraint.",
             field=key,
             allowed=["add-constraint", "drop-constraint"],
@@ -171,7 +171,7 @@ def statistics_columns_of(value: str) -> tuple[tuple[str, ...], ...]:
     """The columns in a value of ``delta.dataSkippingStatsColumns``; none in an empty one.
 
     Raises:
-        InvalidIntent: It is no list of columns.
+        InvalidIntent: It is not a list of columns.
     """
     if not value.strip():
         return ()
@@ -185,13 +185,13 @@ def check_formats(configuration: Mapping[str, str]) -> None:
     """Check that other formats can show what the table holds.
 
     Raises:
-        InvalidIntent: Iceberg is asked for without a layout for it, or Hudi beside deletion vectors.
+        InvalidIntent: The properties ask for Iceberg without a layout for it, or for Hudi with deletion vectors.
     """
     formats, key = ENABLED_FORMATS.words(configuration), ENABLED_FORMATS.key
     if "iceberg" in formats and not any(_is_on(layout, configuration) for layout in _ICEBERG_LAYOUTS):
         raise InvalidIntent(f"{key} names iceberg, which needs {ICEBERG_COMPAT_V2.key}.", field=key)
     if "hudi" in formats and _is_on(DELETION_VECTORS, configuration):
-        raise InvalidIntent(f"{key} names hudi, which knows no deletion vectors.", field=key)
+        raise InvalidIntent(f"{key} names hudi, which does not support deletion vectors.", field=key)
 
 
 def _is_on(switch: Flag, configuration: Mapping[str, str]) -> bool:

@@ -1,8 +1,8 @@
-"""What a person asks for, as records: one kind for each change, none of which knows how it is done.
+"""What a person asks for, as records: one kind for each change, none of which knows how it is made.
 
 Protocol section: Requirements for Writers. Invariants: an intent is plain data
 (`explorer.core.transaction.intents.documents` reads
-it from JSON); names of columns are dotted paths whose parts stand in backticks where needed.
+it from JSON); names of columns are dotted paths whose parts are in backticks where needed.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class _Intent(
     forbid_unknown_fields=True,
     omit_defaults=True,
 ):
-    """What all intents share: the field ``kind`` that tells them apart."""
+    """What all intents share: the field ``kind`` that distinguishes them."""
 
     def check(self) -> None:
         """Check what the types of the fields cannot say.
@@ -120,7 +120,7 @@ class SetColumnComment(_Intent, frozen=True, kw_only=True):
 
 
 class AddConstraint(_Intent, frozen=True, kw_only=True):
-    """Add a CHECK constraint that all rows keep."""
+    """Add a CHECK constraint that all rows must satisfy."""
 
     name: str
     expression: str
@@ -239,7 +239,7 @@ class SyncIdentity(_Intent, frozen=True, kw_only=True):
 
 
 class Restore(_Intent, frozen=True, kw_only=True):
-    """Make the table what it was at a version, or at a time (ISO 8601 with a zone)."""
+    """Restore the table to a version, or to a time (ISO 8601 with a zone)."""
 
     version: int | None = None
     timestamp: str | None = None

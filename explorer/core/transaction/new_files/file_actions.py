@@ -1,4 +1,4 @@
-"""Logical files -> the actions that bring them in or take them out.
+"""Logical files -> the actions that add or remove them.
 
 Protocol section: Add File and Remove File. Invariants: an action keeps what the file's last add said (ROWTRACK-003);
 a remove carries partition values and size (FILE-005).
@@ -25,8 +25,8 @@ def adds(
 
     Args:
         files: Columns of `explorer.core.protocol.logical_files.SCHEMA`.
-        data_change: What each add says of itself.
-        unknown: What the files say beyond these columns, by path and identity of the deletion vector; it is kept
+        data_change: ``dataChange`` of each add.
+        unknown: What the files record beyond these columns, by path and identity of the deletion vector; it is kept
             (`explorer.core.log.writing.writer_state.CarriedActions.unknown_adds`).
     """
     kept = unknown or {}
@@ -35,12 +35,12 @@ def adds(
 
 
 def removes(files: pa.Table, *, now: int, data_change: bool) -> tuple[Remove, ...]:
-    """Return a tombstone for each file, with its statistics, so that later readers know how many rows went.
+    """Return a tombstone for each file, with its statistics, so that later readers know how many rows were removed.
 
     Args:
         files: Columns of `explorer.core.protocol.logical_files.SCHEMA`.
         now: ``deletionTimestamp`` in ms since the epoch (FILE-016).
-        data_change: What each remove says of itself.
+        data_change: ``dataChange`` of each remove.
     """
     gone = adds(files, data_change=data_change)
     removed = (remove_of(add, now=now, data_change=data_change) for add in gone)

@@ -1,6 +1,6 @@
 """Rows that enter a table: split by partition and size, encoded, described.
 
-Protocol sections: Add File and Remove File, Partition Values, Per-file Statistics. Invariants: every file says its
+Protocol sections: Add File and Remove File, Partition Values, Per-file Statistics. Invariants: every file states its
 partition values (PART-002), its size and its number of rows; names are unique and nothing is overwritten (PATH-007).
 """
 
@@ -30,14 +30,14 @@ _ROW: Final = "\x00row"
 
 
 class NewFile(msgspec.Struct, frozen=True):
-    """A file to be: its bytes, and the action that brings it in."""
+    """A new file: its bytes, and the action that adds it."""
 
     staged: StagedFile
     add: Add
 
 
 class FileLayout(msgspec.Struct, frozen=True):
-    """How a table wants its files.
+    """The layout that a table asks for.
 
     Attributes:
         schema: The table's schema.
@@ -60,18 +60,18 @@ class FileLayout(msgspec.Struct, frozen=True):
     ) -> Iterator[NewFile]:
         """Write rows as data files, one partition after the other.
 
-        They hold the partition columns too if the table asks for it by a property (MATPART-002).
+        They hold the partition columns too if a property of the table asks for it (MATPART-002).
 
         Args:
             rows: A column for each field of the schema, by logical name, and the ``extra`` ones.
-            extra: Physical names of columns that go into the files as they are, materialised row ids say.
-            rows_per_file: Most rows of a file.
+            extra: Physical names of columns that go into the files unchanged, such as materialised row ids.
+            rows_per_file: The most rows of a file.
         """
         folders = self.metadata.partition_columns
         indexed = indexed_fields(
             stored_fields(self.schema, folders), dict(self.metadata.configuration), self.clustering
         )
-        # Their statistics would be those of the log's partition values, so there are none (MATPART-001).
+        # Their statistics would repeat the log's partition values, so there are none (MATPART-001).
         in_files = PARTITION_COLUMNS_IN_FILES.of(self.metadata.configuration)
         fields = stored_fields(self.schema, () if in_files else folders)
         for values, part in self._partitions(rows):

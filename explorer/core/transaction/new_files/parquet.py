@@ -46,7 +46,7 @@ def stored_fields(schema: StructType, partition_columns: Sequence[str]) -> tuple
     """The fields that data files hold.
 
     Raises:
-        InvalidIntent: A ``void`` column stands where it cannot be left out (SCHEMA-015), or nothing is left to store.
+        InvalidIntent: A ``void`` column is where it cannot be left out (SCHEMA-015), or nothing is left to store.
     """
     folders = frozenset(partition_columns)
     stored = tuple(field for field in schema.fields if field.name not in folders and not _is_void(field.type))
@@ -126,7 +126,7 @@ def count_rows(store: LogStore, location: str) -> int:
 
 
 def _check_void(kind: DataType, column: str) -> None:
-    """Refuse void inside arrays and maps, and a struct of nothing else."""
+    """Refuse void inside arrays and maps, and structs of void members only."""
     match kind:
         case StructType():
             if all(_is_void(field.type) for field in kind.fields):

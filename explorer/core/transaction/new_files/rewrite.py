@@ -1,6 +1,6 @@
-"""Files of which some rows go: what is known of them, and the files that take their place.
+"""Files of which some rows are deleted: what is known of them, and the files that replace them.
 
-Protocol sections: Deletion Vectors, Add CDC File. Invariants: row indexes are places in the data file, from 0,
+Protocol sections: Deletion Vectors, Add CDC File. Invariants: row indexes are positions in the data file, from 0,
 ascending.
 """
 
@@ -20,7 +20,7 @@ RowIndexes = npt.NDArray[np.uint64]
 
 
 class Rewrite(msgspec.Struct, frozen=True):
-    """What takes the place of a file: the files of its remaining rows, and those that record what was deleted."""
+    """What replaces a file: the files of its remaining rows, and those that record what was deleted."""
 
     files: tuple[NewFile, ...]
     changes: tuple[tuple[StagedFile, AddCDCFile], ...]
@@ -33,7 +33,7 @@ class Touched(msgspec.Struct, frozen=True):
     Attributes:
         add: Its action, as it is now.
         num_records: Its physical rows.
-        hidden: Row indexes that its vector hides already, ascending.
+        hidden: Row indexes that its vector already hides, ascending.
         matched: Row indexes to delete, ascending, none of them hidden.
     """
 

@@ -1,7 +1,7 @@
 """What every new row of a table must satisfy, as SQL predicates.
 
-Protocol sections: CHECK Constraints, Column Invariants, Generated Columns, Nullability. Invariants: a rule is kept only
-by rows for which it is TRUE (CONSTR-007); a rule whose feature the protocol does not have is no rule (CONSTR-005); one
+Protocol sections: CHECK Constraints, Column Invariants, Generated Columns, Nullability. Invariants: a rule is met only
+by rows for which it is TRUE (CONSTR-007); a rule whose feature the protocol lacks does not apply (CONSTR-005); one
 that cannot be read refuses the write (CONSTR-004, CONSTR-013).
 """
 
@@ -120,8 +120,8 @@ def _lengths(schema: StructType, path: Path) -> Iterator[RowRule]:
             yield RowRule("length", format_column(here), rule)
         elif "char(" in str(text) and not isinstance(field.type, StructType):
             raise CorruptTable(
-                f"The column {format_column(here)} limits lengths by {text!r}, which this program does not check; "
-                "write to the table with its own engine.",
+                f"The column {format_column(here)} limits lengths by {text!r}, which this program does not check. "
+                "Write to the table with its own engine.",
                 column=format_column(here),
             )
 
@@ -143,8 +143,7 @@ def _invariant(text: str, column: str) -> str:
     found = inner.get("expression") if isinstance(inner, dict) else None
     if not isinstance(found, str):
         raise CorruptTable(
-            f"The invariant of column {column} cannot be read: {text!r}. Rows can only be written by a client that "
-            "knows it.",
+            f"The invariant of column {column} cannot be read: {text!r}. Write rows with a client that knows it.",
             column=column,
             found=text,
         )
@@ -160,7 +159,7 @@ def _generated(schema: StructType) -> Iterator[RowRule]:
 
 
 def _struct_fields(struct: StructType, path: Path) -> Iterator[tuple[Path, StructField]]:
-    """Fields that lie in structs alone, not inside arrays or maps."""
+    """Fields that are only inside structs, not inside arrays or maps."""
     for field in struct.fields:
         here = (*path, field.name)
         yield here, field

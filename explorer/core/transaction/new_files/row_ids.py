@@ -29,8 +29,8 @@ def number_rows(
         version: The version to be committed.
 
     Returns:
-        The files, the domain with the new mark if it rose, and a failed guard if a file does not say how many rows it
-        has.
+        The files, the domain with the new mark if it rose, and a failed guard if a file does not record how many rows
+        it has.
     """
     found = tuple(adds)
     if not tracking.supported or tracking.suspended:
@@ -60,6 +60,9 @@ def _uncounted(add: Add) -> GuardResult:
     return GuardResult(
         "row-ids",
         "fail",
-        {"path": add.path, "detail": "Row tracking needs the number of rows of every file; this one does not say it."},
+        {
+            "path": add.path,
+            "detail": "Row tracking needs the number of rows of every file; the log does not say it for this one.",
+        },
         "Rewrite the file with statistics, or suspend row tracking.",
     )

@@ -3,8 +3,8 @@
 In: an intent, the `Snapshot` that it changes, and `Circumstances`: the time and fresh identifiers.
 Out: a `Proposal`: new metadata and protocol, files added and removed, domains, row checks, and what it relied on.
 Always: a proposal starts from the records in force and changes what the intent names, so fields and keys that this
-program does not know stay (META-009). What makes no sense on this table is `InvalidIntent`; what must not be done now
-is a failed guard.
+program does not know are kept (META-009). What makes no sense on this table is `InvalidIntent`; what must not be done
+now is a failed guard.
 
 Protocol section: Requirements for Writers.
 """
@@ -57,10 +57,10 @@ _ENTRIES: Final[dict[type[msgspec.Struct], ProposalEntry]] = {
 
 
 def propose(intent: Intent, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
-    """Make the proposal of an intent that needs nothing but the version it changes.
+    """Make the proposal of an intent that needs only the version it changes.
 
     Args:
-        intent: What is asked for. Creation, restoring, row changes and maintenance have entrances of their own.
+        intent: What is asked for. Creation, restoring, row changes and maintenance have functions of their own.
         snapshot: The version to change.
         circumstances: Time and fresh identifiers.
 

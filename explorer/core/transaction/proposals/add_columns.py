@@ -1,8 +1,8 @@
 """New columns: old files read as null there.
 
 Protocol sections: Schema Serialization Format, Column Mapping, Default Columns. Invariants: a new column gets an id and
-a physical name that no other column ever had (CM-009, CM-010); a type that needs a feature brings it along; rows that
-are there have nulls, so NOT NULL needs a table without files.
+a physical name that no other column ever had (CM-009, CM-010); a type that needs a feature adds it; existing rows
+have nulls, so NOT NULL needs a table without files.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Path = tuple[str, ...]
 
 
 class _Addition(msgspec.Struct, frozen=True):
-    """One column: its parent and itself as it was given, and where among its siblings it goes.
+    """One column: its parent and itself as given, and its place among its siblings.
 
     ``kind`` is the type as the provenance shows it: CHAR and VARCHAR keep their names.
     """
@@ -67,7 +67,8 @@ def add_columns(intent: AddColumns, snapshot: Snapshot, circumstances: Circumsta
     """Add columns.
 
     Raises:
-        InvalidIntent: A field cannot be read, its parent is no struct, its name is taken, or there is no such position.
+        InvalidIntent: A field cannot be read, its parent is not a struct, its name is taken, or there is no such
+            position.
         UnsupportedFeature: A type is one that this program does not know.
     """
     naming = _naming(snapshot, circumstances)
@@ -116,14 +117,14 @@ def needs_values(field: StructField, parent: Path, place: str = "fields") -> tup
     """Paths of the columns, this one or inside it, that refuse nulls.
 
     Raises:
-        InvalidIntent: One lies inside an array or a map, where no writer holds rows to it.
+        InvalidIntent: One is inside an array or a map, where no writer enforces it.
     """
     inner: list[Path] = []
     for path, nested in walk(StructType((field,))):
         if not nested.nullable:
             if _in_collection(field, path):
                 raise InvalidIntent(
-                    f"{format_column((*parent, *path))} cannot be NOT NULL: no writer holds rows to it inside an array "
+                    f"{format_column((*parent, *path))} cannot be NOT NULL: no writer enforces that inside an array "
                     "or a map.",
                     field=place,
                 )
@@ -167,8 +168,8 @@ def _rows_guard(snapshot: Snapshot, strict: list[Path]) -> GuardResult | None:
     evidence: dict[str, object] = {"columns": [format_column(path) for path in strict], "files": files}
     if files == 0:
         return GuardResult("existing-rows", "pass", evidence | {"detail": "The table has no rows."})
-    detail = "The rows that are there would have no value in these columns."
-    remedy = "Add the columns without NOT NULL, fill them, then set-not-null."
+    detail = "Existing rows would have no value in these columns."
+    remedy = "Add the columns without NOT NULL, fill them, then run set-not-null."
     return GuardResult("existing-rows", "fail", evidence | {"detail": detail}, remedy)
 
 

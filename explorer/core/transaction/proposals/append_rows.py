@@ -1,7 +1,7 @@
 """Appending rows: new files, numbered rows, no file of the table touched.
 
-Protocol sections: Add File and Remove File, Identity Columns, Row Tracking. Invariants: what was generated moves the
-high-water mark in the same commit (IDENT-005) and never overflows (IDENT-006).
+Protocol sections: Add File and Remove File, Identity Columns, Row Tracking. Invariants: generated values move the
+high-water mark in the same commit (IDENT-005) and never overflow (IDENT-006).
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ def addition(
         given: Names of the columns that the rows brought.
         guards: The table's rules, judged over the rows.
         circumstances: The present and fresh identifiers.
-        rows_per_file: Most rows of a file.
+        rows_per_file: The most rows of a file.
 
     Raises:
         InvalidIntent: An identity column has no values left.
     """
     if any(guard.status == "fail" for guard in guards):
-        # Rows that break a rule are not written anywhere, not even to be looked at.
+        # Rows that break a rule are not written anywhere, not even for a check.
         return Addition((), snapshot.schema, rows.num_rows, tuple(guards))
     schema, numbered = _number(snapshot.schema, rows, frozenset(given))
     layout = msgspec.structs.replace(layout_of(snapshot, circumstances), schema=schema)
@@ -75,7 +75,7 @@ def addition(
 
 
 def layout_of(snapshot: Snapshot, circumstances: Circumstances) -> FileLayout:
-    """How the table wants its files at a version."""
+    """The file layout that the table asks for at a version."""
     return FileLayout(
         snapshot.schema,
         snapshot.metadata,
@@ -135,7 +135,7 @@ def _values(field: StructField, count: int) -> tuple[list[int], int]:
     start, step, mark = rule.start, rule.step, rule.mark
     first = start
     if mark is not None and (mark - start) * step >= 0:
-        # A mark that is not on the lattice is a fault of its writer: go on at the next value that is (IDENT-008).
+        # A mark that no step reaches is a fault of its writer: go on at the next value that a step reaches (IDENT-008).
         taken = (mark - start) // step
         first = start + (taken + 1) * step
     last = first + (count - 1) * step

@@ -1,7 +1,7 @@
-"""CHECK constraints: conditions that every row keeps.
+"""CHECK constraints: conditions that every row must satisfy.
 
 Protocol section: CHECK Constraints. Invariants: a constraint is added only when every row satisfies it, null counting
-as broken (CONSTR-008), and together with the protocol that demands it of all writers (CONSTR-010); names differ by
+as broken (CONSTR-008), and together with the protocol that demands it of all writers (CONSTR-010); names differ in
 more than case (CONSTR-011); an expression names columns that exist (CONSTR-009).
 """
 
@@ -36,7 +36,7 @@ def add_constraint(intent: AddConstraint, snapshot: Snapshot) -> Proposal:
     """Add a constraint; Spark checks that every row satisfies it.
 
     Raises:
-        InvalidIntent: The name is taken or empty, or the expression is none that a table may keep.
+        InvalidIntent: The name is taken or empty, or a table may not keep the expression.
     """
     name = intent.name.lower()
     _check_name(intent.name, snapshot)
@@ -60,7 +60,7 @@ def add_constraint(intent: AddConstraint, snapshot: Snapshot) -> Proposal:
                 "existing-rows",
                 name,
                 text,
-                "Correct or delete the rows that do not satisfy it, or add OR ... IS NULL where null is meant to pass.",
+                "Correct or delete the rows that do not satisfy it, or add OR ... IS NULL if nulls should pass.",
             ),
         ),
         guards=(_expression_guard(text, columns, clock),),
@@ -101,12 +101,13 @@ def drop_constraint(intent: DropConstraint, snapshot: Snapshot) -> Proposal:
 def _check_name(name: str, snapshot: Snapshot) -> None:
     if not name.strip() or len(name) > _LONGEST or not name.isprintable():
         raise InvalidIntent(
-            f"A constraint's name has 1 to {_LONGEST} printable characters, unlike {name[:_LONGEST]!r}.", field="name"
+            f"A constraint's name must have 1 to {_LONGEST} printable characters, unlike {name[:_LONGEST]!r}.",
+            field="name",
         )
     taken = [other for other in constraints(snapshot.metadata.configuration) if other.lower() == name.lower()]
     if taken:
         raise InvalidIntent(
-            f"There is a constraint {taken[0]!r} already. Drop it first, or choose another name.",
+            f"There is already a constraint {taken[0]!r}. Drop it first, or choose another name.",
             field="name",
             found=taken[0],
         )
@@ -121,7 +122,7 @@ def _no_column(name: str, expression: str, snapshot: Snapshot) -> InvalidIntent:
     near = get_close_matches(name, names, 1)
     hint = f" Did you mean {near[0]}?" if near else ""
     return InvalidIntent(
-        f"The expression {expression!r} names {name!r}, which is no column of the table.{hint} "
+        f"The expression {expression!r} names {name!r}, which is not a column of the table.{hint} "
         f"Columns: {', '.join(format_column((column,)) for column in names)}.",
         field="expression",
         column=name,
@@ -135,7 +136,7 @@ def _expression_guard(text: str, columns: list[str], clock: tuple[str, ...]) -> 
     if not clock:
         return GuardResult("expression", "pass", evidence | {"detail": "One condition over columns of the table."})
     detail = f"It calls {', '.join(clock)}: a row that passes today may not pass tomorrow."
-    remedy = "Compare with a fixed value, or with another column, unless this is meant."
+    remedy = "Compare with a fixed value, or with another column, unless you intend this."
     return GuardResult("expression", "warn", evidence | {"detail": detail}, remedy)
 
 

@@ -1,8 +1,8 @@
 """Column mapping switched on and off.
 
-Protocol section: Column Mapping (Writer Requirements). Invariants: files that are there stay readable, so on an
-existing table the physical names are the logical ones and only ``none`` to ``name`` is free (CM-012); the protocol gets
-the feature in the same commit (CM-011); taking the mapping off rewrites every file, so it needs a table without any.
+Protocol section: Column Mapping (Writer Requirements). Invariants: existing files stay readable, so on an existing
+table the physical names are the logical ones and only ``none`` to ``name`` is allowed (CM-012); the protocol gets the
+feature in the same commit (CM-011); removing the mapping rewrites every file, so it needs a table without files.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def set_column_mapping(intent: SetColumnMapping, snapshot: Snapshot) -> Proposal
     """
     mode, before = intent.mode.strip().lower(), snapshot.column_mapping_mode
     if mode not in _MODES:
-        raise InvalidIntent(f"{intent.mode!r} is no column mapping mode.", field="mode", allowed=list(_MODES))
+        raise InvalidIntent(f"{intent.mode!r} is not a column mapping mode.", field="mode", allowed=list(_MODES))
     if mode == before:
-        raise InvalidIntent(f"The column mapping mode is {mode} already.", field="mode", allowed=list(_MODES))
+        raise InvalidIntent(f"The column mapping mode is already {mode}.", field="mode", allowed=list(_MODES))
     return _removed(snapshot) if mode == "none" else _added(snapshot, mode)
 
 
 def map_existing(metadata: Metadata, snapshot: Snapshot) -> Metadata:
-    """Give every column an id and, as its physical name, the name that the files know it by.
+    """Give every column an id and, as its physical name, its name in the files.
 
     Args:
         metadata: The metadata to change; its schema is the snapshot's.
@@ -107,14 +107,16 @@ def _mode_guard(snapshot: Snapshot, mode: str) -> GuardResult:
     before = snapshot.column_mapping_mode
     evidence: dict[str, object] = {"from": before, "to": mode}
     if (before, mode) == ("none", "name"):
-        detail = "Files that are there keep the names they have; they become the physical names."
+        detail = "Existing files keep their column names, which become the physical names."
         return GuardResult("mapping-mode", "pass", evidence | {"detail": detail})
     detail = (
-        "The files there are hold no field ids, by which mode id finds columns."
+        "The existing files have no field ids, by which mode id finds columns."
         if before == "none"
         else "Files and clients find columns by the mode they were written for."
     )
-    remedy = "Use mode name, which an existing table can take." if before == "none" else "Keep the mode, or go to none."
+    remedy = (
+        "Use mode name, which works on an existing table." if before == "none" else "Keep the mode, or switch to none."
+    )
     return GuardResult("mapping-mode", "fail", evidence | {"detail": f"{detail} (CM-012)"}, remedy)
 
 
@@ -129,7 +131,7 @@ def _files_guard(snapshot: Snapshot) -> GuardResult:
 
 
 def _clustering(snapshot: Snapshot) -> tuple[DomainMetadata, ...]:
-    """Clustering columns are recorded by physical name (CM-015), which is the logical one from now on."""
+    """Clustering columns are recorded by physical name (CM-015), which from now on is the logical one."""
     found = clustering_columns(snapshot.schema, snapshot.column_mapping_mode, snapshot.domain_metadata)
     if not found:
         return ()

@@ -40,12 +40,12 @@ def set_column_comment(intent: SetColumnComment, snapshot: Snapshot) -> Proposal
     """Set or remove a column's comment.
 
     Raises:
-        InvalidIntent: There is no such column, or its comment is that already.
+        InvalidIntent: There is no such column, or it already has this comment.
     """
     column, field = struct_field(snapshot.schema, intent.column)
     before = field.metadata.get("comment")
     if before == intent.comment:
-        raise InvalidIntent(f"The comment of {column.name} is {before!r} already.", field="comment")
+        raise InvalidIntent(f"The comment of {column.name} is already {before!r}.", field="comment")
     metadata = {key: value for key, value in field.metadata.items() if key != "comment"}
     if intent.comment is not None:
         metadata["comment"] = intent.comment

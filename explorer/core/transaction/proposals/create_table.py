@@ -105,15 +105,16 @@ def _read_schema(value: Mapping[str, Any]) -> StructType:
     fields = value.get("fields")
     if value.get("type") != "struct" or not isinstance(fields, (list, tuple)) or set(value) != {"type", "fields"}:
         raise InvalidIntent(
-            'The schema is a struct as in schemaString: {"type": "struct", "fields": [{"name": ..., "type": ...}]}.',
+            "The schema must be a struct as in schemaString: "
+            '{"type": "struct", "fields": [{"name": ..., "type": ...}]}.',
             field="schema",
         )
     if not fields:
-        raise InvalidIntent("A table has at least one column.", field="schema")
+        raise InvalidIntent("A table needs at least one column.", field="schema")
     schema = StructType(tuple(read_field(field, "schema", SPECIAL_KEYS) for field in fields))
     check_unique(schema, "schema")
     if all(field.type == PrimitiveType("void") for field in schema.fields):
-        raise InvalidIntent("A table of void columns alone has nothing to hold.", field="schema")
+        raise InvalidIntent("A table needs a column that is not void.", field="schema")
     return schema
 
 
@@ -125,7 +126,7 @@ def _partition_columns(names: tuple[str, ...], schema: StructType) -> tuple[str,
         if field is None:
             known = [other.name for other in schema.fields]
             raise InvalidIntent(
-                f"The partition column {name!r} is no column of the table's own. Columns: {', '.join(known)}.",
+                f"The partition column {name!r} is not a top-level column of the table. Columns: {', '.join(known)}.",
                 field="partitionColumns",
                 allowed=known,
             )
@@ -133,7 +134,7 @@ def _partition_columns(names: tuple[str, ...], schema: StructType) -> tuple[str,
             raise InvalidIntent(f"The partition column {field.name!r} is named twice.", field="partitionColumns")
         if not isinstance(field.type, PrimitiveType) or field.type.name in _UNPARTITIONABLE:
             raise InvalidIntent(
-                f"The column {field.name!r} has a type by which no table is partitioned.", field="partitionColumns"
+                f"The column {field.name!r} has a type that a partition column cannot have.", field="partitionColumns"
             )
         found[field.name] = None
     if len(found) == len(schema.fields):
@@ -142,7 +143,7 @@ def _partition_columns(names: tuple[str, ...], schema: StructType) -> tuple[str,
 
 
 def _unquoted(name: str) -> str:
-    """A name without the backticks in which paths of columns have it."""
+    """A name without the backticks that it has in paths of columns."""
     try:
         path = parse_column(name)
     except ValueError:
@@ -157,7 +158,7 @@ def _protocol(schema: StructType, wishes: PropertyWishes) -> Protocol:
         if pair not in LEGAL_VERSIONS:
             legal = ", ".join(map(str, LEGAL_VERSIONS))
             raise InvalidIntent(
-                f"Reader version {pair[0]} with writer version {pair[1]} stands for no set of rules. Legal: {legal}.",
+                f"Reader version {pair[0]} with writer version {pair[1]} is not a legal pair. Legal: {legal}.",
                 field=MIN_WRITER_VERSION.key,
                 allowed=[list(versions) for versions in LEGAL_VERSIONS],
             )
@@ -199,6 +200,6 @@ def _generated_guard(schema: StructType) -> GuardResult | None:
     expressions = generation_expressions(schema)
     if not expressions:
         return None
-    detail = "Whether the expressions give the types of their columns was not evaluated."
-    remedy = "Let Spark look at them, or accept this guard by name."
+    detail = "Nothing has checked that the expressions give the types of their columns."
+    remedy = "Let Spark check them, or accept this guard by name."
     return GuardResult("generated-types", "unknown", {"expressions": expressions, "detail": detail}, remedy)

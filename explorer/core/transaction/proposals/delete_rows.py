@@ -1,7 +1,7 @@
-"""Deleting rows: whole files go; rows of other files are hidden by a vector, or their files are written anew.
+"""Deleting rows: whole files are removed; a vector hides rows of other files, or these files are rewritten.
 
 Protocol sections: Deletion Vectors (Writer Requirements), Add CDC File, Row Tracking. Invariants: a new vector holds
-all that the old one hid (DV-022); a file all of whose rows are hidden is removed instead; a rewritten file removes the
+all that the old one hid (DV-022); a file whose rows are all hidden is removed instead; a rewritten file removes the
 old one in the same commit; where the change feed is on, a rewrite records what it deleted (CDF-001).
 """
 
@@ -41,7 +41,7 @@ def hides_rows(snapshot: Snapshot) -> bool:
 
 
 def records_changes(snapshot: Snapshot) -> bool:
-    """True if what a rewrite deletes has to be recorded."""
+    """True if what a rewrite deletes must be recorded."""
     supported = "changeDataFeed" in supported_features(snapshot.protocol)
     return supported and CHANGE_DATA_FEED.of(snapshot.metadata.configuration)
 
@@ -52,7 +52,7 @@ def touched_files(
     matched: Mapping[str, RowIndexes],
     unknown: Mapping[tuple[str, str | None], JsonObject],
 ) -> tuple[Touched, ...]:
-    """Put together what is known of the files with rows to delete; one that does not say its rows is counted.
+    """Gather what is known of the files with rows to delete; the rows of a file without a count are counted.
 
     Args:
         store: The table's store.
@@ -85,8 +85,8 @@ def delete_rows(
         intent: What was asked for.
         snapshot: The newest version.
         touched: The files with rows to delete.
-        rewrites: What replaces a file that keeps some rows, by log path; a file that is not in here gets a vector.
-            Where one records what was deleted all do, also for files that keep no row: the feed of a commit is read
+        rewrites: What replaces a file that keeps some rows, by log path; a file that is not in it gets a vector.
+            If one records what was deleted, all do, also for files that keep no row: the feed of a commit is read
             from its change files alone (CDF-005).
         circumstances: The present and fresh identifiers.
     """
@@ -125,13 +125,13 @@ def delete_rows(
 
 
 def _tags(snapshot: Snapshot) -> dict[str, str]:
-    """What the commit says of row ids (ROWTRACK-009): without enabled tracking a rewrite gives rows new ones."""
+    """What the commit says about row ids (ROWTRACK-009): without enabled tracking a rewrite gives rows new ones."""
     tracking = snapshot.row_tracking
     return {ROWS_KEPT_TAG: str(tracking.enabled).lower()} if tracking.supported else {}
 
 
 def _hide(files: Sequence[Touched], circumstances: Circumstances) -> tuple[tuple[Add, ...], tuple[StagedFile, ...]]:
-    """The files again, each with a vector that hides what it did and what is deleted now."""
+    """The files again, each with a vector that hides what was hidden before and what is deleted now."""
     if not files:
         return (), ()
     identity = uuid.UUID(circumstances.new_id())

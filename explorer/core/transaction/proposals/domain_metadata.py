@@ -71,15 +71,15 @@ def set_transaction(intent: SetTransaction, snapshot: Snapshot, circumstances: C
     if not intent.app_id:
         raise InvalidIntent("The application needs a name.", field="appId")
     if not -(2**63) <= intent.version < 2**63:
-        raise InvalidIntent("The version is no 64-bit integer.", field="version", found=intent.version)
+        raise InvalidIntent("The version is not a 64-bit integer.", field="version", found=intent.version)
     before = snapshot.transactions.get(intent.app_id)
     evidence = {"appId": intent.app_id, "before": before, "after": intent.version}
     risen = before is None or intent.version > before
     guard = GuardResult(
         "transaction-rises",
         "pass" if risen else "fail",
-        evidence | {"detail": "The version rises." if risen else f"The application stands at {before} already."},
-        None if risen else f"Give a version above {before}, or leave it: the application would skip this batch.",
+        evidence | {"detail": "The version rises." if risen else f"The application is already at {before}."},
+        None if risen else f"Give a version above {before}, or do nothing: the application would skip this batch.",
     )
     return Proposal(
         operation="SET TRANSACTION",

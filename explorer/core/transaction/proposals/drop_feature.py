@@ -1,8 +1,8 @@
-"""Taking a feature out of the protocol: what must be done first, what goes with it, what protects the history.
+"""Dropping a feature from the protocol: what must be done first, what goes with it, what protects the history.
 
 Protocol section: Table Features; checkpoint protection is proposed beside it. Invariants: a feature goes only when
 nothing in the version uses it (FEAT-006); earlier versions that use a feature which binds readers stay behind a
-checkpoint that needs it no more, and are protected from a clean-up by clients that would not understand them
+checkpoint that no longer needs it, and are protected from a clean-up by clients that would not understand them
 (CKPTPROT-001).
 """
 
@@ -36,13 +36,13 @@ _MOST_DIGITS: Final = 20
 
 
 class LogMarks(msgspec.Struct, frozen=True):
-    """What the log holds beside the version.
+    """What the log holds besides the version.
 
     Attributes:
-        first_commit: The oldest commit that is there.
+        first_commit: The oldest commit in the log.
         checkpoint: Version of the newest checkpoint; None if there is none.
         checkpoint_kind: How that checkpoint is named.
-        unknown: What the live files say beyond their columns; see
+        unknown: What the live files record beyond their columns; see
             `explorer.core.transaction.new_files.file_actions.adds`.
         vectors: Tombstones for the files of deletion vectors that unexpired tombstones name.
     """
@@ -100,7 +100,7 @@ def _present(asked: str, snapshot: Snapshot) -> str:
         )
     if name not in _DROPS:
         raise InvalidIntent(
-            f"The feature {name} cannot be dropped: there is no procedure by which a table is known to be free of it.",
+            f"The feature {name} cannot be dropped: no procedure shows that a table no longer uses it.",
             field="feature",
             allowed=[other for other in have if other in _DROPS],
         )
@@ -111,7 +111,7 @@ def _time_travel(name: str, version: int, *, protected: bool) -> str | None:
     if protected:
         return f"No version is lost; those before {version} can be read only by clients that know {name}."
     if name.startswith("inCommitTimestamp"):
-        return "No version is lost; all are found by the times of the log's files again, which copying changes."
+        return "No version is lost; commit times come from the log's files again, and copying changes those."
     return None
 
 
@@ -151,12 +151,12 @@ def _switched_off(name: str, snapshot: Snapshot) -> GuardResult:
         f"{key} does not switch it on.",
         "Run set-column-mapping with mode none first."
         if name == "columnMapping"
-        else f"Run set-properties with {key} = {other} first, so that no writer goes on using it.",
+        else f"Run set-properties with {key} = {other} first, so that no writer uses it any more.",
     )
 
 
 def _barrier(name: str, snapshot: Snapshot, log: LogMarks) -> GuardResult:
-    """A reader without the feature must find a checkpoint that holds all it needs, and that it can read."""
+    """A reader without the feature must find a checkpoint that it can read and that holds everything it needs."""
     evidence: dict[str, object] = {"feature": name, "newestCheckpoint": log.checkpoint, "version": snapshot.version}
     faults = []
     if log.checkpoint != snapshot.version:
@@ -164,10 +164,10 @@ def _barrier(name: str, snapshot: Snapshot, log: LogMarks) -> GuardResult:
             f"version {snapshot.version} has no checkpoint; a client without {name} would read commits that use it"
         )
     elif name == "v2Checkpoint" and log.checkpoint_kind is LogFileKind.UUID_CHECKPOINT:
-        faults.append("the newest checkpoint is one of those that need the feature")
+        faults.append("the newest checkpoint itself needs the feature")
     passed = (
         f"Clients without {name} begin at the checkpoint of version {log.checkpoint}. Earlier versions stay, need the "
-        "feature, and are kept from clients that would clean them up wrongly."
+        "feature, and are protected from clients that would clean them up wrongly."
     )
     return _guard("history-barrier", evidence, faults, passed, "Run the intent checkpoint, then this one again.")
 
@@ -182,7 +182,7 @@ def _history_gone(snapshot: Snapshot, log: LogMarks) -> GuardResult:
     faults = []
     if log.first_commit < before:
         faults.append(f"the log holds version {log.first_commit}, and versions before {before} are protected")
-    remedy = f"Clean the log up to version {before} (clean-log): what these versions tell is lost by that."
+    remedy = f"Clean the log up to version {before} (clean-log): the history of these versions is then lost."
     return _guard("protected-history", evidence, faults, f"No version before {before} is left.", remedy)
 
 
@@ -194,7 +194,7 @@ def _guard(name: str, evidence: dict[str, object], faults: list[str], passed: st
 
 
 def _without_row_ids(proposal: Proposal, snapshot: Snapshot, log: LogMarks) -> Proposal:
-    """Files lose their ids together with the mark: a later start would give the same ids to other rows."""
+    """Files lose their ids together with the mark: row tracking enabled later would give the same ids to other rows."""
     files = snapshot.logical_files
     bare = (
         msgspec.structs.replace(add, base_row_id=None, default_row_commit_version=None)
@@ -229,7 +229,10 @@ def _mapping(snapshot: Snapshot) -> tuple[list[str], str]:
 def _type_changes(snapshot: Snapshot) -> tuple[list[str], str]:
     changed = [format_column(path) for path, field in walk(snapshot.schema) if TYPE_CHANGES in field.metadata]
     found = [f"the type of {name} was widened, and files may hold the narrow one" for name in changed]
-    return found, "Rewrite the files and drop the feature in Spark: only a rewrite shows that none is left."
+    return (
+        found,
+        "Rewrite the files and drop the feature in Spark: only a rewrite removes every narrow value.",
+    )
 
 
 def _domains(snapshot: Snapshot) -> tuple[list[str], str]:
@@ -242,7 +245,7 @@ class _Drop(msgspec.Struct, frozen=True):
 
     Attributes:
         traces: What in a version shows that the feature is used, and how that is taken away.
-        reads_files: True if that rests on the live files.
+        reads_files: True if that depends on the live files.
     """
 
     traces: Callable[[Snapshot], tuple[list[str], str]]

@@ -1,8 +1,8 @@
-"""Identity columns: how far their values have gone is made to agree with the rows.
+"""Identity columns: the high-water mark is moved to the values in the rows.
 
-Protocol section: Identity Columns. Invariants: the mark lies on the lattice of start and step and only moves in the
+Protocol section: Identity Columns. Invariants: the mark is the start plus a multiple of the step and only moves in the
 direction of the step (IDENT-004, IDENT-008); explicit values do not raise it by themselves, so this is a commit of its
-own (D-32); it rests on the rows, so rows that come in between are a conflict.
+own (D-32); it depends on the rows, so rows added in between are a conflict.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ class IdentityRule(msgspec.Struct, frozen=True):
     explicit: bool
 
     def next_on_lattice(self, value: int) -> int | None:
-        """The first value at or beyond one, in the direction of the step; None if that lies before the start."""
+        """The first value at or beyond a given one, in the direction of the step; None if that is before the start."""
         if (value - self.start) * self.step < 0:
             return None
         return self.start - (self.start - value) // self.step * self.step
 
     def is_beyond(self, value: int) -> bool:
-        """True if a value lies further in the direction of the step than any made so far."""
+        """True if a value is further in the direction of the step than any made so far."""
         if self.mark is None:
             return True
         return value > self.mark if self.step > 0 else value < self.mark
 
 
 def identity_rule(column: str, field: StructField, place: str = "column") -> IdentityRule:
-    """How a column counts; ``place`` is the intent's field that is told of where it is no such column.
+    """How a column counts; ``place`` is the intent's field that an error names if it is not an identity column.
 
     Raises:
-        InvalidIntent: It is no identity column, or its metadata contradicts itself.
+        InvalidIntent: It is not an identity column, or its metadata contradicts itself.
     """
     start, step, explicit = (field.metadata.get(key) for key in IDENTITY_KEYS)
     if start is None and step is None:
-        raise InvalidIntent(f"{column} is no identity column.", field=place)
+        raise InvalidIntent(f"{column} is not an identity column.", field=place)
     mark = field.metadata.get(IDENTITY_HIGH_WATER_MARK)
     whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (start, step))
     if not whole or step == 0 or not (mark is None or isinstance(mark, int)):
@@ -69,13 +69,13 @@ def identity_rule(column: str, field: StructField, place: str = "column") -> Ide
 
 
 def recorded_extreme(snapshot: Snapshot, column: str) -> tuple[bool, int | None]:
-    """The furthest value of an identity column, as far as the statistics of all files tell it exactly.
+    """The furthest value of an identity column, if the statistics of all files give it exactly.
 
     Returns:
         Whether they do, and the value; None if there is none.
 
     Raises:
-        InvalidIntent: There is no such column, or it is no identity column.
+        InvalidIntent: There is no such column, or it is not an identity column.
     """
     found, field = struct_field(snapshot.schema, column)
     rule = identity_rule(found.name, field)
@@ -98,7 +98,7 @@ def counts_up(snapshot: Snapshot, column: str) -> bool:
     """True if the furthest value of an identity column is its greatest one, and not its least.
 
     Raises:
-        InvalidIntent: There is no such column, or it is no identity column.
+        InvalidIntent: There is no such column, or it is not an identity column.
     """
     found, field = struct_field(snapshot.schema, column)
     return identity_rule(found.name, field).step > 0
@@ -111,10 +111,10 @@ def sync_identity(intent: SyncIdentity, snapshot: Snapshot, extreme: int | None)
         intent: What is asked for.
         snapshot: The version to change.
         extreme: The greatest value of the column in this version, the least if its step is negative; None if it has
-            none. `recorded_extreme` tells it where the statistics do, else Spark has to.
+            none. `recorded_extreme` gives it if the statistics do, else Spark must find it.
 
     Raises:
-        InvalidIntent: There is no such column, or it is no identity column.
+        InvalidIntent: There is no such column, or it is not an identity column.
     """
     column, field = struct_field(snapshot.schema, intent.column)
     rule = identity_rule(column.name, field)
@@ -131,7 +131,7 @@ def sync_identity(intent: SyncIdentity, snapshot: Snapshot, extreme: int | None)
         is_blind_append=False,
         reads_files=True,
         guards=(_guard(column, rule, extreme, target if moved else None),),
-        undo="A mark does not go back; values that were passed over are not used.",
+        undo="A mark does not go back; skipped values stay unused.",
     )
 
 
@@ -144,10 +144,10 @@ def _guard(column: Column, rule: IdentityRule, extreme: int | None, target: int 
         "furthest value": extreme,
     }
     if target is None:
-        detail = "No value lies beyond the mark: the commit would change nothing."
+        detail = "No value is beyond the mark: the commit would change nothing."
         return GuardResult("identity-mark", "fail", evidence | {"detail": detail}, "There is nothing to do.")
     if not _LEAST <= target + rule.step <= _GREATEST:
         detail = f"The mark would be {target}, and no value of the type long is left beyond it (IDENT-006)."
-        return GuardResult("identity-mark", "fail", evidence | {"detail": detail}, "Make the column anew.")
+        return GuardResult("identity-mark", "fail", evidence | {"detail": detail}, "Drop the column and add it again.")
     detail = f"The mark moves to {target}; the next value made is {target + rule.step}."
     return GuardResult("identity-mark", "pass", evidence | {"new mark": target, "detail": detail})

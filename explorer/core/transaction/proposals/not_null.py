@@ -1,7 +1,7 @@
-"""NOT NULL: refused to columns whose rows hold nulls, and taken away without looking at any row.
+"""NOT NULL: refused for columns whose rows hold nulls, and removed without a check of any row.
 
-Protocol sections: Schema Serialization Format (nullable), Column Invariants. Invariants: existing rows are looked at
-before nulls are refused, so that what the schema says is true of every row (SCHEMA-006, CONSTR-014); the protocol then
+Protocol sections: Schema Serialization Format (nullable), Column Invariants. Invariants: existing rows are checked
+before nulls are refused, so that every row fits the schema (SCHEMA-006, CONSTR-014); the protocol then
 binds writers to it (feature ``invariants``).
 """
 
@@ -29,12 +29,12 @@ def set_not_null(intent: SetNotNull, snapshot: Snapshot) -> Proposal:
     """Refuse nulls in a column from now on.
 
     Raises:
-        InvalidIntent: There is no such column, it lies inside an array or a map, or it refuses nulls already.
+        InvalidIntent: There is no such column, it is inside an array or a map, or it already refuses nulls.
     """
     column, field = struct_field(snapshot.schema, intent.column)
     _check_in_structs(snapshot, column)
     if not field.nullable:
-        raise InvalidIntent(f"{column.name} refuses nulls already.", field="column")
+        raise InvalidIntent(f"{column.name} already refuses nulls.", field="column")
     after = msgspec.structs.replace(field, nullable=False)
     protocol = with_features(snapshot.protocol, ["invariants"])
     empty = snapshot.num_files == 0
@@ -62,11 +62,11 @@ def drop_not_null(intent: DropNotNull, snapshot: Snapshot) -> Proposal:
     """Allow nulls in a column.
 
     Raises:
-        InvalidIntent: There is no such column, or it allows nulls already.
+        InvalidIntent: There is no such column, or it already allows nulls.
     """
     column, field = struct_field(snapshot.schema, intent.column)
     if field.nullable:
-        raise InvalidIntent(f"{column.name} allows nulls already.", field="column")
+        raise InvalidIntent(f"{column.name} already allows nulls.", field="column")
     after = msgspec.structs.replace(field, nullable=True)
     return Proposal(
         operation="CHANGE COLUMN",
@@ -80,8 +80,8 @@ def _check_in_structs(snapshot: Snapshot, column: Column) -> None:
     for depth in range(1, len(column.path)):
         if find_column(snapshot.schema, column.path[:depth]).field is None:
             raise InvalidIntent(
-                f"{column.name} lies inside an array or a map, where no writer holds rows to NOT NULL. A CHECK "
-                "constraint can say it: forall(column, x -> x IS NOT NULL).",
+                f"{column.name} is inside an array or a map, where no writer enforces NOT NULL. Use a CHECK "
+                "constraint: forall(column, x -> x IS NOT NULL).",
                 field="column",
             )
 

@@ -1,7 +1,7 @@
 """How the reference writes columns into the ``operationParameters`` of a commit.
 
-Protocol section: Commit Provenance Information. Invariants: a nested name is dotted, and a part stands in backticks
-only if it holds a dot; of a nested type only its kind is written.
+Protocol section: Commit Provenance Information. Invariants: a nested name is dotted, and a part is in backticks
+only if it holds a dot; for a nested type only its kind is written.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Renaming and dropping columns: only the logical name, or the schema, changes; files keep their bytes.
 
-Protocol section: Column Mapping (Writer Requirements). Invariants: ids and physical names never change (CM-007) and
-the highest id never falls (CM-009); both need column mapping, and nothing may rest on the column (CM-013); the flag of
-usage tracking rises with the first of them (CMUSAGE-001).
+Protocol section: Column Mapping (Writer Requirements). Invariants: ids and physical names never change (CM-007) and the
+highest id never falls (CM-009); both need column mapping, and nothing may depend on the column (CM-013); the flag of
+usage tracking is set by the first of them (CMUSAGE-001).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def drop_columns(intent: DropColumns, snapshot: Snapshot) -> Proposal:
     """Drop columns from the schema.
 
     Raises:
-        InvalidIntent: There is no such column, or one is named twice or lies inside another.
+        InvalidIntent: There is no such column, or one is named twice or is inside another.
     """
     found = [struct_field(snapshot.schema, name) for name in intent.columns]
     paths = [column.path for column, _ in found]
@@ -96,7 +96,7 @@ def drop_columns(intent: DropColumns, snapshot: Snapshot) -> Proposal:
         metadata=_dropped(snapshot, schema, paths),
         guards=tuple(guard for guard in guards if guard is not None),
         undo="Restore an earlier version: the files still hold the columns, but rows written since have none. Columns "
-        "added anew under the same names are others and start empty.",
+        "added later under the same names are new columns and start empty.",
     )
 
 
@@ -109,7 +109,7 @@ def _check_apart(paths: Sequence[Path]) -> None:
         for other in paths[:place]:
             shorter = min(len(path), len(other))
             if path[:shorter] == other[:shorter]:
-                what = "is named twice" if path == other else f"and {format_column(other)} lie in one another"
+                what = "is named twice" if path == other else f"and {format_column(other)} are inside one another"
                 raise InvalidIntent(f"{format_column(path)} {what}.", field="columns")
 
 
@@ -147,7 +147,7 @@ def _changed(
 
 
 def _left_guard(schema: StructType, snapshot: Snapshot, gone: Sequence[Path]) -> GuardResult:
-    """Something must be left of every struct, and of the table beside its partition columns (META-007)."""
+    """Every struct, and the table besides its partition columns, must keep a column (META-007)."""
     emptied = [path[:-1] for path in gone if not children(schema, path[:-1])]
     partition = {name.lower() for name in snapshot.partition_columns}
     evidence = {"columns": [format_column(path) for path in gone]}
@@ -156,7 +156,7 @@ def _left_guard(schema: StructType, snapshot: Snapshot, gone: Sequence[Path]) ->
         detail = f"Nothing would be left inside {names}."
         return GuardResult("columns-left", "fail", evidence | {"detail": detail}, "Drop the whole column instead.")
     if all(field.name.lower() in partition for field in schema.fields):
-        detail = "No column would be left beside the partition columns."
+        detail = "Only the partition columns would be left."
         return GuardResult("columns-left", "fail", evidence | {"detail": detail}, "Keep at least one more column.")
     return GuardResult("columns-left", "pass", evidence | {"detail": f"{len(schema.fields)} columns are left."})
 
@@ -164,7 +164,7 @@ def _left_guard(schema: StructType, snapshot: Snapshot, gone: Sequence[Path]) ->
 def _identity_guard(names: Sequence[str]) -> GuardResult | None:
     if not names:
         return None
-    detail = f"{', '.join(names)} gave every row its number; how far the numbers went is forgotten with it."
+    detail = f"{', '.join(names)} gave every row its number; its high-water mark is lost with it."
     remedy = "Drop it only if no one relies on its numbers."
     return GuardResult("identity-columns", "warn", {"columns": list(names), "detail": detail}, remedy)
 

@@ -2,8 +2,8 @@
 
 Protocol sections: Add File and Remove File, Protocol Evolution. Invariants: the protocol is never lowered (PROTO-006);
 files that come back keep their row ids (ROWTRACK-003); a table with row tracking keeps names for the columns that hold
-them (ROWTRACK-001); the highest column id only grows (CM-009); the files of the restored version must exist; since
-when commits have in-commit timestamps is never told to be earlier than it was (ICT-003).
+them (ROWTRACK-001); the highest column id only grows (CM-009); the files of the restored version must exist; from
+when commits have in-commit timestamps is never recorded as earlier than it was (ICT-003).
 """
 
 from __future__ import annotations
@@ -98,14 +98,14 @@ def restore(
 
 
 def _metadata(snapshot: Snapshot, target: Snapshot, protocol: Protocol) -> Metadata:
-    """The metadata of the target, but for the counters that only grow and what a feature that stays needs."""
+    """The metadata of the target, except the counters that only grow and what a feature that stays needs."""
     now, then = snapshot.metadata, target.metadata
     configuration = dict(then.configuration)
     if "rowTracking" in supported_features(protocol):
         named = {key: now.configuration[key] for key in _ROW_COLUMNS if key in now.configuration}
         configuration = named | configuration
     if IN_COMMIT_TIMESTAMPS.of(configuration) and IN_COMMIT_TIMESTAMPS.of(now.configuration):
-        # They may have been off in between: since when commits have them is what the newest version says.
+        # They may have been off in between: the newest version says from when commits have them.
         configuration = {key: text for key, text in configuration.items() if key not in _SINCE}
         configuration |= {key: text for key, text in now.configuration.items() if key in _SINCE}
     if MAX_COLUMN_ID.is_set(configuration):

@@ -64,10 +64,10 @@ def set_properties(
             and ``delta.feature.NAME`` raise the protocol.
         snapshot: The version to change.
         circumstances: Fresh names.
-        named: The properties as the provenance shows them, where that is not how they were given.
+        named: The properties as the provenance shows them, if that differs from how they were given.
 
     Raises:
-        InvalidIntent: A property is unknown or cannot have its value, or versions are no legal pair.
+        InvalidIntent: A property is unknown or cannot have its value, or the versions are not a legal pair.
     """
     checked = check_properties(intent.properties)
     wishes = read_wishes(checked)
@@ -97,10 +97,10 @@ def set_properties(
 
 
 def unset_properties(intent: UnsetProperties, snapshot: Snapshot) -> Proposal:
-    """Remove properties; the protocol stays as it is.
+    """Remove properties; the protocol does not change.
 
     Raises:
-        InvalidIntent: A key is no property that one may remove.
+        InvalidIntent: A key is not a property that a person may remove.
     """
     keys = tuple(dict.fromkeys(_removable(key, snapshot) for key in intent.keys))
     if COLUMN_MAPPING_MODE.key in keys and snapshot.column_mapping_mode != "none":
@@ -124,15 +124,15 @@ def changed_properties(before: Mapping[str, str], after: Mapping[str, str]) -> d
 
 
 def _removable(key: str, snapshot: Snapshot) -> str:
-    """The true key of what may be removed; an unknown key that is set may go too."""
+    """The true key of a property that may be removed; an unknown key that is set may be removed too."""
     if key in snapshot.metadata.configuration and key.lower() not in PROPERTIES and "constraints." not in key.lower():
         return key
     name = true_key(key)
     known = PROPERTIES.get(name.lower())
     if name.startswith(FEATURE_PREFIX):
-        raise InvalidIntent(f"{key} is a feature of the protocol, no property: use drop-feature.", field=key)
+        raise InvalidIntent(f"{key} is a feature of the protocol, not a property. Use drop-feature.", field=key)
     if name in (MIN_READER_VERSION.key, MIN_WRITER_VERSION.key):
-        raise InvalidIntent(f"{name} is in the protocol, and versions never fall.", field=key)
+        raise InvalidIntent(f"{name} is in the protocol, and its versions never fall.", field=key)
     if known is not None and known.why_fixed is not None:
         raise InvalidIntent(f"The property {name} cannot be removed by hand: {known.why_fixed}.", field=key)
     return name
@@ -168,9 +168,9 @@ def _mapped(wishes: PropertyWishes, snapshot: Snapshot) -> Proposal:
 
 
 def _unmapped(keys: Mapping[str, str] | tuple[str, ...], snapshot: Snapshot) -> Proposal:
-    """Taking the mapping off rewrites every file, so nothing else is done with it."""
+    """Removing the mapping rewrites every file, so nothing else is done with it."""
     if len(keys) > 1:
-        message = "Taking the column mapping off rewrites the table: ask for it alone."
+        message = "Removing the column mapping rewrites the table. Ask for that alone."
         raise InvalidIntent(message, field=COLUMN_MAPPING_MODE.key)
     return set_column_mapping(SetColumnMapping(mode="none"), snapshot)
 
@@ -207,7 +207,7 @@ def _upgrade_guard(protocol: Protocol, reader: int, writer: int) -> GuardResult:
     if reader < before[0] or writer < before[1]:
         detail = f"Versions never fall; the table is at {before}."
     else:
-        detail = f"Reader version {reader} with writer version {writer} stands for no set of rules."
+        detail = f"Reader version {reader} with writer version {writer} is not a legal pair."
     return GuardResult("protocol-upgrade", "fail", evidence | {"detail": detail}, f"Legal versions from here: {steps}.")
 
 
@@ -216,8 +216,8 @@ def _tracked(
 ) -> Proposal:
     """Give row tracking its columns when it is added, and every file its row ids when it is enabled.
 
-    The reference makes three commits of it, so that many files can be numbered in batches while others write; in one
-    commit no version is there in which ids are promised and missing, or given and not promised.
+    The reference makes three commits, so that many files can be numbered in batches while others write; in one
+    commit there is no version in which ids are promised but missing, or given but not promised.
     """
     if "rowTracking" not in active_features(protocol):
         return proposal
@@ -248,7 +248,7 @@ def _tracked(
 
 
 def _tagged(snapshot: Snapshot, proposal: Proposal, metadata: Metadata) -> Proposal:
-    """Mark a commit that does nothing but enable row tracking: the reference lets writers that race it go on."""
+    """Mark a commit that only enables row tracking: in the reference it does not conflict with writers that race it."""
     changed = changed_properties(snapshot.metadata.configuration, metadata.configuration).keys()
     alone = msgspec.structs.replace(metadata, configuration=snapshot.metadata.configuration) == snapshot.metadata
     enabling = {ROW_TRACKING.key, ROW_ID_COLUMN.key, ROW_COMMIT_VERSION_COLUMN.key}
@@ -258,7 +258,7 @@ def _tagged(snapshot: Snapshot, proposal: Proposal, metadata: Metadata) -> Propo
 
 
 def _undo(snapshot: Snapshot, metadata: Metadata) -> str:
-    """How the properties get their values of before, in words."""
+    """How to give the properties their earlier values back, in words."""
     changes = changed_properties(snapshot.metadata.configuration, metadata.configuration)
     back = [f"set {key} to {was!r}" for key, (was, _) in changes.items() if was is not None]
     gone = [key for key, (was, _) in changes.items() if was is None]

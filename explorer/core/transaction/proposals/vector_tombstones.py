@@ -1,8 +1,8 @@
-"""Tombstones for files of deletion vectors, written when a table lets go of the feature.
+"""Tombstones for files of deletion vectors, written when a table drops the feature.
 
-Protocol sections: Deletion Vectors, Action Reconciliation (tombstones). Clients without the feature take a file of
-vectors for one that nothing names, and their VACUUM deletes it at once, while earlier versions need it still.
-Invariant: each file of vectors that an unexpired tombstone names gets a tombstone of its own, as by the reference.
+Protocol sections: Deletion Vectors, Action Reconciliation (tombstones). Clients without the feature see a file of
+vectors as one that nothing names, and their VACUUM deletes it at once, while earlier versions still need it.
+Invariant: each file of vectors that an unexpired tombstone names gets a tombstone of its own, as in the reference.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def vector_tombstones(carried: CarriedActions, now: int) -> tuple[Remove, ...]:
     for path, vector in _tombstones(carried, after):
         removed.add(canonical_key(path))
         place = None if vector is None else location(vector)
-        # Vectors at absolute places belong to the table that a clone was made of.
+        # Vectors at absolute locations belong to the table that a clone was made from.
         if place is not None and not is_absolute(place):
             places.add(place)
     paths = (encode_path(place) for place in sorted(places - removed))

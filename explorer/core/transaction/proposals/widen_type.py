@@ -56,7 +56,7 @@ def widen_type(intent: WidenType, snapshot: Snapshot) -> Proposal:
     if is_char_type(text) or (column.field is not None and is_char_type(column.field.metadata.get(CHAR_VARCHAR))):
         return _lengthened(snapshot, column, text)
     if kind == column.type:
-        raise InvalidIntent(f"{column.name} is {type_name(kind)} already.", field="type")
+        raise InvalidIntent(f"{column.name} is already {type_name(kind)}.", field="type")
     if column.type == _VOID:
         return _retyped(snapshot, column, kind, ())
     guards = (_change_guard(column, kind), _switch_guard(snapshot), *_dependents(snapshot, column))
@@ -68,7 +68,7 @@ def _read_type(text: str) -> DataType:
         return parse_type(text)
     except InvalidType as error:
         raise InvalidIntent(
-            f"{text!r} is no type that a column can be widened to. Write a simple type such as long, double, "
+            f"{text!r} is not a type that a column can be widened to. Write a simple type such as long, double, "
             "decimal(12,2) or varchar(20).",
             field="type",
         ) from error
@@ -93,7 +93,7 @@ def _retyped(snapshot: Snapshot, column: Column, kind: DataType, guards: tuple[G
         metadata=with_schema(snapshot.metadata, schema),
         protocol=None if protocol is snapshot.protocol else protocol,
         guards=guards,
-        undo="A type is not narrowed again; restoring an earlier version gives the table its old type back.",
+        undo="A type cannot be narrowed again; restoring an earlier version gives the column its old type back.",
     )
 
 
@@ -103,12 +103,12 @@ def _lengthened(snapshot: Snapshot, column: Column, text: str) -> Proposal:
     before = str(field.metadata.get(CHAR_VARCHAR, type_name(column.type))) if field is not None else ""
     if field is None or len(column.path) > 1:
         raise InvalidIntent(
-            f"{column.name} lies inside another column, which spells out its CHAR and VARCHAR parts: change it with "
-            "the engine that made it.",
+            f"{column.name} is inside another column, which spells out its CHAR and VARCHAR parts. Change it with "
+            "the engine that created it.",
             field="column",
         )
     if before == text:
-        raise InvalidIntent(f"{column.name} is {before} already.", field="type")
+        raise InvalidIntent(f"{column.name} is already {before}.", field="type")
     metadata: JsonObject = {key: value for key, value in field.metadata.items() if key != CHAR_VARCHAR}
     if text != "string":
         metadata[CHAR_VARCHAR] = text
@@ -119,7 +119,7 @@ def _lengthened(snapshot: Snapshot, column: Column, text: str) -> Proposal:
         parameters={"column": parameter_text(document)},
         metadata=with_schema(snapshot.metadata, replace_field(snapshot.schema, column.path, lambda _: after)),
         guards=(_length_guard(column, before, text),),
-        undo="A length is not shortened again; restoring an earlier version gives the column its old length back.",
+        undo="A length cannot be shortened again; restoring an earlier version gives the column its old length back.",
     )
 
 
@@ -127,7 +127,7 @@ def _length_guard(column: Column, before: str, after: str) -> GuardResult:
     evidence = {"column": column.name, "from": before, "to": after}
     if lengthens(before, after):
         return GuardResult("type-change", "pass", evidence | {"detail": "Every value stays valid."})
-    detail = f"{before} does not become {after}: values that are there may not fit, or would have to be padded."
+    detail = f"{before} cannot become {after}: existing values may not fit, or would have to be padded."
     remedy = "Choose varchar of at least the same length, or string."
     return GuardResult("type-change", "fail", evidence | {"detail": detail}, remedy)
 
@@ -136,7 +136,7 @@ def _change_guard(column: Column, kind: DataType) -> GuardResult:
     evidence = {"column": column.name, "from": type_name(column.type), "to": type_name(kind)}
     if widens(column.type, kind) and _wide_enough(column.type, kind):
         return GuardResult("type-change", "pass", evidence | {"detail": "No value is lost (TYPEWIDEN-003)."})
-    detail = f"{evidence['from']} to {evidence['to']} is no change that readers carry out on the files there are."
+    detail = f"{evidence['from']} to {evidence['to']} is not a change that readers carry out on existing files."
     remedy = (
         "Integers grow to wider integers, to decimals with ten digits before the point (twenty from long) and, up to "
         "integer, to double; float to double; date to timestamp_ntz; decimals gain digits before and after the point. "
@@ -146,7 +146,7 @@ def _change_guard(column: Column, kind: DataType) -> GuardResult:
 
 
 def _wide_enough(before: DataType, after: DataType) -> bool:
-    """Decimals made of integers have the digits of the widest one of their kind, as the text demands of writers."""
+    """Decimals made from integers have the digits of the widest integer of their kind, as the protocol demands."""
     if not (isinstance(before, PrimitiveType) and isinstance(after, PrimitiveType)) or after.name != "decimal":
         return True
     return after.precision - after.scale >= _WIDEST_INTEGERS.get(before.name, 0)
@@ -170,13 +170,15 @@ def _dependents(snapshot: Snapshot, column: Column) -> tuple[GuardResult, ...]:
     own = find_column(snapshot.schema, column.owner).field
     if own is not None and any(key in own.metadata for key in IDENTITY_KEYS):
         evidence = {"column": column.name, "detail": f"{column.name} is an identity column, which has the type long."}
-        return (GuardResult("identity-columns", "fail", evidence, "Keep the type, or make the column anew."),)
+        return (
+            GuardResult("identity-columns", "fail", evidence, "Keep the type, or drop the column and add it again."),
+        )
     if own is not None and GENERATION_EXPRESSION in own.metadata:
         evidence = {
             "expression": str(own.metadata[GENERATION_EXPRESSION]),
             "detail": f"{column.name} is computed, and its expression has that type.",
         }
-        return (GuardResult("generated-columns", "fail", evidence, "Drop the generated column, and add it anew."),)
+        return (GuardResult("generated-columns", "fail", evidence, "Drop the generated column, and add it again."),)
     spelt = char_guard(snapshot.schema, [column.path])
     found = (constraint_guard(snapshot, [column.path]), generated_guard(snapshot, [column.path]))
     return found if spelt is None else (*found, spelt)

@@ -177,7 +177,7 @@ class RecordedFiles:
 
 
 def _joined(batches: list[dict[str, npt.NDArray[_ScalarT]]], kept: Mask) -> dict[str, npt.NDArray[_ScalarT]]:
-    """Columns of all batches, of the rows that are kept; each batch lets go of a column once it is copied."""
+    """Columns of all batches, only the kept rows; each batch drops a column once it is copied."""
     found = {}
     for name in tuple(batches[0]):
         column = np.concatenate([batch.pop(name) for batch in batches])
