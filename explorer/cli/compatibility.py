@@ -60,7 +60,7 @@ def compatibility(
         return
     listing(_HEADINGS, map(_row, verdicts), "No client is known.", whole=("client", "read", "write"))
     if after is not None:
-        listing(_LOSS_HEADINGS, map(_loss_row, lost), "No known client loses access by the change or turns wrong.")
+        listing(_LOSS_HEADINGS, map(_loss_row, lost), "No known client loses access or gives wrong answers.")
 
 
 def _after(opened: explorer.Table, intent: str) -> tuple[tuple[ClientVerdict, ...], tuple[AccessLoss, ...]]:

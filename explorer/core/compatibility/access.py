@@ -86,7 +86,7 @@ class ClientVerdict(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class AccessLoss(msgspec.Struct, frozen=True, rename="camel"):
-    """A client that reads or writes less well after a change, or turns silently wrong."""
+    """A client that reads or writes less well after a change, or silently gives wrong answers."""
 
     client: str
     version_from: str
@@ -99,7 +99,7 @@ class AccessLoss(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def certain(self) -> bool:
-        """True if the client is known to have had access and known to lose it, or is known to turn wrong."""
+        """True if the client is known to have had access and known to lose it, or is known to give wrong answers."""
         return self.after == "wrong" or (self.before == "yes" and self.after == "no")
 
     def document(self) -> dict[str, Any]:

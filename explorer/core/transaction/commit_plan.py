@@ -46,8 +46,8 @@ class Consequences(msgspec.Struct, frozen=True, rename="camel"):
     """What a commit means to others.
 
     Attributes:
-        readers, writers: Clients that lose reading or writing, or turn silently wrong: client, versionFrom, before,
-            after, because, source, asOf.
+        readers, writers: Clients that lose reading or writing, or silently give wrong answers: client, versionFrom,
+            before, after, because, source, asOf.
         time_travel: Which versions can no longer be read as before, in words.
         change_feed: What happens to the change data feed, in words.
         undo: How to undo it, in words.
