@@ -203,7 +203,7 @@ def test_an_identity_column_that_cannot_count_is_refused(kind: str, change: dict
 
 
 def test_no_table_is_partitioned_by_identity_nor_given_a_mark() -> None:
-    with pytest.raises(InvalidIntent, match="partitioned"):
+    with pytest.raises(InvalidIntent, match="cannot be a partition column"):
         _create(field("i", "long", metadata=IDENTITY), field("v"), partition=["i"])
     with pytest.raises(InvalidIntent, match="highWaterMark"):
         _create(field("i", "long", metadata={**IDENTITY, "delta.identity.highWaterMark": 9}))

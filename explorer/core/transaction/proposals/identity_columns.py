@@ -126,7 +126,7 @@ def sync_identity(intent: SyncIdentity, snapshot: Snapshot, extreme: int | None)
         operation="CHANGE COLUMN",
         parameters=change_parameters(column, field),
         metadata=with_schema(snapshot.metadata, replace_field(snapshot.schema, column.path, lambda _: after)),
-        # By it the reference tells such a commit when it conflicts with one of its own.
+        # The reference recognises such a commit by it when it conflicts with one of its own.
         tags={IDENTITY_TAG: "true"},
         is_blind_append=False,
         reads_files=True,

@@ -41,7 +41,7 @@ def change_parameters(column: Column, field: StructField) -> JsonObject:
 
 
 def parameter_text(value: object) -> str:
-    """A parameter's value: JSON in a text."""
+    """A parameter's value: JSON as text."""
     return msgspec.json.encode(value).decode()
 
 
