@@ -2,9 +2,9 @@
 
 In: a table, and initial values of the widget's traits.
 Out: an ipywidgets widget whose traits are its state.
-Always: nothing heavy is imported before `explore` is called. A version that cannot be shown is refused where it is set.
-Rows are read only when a button asks for them, and the work can be stopped. Text is escaped on its way into HTML. What
-fails while a part is drawn is shown in its place.
+Always: nothing heavy is imported before `explore` is called. A version that cannot be shown is refused when it is
+set. Rows are read only when a button asks for them, and a button stops the work. Text is escaped before it goes into
+HTML. If a part cannot be drawn, its place shows the error.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def explore(table: DeltaLog, **state: Any) -> TableExplorer:
         **state: Initial values of the widget's traits: ``version``, ``compared``, ``tab``, ``theme``.
 
     Raises:
-        EngineUnavailable: A package that the widget is made of is missing; ``install`` says how to get it.
+        EngineUnavailable: A package that the widget needs is missing; ``install`` says how to get it.
         VersionNotFound: A version asked for cannot be shown.
     """
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise EngineUnavailable(
             f"The notebook widget needs {', '.join(missing)}, which is not installed here. To get it: {_INSTALL}. "
-            "Everything but the widget works without it.",
+            "Everything except the widget works without it.",
             engine="jupyter",
             install=_INSTALL,
         )

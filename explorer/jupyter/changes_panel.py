@@ -1,4 +1,4 @@
-"""Changes: the rows that changed between the two versions at hand, where each version's changes come from, holes."""
+"""Changes: the rows that changed between the two chosen versions, the sources of the changes, and holes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _PAGE = 50
 _SPANS = 12
 _VERSIONS = 20
 _INFERRED = (
-    "where the feed was off, from the files that came and went: an update is a delete and an insert; rows that were "
-    "only copied are left out"
+    "where the feed was off, from the files that were added and removed: an update is a delete and an insert; rows that "
+    "were only copied are left out"
 )
 
 
@@ -32,7 +32,8 @@ class ChangesPanel(RowPanel):
     """A range of changes.
 
     Attributes:
-        source: ``recorded``: only what the change feed recorded; ``inferred``: elsewhere by the files.
+        source: ``recorded``: only what the change feed recorded; ``inferred``: for other versions inferred from the
+            files.
         list: The changes that were read.
     """
 
@@ -109,10 +110,10 @@ def _nothing(spans: Sequence[ChangeSpan], *, inferred: bool) -> str:
         return "No row changed in these versions."
     if not inferred and any(span.kind == "off" for span in spans):
         return (
-            "The change feed was off, so nothing was recorded. Choose \u201crecorded or inferred\u201d to tell the "
-            "changes by the files that came and went."
+            "The change feed was off, so nothing was recorded. Choose \u201crecorded or inferred\u201d to infer "
+            "the changes from the files that were added and removed."
         )
-    return "No change of these versions can be told: what is drawn below says why."
+    return "No changes of these versions are known: the chart below says why."
 
 
 def _counted(found: Any) -> Markup:

@@ -15,7 +15,7 @@ class VersionControls(ipywidgets.HBox):  # type: ignore[misc]  # ipywidgets publ
 
     Args:
         first, last: The versions that can be chosen.
-        ask: Called with the version and the compared version (None: the one before) that a control asks for.
+        ask: Called with the version and the compared version (None: the one before) that a control chooses.
         ask_named: Called with a version or a time that was typed.
     """
 
@@ -28,7 +28,7 @@ class VersionControls(ipywidgets.HBox):  # type: ignore[misc]  # ipywidgets publ
         narrow = {"width": "36px"}
         self.back = ipywidgets.Button(description="\u2039", tooltip="the version before", layout=narrow)
         self.onward = ipywidgets.Button(description="\u203a", tooltip="the next version", layout=narrow)
-        # A slider whose ends are equal is an error in the browser; there is nothing to slide then.
+        # A slider whose ends are equal is an error in the browser.
         ends = {"min": first, "max": max(last, first + 1), "value": last}
         self.slider = ipywidgets.IntSlider(
             **ends, description="version", continuous_update=False, disabled=first == last, layout={"width": "360px"}
@@ -56,13 +56,13 @@ class VersionControls(ipywidgets.HBox):  # type: ignore[misc]  # ipywidgets publ
         self.reset.on_click(lambda _: ask(self._version, None))
 
     def show(self, version: int, compared: int | None, other: int) -> None:
-        """Move the controls to a state; ``other`` is the version that None stands for."""
+        """Move the controls to a state; ``other`` is the version that None means."""
         self._version, self._compared, self._other = version, compared, other
         self.slider.value, self.other.value = version, other
         self.back.disabled, self.onward.disabled = version <= self._first, version >= self._last
         self.reset.disabled = compared is None
 
-    # Moving a control from `show` reaches these handlers too: what is already so is not asked for again.
+    # A control that `show` moves calls these handlers too: a state already reached is not asked for again.
 
     def _slid(self, change: Any) -> None:
         if change["new"] != self._version:

@@ -1,4 +1,4 @@
-"""Row differences of the two versions at hand: what came, went or changed, old and new side by side."""
+"""Row differences of the two chosen versions: rows inserted, deleted or updated, old and new side by side."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ def _figures(found: RowDifferences, *, keyed: bool) -> Markup:
     figures = [
         _figure(f"+{fmt.count(found.inserted)}", "inserted", "dte-added"),
         _figure(f"\u2212{fmt.count(found.deleted)}", "deleted", "dte-removed"),
-        _figure(f"~{fmt.count(found.updated)}", "updated" if keyed else "updated: not told without a key", _UPDATED),
+        _figure(f"~{fmt.count(found.updated)}", "updated" if keyed else "updated: unknown without a key", _UPDATED),
     ]
     if found.repeated:
-        repeated = "under keys that stand for several rows: old and new cannot be matched"
+        repeated = "under keys that several rows share: old and new cannot be matched"
         figures.append(_figure(fmt.count(found.repeated), repeated, None))
     more = f" {fmt.plural(found.more_columns, 'more column')} not shown." if found.more_columns else ""
     left_out = [tag("p", f"{name} is not compared: {why}", class_="dte-caption") for name, why in found.left_out]
@@ -101,7 +101,7 @@ def _figure(value: str, words: str, kind: str | None) -> Markup:
 
 def _row(row: DifferenceRow) -> Markup:
     sign = f"{row.sign}\u00d7{fmt.count(row.count)}" if row.count > 1 else row.sign
-    why = "its key stands for several rows" if row.repeated else None
+    why = "several rows share its key" if row.repeated else None
     return tag("tr", tag("td", sign, class_=f"dte-{row.tone}", title=why), *(_cell(cell) for cell in row.cells))
 
 

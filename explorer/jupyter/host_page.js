@@ -1,5 +1,5 @@
-// What the widget needs of the page it stands in: whether the page is dark, how wide the widget is, and that the page
-// leaves the mouse to the timeline.
+// What the widget needs from its page: whether the page is dark, how wide the widget is, and that the timeline gets
+// the mouse.
 
 const WATCHED = ["class", "style", "data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-kind"];
 
@@ -11,7 +11,7 @@ function ground(element) {
   return [255, 255, 255];
 }
 
-// JupyterLab and VS Code say it on the body; elsewhere the colour of the ground behind the widget decides.
+// JupyterLab and VS Code name the theme on the body; elsewhere the background colour behind the widget decides.
 function theme(root) {
   const { dataset } = document.body;
   if (dataset.jpThemeLight) return dataset.jpThemeLight === "false" ? "dark" : "light";
@@ -51,7 +51,7 @@ function followWidth(root) {
   };
 }
 
-// JupyterLab takes Shift+click on an output to select cells, and keeps the release of the button from the figure.
+// JupyterLab uses Shift+click on an output to select cells, and hides the release of the button from the figure.
 function keepMouse(root) {
   const keep = (event) => event.shiftKey && event.target.closest?.(".js-plotly-plot") && event.stopPropagation();
   root.addEventListener("mousedown", keep);

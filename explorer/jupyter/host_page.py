@@ -1,4 +1,4 @@
-"""The page that shows the widget: its theme as the browser tells it, and what the browser does there for the widget."""
+"""The page that shows the widget: its theme as the browser reports it, and the browser's part of the widget."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["HostPage"]
 
 
 class HostPage(anywidget.AnyWidget):
-    """An element without a size. It must stand inside the element that carries the root class of the widget.
+    """An element without a size. Its parent must be the element with the root class of the widget.
 
     Attributes:
         theme: ``light`` or ``dark``; follows the page.

@@ -1,4 +1,4 @@
-"""A list that is filtered, sorted and paged in the kernel: only one page of it is ever sent to the browser."""
+"""A list that the kernel filters, sorts and pages: the browser receives only one page of it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no
     """A list with a filter, an order, and pages.
 
     Args:
-        label: What it lists, for those who hear it: ``files that differ``.
+        label: What it lists, for screen readers: ``files that differ``.
         looks_in: What the filter looks in.
-        order: What the order of the list itself is called.
+        order: The name of the list's own order.
         page_size: Rows of a page.
-        more: Controls that stand before the filter.
+        more: Controls in front of the filter.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no
         self.after.on_click(lambda _: self._turn(1))
 
     def show_list(self, listing: Listing | None) -> None:
-        """Show a list from its first page, or nothing at all; filter and order stay where they still apply."""
+        """Show a list from its first page, or nothing; filter and order stay if they still apply."""
         self._kept, self._page = None, 1
         if listing is None:
             self.layout.display = "none"
@@ -77,7 +77,7 @@ class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no
         return replace(arranged, page_size=self._page_size).at(self._page)
 
     def _narrowed(self, listing: Listing) -> Listing:
-        """The list without what the controls before the filter leave out."""
+        """The list without the rows that the controls in front of the filter leave out."""
         return listing
 
     def _turn_to_first(self, _change: Any) -> None:

@@ -1,4 +1,4 @@
-"""Elements of HTML: whatever is not `markupsafe.Markup` already is escaped on its way in.
+"""Elements of HTML: content that is not `markupsafe.Markup` is escaped.
 
 Control and direction-changing characters are made visible first.
 """

@@ -23,7 +23,7 @@ _SIGN_CLASSES = {"+": "dte-added", "\u2212": "dte-removed", "~": "dte-remasked"}
 
 
 def version_line(view: TableView, now: datetime) -> Markup:
-    """Say what the chosen version is: number, operation, person, time with its zone and age, what happened."""
+    """Describe the chosen version: number, operation, person, time with its zone and age, what happened."""
     commit = view.commit
     parts: list[Markup] = [tag("span", f"v{view.version}", class_="dte-version")]
     if commit is not None:
@@ -51,7 +51,7 @@ def signs() -> Markup:
 
 
 def comparison_panel(view: TableView, comparison: Comparison) -> Markup:
-    """Tell what differs between the compared version and the chosen one, without the list of files."""
+    """Describe what differs between the compared version and the chosen one, without the list of files."""
     a, b = comparison.from_version, comparison.to_version
     title = tag("div", tag("b", f"v{a} \u2192 v{b}"), " ", tag("span", _distance(comparison), class_="dte-muted"))
     if comparison.same:
@@ -60,12 +60,12 @@ def comparison_panel(view: TableView, comparison: Comparison) -> Markup:
 
 
 def problem_panel(error: Exception) -> Markup:
-    """Show an error as what failed, where, and what to do next."""
+    """Show an error: what failed, where, and what to do next."""
     return problem_lines(problem_of(error))
 
 
 def problem_lines(problem: Problem) -> Markup:
-    """Show a problem as what failed, where, and what to do next."""
+    """Show a problem: what failed, where, and what to do next."""
     facts = joined(joined([tag("dt", name), tag("dd", value, class_="dte-mono")]) for name, value in problem.facts)
     return tag(
         "div",

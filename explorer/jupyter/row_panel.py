@@ -1,7 +1,7 @@
-"""What the parts of the widget that show rows have in common: begin a piece of Spark's work, see it, stop it.
+"""What the parts of the widget that show rows have in common: begin work of Spark, follow it, stop it.
 
-Invariants: nothing runs until a button is pressed; while something runs, Cancel is there; a part may be drawn from the
-threads of the work, one drawing at a time, and a fault of the drawing never ends the work.
+Invariants: nothing runs until a button is pressed; while something runs, Cancel is shown; threads of the work
+may draw a part, one drawing at a time, and a fault of the drawing never ends the work.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _log = logging.getLogger(__name__)
 
 
 class RowPanel(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no types
-    """A head, the controls of a question, how far its answer is, and the answer.
+    """A head, the controls of a question, the progress of its answer, and the answer.
 
     Args:
-        view: What is chosen; read at each drawing.
+        view: The choice; read at each drawing.
         question: The controls that say what is asked for.
         answer: What shows the answer.
 
     Attributes:
         begin: The button that asks.
-        stop: The button that cancels; there while something runs.
-        progress: How far it is, why it failed, or what it would take.
+        stop: The button that cancels; shown while something runs.
+        progress: How far it is, why it failed, or what it would read.
     """
 
     def __init__(
@@ -64,14 +64,14 @@ class RowPanel(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes n
         raise NotImplementedError
 
     def draw(self) -> None:
-        """Show the question and its answer as they stand; from any thread."""
+        """Show the question and its answer as they are now; from any thread."""
         with self._lock:
             try:
                 self._draw()
                 self.asking.layout.display = None
             except ExplorerError as error:
                 self._show_fault(error)
-            except Exception as error:  # noqa: BLE001 - a fault of ours is said to the person and kept in the log
+            except Exception as error:  # noqa: BLE001 - a fault of ours is shown to the person and logged
                 _log.exception("%s could not be drawn", type(self).__name__)
                 self._show_fault(error)
 
@@ -87,9 +87,9 @@ class RowPanel(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes n
 
         Args:
             state: How far it is.
-            verb: What the button that asks is called.
-            answered: There is an answer on show.
-            before: What stands where the answer will, and nothing was asked for yet.
+            verb: The label of the button that asks.
+            answered: An answer is shown.
+            before: What is shown in the place of the answer before anything was asked for.
             available: There is something to ask for.
         """
         runs = state.state == "running"

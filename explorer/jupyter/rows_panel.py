@@ -1,4 +1,4 @@
-"""Data: rows of the chosen version, under a condition, page by page, masked ones on request."""
+"""Data: rows of the chosen version, filtered by a condition, page by page, masked ones on request."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class RowsPanel(RowPanel):
         )
         self.note.value = "" if page is None or asked is None else self._note(page.note, asked)
         if page is not self._shown:
-            # Rows that stand already keep what the person has filtered and sorted them by.
+            # Rows already shown keep the person's filter and order.
             self._shown = page
             self.list.show_list(self._rows.listing())
         self.back.layout.display = None if page is not None and self._rows.has_earlier else "none"

@@ -1,4 +1,4 @@
-"""The style sheet of the widget: the design tokens of the views, on the grounds and type of the host page."""
+"""The style sheet of the widget: the design tokens of the views, with the background and font of the host page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from explorer.views.figures.theme import DARK, LIGHT, MONO_FAMILY, css_variables
 __all__ = ["ROOT", "style_sheet"]
 
 ROOT = "dte"
-"""The class of the widget's root; ``dte-auto`` beside it takes the host's ground, ``dte-dark`` the dark colours."""
+"""The class of the widget's root; ``dte-auto`` beside it takes the host's background, ``dte-dark`` the dark colours."""
 
 _RULES = """
 .dte { background: var(--surface); color: var(--ink); border: 1px solid var(--line); border-radius: 8px;
@@ -72,7 +72,7 @@ _RULES = """
 def style_sheet() -> str:
     """Return the rules; no part of them comes from a table.
 
-    JupyterLab names its theme in the page before any script of ours runs, so that the first drawing is right there.
+    JupyterLab names its theme in the page before any script of ours runs, so the first drawing already has it.
     """
     return (
         f".dte{{{css_variables(LIGHT)}}}"

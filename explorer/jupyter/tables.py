@@ -16,12 +16,12 @@ _TONES = {"added": "added", "removed": "removed", "remasked": "re-masked or chan
 
 
 def listing_table(listing: Listing, page: ListingPage, label: str) -> Markup:
-    """Return a page of a list as a table; a value that does not fit is whole when pointed at.
+    """Return a page of a list as a table; a tooltip shows the whole of a value that does not fit.
 
     Args:
         listing: The list.
         page: Its page.
-        label: What the table holds, for those who hear it.
+        label: What the table holds, for screen readers.
     """
     head = tag("tr", *(tag("th", c.title, scope="col", class_=_class(c)) for c in listing.columns))
     body = joined(tag("tr", *(_cell(column, row) for column in listing.columns)) for row in page.rows)

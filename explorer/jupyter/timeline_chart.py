@@ -20,7 +20,7 @@ _LEFT: Final = 78
 
 
 class TimelineChart:
-    """Draws a view's timeline and tells which version was clicked.
+    """Draws a view's timeline and reports which version was clicked.
 
     Args:
         view: The view; `redraw` and `move` read it.
@@ -41,7 +41,7 @@ class TimelineChart:
             trace.on_click(self._clicked)
 
     def move(self) -> None:
-        """Put the ends of the comparison where the view has them; no bar is drawn again."""
+        """Move the ends of the comparison to where the view has them; no bar is drawn again."""
         self.widget.layout.shapes = self._view.timeline_shapes()
 
     def recolour(self) -> None:
@@ -69,8 +69,8 @@ class TimelineChart:
 def _drawn(figure: Figure, timeline: Timeline) -> Figure:
     """Fit the views' figure to a plotly widget.
 
-    An invisible bar over each mark lets commits without a bar of their own be pointed at; bars of no height would
-    still show their outline.
+    An invisible bar over each mark gives commits without a bar of their own a place to point at; bars of no height
+    would still show their outline.
     """
     bars = [trace | {"y": _seen(trace["y"])} if trace["type"] == "bar" else trace for trace in figure["data"]]
     return {"data": [*bars, _targets(figure, timeline)], "layout": figure["layout"]}

@@ -1,9 +1,8 @@
 """The widget that `Table.explore` returns: one table, a chosen version, what differs from another one, and rows.
 
 Its traits are the state: setting one from code, through a link to another widget, or by the controls is the same thing.
-Invariants: a version that cannot be shown is refused where it is set, and nothing moves then; what fails while
-something is drawn is shown in its place; one request of a control is one drawing; rows are read when asked, never
-before.
+Invariants: a version that cannot be shown is refused when it is set, and nothing changes then; if a part cannot be
+drawn, its place shows the error; one request of a control is one drawing; rows are read only on request.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class _Version(traitlets.Int[Any, Any]):
     """A version that can be shown.
 
     It is checked at the assignment itself, also while notifications are held; traitlets would let None pass unchecked
-    if ``allow_none`` were set, so None is left to the widget too.
+    if ``allow_none`` were set, so the widget refuses None itself.
     """
 
     def validate(self, obj: Any, value: Any) -> Any:
@@ -53,7 +52,7 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
     """A table's versions, the chosen one, and what differs between it and the one it is compared with.
 
     Args:
-        table: The table's log. One that cannot be read is shown as its error.
+        table: The table's log. A table that cannot be read is shown as its error.
         version: The version chosen at first; the newest one unless given.
         compared: The version to compare it with.
         tab: ``diff``, ``data`` or ``changes``.
@@ -65,8 +64,8 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         tab: The part on show: ``diff`` (files, schema and rows that differ), ``data`` (rows of the chosen version) or
             ``changes`` (rows that changed after the compared version, up to the chosen one).
         theme: ``auto`` follows the page.
-        data, changes, differences: The parts that show rows, whose controls can be set from code; they are not there
-            where the table cannot be read.
+        data, changes, differences: The parts that show rows, whose controls can be set from code; they do not exist if
+            the table cannot be read.
 
     Raises:
         VersionNotFound: A version asked for cannot be shown.
@@ -124,7 +123,7 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         """
         if value is None:
             if name == "version" and self._view is not None:
-                raise RequestError(f"The chosen version of {self.table.name} is a number, not None.")
+                raise RequestError(f"The chosen version of {self.table.name} must be a number, not None.")
             return None
         if self._view is None:
             raise self._broken()
@@ -142,7 +141,7 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
             self.version, self.compared = version, compared
 
     def close(self) -> None:
-        """Take the widget away, and stop what it has Spark do."""
+        """Close the widget, and stop its work on Spark."""
         for panel in self._panels:
             panel.cancel()
         super().close()
@@ -172,7 +171,7 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         self._ask(*((self.version, version) if shift else (version, self.compared)))
 
     def _ask(self, version: int, compared: int | None) -> None:
-        """Move as a control asks; what cannot be shown is said above the comparison."""
+        """Move as a control asks; an error is shown above the comparison."""
         self._notice.value = ""
         self._shown_in(self._notice, lambda: self.go(version, compared))
 
@@ -203,7 +202,7 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         self._draw_tab(self._view)
 
     def _draw_tab(self, view: TableView) -> None:
-        """Draw the part on show; the others are drawn when they are turned to."""
+        """Draw the shown part; the others are drawn when they are opened."""
         parts = {"diff": [self._body, self._files, self.differences], "data": [self.data], "changes": [self.changes]}
         for part in (part for name, found in parts.items() if name != self.tab for part in found):
             part.layout.display = "none"
@@ -233,12 +232,12 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
             self._show_panel(self.differences)
 
     def _shown_in(self, place: Any, action: Callable[[], None]) -> bool:
-        """Do something, and show in a place why it could not be done; tells whether it could."""
+        """Do something, and show in a place why it failed; returns whether it succeeded."""
         try:
             action()
         except ExplorerError as error:
             place.value = problem_panel(error)
-        except Exception as error:  # noqa: BLE001 - a fault of ours is said to the person and kept in the log
+        except Exception as error:  # noqa: BLE001 - a fault of ours is shown to the person and logged
             _log.exception("%r could not be drawn", self)
             place.value = problem_panel(error)
         else:

@@ -1,6 +1,6 @@
-"""Spread work on many tables over Spark's tasks, with this program brought to the workers.
+"""Spread work on many tables over Spark's tasks; the workers receive this program.
 
-Invariants: one row for each location, in the order given; what the tasks are told travels inside the function that they
+Invariants: one row for each location, in the order given; the tasks receive their input inside the function that they
 run, never in settings or plans.
 """
 
@@ -76,7 +76,7 @@ def _task(look: Look, schema: pa.Schema) -> Callable[[Iterable[pa.RecordBatch]],
 
 
 def _equip(session: Any) -> None:
-    """Bring this program to the workers, once for each session; what it needs from others must be there."""
+    """Send this program to the workers, once for each session; the packages it needs must be installed there."""
     if session in _equipped:
         return
     if type(session).__module__.startswith("pyspark.sql.connect"):

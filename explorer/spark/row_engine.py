@@ -1,4 +1,4 @@
-"""Spark as the engine of rows that commits ask: the one implementation of `explorer.core.transaction.row_engine`.
+"""Spark as the row engine of commits: the one implementation of `explorer.core.transaction.row_engine`.
 
 Invariants: nothing of Spark is imported or started before a method is called; a commit's expressions may depend on the
 time or the session, as CHECK constraints of the reference may.

@@ -152,7 +152,7 @@ def test_version_that_is_not_there_is_refused_and_nothing_moves(widget: TableExp
 
 
 def test_version_is_never_none_on_a_table_that_can_be_read(widget: TableExplorer) -> None:
-    with pytest.raises(RequestError, match="is a number"):
+    with pytest.raises(RequestError, match="must be a number, not None"):
         widget.version = None
     assert widget.version == 5
 

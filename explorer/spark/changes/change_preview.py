@@ -1,7 +1,6 @@
 """Jobs that show what changed: previews of changes and of row differences, and the history of a key.
 
-Invariants: what is shown is a sample and says so; what is counted is counted exactly, by Spark; nothing without a bound
-is brought to the driver.
+Invariants: what is shown is a sample and says so; Spark counts exactly; the driver never receives rows without a bound.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ class ChangePreview:
         total: Sum of ``counts``, or None.
         note: What ``table`` is of the whole, for people.
         complete: True if there are no other changes.
-        versions: Each version that is told, and where its changes come from.
-        inferred_versions: Versions whose changes no feed recorded: inferred from the files that came and went.
-        skipped: Holes of the feed that were skipped; their versions are not told.
+        versions: Each version whose changes are given, and where they come from.
+        inferred_versions: Versions whose changes no feed recorded: inferred from the files added and removed.
+        skipped: Holes of the feed that were skipped; the changes of their versions are not given.
         estimate: Files and bytes that hold all the changes.
     """
 
@@ -71,7 +70,7 @@ def change_preview(
         from_version, to_version: The range, both inclusive.
         limit: Rows at most.
         inferred, skip: As in `explorer.spark.changes.changes.changes`.
-        count: False saves the reading of files beyond those that are shown.
+        count: False reads no files beyond those that are shown.
 
     Returns:
         A job; its errors are those of `explorer.spark.changes.changes.changes`, and Cancelled.
@@ -122,7 +121,7 @@ def _first_changes(job: Job[ChangePreview], log: DeltaLog, sources: ChangeSource
         end = _whole_versions(sources, min(end, files.num_rows))
         job.report(f"Reading the changes of {end - begin:,} of {files.num_rows:,} files")
         piece = msgspec.structs.replace(sources, files=files.slice(begin, end - begin))
-        # One row more than wanted tells a full answer from a cut one.
+        # One row more than wanted shows whether there are others.
         parts.append(changes_of(log, piece).to_arrow(limit + 1 - found, readable=True))
         found += parts[-1].num_rows
         if found > limit or end == files.num_rows:
@@ -139,7 +138,7 @@ def _whole_versions(sources: ChangeSources, end: int) -> int:
 
 
 def _enough(files: pa.Table, limit: int) -> int:
-    """Number of sources from the first on that hold more than the limit by the log; what is unknown counts as full."""
+    """Number of first sources that hold more than the limit by the log; a file of unknown count counts as full."""
     names = ("kind", "num_records", "dv_cardinality", "before_dv_cardinality")
     found = 0
     values = zip(*(files.column(name).to_pylist() for name in names), strict=True)
@@ -156,7 +155,7 @@ def _enough(files: pa.Table, limit: int) -> int:
 
 
 def _in_order(rows: pa.Table) -> pa.Table:
-    """Changes by version; within one what went before what came, and the old row of an update before the new one."""
+    """Changes by version; within a version deletes before inserts, and the old row of an update before the new one."""
     kinds = pc.index_in(rows.column("_change_type"), value_set=pa.array(_ORDER))
     order = pa.table({"version": rows.column("_commit_version"), "kind": kinds})
     return rows.take(pc.sort_indices(order, sort_keys=[("version", "ascending"), ("kind", "ascending")]))
@@ -166,7 +165,7 @@ def _change_note(sources: ChangeSources, shown: int, total: int | None) -> str:
     first, last = sources.from_version, sources.to_version
     where = f"version {first}" if first == last else f"versions {first} to {last}"
     if sources.skipped:
-        where += ", as far as they can be told"
+        where += ", as far as they are known"
     if total == 0:
         return f"No row changed in {where}."
     if total == shown:

@@ -1,10 +1,10 @@
 """What changed in a range of versions, row by row, as a lazy Spark DataFrame.
 
-Protocol section: Add CDC File (Reader Requirements). One plan for the whole range: one read of all files that came,
-went or were re-masked, one of all recorded change files, unioned. Invariants: what a version recorded is taken from its
-change files alone (CDF-005); every row carries the version and the time of its commit (CDF-010); versions without a
-recorded feed are refused, or inferred from their files and named in `Changes.inferred_versions`; nothing is left out
-but what `Changes.sources` names as skipped.
+Protocol section: Add CDC File (Reader Requirements). One plan for the whole range: one read of all files that were
+added, removed or re-masked, and one of all recorded change files, unioned. Invariants: what a version recorded comes
+from its change files alone (CDF-005); every row carries the version and the time of its commit (CDF-010); versions
+without a recorded feed are refused, or inferred from their files and named in `Changes.inferred_versions`; only what
+`Changes.sources` names as skipped is left out.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Changes:
 
     @property
     def inferred_versions(self) -> tuple[int, ...]:
-        """Versions with changes that no feed recorded: inferred from the files that came and went.
+        """Versions with changes that no feed recorded: inferred from the files that were added and removed.
 
         Equal rows that such a commit deleted and inserted cancel out, so a row that it only copied from one file to
         another is no change. An update is a delete and an insert.
@@ -121,18 +121,18 @@ def changes(
 
     Args:
         log: The table's log.
-        from_version: The first version whose changes are told.
+        from_version: The first version whose changes are given.
         to_version: The last one; None is the newest.
         inferred: Infer the changes of versions in which the feed was off from their adds, removes and deletion vectors;
             equal rows that such a commit deleted and inserted cancel out.
-        skip: Leave out versions that cannot be told, and name them, instead of refusing the range.
+        skip: Leave out versions whose changes are not known, and name them, instead of refusing the range.
         schema_version: Version whose schema the rows are shown with; see
             `explorer.core.versions.change_feed.feed.change_sources`.
 
     Raises:
         ChangeFeedGap: The range has a hole: the feed was off, the schema changed, a commit or a file is gone.
         RequestError: The range runs backwards, or the table has a column of a name that the feed adds.
-        VersionNotFound: The range leaves the versions that the log tells of.
+        VersionNotFound: The range goes beyond the versions that the log holds.
         StorageError, CorruptTable, UnsupportedFeature: As of `explorer.spark.scan.scan.rows`.
         EngineUnavailable: Spark or Java is missing.
     """
@@ -197,7 +197,7 @@ def _check_names(schema: StructType, version: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Marks:
-    """What became of a row, when: from the log, or for recorded changes from their file."""
+    """What happened to a row, and when: from the log, or for recorded changes from their file."""
 
     recorded: bool
 

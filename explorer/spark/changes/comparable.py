@@ -1,4 +1,4 @@
-"""Columns by place, and values in a form that Spark can group by and compare: equal where the values are the same.
+"""Columns by position, and values in a form that Spark can group by and compare: equal where the values are the same.
 
 Sameness is SQL's ``IS NOT DISTINCT FROM`` at every depth: null is the same as null, NaN as NaN, 0.0 as -0.0; maps are
 the same with the same entries in any order; variants with the same JSON text and the same types inside, however they
@@ -20,11 +20,11 @@ __all__ = ["by_place", "comparable", "is_plain"]
 
 
 def by_place(frame: DataFrame, schema: StructType, keep: int = 0) -> DataFrame:
-    """The columns under the names ``c0``, ``c1`` and so on (a name may be anything), void ones in the type meant.
+    """The columns under the names ``c0``, ``c1`` and so on (a name may be anything), void ones typed as in the schema.
 
     Args:
         frame: The columns of the schema, in its order, and others after them.
-        schema: The types meant.
+        schema: The columns with the types that are meant.
         keep: Number of the others, which stay as they are.
     """
     others = frame.columns[len(frame.columns) - keep :]
@@ -47,7 +47,7 @@ def comparable(source: Column, kind: DataType) -> Column:
     """The value in a form that can be grouped, sorted and compared."""
     match kind:
         case PrimitiveType("float" | "double"):
-            # Grouping takes both zeros for one, but what it looks at inside arrays and structs is told here.
+            # Grouping takes both zeros for one, but not inside arrays and structs: there they become one here.
             return sf.when(source == sf.lit(0.0), sf.lit(0.0).cast(kind.name)).otherwise(source)
         case PrimitiveType("variant"):
             text, types = sf.to_json(source), sf.schema_of_variant(source)

@@ -1,14 +1,14 @@
 """The rows in which two versions of a table differ, as a lazy Spark DataFrame.
 
 Only files that are in one version and not in the other, or that got another deletion vector, are read; of the latter
-only the rows whose masking changed. Rows that both sides have are cancelled one against one first, so a rewrite that
-copies rows shows nothing. With key columns what is left is matched by key.
+only the rows whose masking changed. First, rows that both sides have cancel each other one by one, so a rewrite that
+copies rows shows nothing. Key columns then match the rows that remain.
 
 Rules. Columns are matched as `explorer.core.versions.column_matching` says; values are the same as
-`explorer.spark.changes.comparable`
-says, also in keys, so null keys match each other. A key that is left more than once on one side cannot be matched: its
-rows are shown as deleted and inserted and counted in `RowDiffCounts.rows_of_repeated_keys`. Invariant: the rows of the
-first version, less the deletes and old values, plus the inserts and new values, are the rows of the second.
+`explorer.spark.changes.comparable` says, also in keys, so null keys match each other. A key that remains more than once
+on one side cannot be matched: its rows are shown as deleted and inserted and counted in
+`RowDiffCounts.rows_of_repeated_keys`. Invariant: the rows of the first version, without the deletes and old values, and
+with the inserts and new values, are the rows of the second.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class RowDiffCounts:
         inserted: Rows that only the second version has; without keys, copies counted.
         deleted: Rows that only the first version has.
         updated: Rows that both have under one key, with other values.
-        rows_of_repeated_keys: Rows among those inserted and deleted whose key is there more than once on one side, so
+        rows_of_repeated_keys: Rows among those inserted and deleted whose key appears more than once on one side, so
             that old and new could not be matched.
     """
 
@@ -65,11 +65,11 @@ class RowDiff:
 
     Attributes:
         frame: ``change`` (``insert``, ``delete``, ``update``), ``count`` (how many such rows; 1 for an update),
-            ``repeated_key`` (True if its key is left more than once on a side, so that it could not be matched),
+            ``repeated_key`` (True if its key remains more than once on a side, so that it could not be matched),
             ``changed_columns`` (names, of updates alone), ``before`` and ``after``: structs of the compared columns,
             null where there is no such row. In no order.
         from_version, to_version: The versions.
-        keys: The key columns; empty if rows were compared whole.
+        keys: The key columns; empty if whole rows were compared.
         schema: The compared columns, names of the later version.
         left_out: Columns that could not be compared, and why.
         estimate: Files and bytes to be read, by the log.
@@ -118,11 +118,11 @@ def row_diff(log: DeltaLog, from_version: int, to_version: int, keys: Sequence[s
     Args:
         log: The table's log.
         from_version, to_version: The versions, in either order.
-        keys: Names of top-level columns, as the later version has them, that identify a row; None compares rows whole.
+        keys: Names of top-level columns, as the later version has them, that identify a row; None compares whole rows.
 
     Raises:
         VersionNotFound: A version cannot be read.
-        RequestError: A key is no compared column, is named twice, or cannot be a key.
+        RequestError: A key is not a compared column, is named twice, or cannot be a key.
         StorageError, CorruptTable, UnsupportedFeature: As of `explorer.spark.scan.scan.rows`.
         EngineUnavailable: Spark or Java is missing.
     """
@@ -209,7 +209,7 @@ def _whole(left: DataFrame, schema: StructType) -> DataFrame:
 
 
 def _matched(left: DataFrame, schema: StructType, keys: tuple[str, ...]) -> DataFrame:
-    """Match what is left by key: one row on each side, one on one side, or more (not matched)."""
+    """Match the remaining rows by key: one row on each side, one on one side, or more (not matched)."""
     places = [place for place, field in enumerate(schema.fields) if field.name in keys]
     by_key = Window.partitionBy(*(comparable(sf.col(f"c{place}"), schema.fields[place].type) for place in places))
     ordered = by_key.orderBy(sf.col(SIGN).desc())

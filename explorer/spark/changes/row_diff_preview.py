@@ -37,7 +37,7 @@ class RowDiffPreview:
         note: What ``table`` is of the whole, for people.
         complete: True if ``table`` holds every row that differs.
         from_version, to_version: The versions.
-        keys: The key columns; empty if rows were compared whole.
+        keys: The key columns; empty if whole rows were compared.
         left_out: Columns that could not be compared, and why.
         estimate: Files and bytes that were read.
     """
@@ -103,7 +103,7 @@ def _row_diff_preview(
 
 @contextlib.contextmanager
 def _kept(frame: DataFrame) -> Any:
-    """Keep what was computed, in memory and on disk of Spark's workers, for as long as it is needed."""
+    """Keep what was computed in memory and on disk of Spark's workers, for as long as it is needed."""
     from explorer.spark.scan.results import SPARK_ERRORS
 
     kept = frame.persist()

@@ -1,8 +1,8 @@
-"""Rows of files that came, went, or got another deletion vector: one read of all files, whatever parts they play.
+"""Rows of files that were added, removed, or got another deletion vector: one read of all files, whatever their parts.
 
-Protocol sections: Deletion Vectors, Add CDC File. Each part of a file is one row of what is joined to its rows: the
-rows outside a mask, or those inside it. Invariants: a file is read once, however many parts it plays; rows that a part
-does not tell of are never given (CDF-008, CDF-009); a file that is missing, or of another size than the log says, is
+Protocol sections: Deletion Vectors, Add CDC File. Each part of a file (the rows outside a mask, or those inside it)
+is one row of what is joined to its rows. Invariants: a file is read once, however many parts it plays; rows outside
+those parts are never given (CDF-008, CDF-009); a file that is missing, or of another size than the log says, is
 an error that names it and the version concerned.
 """
 
@@ -76,7 +76,7 @@ class SourceRows:
 
 
 def failure_of_reads(reads: Sequence[SourceRows], error: Exception) -> ExplorerError:
-    """The typed error for an exception out of a plan of several reads: that which names a version, if one does."""
+    """The typed error for an exception out of a plan of several reads: the one that names a version, if any does."""
     found = [read.failure(error) for read in reads]
     return next((typed for typed in found if typed.facts().get("version") is not None), found[0])
 
@@ -116,7 +116,7 @@ def source_rows(log: DeltaLog, layout: Layout, files: pa.Table, parts: list[Part
 
     Args:
         log: The table's log.
-        layout: How to read the files; its marks are given what is known of each part: the columns of ``files`` and
+        layout: How to read the files; its marks receive what is known of each part: the columns of ``files`` and
             ``change``.
         files: Sources.
         parts: Their parts that are wanted.
@@ -133,7 +133,7 @@ def source_rows(log: DeltaLog, layout: Layout, files: pa.Table, parts: list[Part
     session = session_of(layout)
     masks = _mask_columns(parts)
     kept = is_masked(sf.col(MASK), sf.col(ROW)) == sf.col(_INSIDE) if masks else sf.lit(True)
-    # Whole files without anything to add to their rows need no join.
+    # Whole files with nothing to add to their rows need no join.
     plain = not masks and not layout.partitions and layout.marks is None
     facts = None if plain else file_facts(layout, chosen, addresses, masks, kept)
     distinct = tuple({address.metadata_path: address for address in addresses}.values())
@@ -158,7 +158,7 @@ def _first_versions(files: pa.Table) -> dict[str, int]:
 
 
 def _check_present(files: pa.Table, addresses: list[FileAddress]) -> None:
-    """Look once at each file, for the first version that needs it."""
+    """Check each file once, for the first version that needs it."""
     sizes, versions = files.column("size").to_pylist(), files.column("version").to_pylist()
     seen: set[str] = set()
     for place in sorted(range(len(addresses)), key=versions.__getitem__):

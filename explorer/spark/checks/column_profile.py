@@ -1,7 +1,7 @@
 """What the columns of a version hold, and whether the statistics in the log say the same.
 
 Protocol section: Per-file Statistics. Invariants: counts and bounds are of live rows, exact; only the number of
-distinct values is an estimate, and is called so; a statistic is wrong if a reader that trusts it could miss a row
+distinct values is an estimate, and is named so; a statistic is wrong if a reader that trusts it could miss a row
 (STATS-005, STATS-007), and then its file is named.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["ColumnProfile", "Profile", "WrongStatistic", "profile"]
 
 _UNORDERED: Final = frozenset({"void", "variant", "binary"})
-# Statistics of times have milliseconds, values microseconds; the greatest one is cut off, not rounded up (STATS-011).
+# Statistics of times have milliseconds, values microseconds; the greatest one is truncated, not rounded up (STATS-011).
 _CUT_OFF: Final = timedelta(milliseconds=1)
 
 
@@ -98,7 +98,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """A column to look at, and the alias of its aggregates."""
+    """A column to profile, and the alias of its aggregates."""
 
     path: tuple[str, ...]
     type: DataType
@@ -119,7 +119,7 @@ class _Target:
 
 
 def profile(log: DeltaLog, snapshot: Snapshot, columns: Sequence[str] | None = None) -> Job[Profile]:
-    """Look at all live rows of a version.
+    """Profile all live rows of a version.
 
     Args:
         log: The table's log.
@@ -127,7 +127,7 @@ def profile(log: DeltaLog, snapshot: Snapshot, columns: Sequence[str] | None = N
         columns: Dotted logical names; None takes all: fields of structs one by one, arrays and maps as a whole.
 
     Returns:
-        A job; its errors are RequestError for a column that is not there, those of a scan, and Cancelled.
+        A job; its errors are RequestError for a column that does not exist, those of a scan, and Cancelled.
     """
     return submit(f"Profile of {log.name}", lambda job: _profile(job, log, snapshot, columns))
 
@@ -149,7 +149,7 @@ def _targets(snapshot: Snapshot, columns: Sequence[str] | None) -> tuple[_Target
     for name in columns or ():
         if name not in known:
             raise RequestError(
-                f"{name!r} is no column that can be profiled. Columns: {', '.join(known)}.",
+                f"{name!r} is not a column that can be profiled. Columns: {', '.join(known)}.",
                 column=name,
                 nearest=list(known),
             )
@@ -158,7 +158,7 @@ def _targets(snapshot: Snapshot, columns: Sequence[str] | None) -> tuple[_Target
 
 
 def _leaves(struct: StructType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
-    """What is looked at: fields that are no structs, at whatever depth of structs; structs without fields."""
+    """What is profiled: fields at any depth of structs that are not structs; structs without fields."""
     for field in struct.fields:
         here = (*path, field.name)
         if isinstance(field.type, StructType) and field.type.fields:
@@ -215,7 +215,7 @@ def _column(target: _Target, counts: pa.Table, rows: int, distinct: dict[int, in
         least = min(_values(counts, f"min{target.number}"), key=_order, default=None)
         greatest = max(_values(counts, f"max{target.number}"), key=_order, default=None)
     number = distinct.get(target.number)
-    # The estimate may lie above what is possible.
+    # The estimate may be above what is possible.
     estimate = None if number is None else min(number, rows - nulls)
     return ColumnProfile(target.name, type_name(target.type), rows, nulls, estimate, least, greatest)
 
@@ -274,7 +274,7 @@ def _wrong_nulls(said: dict[str, Any], nulls: int, rows: int, *, exact: bool) ->
 
 
 def _below(value: Any, other: Any, *, cut_off: bool = False) -> bool:
-    """Whether a value lies below another; never if one is missing or NaN, which statistics leave out."""
+    """Whether a value is below another; never if one is missing or NaN, which statistics leave out."""
     if value is None or other is None or value != value or other != other:  # noqa: PLR0124 - NaN, as above
         return False
     if cut_off and isinstance(value, datetime):

@@ -1,8 +1,8 @@
-"""Hold predicates against all live rows of a version: who breaks which, how often, in which files, where first.
+"""Check predicates against all live rows of a version: how many rows break each, in which files, where first.
 
 Protocol sections: CHECK Constraints, Column Invariants. Invariants: a row satisfies a predicate only if it is TRUE for
-it: NULL breaks it (CONSTR-007, CONSTR-008); all predicates are judged in one pass over the rows; what cannot be judged
-says so and is never passed; nothing is evaluated of a predicate that was not vetted.
+it, so NULL breaks it (CONSTR-007, CONSTR-008); one pass over the rows checks all predicates; a predicate that cannot be
+checked says so and never passes; no predicate is evaluated before it is vetted.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _FILES: Final = pa.schema(
 def check(
     log: DeltaLog, snapshot: Snapshot, predicates: Mapping[str, str], *, samples: int = 5, repeatable: bool = True
 ) -> Job[CheckReport]:
-    """Hold predicates against all live rows of a version.
+    """Check predicates against all live rows of a version.
 
     Args:
         log: The table's log.
@@ -54,8 +54,8 @@ def check(
         repeatable: Refuse predicates that depend on the time or the session.
 
     Returns:
-        A job. What is wrong with one predicate stands in its result; what hinders all of them (a missing file, no
-        Spark, Cancelled) is the job's error.
+        A job. A fault of one predicate is in its result; what stops all of them (a missing file, no Spark, Cancelled)
+        is the job's error.
     """
     count = len(predicates)
     name = f"Check of {count:,} {'predicate' if count == 1 else 'predicates'} on {log.name}"
@@ -63,7 +63,7 @@ def check(
 
 
 class _Checks:
-    """The work of one job."""
+    """What one job does."""
 
     def __init__(self, job: Job[CheckReport], log: DeltaLog, snapshot: Snapshot, samples: int) -> None:
         self._job = job
@@ -145,7 +145,7 @@ def _count(log: DeltaLog, snapshot: Snapshot, texts: Sequence[str]) -> pa.Table:
     words = range(0, len(texts), _BITS)
     broken = [_broken(texts[start : start + _BITS]).alias(f"m{start // _BITS}") for start in words]
     rows = planned.frame.select(sf.col(place.file).alias("file"), sf.col(place.row).alias("row"), *broken)
-    # Most rows break nothing or the same, so they are counted by what they break; each predicate is summed up after.
+    # Most rows break nothing or the same, so rows are counted by what they break, then summed by predicate.
     kinds = rows.groupBy("file", *(f"m{start // _BITS}" for start in words)).agg(
         sf.count(sf.lit(1)).alias("n"), sf.min("row").alias("first")
     )
@@ -181,7 +181,7 @@ def _files_of(snapshot: Snapshot, counts: pa.Table, number: int) -> pa.Table:
 
 
 def _sample(log: DeltaLog, snapshot: Snapshot, result: CheckResult, limit: int) -> pa.Table:
-    """The first violating rows: only as many files are read as hold enough of them."""
+    """The first violating rows: reads only as many files as hold enough of them."""
     import pyarrow.compute as pc
     from pyspark.sql import functions as sf
 

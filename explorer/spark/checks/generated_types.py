@@ -1,7 +1,7 @@
 """Whether the expressions of generated columns give the types of their columns: Spark analyses them, over no rows.
 
-Protocol section: Generated Columns. Invariants: nothing is evaluated; what may run code, or gives another value each
-time, is refused.
+Protocol section: Generated Columns. Invariants: nothing is evaluated; an expression that may run code, or gives another
+value each time, is refused.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _GUARD = "generated-types"
 
 
 def type_guard(schema: StructType, expressions: Mapping[str, str]) -> GuardResult:
-    """Judge the generated columns of a schema.
+    """Check the generated columns of a schema.
 
     Args:
         schema: The schema.

@@ -1,7 +1,7 @@
-"""What Spark raises, as this program's typed errors that name the file and the version.
+"""Exceptions of Spark as this program's typed errors, which name the file and the version.
 
-Invariant: the cause is always chained by the caller; nothing is swallowed, and what is not known stays a StorageError
-that says what Spark said.
+Invariant: the cause is always chained by the caller; nothing is swallowed, and an unknown exception becomes a
+StorageError with Spark's own words.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _UNKNOWN_FILE: Final = re.compile(r"explorer: no entry of the log for the file (
 _NO_PACKAGE: Final = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
 _INSTALL: Final = "pip install delta-table-explorer"
 _NO_FIELD_IDS: Final = "Parquet file schema doesn't contain any field Ids"
-# Advice on settings of the session, which are not the user's to change here.
+# Advice on settings of the session, which the user cannot change here.
 _SETTING_ADVICE: Final = re.compile(
     r"\s*If necessary set \S+ to \S+ to bypass this error\.?|\nRewrite the query.*", re.DOTALL
 )
@@ -62,9 +62,9 @@ def failure_of(
 
     Args:
         error: What Spark raised, classic or Connect, when planning or when running.
-        addresses: Files of the scan, so that the one at fault is named as in the log.
+        addresses: Files of the scan, so that the error names the file as the log does.
         version: Version of the snapshot.
-        where: The user's predicate, if there was one: a failure in an expression is then the request's.
+        where: The user's predicate, if there was one: a failure in an expression is then a fault of the request.
     """
     if isinstance(error, ExplorerError):
         return error
@@ -76,13 +76,13 @@ def failure_of(
         isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError)
     ):
         return EngineUnavailable(
-            "Spark's Java process died while it worked. It is started anew at the next request; if this happens again, "
+            "Spark's Java process died while it worked. It starts again at the next request; if this happens again, "
             "give it more memory (spark.driver.memory) or read fewer rows.",
             engine="spark",
         )
     if (lacking := _NO_PACKAGE.search(text)) is not None:
         return EngineUnavailable(
-            f"Where Spark's tasks run, the Python package {lacking[1]} is not installed. Install there what this "
+            f"The Python package {lacking[1]} is not installed where Spark's tasks run. Install there what this "
             f"program needs: {_INSTALL}.",
             engine="spark",
             install=_INSTALL,
@@ -93,7 +93,7 @@ def failure_of(
     if where is not None and condition is not None and condition.startswith(_FROM_EXPRESSIONS):
         return ExpressionRefused(
             f"The condition {where!r} fails on some row: {first_sentence(error)} "
-            "Guard it, for example with try_cast or a test before it.",
+            "Guard it, for example with try_cast or CASE WHEN.",
             expression=where,
             reason="runtime",
             condition=condition,
@@ -128,8 +128,8 @@ def _file_failure(text: str, addresses: Sequence[FileAddress], version: int | No
     if (unknown := _UNKNOWN_FILE.search(text)) is not None:
         path = _named(unknown[1], addresses)
         return StorageError(
-            f"Spark read the file {path}{at} under a name that matches no entry of the log, so its rows cannot be told "
-            "apart from others. This is a fault of this program: please report it with the file's name.",
+            f"Spark read the file {path}{at} under a name that matches no entry of the log, so its rows cannot be "
+            "distinguished from others. This is a fault of this program: please report it with the file's name.",
             path=path,
             version=version,
         )
@@ -143,14 +143,15 @@ def _file_failure(text: str, addresses: Sequence[FileAddress], version: int | No
     if _NO_FIELD_IDS in text:
         return CorruptTable(
             f"The data file {path}{at} has no Parquet field ids, but the table maps columns by id "
-            f"({COLUMN_MAPPING_MODE} = id). Its columns cannot be told; rewrite the file with a writer that sets them.",
+            f"({COLUMN_MAPPING_MODE} = id). Its columns cannot be identified; rewrite the file with a writer that "
+            "sets field ids.",
             path=path,
             version=version,
         )
     detail = text[failed.end() :].replace("SQLSTATE: KD001", "").strip().splitlines()
     return CorruptTable(
         f"The data file {path}{at} cannot be read as the table's schema says"
-        f"{': ' + ' '.join(detail)[:300].rstrip('.') if detail else ''}. It is damaged, or holds other types.",
+        f"{': ' + ' '.join(detail)[:300].rstrip('.') if detail else ''}. It is damaged or holds other types.",
         path=path,
         version=version,
     )
@@ -161,7 +162,7 @@ def _told_by_task(what: str, path: str, detail: str, at: str, version: int | Non
         return _missing(path, at, version)
     if what == "has another size":
         return CorruptTable(
-            f"The data file {path}{at} has {detail}. It was overwritten or cut short; data files are never changed in "
+            f"The data file {path}{at} has {detail}. It was overwritten or truncated; data files are never changed in "
             "place.",
             path=path,
             version=version,
@@ -174,7 +175,7 @@ def _told_by_task(what: str, path: str, detail: str, at: str, version: int | Non
             version=version,
         )
     return CorruptTable(
-        f"The data file {path}{at} cannot be read as the table's schema says: {detail.rstrip('.')}. It is damaged, or "
+        f"The data file {path}{at} cannot be read as the table's schema says: {detail.rstrip('.')}. It is damaged or "
         "holds other types.",
         path=path,
         version=version,
@@ -183,15 +184,15 @@ def _told_by_task(what: str, path: str, detail: str, at: str, version: int | Non
 
 def _missing(path: str, at: str, version: int | None) -> StorageError:
     return StorageError(
-        f"The data file {path}{at} is not there. It was removed after the commit, by VACUUM or by hand: "
-        "choose a version whose files are still kept.",
+        f"The data file {path}{at} does not exist. It was removed after the commit, by VACUUM or by hand: "
+        "choose a version whose files still exist.",
         path=path,
         version=version,
     )
 
 
 def _named(spoken: str, addresses: Sequence[FileAddress]) -> str:
-    """The path as in the log for the file as Spark speaks of it."""
+    """The path in the log of a file that Spark names."""
     key = _plain(spoken)
     return next((a.raw_path for a in addresses if key in (_plain(a.metadata_path), _plain(a.reader_path))), spoken)
 

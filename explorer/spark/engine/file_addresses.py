@@ -1,4 +1,4 @@
-"""Where Spark finds a data file, and how it will name it.
+"""Where Spark finds a data file, and how Spark names it.
 
 Protocol section: Add File (``path``). Two spellings matter. Spark is *given* an unquoted path in which ``*?[]{}\\`` are
 pattern characters; it *gives back* ``_metadata.file_path`` quoted as Java quotes a URI. Invariants: each live file gets
@@ -38,7 +38,7 @@ __all__ = [
     "remote_address",
 ]
 
-# What java.net.URI leaves as it is in a path; other ASCII is quoted, letters beyond ASCII are not.
+# java.net.URI leaves these as they are in a path; it quotes other ASCII, but no letters beyond ASCII.
 _LEGAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-!.~'()*/:@&=+$,;")
 _QUOTED_CATEGORIES: Final = frozenset({"Cc", "Zs", "Zl", "Zp"})
 _GLOB: Final = re.compile(r"([*?\[\]{}\\])")
@@ -46,7 +46,7 @@ _GLOB: Final = re.compile(r"([*?\[\]{}\\])")
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file in an object store as a task of Spark can read it by itself.
+    """A file in an object store, as a Spark task can read it without Spark's reader.
 
     Attributes:
         store: An obstore store, which holds the credentials and can be sent to another process.
@@ -54,7 +54,7 @@ class RemoteFile:
         size: Its size in bytes by the log, or None.
         scheme: How its URL begins.
         configured: True if the store was opened with options, which Spark does not know.
-        secrets: Texts that no error may hold.
+        secrets: Texts that no error may contain.
     """
 
     store: Any
@@ -76,7 +76,7 @@ class FileAddress:
         raw_path: The path as in the log: the file's key.
         local: Path on this machine, or None for a file in an object store.
         reader_path: What the reader is given, pattern characters escaped.
-        metadata_path: What ``_metadata.file_path`` will say.
+        metadata_path: The value of ``_metadata.file_path``.
         remote: How a task can read it without Spark's reader; None for a local file.
     """
 
@@ -115,7 +115,7 @@ def remote_address(raw_path: str, location: str, remote: RemoteFile) -> FileAddr
 
 def local_address(raw_path: str, location: str) -> FileAddress:
     """The address of a file on this machine, by its absolute path."""
-    # Hadoop folds ``//``, ``.`` and ``..`` of a path as text, and so must the key that is matched with its answer.
+    # Hadoop folds ``//``, ``.`` and ``..`` of a path as text; the key that is matched with its answer must too.
     location = "/" + posixpath.normpath(location).lstrip("/")
     readable = _readable_link(location) if _is_odd(location) else location
     return FileAddress(raw_path, location, "file:" + _escaped(readable), "file:" + java_uri(readable))
@@ -134,13 +134,13 @@ def check_readable(addresses: Sequence[FileAddress]) -> None:
         if scheme.spark_scheme is None:
             raise UnsupportedFeature(
                 f"Spark cannot read rows from {address.metadata_path}: it has no file system for {scheme.name}://. "
-                "Everything but rows works; for rows, copy the table to a file system or an object store.",
+                "Everything except rows works. To read rows, copy the table to a file system or an object store.",
                 features=[f"{scheme.name}://"],
                 operation="read rows",
             )
         if _is_odd(address.reader_path):
             raise UnsupportedFeature(
-                f"Spark skips a file of this name: {address.metadata_path}. It takes names that begin with _ or . for "
+                f"Spark skips a file of this name: {address.metadata_path}. It treats names that begin with _ or . as "
                 "hidden files. Rewrite the file under another name, for example with OPTIMIZE.",
                 features=["hidden file name"],
                 operation="read rows",
@@ -149,7 +149,7 @@ def check_readable(addresses: Sequence[FileAddress]) -> None:
 
 
 def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None], version: int) -> None:
-    """Check that local files are there and of the size that the log states.
+    """Check that local files exist and have the size that the log states.
 
     Args:
         addresses: The files to read.
@@ -167,15 +167,15 @@ def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None],
             found = os.stat(address.local).st_size
         except OSError as error:
             raise StorageError(
-                f"The data file {address.raw_path} of version {version} is not there ({error.strerror}). "
-                "It was removed after the commit, by VACUUM or by hand: choose a version whose files are still kept.",
+                f"The data file {address.raw_path} of version {version} does not exist ({error.strerror}). "
+                "It was removed after the commit, by VACUUM or by hand: choose a version whose files still exist.",
                 path=address.raw_path,
                 version=version,
             ) from error
         if size is not None and size != found:
             raise CorruptTable(
                 f"The data file {address.raw_path} of version {version} has {found} bytes, but the log says {size}. "
-                "It was overwritten or cut short; data files are never changed in place.",
+                "It was overwritten or truncated; data files are never changed in place.",
                 path=address.raw_path,
                 version=version,
                 expected=size,

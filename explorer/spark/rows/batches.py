@@ -38,7 +38,7 @@ _CHANGE_FIELDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RowStream:
-    """Rows to be streamed, not planned yet.
+    """Rows to stream, not planned yet.
 
     Attributes:
         name: What it is, for people.
@@ -56,7 +56,7 @@ class RowStream:
 
 
 def result_schema(schema: StructType) -> pa.Schema:
-    """A table's columns as they come: in order, logical names, exact types, all nullable."""
+    """A table's columns as the rows have them: in order, logical names, exact types, all nullable."""
     return pa.schema([pa.field(field.name, _nullable(to_arrow(field.type))) for field in schema.fields])
 
 

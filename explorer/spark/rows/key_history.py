@@ -1,10 +1,10 @@
 """Which versions had the rows of a key, and with what values.
 
-Every file that was live at a version of the range and that may hold the key, by its statistics, is read once; at which
-versions a row that was found there was visible is told by the lifetimes of the file and of its deletion vectors, not by
-a scan of each version. Invariants: columns are those of the last version of the range, matched as
-`explorer.core.versions.column_matching` says; one that some file cannot give is left out by name; keys and values are
-the same as `explorer.spark.changes.comparable` says; the driver holds at most `MAX_ROWS` rows.
+Every file that was live at a version of the range and that may hold the key, by its statistics, is read once; the
+lifetimes of the file and of its deletion vectors, not a scan of each version, then give the versions in which a row
+that was found was visible. Invariants: columns are those of the last version of the range, matched as
+`explorer.core.versions.column_matching` says; a column that some file cannot give is left out and named; keys and
+values are the same as `explorer.spark.changes.comparable` says; the driver holds at most `MAX_ROWS` rows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_ROWS", "RowHistory", "key_history", "row_history"]
 
 MAX_ROWS: Final = 10_000
-"""Rows of all files together that a key may have; what has more is no key."""
+"""Rows of all files together that a key may have; values with more rows are not a key."""
 
 _VOID: Final = PrimitiveType("void")
 _FILE: Final = "__explorer_history_file"
@@ -112,7 +112,7 @@ def row_history(
     rows, read = _rows(log, epochs, schema, values)
     if rows.num_rows > MAX_ROWS:
         raise RequestError(
-            f"More than {MAX_ROWS:,} rows of the files of versions {first} to {last} have these values: they are no "
+            f"More than {MAX_ROWS:,} rows of the files of versions {first} to {last} have these values: they are not a "
             "key. Add columns to the key, or take a shorter range.",
             columns=list(key),
         )
@@ -179,8 +179,8 @@ def _check_followed(
 def _that_may_hold(
     log: DeltaLog, epochs: list[_Epoch], values: dict[str, Any], shown: Snapshot, first: int
 ) -> list[_Epoch]:
-    """The epochs with those files alone that may hold the key."""
-    # A moment as a partition value depends on a zone; statistics and all other values do not.
+    """The epochs with only those files that may hold the key."""
+    # A timestamp as a partition value depends on a zone; statistics and all other values do not.
     zoned = {field.name for field in shown.schema.fields if field.type == PrimitiveType("timestamp")}
     where = key_condition({name: value for name, value in values.items() if name not in zoned})
     if where is None:
@@ -228,7 +228,7 @@ def _condition(schema: StructType, values: Mapping[str, Any]) -> Column:
     same = []
     for name, value in values.items():
         column, kind = places[name]
-        # Of floats the comparable form: Parquet's own filters, which a bare column reaches, keep both zeros apart.
+        # Of floats the comparable form: Parquet's own filters, which see a bare column, distinguish the two zeros.
         found, wanted = (comparable(side, kind) for side in (sf.col(column), literal(value, kind)))
         same.append(found.eqNullSafe(wanted))
     return reduce(Column.__and__, same)
@@ -236,7 +236,7 @@ def _condition(schema: StructType, values: Mapping[str, Any]) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where a row stands: its file, as the log has it, and its index there."""
+    """Where a row is: its file, as the log has it, and its index there."""
 
     def read_fields(self) -> list[st.StructField]:
         return []

@@ -88,7 +88,7 @@ def row_page(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a page was asked for with."""
+    """The arguments of a page."""
 
     log: DeltaLog
     snapshot: Snapshot
@@ -108,7 +108,7 @@ def _page(job: Job[RowPage], asked: _Asked) -> RowPage:
     while True:
         end = min(first + count, total)
         job.report(_phase(first, end, total))
-        # One row more than wanted tells where the next page begins.
+        # One row more than wanted shows where the next page begins.
         parts.append(_read(asked, files.slice(first, end - first), numbers[first:end], limit + 1 - found))
         found += parts[-1].num_rows
         job.check_cancelled()
@@ -152,11 +152,11 @@ def _read(asked: _Asked, files: pa.Table, numbers: Numbers, limit: int) -> pa.Ta
     snapshot, begin = asked.snapshot, asked.begin
     marks = RowPlace.beside(snapshot.schema)
     files = _without_vectors(files) if asked.masked else files
-    # The condition comes after the plan, which else would leave out files and number the others anew.
+    # The condition comes after the plan, which otherwise would leave out files and number the others again.
     planned = replace(plan(asked.log, snapshot, files, None, marks=marks), where=asked.where)
     frame: DataFrame = planned.frame
     if asked.where is not None:
-        # The marks are no columns of the table: a condition cannot speak of them.
+        # The marks are not columns of the table: a condition cannot use them.
         frame = frame.where(condition(frame.sparkSession, StructType(frame.schema.fields[:-2]), asked.where))
     number, place = sf.col(marks.file), sf.col(marks.row)
     if begin.row and numbers[:1].tolist() == [begin.file]:

@@ -1,6 +1,6 @@
-"""The jobs there are: any work, and previews of rows.
+"""Jobs that preview the rows of a version.
 
-Protocol section: Per-file Statistics (``numRecords``), by which a preview chooses its files. Invariants: a preview
+Protocol section: Per-file Statistics (``numRecords``), from which a preview chooses its files. Invariants: a preview
 reads no more files than it needs, each at most once, and says what share of the table it is.
 """
 
@@ -75,7 +75,7 @@ def _preview(job: Job[Preview], log: DeltaLog, snapshot: Snapshot, limit: int, w
         job.report(_phase(begin, end, files.num_rows))
         planned = scan(log, snapshot, files.slice(begin, end - begin), where)
         job.check_cancelled()
-        # One row more than wanted tells a full answer from a cut one.
+        # One row more than wanted shows whether there are others.
         parts.append(planned.to_arrow(limit + 1 - found, readable=True))
         found += parts[-1].num_rows
         if found >= limit or end == files.num_rows:
@@ -87,7 +87,7 @@ def _preview(job: Job[Preview], log: DeltaLog, snapshot: Snapshot, limit: int, w
 
 
 def _enough(files: pa.Table, limit: int) -> int:
-    """Number of files from the first on that hold ``limit`` rows by the log; one without a count is taken for full."""
+    """Number of files from the first on that hold ``limit`` rows by the log; a file without a count counts as full."""
     physical, masked = files.column("num_records").to_pylist(), files.column("dv_cardinality").to_pylist()
     live = 0
     for index, (count, hidden) in enumerate(zip(physical, masked, strict=True), 1):

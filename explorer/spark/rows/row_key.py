@@ -1,7 +1,7 @@
 """Values of a key: checked against the columns, and as constants that Spark compares exactly.
 
-Invariant: a value that is no value of its column is refused; none is rounded, but to the nearest value of a float
-column, and none moved to another zone.
+Invariant: a value that its column cannot hold is refused; only values of float columns are rounded, to the nearest one;
+no value moves to another zone.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ def checked_key(key: Mapping[str, Any], shown: Snapshot) -> dict[str, Any]:
         shown: The version whose columns they are.
 
     Raises:
-        RequestError: There is no value, no such column, a column is no key, or a value does not fit.
+        RequestError: There is no value, no such column, a column cannot be a key, or a value does not fit.
     """
     if not key:
-        raise RequestError("The key is empty: give the value of one column at least.")
+        raise RequestError("The key is empty: give the value of at least one column.")
     return {name: _checked(name, value, shown) for name, value in key.items()}
 
 
@@ -82,7 +82,7 @@ def _checked(name: str, value: Any, shown: Snapshot) -> Any:
         scalar = None
     if scalar is None:
         raise RequestError(
-            f"{value!r} is no value of the column {name!r}, which is {type_name(kind)}.",
+            f"{value!r} is not a value of the column {name!r}, which is {type_name(kind)}.",
             column=name,
             expected=type_name(kind),
         )
@@ -90,7 +90,7 @@ def _checked(name: str, value: Any, shown: Snapshot) -> Any:
 
 
 def _fits(value: Any, kind: PrimitiveType) -> bool:
-    """False where PyArrow would take the value for something else."""
+    """False where PyArrow would read the value as something else."""
     if value is None:
         return True
     if isinstance(value, datetime):

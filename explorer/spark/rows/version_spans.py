@@ -22,7 +22,7 @@ __all__ = ["row_spans"]
 
 
 def row_spans(store: LogStore, files: pa.Table, rows: pa.Table) -> pa.Table:
-    """Say when each of some rows was there.
+    """Say in which versions each row was visible.
 
     Args:
         store: The table's store; deletion vectors are read from it.

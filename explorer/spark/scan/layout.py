@@ -1,4 +1,4 @@
-"""How the columns of rows come about: from files, from the log, or from nothing (void).
+"""Where the columns of rows come from: files, the log, or nothing (void).
 
 Protocol sections: Column Mapping, Partition Value Serialization. Invariants: a partition column is never read from a
 file (PART-014); where columns are not mapped, files hold logical names (CM-002).
@@ -26,7 +26,7 @@ __all__ = ["Layout", "RowMarks", "layout_of", "layout_of_schema"]
 
 
 class RowMarks(Protocol):
-    """Columns that say something of a row beside the table's own: where it is, who it is, what became of it."""
+    """Columns beside the table's own that describe a row: where it is, its id, what happened to it."""
 
     def read_fields(self) -> list[st.StructField]:
         """What to ask of the files on top of the table's columns."""
@@ -55,11 +55,11 @@ class Layout:
         schema: The columns to give, logical names, in order.
         stored: Those that files hold.
         partitions: Those whose values the log holds.
-        by_id: True if files name columns by Parquet field id.
-        case_sensitive: True if names must be told apart by case.
+        by_id: True if Parquet field ids identify the columns of files.
+        case_sensitive: True if names differ only by case.
         version: The version whose files they are, for errors.
         marks: Columns to give after those of the schema.
-        zone: Where partition values that say no zone were written.
+        zone: The zone of partition values that name none.
     """
 
     schema: StructType

@@ -2,7 +2,7 @@
 
 Protocol section: Deletion Vectors. A file's masked rows become an array of chunks of 65,536 rows, each chunk an array
 of 64-bit words without its trailing zeros: row ``r`` is bit ``r & 63`` of word ``(r & 65535) >> 6`` of chunk
-``r >> 16``. Invariant: a row is masked if and only if its bit is set; what lies beyond an array is not masked.
+``r >> 16``. Invariant: a row is masked if and only if its bit is set; a row beyond an array is not masked.
 """
 
 from __future__ import annotations

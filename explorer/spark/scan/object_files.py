@@ -1,10 +1,10 @@
-"""Rows of tables that lie in an object store or in memory.
+"""Rows of tables in an object store or in memory.
 
 Spark's own reader needs jars for an object store that PySpark does not bring. Where the session has them, and reaches
-the store without being told how, it reads by itself; else the tasks read with obstore and PyArrow, which come with this
-program, and credentials go to them inside the function they run: never into the session's settings, a plan or a log.
-A table in memory is written to a folder of this process first. Invariant: whichever way is taken, the frame has the
-physical columns, the file's name and the row's place.
+the store with its own settings, it reads itself; otherwise the tasks read with obstore and PyArrow, which come with
+this program, and credentials go to them inside the function they run: never into the session's settings, a plan or a
+log. A table in memory is written to a folder of this process first. Invariant: either way the frame has the physical
+columns, the file's name and the row's place.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ _stores: Final[weakref.WeakKeyDictionary[DeltaLog, dict[str, ObjectLogStore]]] =
 
 @dataclass(frozen=True, slots=True)
 class FileRows:
-    """Rows of files as they are there.
+    """Rows as the files have them.
 
     Attributes:
         frame: The physical columns.
-        path: The file's name, as its address says it.
+        path: The file's name, as its address has it.
         row: The row's place in the file, from 0.
     """
 
@@ -126,7 +126,7 @@ def spooled(log: DeltaLog, path: str) -> str:
     try:
         data = store.read(key)
     except FileNotFoundError as error:
-        raise StorageError(f"The data file {path} is not there.", path=path) from error
+        raise StorageError(f"The data file {path} does not exist.", path=path) from error
     target = os.path.join(_spool(), sha256(data).hexdigest() + ".parquet")
     if not os.path.exists(target):
         # Two threads may write the same bytes at once; each to a name of its own.
@@ -140,7 +140,7 @@ def _opened(log: DeltaLog, folder: str) -> ObjectLogStore:
     known = _stores.setdefault(log, {})
     if folder not in known:
         store = log.store.elsewhere(f"{folder}/_")[0]
-        assert isinstance(store, ObjectLogStore), f"{folder} is of a scheme whose rows are fetched"
+        assert isinstance(store, ObjectLogStore), f"{folder} has a scheme whose rows are fetched"
         known[folder] = store
     return known[folder]
 

@@ -1,9 +1,9 @@
 """Read data files of an object store inside Spark's tasks: the part that runs there.
 
-It is sent to the workers by value, so it needs nothing of this program there, only PyArrow and obstore; it may import
-nothing else. Invariants: columns are found by physical name, or by Parquet field id where the table maps by id; a
+It is sent to the workers by value, so it may import only PyArrow and obstore: the workers need nothing else of this
+program. Invariants: columns are found by physical name, or by Parquet field id where the table maps by id; a
 column that a file lacks is null; rows are numbered by their place in the file; a file that is missing, of another size
-than the log says, or not readable as asked raises with its name, and no error text holds a credential.
+than the log says, or unreadable raises with its name, and no error text contains a credential.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OWN_READER = "give Spark the jars and the settings of the object store and open
 
 @dataclass(frozen=True)
 class Shape:
-    """What is asked of one column or a part of one.
+    """How to read one column or a part of one.
 
     Attributes:
         name: Physical name.
@@ -59,7 +59,7 @@ class ObjectRows:
 
     Attributes:
         stores: obstore stores.
-        secrets: Texts that no error may hold.
+        secrets: Texts that no error may contain.
         columns: What to read.
         file_column, row_column: Names of the columns for the file's name and the row's place; None leaves both out.
     """
@@ -105,7 +105,7 @@ def _rows_of(rows: ObjectRows, file: dict[str, Any]) -> Iterator[pa.RecordBatch]
         raise
     except FileNotFoundError:
         raise _Told(_message("is missing", name)) from None
-    except Exception as error:  # noqa: BLE001 - it crosses to the JVM as text, so only its first line may go on
+    except Exception as error:  # noqa: BLE001 - it goes to the JVM as text, so only its first line may pass
         raise _failed("cannot be read", name, error, rows.secrets) from None
 
 
@@ -186,14 +186,14 @@ class _Object(io.RawIOBase):
 
 
 def _wanted(schema: pa.Schema, columns: tuple[Shape, ...]) -> list[str] | None:
-    """Names of the columns to read; None reads all, where a dot would be taken for a path into a struct."""
+    """Names of the columns to read; None reads all, where a dot would mean a path into a struct."""
     places = [_place(list(schema), shape) for shape in columns]
     names = [schema.field(place).name for place in places if place is not None]
     return None if any("." in name for name in schema.names) else names
 
 
 def _place(fields: list[Any], shape: Shape) -> int | None:
-    """Where the column is: by its id, or by its name, exactly if possible, else ignoring case as Spark does."""
+    """Where the column is: by its id, or by its name, exactly if possible, otherwise ignoring case as Spark does."""
     if shape.field_id is not None:
         wanted = str(shape.field_id).encode()
         ids = [(field.metadata or {}).get(b"PARQUET:field_id") for field in fields]

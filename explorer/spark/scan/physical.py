@@ -2,8 +2,8 @@
 
 Protocol sections: Column Mapping, Schema Serialization Format, Type Widening. Invariants: files are read by physical
 name (and by field id in id mode), with the table's own types, so that Spark widens what an older file holds (CM-003 to
-CM-005); void columns are never asked of a file and read as null (D-10); everything that leaves here has logical names,
-at every depth, in the schema's order.
+CM-005); void columns are never asked of a file and read as null (D-10); all results have logical names at every
+depth, in the schema's order.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def read_schema(fields: tuple[StructField, ...], by_id: bool) -> st.StructType:
         by_id: True in column-mapping mode ``id``: Spark then finds columns by Parquet field id.
 
     Raises:
-        UnsupportedFeature: A void type stands where no null can be put in (inside an array or a map).
+        UnsupportedFeature: A void type is where no null can be inserted (inside an array or a map).
     """
     return st.StructType([_read_field(field, by_id) for field in fields if not _is_void(field.type)])
 
@@ -124,7 +124,7 @@ def _read_field(field: StructField, by_id: bool) -> st.StructField:
 
 
 def _widest(field: StructField) -> st.DecimalType | None:
-    """The decimal to read a column as that once held integers, if its own has too few digits for Spark's reader.
+    """The decimal type for a column that once held integers, if its own has too few digits for Spark's reader.
 
     Spark reads 32-bit integers as decimals of 10 digits before the point, 64-bit ones of 20. The protocol allows no
     such narrow target, but tables have them.
@@ -165,7 +165,7 @@ def _without_void(part: DataType, whole: DataType) -> DataType:
 def _misplaced_void(kind: DataType) -> UnsupportedFeature:
     return UnsupportedFeature(
         f"The type {type_name(kind)} has void where no file can hold it (inside an array or a map, or as the only "
-        "fields of a struct), so its values cannot be told. Writers must not make such columns.",
+        "fields of a struct), so its values cannot be read. Writers must not make such columns.",
         features=["void"],
         operation="read rows",
     )
@@ -181,8 +181,8 @@ def _logical_field(source: Column, field: StructField) -> Column:
 
 def _logical(source: Column, kind: DataType) -> Column:
     if isinstance(kind, PrimitiveType) and kind.name in {"float", "double"}:
-        # Changes no value, and keeps comparisons out of the reader: it skips by bounds that know nothing of NaN, which
-        # is above all numbers, and tells 0.0 from -0.0.
+        # Changes no value, and keeps comparisons out of the reader: it skips by bounds that ignore NaN, which is
+        # above all numbers, and distinguish 0.0 from -0.0.
         return sf.nanvl(source, sf.lit(float("nan")).cast(spark_type(kind)))
     if isinstance(kind, StructType) and (_holds_void(kind) or (_holds_float(kind) and not _needs_cast(kind))):
         return _rebuilt(source, kind)

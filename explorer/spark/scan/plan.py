@@ -5,7 +5,7 @@ live files; where a file needs more than its own bytes (partition values, masked
 name brings it. Invariants: a file that the join does not know raises, it never drops rows; partition values come from
 the log alone (PART-001, PART-014); nothing here starts a job.
 
-`file_rows` is the part that all ways to rows share: a snapshot's live rows, changes, and differences of versions.
+`file_rows` is what all reads of rows share: a snapshot's live rows, changes, and differences of versions.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ if TYPE_CHECKING:
 
 __all__ = ["MASK", "PATH", "ROW", "FileFacts", "addresses_of", "file_facts", "file_rows", "plan", "session_of"]
 
-# Set for each read, so that the session's own settings (it may be the user's) cannot make an answer wrong.
+# Set for each read, so that the settings of the session, which may be the user's, cannot make an answer wrong.
 _READ_OPTIONS: Final = {
     "ignoreMissingFiles": "false",
     "ignoreCorruptFiles": "false",
     "recursiveFileLookup": "false",
-    # Files say themselves if Spark 2 wrote them in the Julian calendar; those that do not are Gregorian.
+    # Files say if Spark 2 wrote them in the Julian calendar; all others are Gregorian.
     "datetimeRebaseMode": "CORRECTED",
     "int96RebaseMode": "CORRECTED",
 }
@@ -123,7 +123,7 @@ def plan(
 
 
 def session_of(layout: Layout) -> SparkSession:
-    """The session to read with; to be asked for before the first Column is made, which only a session can.
+    """The session to read with. Ask for it before making the first Column, as a Column needs a session.
 
     Raises:
         EngineUnavailable: Spark or Java is missing.
@@ -140,7 +140,7 @@ def file_rows(
         session: What reads them; see `session_of`.
         layout: How to read them.
         addresses: The files, each once.
-        facts: What to join to each row; None if only the files' bytes matter.
+        facts: What to join to each row; None if rows need only what their files hold.
 
     Raises:
         StorageError: A file is missing.
@@ -250,7 +250,7 @@ def _joined(found: FileRows, layout: Layout, facts: FileFacts) -> tuple[DataFram
     """Join to each row what is known of its file, and drop the rows that are not kept."""
     names = set(found.frame.columns)
     stored = [field for field in layout.stored if field.physical_name in names]
-    # Positional names: a physical name may be anything, ours included.
+    # Positional names: a physical name may be anything, even one of ours.
     frame = found.frame.select(
         *(sf.col(quoted(field.physical_name)).alias(f"{_PREFIX}c{i}") for i, field in enumerate(stored)),
         found.path.alias(_FILE),
@@ -298,7 +298,7 @@ def _partition_array(
         if key is None:
             raise CorruptTable(
                 f"The file {raw_path} of version {version} has no value for the partition column "
-                f"{field.name!r}; the protocol demands one for every file, null included.",
+                f"{field.name!r}; the protocol requires one for every file, null included.",
                 path=raw_path,
                 version=version,
                 column=field.name,
@@ -319,7 +319,7 @@ def _partition_array(
 
 
 def _partition_key(values: dict[str, str | None], field: StructField) -> str | None:
-    """The key under which the file holds the column's value: exactly, else ignoring case as the reference does."""
+    """The key under which the file holds the column's value: exactly, otherwise ignoring case as the reference does."""
     if field.physical_name in values:
         return field.physical_name
     lowered = field.physical_name.lower()

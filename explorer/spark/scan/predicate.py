@@ -1,8 +1,8 @@
 """Vet a predicate before Spark evaluates anything of it, and filter by it.
 
-The text is looked over first (`explorer.core.protocol.sql.vetting`), then Spark analyses it over no rows. Invariants:
-what passes is one boolean expression over the given columns alone, and Spark's own functions; what does not is an
-ExpressionRefused that says why and where, with Spark's suggestion where it has one; no row is read for it.
+`explorer.core.protocol.sql.vetting` checks the text first, then Spark analyses it over no rows. Invariants: only one
+boolean expression over the given columns and Spark's own functions passes; everything else raises an ExpressionRefused
+that says why and where, with Spark's suggestion where it has one; no row is read for it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["condition", "filtered", "vet", "vetted"]
 
-# What Spark says of it, and the word that a program may act on.
+# Spark's condition, and the reason that a program may act on.
 _REASONS: Final = {
     "PARSE_": "syntax",
     "UNRESOLVED_COLUMN": "unknown column",
@@ -47,12 +47,12 @@ _VARIABLE: Final = re.compile(r"variablereference\(([^)=]+)")
 _MOMENT: Final = re.compile(
     r"(?:cast|to_timestamp|to_date)\w*\((?:now|today|tomorrow|yesterday)\b[^#()]*[,)]", re.IGNORECASE
 )
-# A constant that is computed and then taken for a time: it may come out as a word for the present.
+# A constant that is computed and then cast to a time: it may be a word for the present.
 _COMPUTED_MOMENT: Final = re.compile(r"cast\(\w+\([^#]*\) as (?:date|timestamp\w*)\)")
 
 
 def vet(schema: StructType, text: str, *, repeatable: bool = True) -> None:
-    """Check that a predicate may be held against the rows of a table; starts the engine if need be.
+    """Check that a predicate may be evaluated over the rows of a table; starts the engine if necessary.
 
     Args:
         schema: The table's columns.
@@ -69,7 +69,7 @@ def vet(schema: StructType, text: str, *, repeatable: bool = True) -> None:
 
 
 def vetted(schema: StructType, texts: Iterable[str], *, repeatable: bool = True) -> Iterator[ExpressionRefused | None]:
-    """Check several predicates as `vet` does; what each is refused for, or None."""
+    """Check several predicates as `vet` does; why each is refused, or None."""
     nothing: DataFrame | None = None
     for text in texts:
         try:
@@ -100,7 +100,7 @@ def condition(session: SparkSession, columns: st.StructType, text: str, *, repea
 
     Args:
         session: Where it will be evaluated.
-        columns: What it may speak of.
+        columns: The columns it may use.
         text: SQL of one boolean expression.
         repeatable: As in `vet`.
 
@@ -126,7 +126,7 @@ def _no_rows(schema: StructType) -> DataFrame:
 
 
 def _condition(nothing: DataFrame, text: str, tokens: Sequence[Token], *, repeatable: bool) -> Column:
-    """The predicate, whose text was looked over, over the columns of a frame without rows."""
+    """The predicate, whose text was checked, over the columns of a frame without rows."""
     called = called_functions(text, tokens)
     if repeatable:
         check_clock(text, tokens, {name.lower() for name in nothing.columns})
@@ -155,7 +155,7 @@ def _not_boolean(kind: str) -> str:
 
 
 def _check_own(session: SparkSession, text: str, called: dict[str, Token]) -> None:
-    """Refuse functions of the user's, those too that have the name of one of Spark's."""
+    """Refuse the user's functions, also those with the name of one of Spark's."""
     if not called:
         return
     names = {str(row[0]).lower().rsplit(".", 1)[-1] for row in session.sql("SHOW USER FUNCTIONS").collect()}
@@ -176,7 +176,7 @@ def _check_plan(text: str, tokens: Sequence[Token], kept: DataFrame, *, repeatab
     if (variable := _VARIABLE.search(plan)) is not None:
         name = variable[1].rsplit(".", 1)[-1]
         raise ExpressionRefused(
-            f"The condition {quoted_text(text)} speaks of the session's variable {name}, which is no column. "
+            f"The condition {quoted_text(text)} uses the session's variable {name}, which is not a column. "
             f"Columns: {', '.join(kept.columns)}.",
             expression=text,
             position=next((t.start + 1 for t in tokens if t.value.lower() == name.lower()), None),
@@ -185,7 +185,7 @@ def _check_plan(text: str, tokens: Sequence[Token], kept: DataFrame, *, repeatab
         )
     if repeatable and (_MOMENT.search(plan) or _COMPUTED_MOMENT.search(plan)):
         raise ExpressionRefused(
-            f"The condition {quoted_text(text)} takes a text for a time that may mean the present (such as 'today'), "
+            f"The condition {quoted_text(text)} casts a text to a time that may mean the present (such as 'today'), "
             "so its result changes from day to day. Write the time itself.",
             expression=text,
             reason="clock",
@@ -209,7 +209,7 @@ def _refusal(text: str, error: Exception) -> ExpressionRefused | EngineUnavailab
             return failure
     if "StackOverflow" in str(error) or "FAILED_TO_PARSE_TOO_COMPLEX" in str(error):
         return ExpressionRefused(
-            f"The condition of {len(text)} characters is nested too deep for Spark's parser.",
+            f"The condition of {len(text)} characters is nested too deeply for Spark's parser.",
             expression=text,
             reason="too deep",
         )
@@ -244,7 +244,7 @@ def _position(text: str, error: Exception) -> int | None:
     match = re.search(r"\(line (\d+), pos (\d+)\)", str(error))
     if match is not None:
         line, column = int(match[1]), int(match[2])
-        # One character of ours, the parenthesis, stands before the first line.
+        # One character of ours, the parenthesis, is before the first line.
         lines = text.split("\n")
         if line > len(lines):
             return len(text) + 1

@@ -1,7 +1,7 @@
-"""Leave out files that cannot hold a row that is asked for, before Spark sees them.
+"""Leave out files that cannot hold a matching row, before Spark sees them.
 
-Protocol section: Per-file Statistics (data skipping). Invariants: what the log cannot tell keeps a file; where Spark
-would read a predicate otherwise than the core does (another time zone, names told apart by case), nothing is left out.
+Protocol section: Per-file Statistics (data skipping). Invariants: a file that the log cannot exclude is kept; where
+Spark would read a predicate differently from the core (another time zone, case-sensitive names), nothing is left out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Bring the rows of a scan to Arrow, exactly, with typed errors.
 
-Invariants: values arrive as they are in the table (timestamps in UTC microseconds); what Spark raises leaves typed.
+Invariants: values arrive as they are in the table (timestamps in UTC microseconds); errors of Spark become typed
+errors.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Planned(Protocol):
         """The rows."""
 
     def failure(self, error: Exception) -> ExplorerError:
-        """The typed error for what running it raised."""
+        """The typed error for an exception of running it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def _collected(frame: DataFrame) -> pa.Table:
 
 
 def _exact(array: Any, kind: st.DataType) -> Any:
-    """The array as toArrow would give it, but for variants: nullable, metadata before value as in the schema."""
+    """The array as toArrow would give it, except for variants: nullable, metadata before value as in the schema."""
     if not _holds_variant(kind):
         return array.cast(pa.timestamp("us", "UTC")) if isinstance(kind, st.TimestampType) else array
     match kind:

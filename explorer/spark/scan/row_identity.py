@@ -1,4 +1,4 @@
-"""Who a row is: its file, its place there, and the id and commit version that row tracking gives it.
+"""The identity of a row: its file, its place there, and the id and commit version that row tracking gives it.
 
 Protocol section: Row Tracking. Invariants: an id is the one materialised in the file where it is not null, else the
 file's base row id plus the row's place in the file, masked rows counted; a commit version is the materialised one, else
@@ -29,7 +29,7 @@ _ROW_INDEX: Final = "_row_index"
 _ROW_ID: Final = "_row_id"
 _COMMIT_VERSION: Final = "_row_commit_version"
 _COLUMNS: Final = (_FILE, _ROW_INDEX, _ROW_ID, _COMMIT_VERSION)
-# What each column of the log is called in the plan: table columns are renamed there, so that none can be like these.
+# The name of each column of the log in the plan: table columns have other names there, so none can be equal.
 _FACTS: Final[dict[str, tuple[str, st.DataType, pa.DataType]]] = {
     "path": ("__explorer_identity_file", st.StringType(), pa.string()),
     "base_row_id": ("__explorer_identity_base", st.LongType(), pa.int64()),
@@ -90,8 +90,8 @@ def row_identity(snapshot: Snapshot, schema: StructType) -> RowIdentity:
 
     Raises:
         RequestError: A column of the table has the name of one of them.
-        CorruptTable: Rows are tracked, but the columns with materialised ids are not named, or named as a column of
-            the table, so that ids cannot be told.
+        CorruptTable: Rows are tracked, but the columns with materialised ids are not named, or have the name of a
+            column of the table, so that ids are not known.
     """
     for field in schema.fields:
         if field.name.lower() in _COLUMNS:
@@ -108,7 +108,7 @@ def row_identity(snapshot: Snapshot, schema: StructType) -> RowIdentity:
     if row_id is None or version is None:
         raise CorruptTable(
             f"Version {snapshot.version} tracks rows, but its properties do not name the columns with materialised row "
-            "ids and commit versions, so the ids of rows that were moved cannot be told. Rows can be read without "
+            "ids and commit versions, so the ids of rows that were moved are not known. Rows can be read without "
             "their identity.",
             version=snapshot.version,
         )
@@ -117,7 +117,7 @@ def row_identity(snapshot: Snapshot, schema: StructType) -> RowIdentity:
         if name.lower() in others:
             raise CorruptTable(
                 f"Version {snapshot.version} keeps materialised row ids or commit versions in a column {name!r}, which "
-                "is another column too, so they cannot be told. Rows can be read without their identity.",
+                "is another column too, so they are not known. Rows can be read without their identity.",
                 column=name,
                 version=snapshot.version,
             )

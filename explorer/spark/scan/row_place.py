@@ -1,7 +1,7 @@
 """Where a row is: the number of its file in a list of files, and its place in that file.
 
-Invariants: both come from Spark's own account of what it reads, so a table may have any column; the place counts from
-0 and counts masked rows.
+Invariants: both come from Spark's metadata of what it reads, so a table may have any column; places start at 0 and
+count masked rows.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class RowPlace:
         return cls(free_name("_file_number", schema), free_name("_row_index", schema))
 
     def read_fields(self) -> list[st.StructField]:
-        """Nothing: files do not say where their rows are."""
+        """Nothing: files do not hold the places of their rows."""
         return []
 
     def read_columns(self) -> list[Column]:

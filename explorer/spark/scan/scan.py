@@ -37,8 +37,8 @@ def rows(log: DeltaLog, snapshot: Snapshot, where: str | None = None, row_identi
         CorruptTable: A data file's size, a partition value or a deletion vector contradicts the log, or row tracking
             does not say where it keeps the ids that are asked for.
         UnsupportedFeature: A type or location that Spark cannot read right.
-        RequestError: ``where`` is not one boolean expression over the columns, or calls what is refused; or the table
-            has a column of a name that ``row_identity`` adds.
+        RequestError: ``where`` is not one boolean expression over the columns, or calls a refused function; or the
+            table has a column of a name that ``row_identity`` adds.
         EngineUnavailable: Spark or Java is missing.
     """
     return scan(log, snapshot, where=where, row_identity=row_identity).frame

@@ -1,4 +1,4 @@
-"""Rows that are to enter a table: read through Spark, brought to the table's schema, held to its rules.
+"""New rows of a table: read through Spark, converted to the table's schema, checked against its rules.
 
 Protocol sections: CHECK Constraints, Generated Columns, Default Columns, Identity Columns. Invariants: a column that
 the rows lack is generated, defaulted or null, in this order; a column that the table lacks is refused; no row is
@@ -55,10 +55,10 @@ class _Shaped:
 
 
 def incoming_rows(snapshot: Snapshot, source: str | pa.Table | DataFrame) -> Incoming:
-    """Read rows and hold them to the table's rules.
+    """Read rows and check them against the table's rules.
 
     Args:
-        snapshot: The version they are to enter.
+        snapshot: The version to add them to.
         source: A Parquet or CSV file or folder, or rows.
 
     Raises:
@@ -107,7 +107,7 @@ def _frame(session: SparkSession, source: str | pa.Table | DataFrame) -> DataFra
             return reader.parquet(source)
         case _:
             raise InvalidIntent(
-                f"The source {source!r} is neither Parquet nor CSV by its name.",
+                f"The source {source!r} has a name that is neither Parquet nor CSV.",
                 field="source",
                 allowed=[".parquet", ".csv", "a folder of Parquet files"],
             )
@@ -117,7 +117,7 @@ def _shaped(frame: DataFrame, snapshot: Snapshot) -> DataFrame:
     """The rows in the table's columns and types."""
     given = {name.lower(): name for name in frame.columns}
     if len(given) < len(frame.columns):
-        raise InvalidIntent("The rows have two columns whose names differ by case alone.", field="source")
+        raise InvalidIntent("The rows have two columns whose names differ only by case.", field="source")
     known = {field.name.lower() for field in snapshot.schema.fields}
     foreign = [name for name in frame.columns if name.lower() not in known]
     if foreign:
@@ -151,7 +151,7 @@ def _value(field: StructField, given: dict[str, str], features: frozenset[str]) 
     if name is not None:
         if IDENTITY_START in field.metadata and not field.metadata.get(IDENTITY_ALLOW_EXPLICIT_INSERT, False):
             raise InvalidIntent(
-                f"The identity column {field.name!r} is generated always: leave it out of the rows.", field="source"
+                f"The identity column {field.name!r} is GENERATED ALWAYS: leave it out of the rows.", field="source"
             )
         return sf.col(quoted(name)).cast(kind)
     default = field.metadata.get(CURRENT_DEFAULT)
@@ -167,7 +167,7 @@ def _generated_identity(schema: StructType, frame: DataFrame) -> frozenset[str]:
 
 
 def _violations(frame: DataFrame, rules: Sequence[RowRule], numbered: frozenset[str]) -> list[tuple[RowRule, int]]:
-    """How many rows break each rule, in one pass; an identity column still to be numbered may be null."""
+    """How many rows break each rule, in one pass; an identity column that gets its numbers later may be null."""
     judged = [rule for rule in rules if not (rule.kind == "not-null" and rule.name in numbered)]
     if not judged:
         return []
@@ -190,5 +190,5 @@ def _guard(rule: RowRule, broken: int, rows: int) -> GuardResult:
         f"new-rows:{rule.kind}:{rule.name}",
         "fail",
         evidence | {"detail": f"{broken} of {rows} rows break it."},
-        "Mend these rows, or leave them out.",
+        "Fix these rows or leave them out.",
     )

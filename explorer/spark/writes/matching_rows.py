@@ -1,7 +1,7 @@
 """Which rows of a version match a predicate, as row indexes by file.
 
-One aggregate over a scan: bitmaps of 32,768 rows each, so that what comes back grows with the files and not with the
-text of their names. Invariants: indexes are places in the data file, from 0, masked rows counted but never given.
+One aggregate over a scan: bitmaps of 32,768 rows each, so the result grows with the number of files and not with the
+length of their names. Invariants: indexes are places in the data file, from 0, masked rows counted but never given.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def extreme(log: DeltaLog, snapshot: Snapshot, column: str, *, greatest: bool) -
         log: The table's log.
         snapshot: The version.
         column: Dotted logical name of a column of whole numbers.
-        greatest: The greatest value, else the least.
+        greatest: True gives the greatest value, False the least.
 
     Raises:
         EngineUnavailable: Spark or Java is missing.

@@ -1,4 +1,4 @@
-"""Files without some of their rows: what stays is read through Spark and written as new files.
+"""Rewrite files without some of their rows: Spark reads the rows that stay, and new files hold them.
 
 Invariants: the rows of one file stay together and in their partition; ids that row tracking gave them go with them
 (ROWTRACK-003) in the materialised columns.
@@ -30,9 +30,9 @@ def rewritten(
     Args:
         log: The table's log.
         snapshot: The version.
-        touched: The files; of one that keeps no row the deleted rows alone are written.
+        touched: The files; of one that keeps no row only the deleted rows are written.
         where: What is deleted.
-        layout: How the table wants its files.
+        layout: The layout of the table's files.
         recorded: Record the deleted rows as change data.
 
     Returns:

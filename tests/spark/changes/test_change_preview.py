@@ -62,7 +62,7 @@ def test_holes_fail_the_job_or_are_skipped_and_named(table: explorer.Table) -> N
         change_preview(table, 2, 18).result(LONG)
     seen = change_preview(table, 2, 18, skip=True, count=False).result(LONG)
     assert [hole.kind for hole in seen.skipped] == ["off", "schema"]
-    assert seen.note.endswith("changes of versions 2 to 18, as far as they can be told.")
+    assert seen.note.endswith("changes of versions 2 to 18, as far as they are known.")
     inferred = change_preview(table, 0, 12, 200, inferred=True, skip=True).result(LONG)
     assert set(inferred.inferred_versions) <= {0, 1, 11, 12}
     assert inferred.inferred_versions

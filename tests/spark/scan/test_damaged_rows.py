@@ -88,7 +88,7 @@ def _false_vector(root: Path) -> None:
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], None], type[ExplorerError], str]] = {
-    "gone": (_gone, StorageError, "is not there"),
+    "gone": (_gone, StorageError, "does not exist"),
     "cut short": (_cut_short, CorruptTable, "but the log says"),
     "no Parquet": (_zeros, CorruptTable, "cannot be read"),
     "other types": (_other_types, CorruptTable, r"\[id\]"),

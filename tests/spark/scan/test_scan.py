@@ -254,7 +254,7 @@ def test_integers_widened_to_a_decimal_too_narrow_for_spark_are_read(tmp_path: P
 def test_a_missing_file_is_named_with_its_version_before_spark_starts_work(tmp_path: Path) -> None:
     root = write_table(tmp_path, [column("id", "long")], [DataFile("gone now.parquet", pa.table({"id": [1]}))])
     (root / "gone now.parquet").unlink()
-    with pytest.raises(StorageError, match="not there") as caught:
+    with pytest.raises(StorageError, match="does not exist") as caught:
         explorer.open_table(root).rows()
     assert (caught.value.path, caught.value.version) == ("gone%20now.parquet", 0)
     assert isinstance(caught.value.__cause__, FileNotFoundError)
@@ -265,7 +265,7 @@ def test_a_file_that_vanishes_after_planning_is_named_too(tmp_path: Path) -> Non
     table = explorer.open_table(root)
     planned = scan(table, table.snapshot())
     (root / "f x.parquet").unlink()
-    with pytest.raises(StorageError, match="not there") as caught:
+    with pytest.raises(StorageError, match="does not exist") as caught:
         planned.to_arrow()
     assert (caught.value.path, caught.value.version) == ("f%20x.parquet", 0)
 

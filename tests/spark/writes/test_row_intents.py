@@ -224,7 +224,7 @@ def test_identity_columns_go_on_where_they_stopped(tmp_path: Path) -> None:
     found = {row["v"]: (row["id"], row["other"]) for row in table.rows().toArrow().to_pylist()}
     assert (found["x"], found["y"]) == ((6, 80), (7, 75))
     assert [field.metadata["delta.identity.highWaterMark"] for field in table.snapshot().schema.fields[:2]] == [7, 75]
-    with pytest.raises(InvalidIntent, match="generated always"):
+    with pytest.raises(InvalidIntent, match="GENERATED ALWAYS"):
         _append(table, pa.table({"id": [99], "v": ["z"]}), tmp_path)
 
 
