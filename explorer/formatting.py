@@ -136,7 +136,7 @@ def shorten(text: str, width: int = 42) -> str:
 
 
 def shorten_path(path: str, width: int = 58) -> str:
-    """Shorten a path so that its folders and its file name can both be told apart."""
+    """Shorten a path so that both its folders and its file name stay distinguishable."""
     shown = plain(path)
     folder, slash, name = shown.rpartition("/")
     if len(shown) <= width or not slash:
@@ -156,14 +156,14 @@ def plain(text: object, limit: int = 4000) -> str:
 
 
 def readable_lines(text: object, limit: int = 20_000) -> str:
-    """Return text as `plain` does, but for its line breaks, which stay."""
+    """Return text as `plain` does, except that line breaks stay."""
     raw = str(text)
     shown = "\n".join(plain(line, limit) for line in raw[:limit].split("\n"))
     return shown if len(raw) <= limit else shown + "\u2026"
 
 
 def plotly_text(text: object, limit: int = 80) -> str:
-    """Return text that plotly draws as it stands.
+    """Return text that plotly draws unchanged.
 
     Plotly reads ``<b>``, ``<a href>`` and entities in any label, ``%{...}`` in templates and ``$...$`` as TeX;
     all of these are written as entities here.

@@ -1,8 +1,8 @@
-"""A place where a table may be made: the one change that has no version before it.
+"""A place where a table may be created: the one change without a version before it.
 
-Protocol section: Delta Log Entries. Invariants: version 0 is put only if no one else put it (LOG-005), and whoever was
-first has the table; nothing is made where other files lie, for no version would name them and a clean-up of the table
-would delete them.
+Protocol section: Delta Log Entries. Invariants: version 0 is put only if no one else put it (LOG-005), so the first
+writer creates the table; no table is created in a folder with other files, as no version would name them and a clean-up
+of the table would delete them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def new_table(
         read_only: Refuse every commit through this object.
 
     Raises:
-        NotAllowed: The location lies outside ``roots``.
+        NotAllowed: The location is outside ``roots``.
     """
     allowed = None if roots is None else Roots(roots)
     return NewTable(open_store(location, storage_options, allowed), read_only=read_only, roots=allowed)
@@ -71,14 +71,14 @@ class NewTable:
         return self.place.location
 
     def latest_version(self) -> int:
-        """The newest version, should someone have made the table meanwhile; -1 if there is none."""
+        """The newest version, if someone created the table meanwhile; -1 if there is none."""
         return self.place.latest_version()
 
     def open(self) -> Table:
-        """Open the table once it is made.
+        """Open the table once it exists.
 
         Raises:
-            TableNotFound: It is not.
+            TableNotFound: It does not exist.
         """
         return Table(self.place.store, read_only=self.read_only, roots=self.roots)
 
@@ -95,7 +95,7 @@ class NewTable:
         Args:
             intent: A `explorer.core.transaction.intents.records.CreateTable`, or its JSON.
             accept: Names of guards that may stay unknown.
-            check_rows: Let Spark look at the types of expressions where the table has some; else that is unknown.
+            check_rows: Let Spark check the types of expressions if the table has any; otherwise they are unknown.
             user: Who would commit.
 
         Raises:
@@ -109,7 +109,7 @@ class NewTable:
         check_provenance(user=user)
         if not isinstance(wanted, CreateTable):
             raise InvalidIntent(
-                f"There is no table at {self.location} yet for {intent_kind(wanted)}: make it with create-table.",
+                f"There is no table at {self.location} yet for {intent_kind(wanted)}: create it with create-table.",
                 field="kind",
                 allowed=["create-table"],
             )
@@ -120,10 +120,10 @@ class NewTable:
         return make_plan(self.place, Request(wanted, propose, tuple(accept), check_rows, user), context)
 
     def commit(self, plan: Plan, *, reason: str | None = None, user: str | None = None) -> CommitResult:
-        """Make the table; what came of it is a value.
+        """Create the table; returns the outcome.
 
         Args:
-            plan: The plan. If someone was faster it is in conflict with them.
+            plan: The plan. It conflicts with a commit that was faster.
             reason: Why; kept in the history.
             user: Who commits.
 

@@ -2,7 +2,7 @@
 
 Invariants: one row a table, in the order given; a table that cannot be opened is a row with its error, not a failure of
 the survey; credentials travel inside the function that the tasks run, never in settings or plans, and no error text
-holds them.
+contains them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SCHEMA: Final = pa.schema(
         ("message", pa.string()),
     ]
 )
-"""A row of the survey; ``num_records`` counts masked rows, ``error`` is the class of what hindered it, or null."""
+"""A row of the survey; ``num_records`` counts masked rows, ``error`` is the class of its error, or null."""
 
 
 def survey(
@@ -52,10 +52,10 @@ def survey(
     *,
     verify: bool = False,
 ) -> Job[pa.Table]:
-    """Look at many tables.
+    """Survey many tables.
 
     Args:
-        locations: As for `explorer.open_table`; local ones must be reachable from where the tasks run.
+        locations: As for `explorer.open_table`; tasks must be able to reach local ones.
         storage_options: Options of the object stores.
         roots: Places that may be read; None allows every place.
         verify: Also verify each log in whole, which reads all of it.
@@ -77,7 +77,7 @@ def survey(
         scheme = known_scheme(place)
         if scheme is not None and not scheme.lasting:
             raise RequestError(f"{place} is in the memory of this process, which tasks cannot see.", location=place)
-    # A task runs elsewhere: what is relative here would be something else there.
+    # A task runs elsewhere: a path relative to here means something else there.
     absolute = [place if "://" in place else os.path.realpath(place) for place in places]
     task = partial(look, storage_options=storage_options, roots=roots, verify=verify)
     return map_tables("Survey", absolute, task, SCHEMA)

@@ -1,4 +1,4 @@
-"""This machine and this program, as the core takes them: clock, identifiers, waiting, and the name in commits."""
+"""This machine and this program, as the core needs them: clock, identifiers, waiting, and the name in commits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from explorer.version import VERSION
 __all__ = ["ENGINE_INFO", "system_context"]
 
 ENGINE_INFO: Final = f"{ENGINE}/{VERSION}"
-"""What commits say of the program that wrote them."""
+"""How commits name the program that wrote them."""
 
 
 def system_context(rows: RowEngine | None = None, check_source: Callable[[str], None] | None = None) -> Context:

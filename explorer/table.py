@@ -1,6 +1,6 @@
 """The table that a person or a program opens: its log, joined to the engine of rows and to the committer.
 
-Invariants: nothing is decided here. What a table is comes from `explorer.core.versions.delta_log`, rows from
+Invariants: nothing is decided here. The table's state comes from `explorer.core.versions.delta_log`, rows from
 `explorer.spark`, changes from `explorer.core.transaction` and `explorer.core.maintenance`.
 """
 
@@ -47,21 +47,21 @@ def open_table(
     read_only: bool = False,
     time_zone: str | tzinfo = UTC,
 ) -> Table:
-    """Open a Delta table. Nothing but its log is read, and no engine is started.
+    """Open a Delta table. Only its log is read, and no engine is started.
 
     Args:
         location: A folder, or a URL with one of the schemes of `explorer.storage.schemes`.
         storage_options: Options of the object store.
-        roots: Places that may be read; None allows every place. Absolute paths inside the log are held to it too.
+        roots: Places that may be read; None allows every place. Absolute paths inside the log must be in them too.
         catalog: What its catalog ratified, for a table whose commits a catalog manages; without it such a table is
             refused.
         read_only: Refuse every commit through this object.
-        time_zone: Where partition values that say no zone were written, for instance ``Europe/Berlin``: statistics,
-            skipping and rows go by it. No log records it; `Snapshot.zone_doubts` says where it matters.
+        time_zone: The zone of partition values that name none, for instance ``Europe/Berlin``: statistics, skipping and
+            rows use it. No log records it; `Snapshot.zone_doubts` says where it matters.
 
     Raises:
         TableNotFound: There is no log.
-        NotAllowed: The location lies outside ``roots``.
+        NotAllowed: The location is outside ``roots``.
         RequestError: There is no such time zone.
     """
     allowed = None if roots is None else Roots(roots)
@@ -135,7 +135,7 @@ class Table(DeltaLog):
 
     @located
     def compatibility(self, version: int | None = None) -> tuple[ClientVerdict, ...]:
-        """Which other clients read and write a version, also one that this program cannot read."""
+        """Which other clients read and write a version, even one that this program cannot read."""
         from explorer.core.compatibility.access import compatibility, stored_requirements
         from explorer.core.compatibility.client_facts import client_facts
 
@@ -182,10 +182,10 @@ class Table(DeltaLog):
         Args:
             intent: A record of `explorer.core.transaction.intents.records`, or its JSON.
             accept: Names of guards that may stay unknown.
-            check_rows: Let Spark look at the rows where a guard needs it; else such a guard is unknown.
+            check_rows: Let Spark check the rows if a guard needs it; otherwise such a guard is unknown.
             user: Who would commit.
             rows: An Arrow table or a Spark DataFrame that an append takes instead of its source.
-            watch: Called with the job that looks at the rows, once it has begun.
+            watch: Called with the job that checks the rows, once it has begun.
 
         Returns:
             A `MaintenancePlan` for an intent that makes no version (checkpoint, compact-log, clean-log, vacuum), else a
@@ -193,7 +193,7 @@ class Table(DeltaLog):
 
         Raises:
             InvalidIntent: The intent makes no sense, in itself or on this table.
-            Cancelled: The look at the rows was cancelled.
+            Cancelled: The check of the rows was cancelled.
         """
         from explorer.core.maintenance.maintenance import plan_maintenance
         from explorer.core.transaction.commit_info import check_provenance
@@ -219,13 +219,13 @@ class Table(DeltaLog):
         user: str | None = None,
         watch: Callable[[RowJob[CheckReport]], None] | None = None,
     ) -> CommitResult | MaintenanceResult:
-        """Carry out a plan; what came of it is a value.
+        """Carry out a plan; returns the outcome.
 
         Args:
-            plan: The plan. If commits came since, it is made again on top of them where they do not stand against it.
+            plan: The plan. After later commits it is made again on top of them, unless they conflict with it.
             reason: Why; kept in the history.
             user: Who commits.
-            watch: Called with the job that looks at the rows again for that, once it has begun.
+            watch: Called with the job that checks the rows again for that, once it has begun.
 
         Raises:
             NotAllowed: The table was opened for reading only.
@@ -243,14 +243,14 @@ class Table(DeltaLog):
         return do_maintenance(self, plan, self._context())
 
     def _context(self) -> Context:
-        """The world outside the core: this machine, and Spark."""
+        """The context of the core: this machine, and Spark."""
         from explorer.spark.row_engine import SparkRowEngine
         from explorer.system import system_context
 
         return system_context(SparkRowEngine(), None if self.roots is None else self.roots.check_source)
 
     def check(self, predicates: Mapping[str, str], version: int | None = None) -> CheckReport:
-        """Hold SQL predicates, by name, against all live rows of a version; NULL breaks them
+        """Check SQL predicates, by name, against all live rows of a version; NULL breaks them
         (`explorer.spark.checks.constraint_check`).
 
         Raises:
@@ -276,7 +276,7 @@ class Table(DeltaLog):
         Args:
             version: The version chosen at first; None is the newest.
             compared: The version to compare it with; None is the one before.
-            tab: The part on show: ``diff``, ``data`` (rows) or ``changes`` (rows that changed).
+            tab: The part that is shown: ``diff``, ``data`` (rows) or ``changes`` (rows that changed).
 
         Raises:
             EngineUnavailable: The packages of the ``jupyter`` extra are missing.

@@ -23,8 +23,8 @@ _PAGE = 50
 _SPANS = 12
 _VERSIONS = 20
 _INFERRED = (
-    "where the feed was off, from the files that were added and removed: an update is a delete and an insert; rows that "
-    "were only copied are left out"
+    "where the feed was off, from the files that were added and removed: an update is a delete and an insert; rows "
+    "that were only copied are left out"
 )
 
 

@@ -1,10 +1,10 @@
-"""What any surface shows of a table: view models, figures and words.
+"""What pages, the notebook widget and the command line show of a table: view models, figures and words.
 
 In: a `DeltaLog` or its results, and what a person chose: a version, one to compare with, a tab, answers of a form.
 Out: frozen records of plain text and Arrow, and Plotly figures as plain dictionaries.
-Always: nothing here knows Panel or ipywidgets or writes HTML; whoever draws a record escapes it. Nothing is judged
-here: a plan says what an intent means. A number that is not known is called unknown. A figure or finding is given only
-with its evidence. The chosen version never changes by itself.
+Always: nothing here knows Panel or ipywidgets or writes HTML; the code that draws a record escapes it. Nothing is
+judged here: a plan says what an intent means. A number that is not known is called unknown. A figure or finding is
+given only with its evidence. The chosen version never changes by itself.
 """
 
 from explorer.views.figures.plotly import as_plotly

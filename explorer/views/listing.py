@@ -1,4 +1,4 @@
-"""A list over an Arrow table: sorted, filtered and paged where the data is, exported whole.
+"""A list over an Arrow table: sorted, filtered and paged in Arrow, exported whole.
 
 A `Listing` is a value: each of its methods that changes it returns another one. A hundred thousand files stay an Arrow
 table; only the rows of one page become Python objects.
@@ -31,7 +31,7 @@ class ListingColumn:
         kind: ``text``, ``path``, ``name`` (the last part of a path), ``mono``, ``sign``, ``rows``, ``size``,
             ``number``, ``share``, ``version``, ``time``, ``masked`` (rows),
             ``gained`` (rows masked more or less), ``amount`` (a number of the table's own).
-        unknown: What stands where there is no value.
+        unknown: What is shown where there is no value.
         tone: Of a sign: key of the column that says whether it is ``added``, ``removed`` or ``remasked``.
     """
 
@@ -71,7 +71,7 @@ class ListingColumn:
                 return fmt.value_text(value, 300)
 
     def whole(self, value: Any) -> str:
-        """Return a value in full, as far as a person can take it in: what stands where it is pointed at."""
+        """Return a value in full, as far as a person can read it: the text of a tooltip."""
         return self.unknown if value is None else fmt.plain(fmt.value_text(value, 4000), 4000)
 
 
@@ -80,12 +80,12 @@ class Listing:
     """A view of an Arrow table.
 
     Attributes:
-        name: What the list is called in an export's file name.
+        name: The list's name in an export's file name.
         columns: The columns shown, in order.
         table: The rows, unsorted.
         searched: Text columns that the filter looks in.
         sort: Key of the column sorted by, empty for the order of the table.
-        find: Text that a row must hold in one of ``searched``, in any case.
+        find: Text that one of ``searched`` must contain, in any case.
         page: From 1.
     """
 
@@ -100,7 +100,7 @@ class Listing:
     page_size: int = 50
 
     def arranged(self, *, sort: str | None = None, descending: bool | None = None, find: str | None = None) -> Listing:
-        """Return the list sorted and filtered otherwise; an unknown sort key leaves the order of the table."""
+        """Return the list with another order and filter; an unknown sort key leaves the order of the table."""
         known = {c.key for c in self.columns if not pa.types.is_nested(self.table.schema.field(c.key).type)}
         return replace(
             self,
@@ -111,7 +111,7 @@ class Listing:
         )
 
     def at(self, page: int) -> Listing:
-        """Return the list turned to a page; a page past the end is the last one."""
+        """Return the list at another page; a page past the end is the last one."""
         return replace(self, page=max(1, page))
 
     @property

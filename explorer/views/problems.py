@@ -1,4 +1,4 @@
-"""An error as a person meets it: what failed, where, why probably, and what to do next."""
+"""An error as a person sees it: what failed, where, the probable cause, and what to do next."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Problem:
 
     Attributes:
         kind: The error's class name.
-        severity: ``danger`` for a broken table, ``warning`` for what cannot be done here, ``info`` for a bad request.
+        severity: ``danger`` for a broken table, ``warning`` for what is not possible here, ``info`` for a bad request.
         title: A few words.
         message: The error's own sentence.
         next_step: What the person can do.
@@ -36,32 +36,32 @@ _WORDS: tuple[tuple[type[errors.ExplorerError], str, str, str], ...] = (
     (errors.VersionNotFound, "info", "No such version", "Choose a version within the range."),
     (errors.TimestampOutOfRange, "info", "No version at that time", "Choose a time within the history."),
     (errors.NotAllowed, "warning", "Not allowed here",
-     "Only tables under the served roots are shown, and they are changed only where the server allows commits."),
-    (errors.InvalidIntent, "info", "This change makes no sense here",
-     "Correct the form: the message says what is wrong with which answer."),
+     "This server shows only tables under the served roots, and changes them only where it allows commits."),
+    (errors.InvalidIntent, "info", "This change is not possible here",
+     "Correct the answer that the message names."),
     (errors.ExpressionRefused, "info", "This condition cannot be used",
-     "Correct the condition: SQL that is true or false of a row, over the columns of the table."),
+     "Correct the condition: SQL over the columns of the table that is TRUE or FALSE for a row."),
     (errors.ChangeFeedGap, "warning", "The change feed has a hole",
-     "Choose versions beside the hole, or let changes be inferred from the files."),
-    (errors.RequestError, "info", "That is not there", "Correct the address, or choose anew on the page."),
+     "Choose versions outside the hole, or have changes inferred from the files."),
+    (errors.RequestError, "info", "Nothing here has that name", "Correct the address, or choose again on the page."),
     (errors.TableNotFound, "warning", "No Delta table here",
-     "Check the path: a Delta table is a folder that holds a _delta_log folder."),
+     "Check the path: a Delta table is a folder with a _delta_log folder in it."),
     (errors.VersionGap, "danger", "A commit is missing",
      "Restore the missing file from a backup. Versions after a later checkpoint, if any, can still be opened."),
     (errors.MalformedAction, "danger", "A line of the log cannot be read",
-     "Look at the named file and line; restore the file if it was truncated."),
+     "Check the named file and line; restore the file if it was truncated."),
     (errors.IncompleteCheckpoint, "danger", "A checkpoint cannot be read",
-     "Restore the checkpoint's files, or remove the broken checkpoint if every commit before it is still there."),
+     "Restore the checkpoint's files, or remove the broken checkpoint if every commit before it still exists."),
     (errors.CorruptDeletionVector, "danger", "A deletion vector cannot be read",
-     "Restore the named file. Without it the rows of that data file cannot be told right."),
-    (errors.TableError, "danger", "The table is broken", "Look at the named file. The other tables are not affected."),
+     "Restore the named file. Without it the rows of that data file are not known."),
+    (errors.TableError, "danger", "The table is broken", "Check the named file. The other tables are not affected."),
     (errors.UnsupportedFeature, "warning", "The table uses a feature that is not supported here",
-     "Read it with a client that supports the feature. Nothing is shown rather than something wrong."),
+     "Nothing is shown, as it might be wrong. Read the table with a client that supports the feature."),
     (errors.StorageError, "danger", "The storage did not answer",
      "Check the permissions and the connection, then reload."),
     (errors.EngineUnavailable, "warning", "Spark is not available",
-     "Install what is named and start again. Everything that the log answers works without it."),
-    (errors.Cancelled, "info", "Cancelled", "Nothing was kept. Start again when you like."),
+     "Everything that the log answers works without it. For rows, install what is named and start again."),
+    (errors.Cancelled, "info", "Cancelled", "Nothing was kept. Start again at any time."),
     (errors.ExplorerError, "danger", "The table could not be read",
      "The message says why. The other tables are not affected."),
 )  # fmt: skip
@@ -69,13 +69,13 @@ _WORDS: tuple[tuple[type[errors.ExplorerError], str, str, str], ...] = (
 
 _GONE = (
     "warning",
-    "A file is gone",
-    "Choose a version whose files are still there, or put the file back from a backup. The log itself is not affected.",
+    "A file is missing",
+    "The log itself is not affected. Choose a version whose files still exist, or restore the file from a backup.",
 )
 
 
 def problem_of(error: Exception, nearest: int | None = None) -> Problem:
-    """Describe any error; one that this package did not raise on purpose is called a fault of the program.
+    """Describe any error; an error that this package did not raise on purpose is called a fault of the program.
 
     Args:
         error: The error.

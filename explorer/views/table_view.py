@@ -1,7 +1,7 @@
 """The state of a table's page as param values, and the answers that follow from it.
 
 The web page, the Jupyter widget and the tests drive the same `TableView`. The chosen version and the version it is
-compared with are never changed silently: a version that is not there raises.
+compared with never change silently: a version that does not exist raises.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class TableView(param.Parameterized):
     compared = param.Integer(
         default=None, allow_None=True, doc="The other end; None is the version before the chosen one."
     )
-    column = param.String(doc="Dotted name of the column at hand; empty for the first one.")
-    file = param.String(doc="Decoded path of the file at hand.")
+    column = param.String(doc="Dotted name of the chosen column; empty for the first one.")
+    file = param.String(doc="Decoded path of the chosen file.")
     metric: Any = param.Selector(default="rows", objects=list(METRICS), doc="The total drawn over the versions.")
     theme: Any = param.Selector(default="light", objects=["light", "dark"], doc="Colours of the figures.")
-    zoomed = param.Boolean(default=False, doc="Draw the versions around the chosen one singly.")
+    zoomed = param.Boolean(default=False, doc="Draw the versions around the chosen one one by one.")
 
     def __init__(self, facts: TableFacts, **state: Any) -> None:
         version = state.pop("version", None)
@@ -97,7 +97,7 @@ class TableView(param.Parameterized):
 
     @property
     def window(self) -> tuple[int, int] | None:
-        """The versions the timeline is narrowed to, or None for all of them."""
+        """The versions that the timeline shows, or None for all of them."""
         return self.facts.window_around(self.version) if self.zoomed else None
 
     def timeline(self, left: int = 64) -> Figure:
@@ -135,5 +135,5 @@ class TableView(param.Parameterized):
         )
 
     def ranges(self) -> Figure:
-        """Draw the ranges of the column at hand."""
+        """Draw the ranges of the chosen column."""
         return ranges_figure(self.facts.ranges(self.version, self.column), self.colours, chosen=self.file)

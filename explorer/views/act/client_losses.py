@@ -1,4 +1,4 @@
-"""Clients that can do less after a plan, with who says so, and what that means in a few words."""
+"""Clients that can do less after a plan, the source of that, and what it means in a few words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORST: Final = (_ACCESS["wrong"], _ACCESS["no"], _ACCESS["unknown"])
 
 @dataclass(frozen=True, slots=True)
 class ClientLoss:
-    """A client that can do less afterwards: from which version on, what, and who says so."""
+    """A client that can do less afterwards: from which version on, what, and the source."""
 
     client: str
     version_from: str
@@ -73,5 +73,5 @@ def _version(loss: ClientLoss) -> tuple[str, str]:
 
 
 def _gravity(loss: ClientLoss) -> int:
-    """The place among `_WORST`; 0 is the gravest."""
+    """The position among `_WORST`; 0 is the most serious."""
     return _WORST.index(loss.after) if loss.after in _WORST else len(_WORST) - 1

@@ -1,4 +1,4 @@
-"""A plan as the command that commits it, to be pasted into a shell."""
+"""A plan as the command that commits it, to paste into a shell."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST_REASON = 200
 def commit_command(location: str, plan: Plan) -> str:
     """Return the command line that makes the same plan and commits it.
 
-    Its reason says what is asked for, so that it runs as it is; whoever pastes it may write a better one.
+    Its reason says what the intent asks for, so that the command runs as it is; a person may write a better one.
 
     Args:
         location: The table's root as a URL.

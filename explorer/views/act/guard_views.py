@@ -1,4 +1,4 @@
-"""The guards of a plan as a person reads them: what was found, the evidence, what to do, and what keeps it back."""
+"""The guards of a plan as a person reads them: what was found, the evidence, what blocks the plan, and what to do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LISTED: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class EvidenceTable:
-    """Evidence that is a list of alike things: rows that break a rule, say."""
+    """Evidence that is a list of similar things, such as rows that break a rule."""
 
     name: str
     columns: tuple[str, ...]
@@ -38,9 +38,9 @@ class GuardView:
         sentence: What was found, in words.
         facts: The other evidence, by name.
         tables: Evidence that is a list of records.
-        remedy: What to do, empty where there is nothing to do.
+        remedy: What to do; empty if there is nothing to do.
         accepted: Unknown, and accepted by name.
-        blocks: It keeps the plan from being committed.
+        blocks: It blocks the commit of the plan.
     """
 
     name: str
@@ -72,7 +72,7 @@ def guard_counts(guards: Sequence[GuardView]) -> str:
 
 
 def verdict(plan: Plan, guards: Sequence[GuardView]) -> tuple[str, str]:
-    """Return what follows from the guards in one sentence, and how grave it is."""
+    """Return what follows from the guards in one sentence, and how serious it is."""
     upkeep = isinstance(plan, MaintenancePlan)
     made = "done" if upkeep else "committed"
     failing = [guard for guard in guards if guard.blocks and guard.status == "fail"]
@@ -80,10 +80,10 @@ def verdict(plan: Plan, guards: Sequence[GuardView]) -> tuple[str, str]:
     if failing:
         return f"This must not be {made}: {fmt.plural(len(failing), 'guard')} failed.", "danger"
     if unknown and isinstance(plan, CommitPlan) and plan.rests_on_rows and not plan.checked_rows:
-        return "The rows have to be looked at before this can be committed.", "warning"
+        return "The rows must be checked before this can be committed.", "warning"
     if unknown:
         what = "One guard is" if len(unknown) == 1 else f"{len(unknown)} guards are"
-        return f"{what} unknown. Mend the cause, or accept by name what cannot be known.", "warning"
+        return f"{what} unknown. Fix the cause, or accept by name what cannot be known.", "warning"
     if isinstance(plan, MaintenancePlan) and not plan.files:
         return "There is nothing to do.", "ok"
     if warnings := sum(guard.status == "warn" for guard in guards):
@@ -93,7 +93,7 @@ def verdict(plan: Plan, guards: Sequence[GuardView]) -> tuple[str, str]:
 
 
 def _guard(guard: GuardResult, accepted: Sequence[str], said: str | None, *, blocks: bool) -> GuardView:
-    """Describe a guard; ``said`` is the expression that stands above all of them anyway."""
+    """Describe a guard; ``said`` is the expression that is shown above all of them."""
     others = {name: value for name, value in guard.evidence.items() if name != "detail" and value != said}
     tables = tuple(_table(name, value) for name, value in others.items() if _is_table(value))
     facts = tuple(
@@ -124,7 +124,7 @@ def _table(name: str, records: Sequence[Mapping[str, object]]) -> EvidenceTable:
 
 
 def _flat(record: Mapping[str, object]) -> Iterable[tuple[str, str]]:
-    """The members of a record; those of a record inside it (a row of the table) take its place."""
+    """The members of a record; the members of a record inside it (a row of the table) replace it."""
     for name, value in record.items():
         if isinstance(value, Mapping):
             yield from ((str(inner), fmt.value_text(item)) for inner, item in value.items())

@@ -1,4 +1,4 @@
-"""The intents that a person can plan from a page, as forms: what each is for, what it asks, what its answers make.
+"""The intents that a person can plan on a page, as forms: what each is for, what it asks, what its answers make.
 
 A form is a value made for one version of a table. Nothing is judged here: the plan says what the answers mean.
 """
@@ -32,7 +32,7 @@ class IntentForm:
     Attributes:
         kind, title, about, beside, needs_answer, costly, writes_commit: As its entry has them.
         fields: What it asks.
-        why_not: Why it has nothing to ask on this table.
+        why_not: Why this table gives it nothing to ask.
     """
 
     kind: str
@@ -48,7 +48,7 @@ class IntentForm:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An intent as it is offered: what it does, what the table says about it, why it cannot be done if it cannot."""
+    """An intent as it is offered: what it does, what the table says about it, and why it is not possible, if so."""
 
     kind: str
     title: str
@@ -123,10 +123,10 @@ def missing_answers(form: IntentForm, answers: Answers) -> tuple[str, ...]:
 
 
 def malformed_answers(form: IntentForm, answers: Answers) -> dict[str, str]:
-    """Return what is wrong with answers that have to be versions and are none, by the question's name."""
+    """Return what is wrong with answers that must be versions and are not, by the question's name."""
     given = {field.name: answers.get(field.name, "") for field in form.fields if field.is_version}
     return {
-        name: f"\u201c{text}\u201d is no version: write a number, such as 12."
+        name: f"\u201c{text}\u201d is not a version: write a number, such as 12."
         for name, text in given.items()
         if text.strip() and not isinstance(number_or_text(text), int)
     }

@@ -1,4 +1,4 @@
-"""Plans that write no commit as a person reads them: the files that come or go, why each, and what came of it."""
+"""Plans that write no commit, as a person reads them: the files to write or delete, why each, and the result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """A file that would come or go: its key under the table's root, its size in words, and why."""
+    """A file to write or delete: its key under the table's root, its size in words, and why."""
 
     sign: str
     tone: str
@@ -42,17 +42,17 @@ def planned_files(files: Sequence[MaintenanceFile]) -> tuple[PlannedFile, ...]:
 
 
 def file_lines(plan: MaintenancePlan) -> tuple[WrittenLine, ...]:
-    """Say in a few lines what would come and go; no version is written."""
+    """Say in a few lines which files would be written or deleted; no version is written."""
     deleted = [file for file in plan.files if file.change == "delete"]
     written = [file for file in plan.files if file.change != "delete"]
     lines = [WrittenLine(ADDED, fmt.plural(len(written), "file"), _size(written))] if written else []
     lines += [WrittenLine(REMOVED, fmt.plural(len(deleted), "file"), _size(deleted))] if deleted else []
-    lines += [] if lines else [WrittenLine(SAME, "no file", "comes or goes")]
+    lines += [] if lines else [WrittenLine(SAME, "no file", "is written or deleted")]
     return (*lines, WrittenLine(SAME, "no commit:", f"the table stays at v{plan.read_version}"))
 
 
 def doing(plan: Plan) -> str:
-    """Return what the button says that does it."""
+    """Return the label of the button that carries out the plan."""
     if isinstance(plan, CommitPlan):
         return f"Commit v{plan.commit_version}"
     match plan.intent:
@@ -75,7 +75,7 @@ def done_title(result: MaintenanceResult) -> str:
 
 
 def done_facts(result: MaintenanceResult, approved: MaintenancePlan) -> list[tuple[str, str]]:
-    """Return what of it is worth keeping."""
+    """Return the facts of the result that are worth keeping."""
     files = result.plan.files
     facts = [("files", fmt.plural(len(files), "file"))]
     if any(file.size is not None for file in files):

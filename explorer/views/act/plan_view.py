@@ -1,6 +1,6 @@
-"""A commit plan as a person reads it: guards, what would be written, who loses access, what follows.
+"""A commit plan as a person reads it: guards, what would be written, who loses access, consequences.
 
-Every text is as it came, from the table, the log or the person; whoever draws it escapes it.
+Every text is as the table, the log or the person gave it; the code that draws it escapes it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LONGEST_ACTION: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class ActionView:
-    """An action as it would be written: its name, its line, and the same with line breaks."""
+    """An action as it would be written: its name, its line, and its line with line breaks."""
 
     name: str
     line: str
@@ -40,23 +40,23 @@ class PlanView:
     """A plan.
 
     Attributes:
-        headline: What is asked for.
-        read_version, commit_version: The version it rests on, and the one it would write; None where it writes no
+        headline: What the intent asks for.
+        read_version, commit_version: The version it is based on, and the one it would write; None if it writes no
             commit but makes or deletes files.
-        doing: What the button says that does it.
+        doing: The label of the button that carries it out.
         nothing_to_do: It would write or delete nothing.
         guards: The blocking ones first.
         counts: How many guards have each status, in words: ``1 failed, 4 passed``.
-        verdict, tone: What follows from the guards, and how grave it is.
+        verdict, tone: What follows from the guards, and how serious it is.
         written: What would be written, in short.
         actions, more_actions: The actions, and how many are not shown.
-        files, more_files: The same of files, where no commit is written.
-        losses: Clients that lose by it, the gravest first.
+        files, more_files: The same for files, if no commit is written.
+        losses: Clients that can do less, the most serious loss first.
         lost_versions: How many client versions these are.
         who_reads, who_writes: What it means to them, in words.
         consequences: What else follows, by name.
-        committable: Nothing stands against it.
-        needs_rows, looked_at_rows: It has a rule that rows must keep, and whether they were looked at.
+        committable: Nothing blocks it.
+        needs_rows, looked_at_rows: It has a rule that rows must keep, and whether the rows were checked.
         digest: SHA-256 of what it would write.
     """
 
@@ -90,7 +90,7 @@ def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
 
     Args:
         plan: The plan.
-        snapshot: The version it rests on.
+        snapshot: The version it is based on.
     """
     guards = guard_views(plan)
     losses = client_losses(plan)
@@ -141,7 +141,7 @@ def _action(action: Mapping[str, object]) -> ActionView:
 
 
 def _opened(action: Mapping[str, object]) -> object:
-    """The action with its schema as JSON instead of text of JSON, so that it can be read."""
+    """The action with its schema as JSON instead of JSON in a text, for reading."""
     metadata = action.get("metaData")
     if not isinstance(metadata, Mapping) or not isinstance(metadata.get("schemaString"), str):
         return action

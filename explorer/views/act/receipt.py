@@ -18,12 +18,12 @@ class Receipt:
 
     Attributes:
         outcome: ``committed``, ``conflicted``, ``rejected`` or ``unknown``.
-        title, text, tone: What that means, and how grave it is.
+        title, text, tone: What that means, and how serious it is.
         version: The version written, or in doubt.
-        winner: The version that stands against it.
-        rebased_from: The version that the plan rested on when it was approved, if it was made anew on a later one.
+        winner: The version that conflicts with it.
+        rebased_from: The version that the approved plan was based on, if the plan was made again on a later one.
         facts: Names and values worth keeping.
-        notes: What went wrong after the commit, which holds.
+        notes: What went wrong after the commit; the commit itself is valid.
     """
 
     outcome: str
@@ -52,7 +52,7 @@ def receipt(result: PlanResult, approved: Plan, reason: str, user: str | None) -
     facts = [("operation", _operation(result.plan)), ("reason", reason), ("by", user or "nobody named")]
     if result.outcome == "unknown" and result.version is not None:
         facts.insert(0, ("in doubt", f"v{result.version}"))
-    facts += [("rests on", f"v{result.plan.read_version}"), ("digest", result.plan.digest)]
+    facts += [("based on", f"v{result.plan.read_version}"), ("digest", result.plan.digest)]
     facts.append(("transaction", result.plan.txn_id))
     if result.conflict is not None:
         text = f"{result.conflict.why} Nothing was written."
@@ -72,7 +72,7 @@ def receipt(result: PlanResult, approved: Plan, reason: str, user: str | None) -
 
 
 def _done(result: MaintenanceResult, approved: MaintenancePlan, title: str, text: str, tone: str) -> Receipt:
-    """The receipt of what writes no commit: files alone."""
+    """The receipt of maintenance, which writes no commit."""
     facts = [("operation", _operation(result.plan)), ("at", f"v{result.plan.read_version}")]
     if result.outcome == "committed":
         title, text = done_title(result), f"The table is at v{result.plan.read_version}, as before."
@@ -83,17 +83,17 @@ def _done(result: MaintenanceResult, approved: MaintenancePlan, title: str, text
 
 _OUTCOMES: Final = {
     "committed": ("Committed", "The new version is in the log.", "ok"),
-    "conflicted": ("Another commit stands against it", "", "danger"),
+    "conflicted": ("Another commit conflicts with it", "", "danger"),
     "rejected": (
         "A guard refused it",
-        "The table had moved on, and on its new version a guard does not hold. Nothing was written.",
+        "The table had a newer version, and on that version a guard failed. Nothing was written.",
         "danger",
     ),
     "unknown": (
         "The outcome is not known",
         (
-            "The store's answer was lost, and the log does not tell yet whether this commit is there. Trying again is "
-            "safe: the commit carries an identifier of its own, so it is found if it is there and written once if not."
+            "The store's answer was lost, and the log does not show yet whether this commit exists. Trying again is "
+            "safe: the commit has its own identifier, so it is found if it exists and written once if not."
         ),
         "warning",
     ),

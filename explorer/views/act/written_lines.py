@@ -1,4 +1,4 @@
-"""What a proposal would write, in a few lines: properties, columns, protocol and files that come, go or change."""
+"""What a proposal would write, in a few lines: properties, columns, protocol and files added, removed or changed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class WrittenLine:
-    """One thing that changes: ``+`` comes, ``\u2212`` goes, ``~`` changes, ``\u00b7`` stays; what, and to what."""
+    """One change: ``+`` added, ``\u2212`` removed, ``~`` changed, ``\u00b7`` unchanged; what, and to what."""
 
     sign: str
     subject: str
@@ -31,7 +31,7 @@ class WrittenLine:
 
 
 def written_lines(proposal: Proposal, snapshot: Snapshot) -> tuple[WrittenLine, ...]:
-    """Compare a proposal with the version it rests on.
+    """Compare a proposal with the version it is based on.
 
     Args:
         proposal: What would be written.
@@ -61,7 +61,7 @@ def _metadata(proposal: Proposal, snapshot: Snapshot) -> Iterator[WrittenLine]:
     changed = [PropertyChange(key, was, now) for key, was, now in others if was != now]
     yield from (_property(change) for change in changed)
     if not (changes or columns or changed):
-        yield WrittenLine(SAME, "metadata", "written anew, the same for people")
+        yield WrittenLine(SAME, "metadata", "written again, the same for people")
 
 
 def _property(change: PropertyChange) -> WrittenLine:
@@ -108,7 +108,7 @@ def _small(proposal: Proposal) -> Iterator[WrittenLine]:
 
 def _files(proposal: Proposal) -> Iterator[WrittenLine]:
     if not (proposal.adds or proposal.removes or proposal.change_files):
-        yield WrittenLine(SAME, "no data file", "comes or goes")
+        yield WrittenLine(SAME, "no data file", "is added or removed")
         return
     if proposal.adds:
         size = fmt.size(sum(add.size or 0 for add in proposal.adds))

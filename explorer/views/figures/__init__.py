@@ -2,6 +2,6 @@
 
 In: Arrow columns, NumPy arrays and records of `explorer.views.table`; none of them reads a table.
 Out: a `Figure`: a dictionary of ``data`` and ``layout`` that any Plotly front end draws.
-Always: no label holds text that has not gone through `explorer.formatting.plotly_text`. Colours come from `theme`
+Always: every text in a label went through `explorer.formatting.plotly_text`. Colours come from `theme`
 alone and keep their contrast in light and dark. A long history is drawn in bins.
 """

@@ -71,7 +71,7 @@ def masked_shares(vectors: pa.Table, theme: Theme, *, live_files: int, chosen: s
         vectors: Columns ``path``, ``cardinality``, ``share`` (0 to 1, null unknown), sorted; `BARS` are drawn.
         theme: Colours.
         live_files: Live files of the version, with and without masked rows.
-        chosen: ``path`` of the file at hand.
+        chosen: ``path`` of the chosen file.
     """
     shown = vectors.slice(0, BARS)
     shares = np.nan_to_num(shown.column("share").cast(pa.float64()).to_numpy(zero_copy_only=False)) * 100
@@ -197,7 +197,7 @@ def _value_axis(ranges: ColumnRanges, theme: Theme) -> Part:
     if ranges.kind == "time":
         settings["type"] = "date"
     elif ranges.kind == "order":
-        # A list: plotly.js takes an array of another kind for no ticks at all, and labels the places with numbers.
+        # A list: plotly.js ignores ticks in any other kind of array, and labels the places with numbers.
         shown = np.linspace(0, len(ranges.order) - 1, min(6, len(ranges.order))).astype(int).tolist()
         labels = [fmt.plotly_text(ranges.order[place], 18) for place in shown]
         settings |= {"tickmode": "array", "tickvals": shown, "ticktext": labels}
@@ -205,7 +205,7 @@ def _value_axis(ranges: ColumnRanges, theme: Theme) -> Part:
 
 
 def _extremes(values: Float64s) -> Int64s:
-    """Return the places to draw: all, or of a long row the least and the greatest of each stretch, and the ends."""
+    """Return the places to draw: all, or of many the least and the greatest of each stretch, and the ends."""
     if len(values) <= 2 * _STRETCHES:
         return np.arange(len(values))
     edges = np.linspace(0, len(values), _STRETCHES + 1).astype(int)

@@ -1,7 +1,7 @@
 """What every figure shares: plotly's JSON as plain dictionaries, one layout in the colours of a theme.
 
 Builders return a `Figure`, a dictionary of ``data`` and ``layout`` that any plotly front end draws; `as_plotly` makes
-the plotly.py object of it. No label in a figure holds text that has not gone through `formatting.plotly_text`.
+the plotly.py object of it. Every text in a label went through `formatting.plotly_text`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Figure(TypedDict):
 
 
 def base_layout(theme: Theme, height: int, margin: dict[str, int]) -> Part:
-    """Return the layout all figures start from: no legend, no drag, transparent grounds, the theme's type."""
+    """Return the layout all figures start from: no legend, no drag, transparent backgrounds, the theme's font."""
     return {
         "template": "none",
         "height": height,
@@ -50,7 +50,7 @@ def base_layout(theme: Theme, height: int, margin: dict[str, int]) -> Part:
 
 
 def axis(theme: Theme, **settings: object) -> Part:
-    """Return an axis without lines or zoom, its labels in the muted colour; ``settings`` go on top."""
+    """Return an axis without lines or zoom, its labels in the muted colour; ``settings`` override them."""
     shared: Part = {
         "fixedrange": True,
         "showgrid": False,

@@ -1,6 +1,6 @@
 """The design tokens, light and dark: the one source for the style sheet and for the figures.
 
-Text colours reach 4.5:1 on both grounds of their theme, marks 3:1 (`tests/views/test_theme.py` computes both).
+Text colours reach 4.5:1 on both backgrounds of their theme, marks 3:1 (`tests/views/test_theme.py` computes both).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The timeline: what each version did to the rows, and where the table's form changed.
+"""The timeline: what each version did to the rows, and where schema, protocol or properties changed.
 
-Rows added stand above zero (solid), rows removed hang below (hatched), rows masked hang below as an outline; a diamond
-is a change of schema, protocol or properties. A history longer than `MARKS` versions is drawn in bins of equal
+Rows added are above zero (solid), rows removed below (hatched), rows masked below as an outline; a diamond is a change
+of schema, protocol or properties. A history longer than `MARKS` versions is drawn in bins of equal
 width. The two ends of the comparison are shapes, so that moving them redraws no bar.
 """
 
@@ -65,8 +65,8 @@ def timeline_figure(
 def timeline_shapes(
     timeline: Timeline, theme: Theme, *, version: int, compared: int | None = None, lanes: tuple[Lane, ...] = ()
 ) -> list[Part]:
-    """Return the shapes that carry the state: the comparison's two ends, what lies between, the lanes."""
-    # In a long history one version is thinner than a hair; the ends are drawn wide enough to be seen.
+    """Return the shapes that show the state: the comparison's two ends, the range between, the lanes."""
+    # In a long history one version is too thin to see; the ends are drawn wide enough to be seen.
     half = max(timeline.width / 2, _LEAST_CURSOR * (timeline.last - timeline.first + 1) / 2)
     layer = "above" if len(timeline.start) > 200 else "below"
     at = timeline.position(version)
@@ -153,7 +153,7 @@ def _stubs(timeline: Timeline, x: Float64s, floor: float, theme: Theme) -> Part:
 
 
 def _quiet(timeline: Timeline, x: Float64s, theme: Theme) -> Part:
-    """Commits that changed no row and no form (a compaction, a vacuum): a tick on the zero line."""
+    """Commits that changed no row, schema, protocol or property (a compaction, a vacuum): a tick on the zero line."""
     moved = (timeline.added != 0) | (timeline.removed != 0) | (timeline.masked != 0)
     where = np.flatnonzero(~(moved | timeline.form | timeline.unknown))
     return {

@@ -1,7 +1,7 @@
 """View models of rows: pages of them, changes, differences, and the work of Spark behind them.
 
-In: what a page asks of rows, and the jobs of `explorer.spark`.
+In: what a page asks about rows, and the jobs of `explorer.spark`.
 Out: listings of rows with their places and marks, strips of where changes come from, and the state of the work.
-Always: nothing starts Spark but a request; what it would read is estimated from the log before. One piece of work runs
-at a time for each window and purpose, and can be stopped.
+Always: only a request starts Spark; the log gives an estimate of what it would read before. One piece of work runs at a
+time for each window and purpose, and can be stopped.
 """

@@ -1,4 +1,4 @@
-"""Where the changes of a range of versions come from, as one strip: recorded, told by files, nothing, or a hole."""
+"""Where the changes of a range of versions come from, as one strip: recorded, from files, nothing, or a hole."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ __all__ = ["ChangeSpan", "VersionCounts", "change_counts", "change_spans"]
 
 _WORDS: Final = {
     "recorded": "recorded by the change feed",
-    "files": "told by the files that came and went",
-    "inferred": "not recorded; inferred from the files that came and went",
+    "files": "from the files that were added and removed",
+    "inferred": "not recorded; inferred from the files that were added and removed",
     "none": "no row changed",
     "off": "not recorded: the change feed was off",
     "schema": "its rows do not fit the schema of the range",
     "gone": "its commit is not in the log",
     "unresolved": "a removed file\u2019s partition values are not known",
-    "vacuumed": "a file with its rows is no longer there",
+    "vacuumed": "a file with its rows no longer exists",
 }
 HOLES: Final = frozenset({"off", "schema", "gone", "unresolved", "vacuumed"})
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeSpan:
-    """Versions in a row whose changes come from one kind of source, and how much of the strip they take."""
+    """Consecutive versions whose changes come from one kind of source, and their share of the strip."""
 
     from_version: int
     to_version: int
@@ -39,7 +39,7 @@ class ChangeSpan:
 
     @property
     def is_hole(self) -> bool:
-        """Whether they cannot be told."""
+        """Whether their changes are not known."""
         return self.kind in HOLES
 
     @property

@@ -1,4 +1,4 @@
-"""What reading rows needs of the page at hand: its table, the chosen version, and the one compared with."""
+"""What reading rows needs from a page: its table, the chosen version, and the one compared with."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class KnownTable(Protocol):
         """Return the snapshot of a version."""
 
     def keep(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what is kept under a key, or make it and keep it."""
+        """Return the value kept under a key, or make it and keep it."""
 
 
 class ChosenVersions(Protocol):
-    """The versions at hand; see `explorer.views.TableView`."""
+    """The chosen versions; see `explorer.views.TableView`."""
 
     @property
     def facts(self) -> KnownTable:

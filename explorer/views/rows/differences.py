@@ -1,4 +1,4 @@
-"""Rows in which two versions differ, as a person reads them: what came, went or changed, old and new side by side."""
+"""Rows in which two versions differ, as a person reads them: inserted, deleted or updated, old and new side by side."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DifferenceCell:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceRow:
-    """A row that differs: its sign and how often it is there; ``repeated`` if its key stands for several rows."""
+    """A row that differs: its sign and number of copies; ``repeated`` if several rows share its key."""
 
     sign: str
     tone: str

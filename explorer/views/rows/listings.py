@@ -1,6 +1,6 @@
-"""Rows as lists: those of a version with their places, and those that changed, with what became of them.
+"""Rows as lists: those of a version with their places, and those that changed, with the kind of change.
 
-Marks stand in columns whose names no column of the table has.
+Marks are in columns whose names no column of the table has.
 """
 
 from __future__ import annotations

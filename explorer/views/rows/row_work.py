@@ -1,6 +1,6 @@
-"""What a page asks of rows: a page of them, what changed in a range of versions, how two versions differ.
+"""What a page asks about rows: a page of them, what changed in a range of versions, how two versions differ.
 
-Each is one piece of Spark's work at a time, begun when asked. What it would read is told before, by the log alone.
+Each is one piece of Spark's work at a time, begun on request. The log alone gives an estimate of what it would read.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class PagedRows:
     """At most one page of the rows of a version.
 
     Args:
-        changed: Called, on any thread, when what is to be shown has changed.
+        changed: Called, on any thread, when something else is to be shown.
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
@@ -104,7 +104,7 @@ class PagedRows:
 
     @property
     def page(self) -> RowPage | None:
-        """What was read last; None while nothing was, or while the next page is being read."""
+        """What was read last; None before the first read, and while the next page is being read."""
         return self._work.result
 
     @property
@@ -141,7 +141,7 @@ class RangeChanges:
     """At most one range of changes: after the version compared with, up to the chosen one.
 
     Args:
-        changed: Called, on any thread, when what is to be shown has changed.
+        changed: Called, on any thread, when something else is to be shown.
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
@@ -163,7 +163,7 @@ class RangeChanges:
         self._work.cancel()
 
     def found(self, view: ChosenVersions, *, inferred: bool) -> ChangePreview | None:
-        """Return what was read, if it is what the view is at."""
+        """Return what was read, if it is the range of the view."""
         return self._work.about(_changes_key(view, inferred))
 
     def state(self, view: ChosenVersions, *, inferred: bool) -> WorkState:
@@ -180,17 +180,17 @@ class RangeChanges:
 
 
 class ComparedRows:
-    """At most one comparison of the rows of the two versions at hand.
+    """At most one comparison of the rows of the two chosen versions.
 
     Args:
-        changed: Called, on any thread, when what is to be shown has changed.
+        changed: Called, on any thread, when something else is to be shown.
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._work: SparkWork[RowDiffPreview] = SparkWork(changed)
 
     def start(self, view: ChosenVersions, keys: str = "") -> None:
-        """Begin to compare, rows matched by key columns written as `names_in` reads them; a running one is stopped."""
+        """Begin to compare, with key columns written as `names_in` reads them; a running comparison is stopped."""
         ends = view.other, view.version
 
         def make() -> Job[RowDiffPreview]:
@@ -205,7 +205,7 @@ class ComparedRows:
         self._work.cancel()
 
     def found(self, view: ChosenVersions, keys: str) -> RowDifferences | None:
-        """Return the rows that differ, if they are of what the view is at."""
+        """Return the rows that differ, if they are those of the view's versions."""
         preview = self._work.about(_ends_key(view, keys))
         return row_differences(preview) if preview is not None else None
 
@@ -222,7 +222,7 @@ class ChangeOrigins:
         spans: The versions of the range, by kind of source.
         estimate: What reading them takes, for people.
         available: There is something to read.
-        problem: Why nothing can be said.
+        problem: Why nothing is known.
     """
 
     spans: tuple[ChangeSpan, ...] = ()
@@ -232,7 +232,7 @@ class ChangeOrigins:
 
 
 def change_range(view: ChosenVersions) -> tuple[int, int]:
-    """Return the versions whose changes lead from the earlier of the two at hand to the later, both inclusive."""
+    """Return the versions whose changes lead from the earlier chosen version to the later, both inclusive."""
     low, high = sorted((view.other, view.version))
     return min(low + 1, high), high
 
@@ -259,7 +259,7 @@ def comparison_estimate(view: ChosenVersions) -> tuple[str, bool]:
         life = view.facts.log.history_record().lifetimes
         reading = read_estimate(difference_table(life, view.other, view.version))
     except ExplorerError:
-        return "", False  # whoever shows the comparison of files has said why
+        return "", False  # the comparison of files already shows why
     if not reading.files:
         return "No file differs, so no row does.", False
     return f"{fmt.plural(reading.files, 'file')}, {fmt.size(reading.bytes)}, are read.{start_notice()}", True
@@ -272,9 +272,9 @@ def rows_estimate(snapshot: Snapshot, where: str = "") -> str:
     files = fmt.plural(snapshot.num_files, "file")
     if where.strip():
         size = fmt.size(snapshot.size_in_bytes)
-        most = f"at most {files}, {size}, less those the log rules out."
+        most = f"at most {files}, {size}, without those that the log rules out."
         return f"Files are read until {PAGE_ROWS} rows match: {most}{start_notice()}"
-    return f"The first {PAGE_ROWS} rows come from the first of {files}, so a second or two.{start_notice()}"
+    return f"The first {PAGE_ROWS} rows come from the first of {files}, which takes a second or two.{start_notice()}"
 
 
 def live_rows(snapshot: Snapshot) -> int | None:
@@ -283,7 +283,7 @@ def live_rows(snapshot: Snapshot) -> int | None:
 
 
 def names_in(text: str) -> list[str]:
-    """Return the column names in a list with commas; one with a comma in it stands in backticks."""
+    """Return the column names in a list with commas; a name with a comma is written in backticks."""
     return [(quoted.replace("``", "`") or plain).strip() for quoted, plain in _NAME.findall(text) if quoted or plain]
 
 

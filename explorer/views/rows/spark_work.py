@@ -1,6 +1,6 @@
-"""One piece of work of Spark at a time, for one window and one purpose: begun when asked, shown, stopped.
+"""One piece of Spark's work at a time, for one window and one purpose: begun on request, shown, stopped.
 
-Nothing here starts Spark but a job.
+Only a job starts Spark here.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class SparkWork(Generic[Result]):
     """At most one job.
 
     Args:
-        changed: Called, on any thread, when what is to be shown has changed.
+        changed: Called, on any thread, when something else is to be shown.
 
     Attributes:
         key: What the job, or its result, is about; None before the first.
-        result: What came out of the last job, while no other was begun.
+        result: The result of the last job, until another begins.
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
@@ -111,7 +111,7 @@ class SparkWork(Generic[Result]):
 
 
 def each_second(job: _AnyJob, then: Callable[[_AnyJob], None]) -> None:
-    """Call something with a job each second while it runs: Spark that starts or plans reports nothing else."""
+    """Call something with a job each second while it runs: Spark reports nothing while it starts or plans."""
 
     def tell() -> None:
         while True:
@@ -138,7 +138,7 @@ def engine_state() -> dict[str, str]:
 
 
 def start_notice() -> str:
-    """Return what an estimate says where Spark is not running yet, with a space in front; else nothing."""
+    """Return the notice of an estimate if Spark is not running yet, with a space in front; else an empty text."""
     return "" if engine_state()["state"] == "ready" else " Spark starts first, which takes about ten seconds."
 
 
@@ -147,6 +147,6 @@ def _missing(error: ImportError) -> Problem:
         kind="EngineUnavailable",
         severity="warning",
         title="Spark is not available",
-        message=f"Rows are read by Spark, which is not installed ({error}).",
-        next_step='Install it with pip install "delta-table-explorer[spark]" and start again. The rest goes on.',
+        message=f"Spark reads rows, and it is not installed ({error}).",
+        next_step='Everything else works. To install it: pip install "delta-table-explorer[spark]", then start again.',
     )

@@ -1,4 +1,4 @@
-"""Columns over time: the river's lines, the table of columns at a version, hazards, one column's story."""
+"""Columns over time: the river's lines, the table of columns at a version, hazards, one column's history."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class ColumnStory:
-    """One physical column: what it is, and what befell it, as names and texts."""
+    """One physical column: what it is, and what happened to it, as names and texts."""
 
     name: str
     label: str
@@ -48,7 +48,7 @@ def columns_listing(facts: TableFacts, version: int) -> Listing:
 
 
 def column_story(facts: TableFacts, name: str) -> ColumnStory | None:
-    """Tell what befell the column that bears a name now (or bore it last), or None if there is none."""
+    """Return the history of the column that has a name now (or had it last), or None if there is none."""
     columns = facts.lineage().columns
     column = next((c for c in reversed(columns) if format_column(c.path) == name and c.dropped_at is None), None)
     column = column or next((c for c in reversed(columns) if format_column(c.path) == name), None)

@@ -1,7 +1,7 @@
 """The history of a table as the views need it: one record per commit, and columns over all versions.
 
 Input is the Arrow table of `Table.history()`, newest first. Rows that a commit only rewrote (compaction, copy-on-write)
-are taken out of what it added and removed, so that a physical rewrite is never shown as a logical change.
+are subtracted from what it added and removed, so that a physical rewrite is never shown as a logical change.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class CommitRecord:
 
     @property
     def form_changes(self) -> tuple[str, ...]:
-        """What of the table's form changed, in words; the first commit creates all of it."""
+        """Which of schema, protocol and properties changed, in words; the first commit creates all of them."""
         if self.version == 0 and self.changes_form:
             return ("created",)
         properties = self.metadata_changed and not self.schema_changed

@@ -1,8 +1,8 @@
-"""What is known of one table, read once and kept: history, timeline, snapshots, diffs, lineage.
+"""Facts about one table, read once and kept: history, timeline, snapshots, diffs, lineage.
 
-One `TableFacts` serves all sessions that look at a table. It is fixed at the newest version it was made at; when the
-table has moved on, a new one is made. Its methods may be called from several threads: one lock keeps the calls into
-the core apart.
+One `TableFacts` serves all sessions that show a table. It belongs to the newest version of the time it was made; when
+the table has a newer version, a new one is made. Its methods may be called from several threads: one lock serialises
+the calls into the core.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class TableFacts:
 
     Args:
         log: The table's log.
-        name: What to call it; the table's own name unless given.
+        name: Its name for people; the table's own name unless given.
 
     Attributes:
         first, last: The readable versions.
-        commits: The commits; none where the history cannot be read.
+        commits: The commits; empty if the history cannot be read.
         problem: Why the history cannot be read, or None.
 
     Raises:
@@ -59,7 +59,7 @@ class TableFacts:
         try:
             self.commits = Commits(log.history())
         except TableError as error:
-            # A line that cannot be read spoils the history, not the versions before it.
+            # A line that cannot be read makes the history unreadable, but not the versions before it.
             self.commits = Commits(None)
             self.problem = error
 
@@ -72,7 +72,7 @@ class TableFacts:
         if self.first <= version <= self.last:
             return version
         raise VersionNotFound(
-            f"Version {version} of {self.name} is not there: versions {self.first} to {self.last} can be shown.",
+            f"{self.name} has no version {version} to show: versions {self.first} to {self.last} can be shown.",
             version=version,
             earliest=self.first,
             latest=self.last,
@@ -86,7 +86,7 @@ class TableFacts:
 
         Raises:
             VersionNotFound: It is neither a number nor a time, or no version that can be shown.
-            TimestampOutOfRange: The time lies before the first version or after the newest.
+            TimestampOutOfRange: The time is before the first version or after the newest.
         """
         wanted = text.strip()
         digits = wanted.removeprefix("v")
@@ -96,7 +96,7 @@ class TableFacts:
             time = datetime.fromisoformat("" if digits.isdecimal() else wanted.removesuffix(" UTC"))
         except ValueError:
             raise VersionNotFound(
-                f"\u201c{fmt.shorten(text, 60)}\u201d is no version of {self.name}: versions {self.first} to "
+                f"\u201c{fmt.shorten(text, 60)}\u201d is not a version of {self.name}: versions {self.first} to "
                 f"{self.last} can be shown, by number or by a time such as 2026-03-02 14:05.",
                 earliest=self.first,
                 latest=self.last,
@@ -140,7 +140,7 @@ class TableFacts:
         return self.keep(("timeline", window), lambda: timeline_of(self.commits, window))
 
     def window_around(self, version: int) -> tuple[int, int] | None:
-        """Return as many versions as can be drawn singly, with the given one in the middle."""
+        """Return as many versions as can be drawn one by one, with the given one in the middle."""
         if not len(self.commits):
             return None
         first, last = self.commits.first, self.commits.last
@@ -150,16 +150,16 @@ class TableFacts:
     def feed_lane(self) -> Lane | None:
         """Return the versions whose commits recorded the change feed; None if the feed was never on.
 
-        A commit records changes when the property is on in the metadata it leaves behind.
+        A commit records changes if the property is on in the metadata after it.
         """
         return self.keep("feed", self._feed_lane)
 
     def keep(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what is kept under a key, or make it (one thread at a time) and keep it."""
+        """Return the value kept under a key, or make it (one thread at a time) and keep it."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
-                return cast("T", self._kept[key])  # a key stands for one type
+                return cast("T", self._kept[key])  # a key means one type
             made = self._kept[key] = make()
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)

@@ -88,12 +88,12 @@ def ranges_listing(facts: TableFacts, version: int, column: str) -> Listing:
 def row_strip(
     rows: npt.NDArray[np.uint64], num_records: int | None, bins: int = 320
 ) -> tuple[tuple[float, float, float], ...]:
-    """Return where masked rows lie in a file: left and width as shares of the file, and the share masked there.
+    """Return where masked rows are in a file: left and width as shares of the file, and the share masked there.
 
     Args:
         rows: Masked row indexes, sorted.
-        num_records: Physical rows of the file; the last masked row stands in where it is unknown.
-        bins: Most pieces that are told apart.
+        num_records: Physical rows of the file; the last masked row replaces it where it is unknown.
+        bins: The largest number of pieces.
     """
     if not len(rows):
         return ()

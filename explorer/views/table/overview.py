@@ -1,6 +1,6 @@
 """The overview of a version: one sentence, four key figures with their basis, and findings that were computed.
 
-A finding is stated only with its evidence; what was not measured is not spoken of.
+A finding is stated only with its evidence; what was not measured is not mentioned.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column of the schema: dotted logical name, depth of nesting, type, whether null is allowed, what marks it."""
+    """A column of the schema: dotted logical name, depth of nesting, type, whether null is allowed, its marks."""
 
     name: str
     depth: int
@@ -107,7 +107,7 @@ def fields_of(schema: StructType, partition_columns: tuple[str, ...]) -> tuple[F
 
 
 def findings_of(facts: TableFacts, version: int) -> tuple[Finding, ...]:
-    """Return what the log itself proves, the gravest first."""
+    """Return what the log itself proves, the most serious first."""
     files = facts.snapshot(version).files()
     if facts.problem is not None:
         return ()
@@ -161,7 +161,11 @@ def _hazards(facts: TableFacts, version: int) -> list[Finding]:
     if not hazards:
         return []
     names = sorted({hazard.name for hazard in hazards})
-    title = f"The name {names[0]} changed hands" if len(names) == 1 else f"{len(names)} names changed hands"
+    title = (
+        f"The name {names[0]} moved to another column"
+        if len(names) == 1
+        else f"{len(names)} names moved to other columns"
+    )
     evidence = ", ".join(f"{fmt.shorten(hazard.name, 40)} at v{hazard.version}" for hazard in hazards[:4])
     more = f" and {len(hazards) - 4} more" if len(hazards) > 4 else ""
     effect = "A client that ignores column mapping reads one column's values under the other's name."

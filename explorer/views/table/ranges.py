@@ -1,7 +1,7 @@
 """Value ranges of one column across the files, on an axis that fits its type.
 
 Numbers and times have a place of their own; strings, booleans and the rest are placed by their order among all bounds.
-Files that cannot be drawn are counted by why: every value is null, a bound is no place on the axis, nothing is known.
+Files that cannot be drawn are counted by reason: every value is null, a bound has no place on the axis, no statistics.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ColumnRanges:
         paths, low_texts, high_texts, tight: The file, its bounds as text, and whether the bounds are tight.
         order: For ``order``, the distinct bounds as text.
         only_nulls: Files whose values of the column are all null.
-        unplaced: Files with bounds of which one is unknown or no number.
+        unplaced: Files with a bound that is unknown or not a number.
         missing: Files without statistics for the column.
     """
 
@@ -65,7 +65,7 @@ class ColumnRanges:
         return float(np.mean(started - ended))
 
     def shown(self, places: Float64s) -> Float64s | list[str | None]:
-        """Return places as plotly takes them: times as ISO text, all else as they are."""
+        """Return places as plotly takes them: times as ISO text, others unchanged."""
         if self.kind != "time":
             return places
         return [None if np.isnan(p) else str(np.datetime64(int(p), "ms")) for p in places]

@@ -59,11 +59,11 @@ class Timeline:
 
     @property
     def middles(self) -> Float64s:
-        """Where each mark stands on the axis."""
+        """Where each mark is on the axis."""
         return self.start.astype(np.float64) + (self.width - 1) / 2
 
     def position(self, version: int) -> float:
-        """Return where a version stands on the axis."""
+        """Return where a version is on the axis."""
         return self.first + (version - self.first) // self.width * self.width + (self.width - 1) / 2
 
 

@@ -38,7 +38,7 @@ def test_what_a_property_brings_along_is_written_out(table: explorer.Table) -> N
         ("~", "team", "ana \u2192 bob"),
         ("~", "protocol", "(1, 2) \u2192 (3, 7)"),
         ("+", "feature deletionVectors", "binds readers and writers"),
-        ("\u00b7", "no data file", "comes or goes"),
+        ("\u00b7", "no data file", "is added or removed"),
     ]
     assert (found.headline.verb, found.headline.subject) == ("Set", "2 properties")
     assert found.losses
@@ -58,7 +58,7 @@ def test_a_rename_is_a_rename(table: explorer.Table) -> None:
 def test_rows_that_were_not_looked_at_are_asked_for(table: explorer.Table) -> None:
     found = view(table, kind="add-constraint", name="positive", expression="id > 0")
     assert (found.needs_rows, found.looked_at_rows, found.committable, found.tone) == (True, False, False, "warning")
-    assert found.verdict == "The rows have to be looked at before this can be committed."
+    assert found.verdict == "The rows must be checked before this can be committed."
     assert [guard.name for guard in found.guards if guard.blocks] == ["existing-rows"]
     assert found.guards[0].name == "existing-rows"
     assert found.headline.code == "id > 0"

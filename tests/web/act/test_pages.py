@@ -152,7 +152,7 @@ def test_what_is_no_version_is_told_in_words(catalog: Catalog) -> None:
     for change, name in (("restore&f.version=last", "version"), ("compact-log&f.from=0&f.to=last", "to")):
         address = Address.parse(f"?t=w/hostile&tab=act&act={change}")
         regions = checked(catalog, desk, address, 0)
-        assert "is no version: write a number" in regions[f"act-note-{name}"]
+        assert "is not a version: write a number" in regions[f"act-note-{name}"]
 
 
 def test_what_deletes_files_is_planned_when_asked_and_says_what_would_go(catalog: Catalog) -> None:

@@ -18,10 +18,10 @@ __all__ = ["COLUMN_INTENTS"]
 
 def _add(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     return (
-        FormField("name", "Name", help="One inside a struct with dots: address.city. A part that holds a dot stands in "
+        FormField("name", "Name", help="One inside a struct with dots: address.city. A part that contains a dot is in "
                   "backticks.", placeholder="delivered_on", value=answers.get("name", "")),
         FormField("type", "Type", help="A simple type: string, long, integer, double, boolean, date, timestamp, "
-                  "decimal(12,2) and so on. Rows that are there have null.", placeholder="string",
+                  "decimal(12,2) and so on. Existing rows have null.", placeholder="string",
                   value=answers.get("type", "")),
         FormField("comment", "Comment", "prose", "What it means, in which unit.", value=answers.get("comment", ""),
                   required=False),
@@ -30,7 +30,7 @@ def _add(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
 
 
 def _rename(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
-    help_ = "The last part alone; the column stays where it is."
+    help_ = "Only the last part; the column stays where it is."
     return (*column_field(snapshot, answers), FormField("to", "New name", help=help_, value=answers.get("to", "")))
 
 
@@ -39,12 +39,12 @@ def _move(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
 
 
 def _widen(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
-    help_ = "One that holds every value of the present type: long for integer, decimal(14,2) for decimal(12,2)."
+    help_ = "One that holds every value of the current type: long for integer, decimal(14,2) for decimal(12,2)."
     return (*column_field(snapshot, answers), FormField("type", "New type", help=help_, value=answers.get("type", "")))
 
 
 def _comment(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
-    help_ = "What it means, in which unit. Left empty, the comment is removed."
+    help_ = "What it means, in which unit. Empty removes the comment."
     value = answers.get("comment", "")
     return (
         *column_field(snapshot, answers),
@@ -55,18 +55,18 @@ def _comment(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
 def _mapping(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     now = snapshot.column_mapping_mode
     about = {
-        "name": "Files are read by a name of each column's own. Columns can be renamed and dropped.",
-        "id": "Files are read by each column's id. Only for a table that was made so.",
+        "name": "Files are read by a separate name for each column. Columns can be renamed and dropped.",
+        "id": "Files are read by each column's id. Only for a table that was created with it.",
         "none": "Files are read by the names that people see.",
     }
-    choices = tuple(Choice(mode, f"{mode}, as it is" if mode == now else mode, text) for mode, text in about.items())
+    choices = tuple(Choice(mode, f"{mode}, as now" if mode == now else mode, text) for mode, text in about.items())
     return (FormField("mode", "Mode", "options", value=answers.get("mode", ""), choices=choices),)
 
 
 def _at(answers: Answers, *, required: bool) -> FormField:
     help_ = "first, last, after NAME, or a position from 0."
     if not required:
-        help_ += " Left empty, it comes last."
+        help_ += " Empty means last."
     return FormField("at", "Place", help=help_, placeholder="last", value=answers.get("at", ""), required=required)
 
 
@@ -113,18 +113,18 @@ COLUMN_INTENTS: Final = IntentGroup(
     "Columns",
     (
         intent_entry(
-            intents.AddColumns, "Add a column", "Rows that are there have null in it; no file is touched.",
+            intents.AddColumns, "Add a column", "Existing rows have null in it; no file is changed.",
             fields=_add, document=_added, headline=_added_headline,
             state=lambda s: fmt.plural(len(s.schema.fields), "column"), beside=(COLUMNS,),
         ),
         intent_entry(
-            intents.RenameColumn, "Rename a column", "Another name for people; no file is touched.",
+            intents.RenameColumn, "Rename a column", "Another name for people; no file is changed.",
             fields=_rename, document=given_texts("column", "to"),
             headline=lambda intent: Headline("Rename column", f"{intent.column} \u2192 {intent.to}"),
             hints=column_hint, beside=(COLUMNS,), why_not=_unmapped,
         ),
         intent_entry(
-            intents.MoveColumn, "Move a column", "Another place among its siblings; no file is touched.",
+            intents.MoveColumn, "Move a column", "Another place among its siblings; no file is changed.",
             fields=_move, document=lambda a: {"column": a.get("column", ""), "at": _position(a.get("at", ""))},
             headline=lambda intent: Headline("Move column", intent.column, f"to {intent.at}"),
             hints=column_hint, beside=(COLUMNS,),
@@ -147,7 +147,7 @@ COLUMN_INTENTS: Final = IntentGroup(
             hints=column_comment_hint, beside=(COLUMNS,),
         ),
         intent_entry(
-            intents.SetColumnMapping, "Map columns", "Names that may change, apart from those in the files.",
+            intents.SetColumnMapping, "Map columns", "Names that may change, separate from those in the files.",
             fields=_mapping, document=given_texts("mode"), state=lambda s: f"mode {s.column_mapping_mode}",
             headline=lambda intent: Headline("Set column mapping to", intent.mode),
         ),

@@ -19,13 +19,13 @@ __all__ = ["CONSTRAINT_INTENTS"]
 def _add_constraint(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     return (
         FormField(
-            "name", "Name", help="Stands in the history and in the message of a writer that breaks the rule.",
+            "name", "Name", help="Shown in the history and in the error of a writer that breaks the rule.",
             placeholder="amount_positive", value=answers.get("name", ""),
         ),
         FormField(
             "expression", "Expression", "code",
-            "SQL that must be true for every row, now and from now on. Null is not true. Names with dots or blanks "
-            "stand in backticks.",
+            "SQL that must be TRUE for every row, now and in future. NULL is not TRUE. Write names with dots or blanks "
+            "in backticks.",
             "amount > 0 AND amount < 1e9", answers.get("expression", ""),
         ),
     )  # fmt: skip
@@ -34,7 +34,7 @@ def _add_constraint(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, .
 def _drop_constraint(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     found = constraints(snapshot.metadata.configuration)
     choices = tuple(Choice(name, name, expression) for name, expression in sorted(found.items()))
-    help_ = "Rows that break it may be written afterwards; nothing that is there changes."
+    help_ = "Rows that break it may be written afterwards; existing rows do not change."
     return (FormField("name", "Constraint", "options", help_, value=answers.get("name", ""), choices=choices),)
 
 
@@ -55,7 +55,7 @@ CONSTRAINT_INTENTS: Final = IntentGroup(
     "Rules",
     (
         intent_entry(
-            intents.AddConstraint, "Add a constraint", "A rule that every row keeps, now and from now on.",
+            intents.AddConstraint, "Add a constraint", "A rule that every row keeps, now and in future.",
             fields=_add_constraint, document=given_texts("name", "expression"), state=_constraint_count,
             headline=lambda intent: Headline("Add constraint", intent.name, intent.expression),
             hints=mentioned_columns_hint, beside=(COLUMNS, CONSTRAINTS),
@@ -68,7 +68,7 @@ CONSTRAINT_INTENTS: Final = IntentGroup(
             why_not=lambda s: "" if constraints(s.metadata.configuration) else "The table has no constraint.",
         ),
         intent_entry(
-            intents.SetNotNull, "Refuse nulls", "Every row has a value in the column, now and from now on.",
+            intents.SetNotNull, "Refuse nulls", "Every row has a value in the column, now and in future.",
             fields=column_field, document=given_texts("column"), state=_not_null_count,
             headline=lambda intent: Headline("Refuse nulls in", intent.column),
             hints=column_hint, beside=(COLUMNS,),

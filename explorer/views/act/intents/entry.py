@@ -1,4 +1,4 @@
-"""What a page needs of an intent: its form, how the answers make it, how it reads, and the hints while it is typed."""
+"""What a page needs of an intent: its form, how the answers make it, its headline, and hints for its answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 Asked = TypeVar("Asked", bound=Intent)
 Hints: TypeAlias = Callable[[Answers, TableFacts, Snapshot], Mapping[str, str]]
-"""From the answers so far, the table and its newest version to a hint for each answer that has one, by its name."""
+"""Makes hints by the name of the answer, from the answers so far, the table and its newest version."""
 
 COLUMNS: Final = "columns"
 CONSTRAINTS: Final = "constraints"
@@ -51,16 +51,16 @@ class IntentEntry:
 
     Attributes:
         kind: The intent's name, such as ``add-constraint``.
-        title, about: What it is called, and what it is for.
+        title, about: Its name for people, and its purpose.
         fields: What it asks of a version, with the answers so far.
         document: The fields of the intent that the answers make, without its kind.
         headline: What such an intent asks for; None for an intent of another kind.
         state: What a version says about it, in a few words.
-        hints: What helps to fill in the form.
-        beside: What of the table is listed beside the form: `COLUMNS`, `CONSTRAINTS`, `PROPERTIES`.
-        why_not: Why it cannot be done on a version; empty if it can.
-        needs_answer: It makes no sense without any answer, even where none of them is required alone.
-        costly: Planning it reads more than the log, so it is not done while a person types.
+        hints: Help with filling in the form.
+        beside: The part of the table listed beside the form: `COLUMNS`, `CONSTRAINTS`, `PROPERTIES`.
+        why_not: Why it is not possible on a version; empty if it is.
+        needs_answer: It needs at least one answer, even if no single one is required.
+        costly: Planning it reads more than the log, so a page does not plan it while a person types.
         writes_commit: It makes a version.
     """
 

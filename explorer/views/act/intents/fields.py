@@ -27,7 +27,7 @@ Answers = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the values that may be chosen; ``why_not`` says why it cannot be, if it cannot."""
+    """One of the values to choose from; ``why_not`` says why it cannot be chosen, or is empty."""
 
     value: str
     label: str
@@ -45,7 +45,7 @@ class FormField:
         kind: ``text``, ``code`` (several lines of SQL), ``prose``, ``column`` (a dotted path, with suggestions),
             ``choice`` (one of a list), ``options`` (one of a few, each explained), ``checks`` (several of a list),
             ``pairs`` (keys and values).
-        value: The answer so far, or what is proposed.
+        value: The answer so far, or the proposed one.
         choices: What may be chosen.
         required: Whether the intent makes no sense without it.
         is_version: The answer is the number of a version.
@@ -63,8 +63,8 @@ class FormField:
 
 
 def column_field(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
-    """Return the one question which column it is."""
-    help_ = "A nested one with dots: address.city. A part that holds a dot stands in backticks."
+    """Return the question which column is meant."""
+    help_ = "A nested one with dots: address.city. A part that contains a dot is written in backticks."
     return (FormField("column", "Column", "column", help_, value=answers.get("column", "")),)
 
 

@@ -1,4 +1,4 @@
-"""What helps while a form is being filled in: the type of a column named, the effect of a property, what a version was.
+"""Hints while a person fills in a form: the type of a named column, the effect of a property, what a version did.
 
 A hint states facts; it never judges (planning does).
 """
@@ -32,7 +32,7 @@ _MENTIONED = 8
 
 
 def column_hint(answers: Answers, _facts: TableFacts, snapshot: Snapshot) -> dict[str, str]:
-    """Return the type of the column named, and what it is called in the files."""
+    """Return the type of the named column, and its name in the files."""
     field = _field(answers.get("column", ""), snapshot)
     if field is None:
         return {}
@@ -41,7 +41,7 @@ def column_hint(answers: Answers, _facts: TableFacts, snapshot: Snapshot) -> dic
 
 
 def column_comment_hint(answers: Answers, _facts: TableFacts, snapshot: Snapshot) -> dict[str, str]:
-    """Return the type of the column named, and its comment."""
+    """Return the type of the named column, and its comment."""
     field = _field(answers.get("column", ""), snapshot)
     if field is None:
         return {}
@@ -66,7 +66,7 @@ def mentioned_columns_hint(answers: Answers, _facts: TableFacts, snapshot: Snaps
 
 
 def property_hints(answers: Answers, _facts: TableFacts, snapshot: Snapshot) -> dict[str, str]:
-    """Return the effect, the value and the default of each property named."""
+    """Return the effect, the value and the default of each named property."""
     configuration = snapshot.metadata.configuration
     return {name: _property(key, configuration) for name, key in answers.items() if name.startswith("key.")}
 
@@ -74,7 +74,7 @@ def property_hints(answers: Answers, _facts: TableFacts, snapshot: Snapshot) -> 
 def chosen_hint(
     name: str, fields: Callable[[Snapshot, Answers], tuple[FormField, ...]]
 ) -> Callable[[Answers, TableFacts, Snapshot], dict[str, str]]:
-    """Return hints that repeat what is said of the choice made; ``fields`` asks that one question."""
+    """Return hints that repeat the help of the chosen value; ``fields`` asks that one question."""
 
     def hints(answers: Answers, _facts: TableFacts, snapshot: Snapshot) -> dict[str, str]:
         (field,) = fields(snapshot, answers)
@@ -84,12 +84,12 @@ def chosen_hint(
 
 
 def version_hints(*names: str) -> Callable[[Answers, TableFacts, Snapshot], dict[str, str]]:
-    """Return hints that say what each of the versions named was."""
+    """Return hints that describe each of the named versions."""
     return lambda answers, facts, _snapshot: {name: _version(answers.get(name, ""), facts) for name in names}
 
 
 def column_suggestions(snapshot: Snapshot, typed: str) -> tuple[tuple[str, str], ...]:
-    """Return columns whose name holds what was typed, with their types; those that begin with it first."""
+    """Return columns whose name contains what was typed, with their types; those that begin with it first."""
     wanted = typed.casefold().strip()
     named = ((format_column(path), type_name(field.type)) for path, field in walk(snapshot.schema))
     matching = [(name, kind) for name, kind in named if wanted in name.casefold()]

@@ -1,4 +1,4 @@
-"""Intents that make no version: checkpoints, compactions, and deleting what nothing needs any more."""
+"""Intents that make no version: checkpoints, compactions, and deleting files that nothing needs any more."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["MAINTENANCE_INTENTS"]
 
 def _compaction(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     return (
-        FormField("from", "First version", help="Its commit has to be in the log.", placeholder="0",
+        FormField("from", "First version", help="Its commit must be in the log.", placeholder="0",
                   value=answers.get("from", ""), is_version=True),
-        FormField("to", "Last version", help="A later one. Readers then take one file for all commits between.",
+        FormField("to", "Last version", help="A later one. Readers then read one file for all these commits.",
                   placeholder=str(snapshot.version), value=answers.get("to", ""), is_version=True),
     )  # fmt: skip
 
@@ -37,8 +37,8 @@ def _file_age(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
 def _age(snapshot: Snapshot, answers: Answers, retention: Interval, what: str) -> tuple[FormField, ...]:
     kept = retention.text(snapshot.metadata.configuration) or ""
     help_ = (
-        f"An interval, or a time with a zone. Left empty, the table\u2019s own {retention} holds: {kept}. Nothing "
-        f"younger than that goes; {what}"
+        f"An interval, or a time with a zone. Empty means the table\u2019s own {retention}: {kept}. Nothing "
+        f"younger than that is deleted; {what}"
     )
     value = answers.get("olderThan", "")
     return (FormField("olderThan", "Older than", "text", help_, kept, value, required=False),)
@@ -62,15 +62,15 @@ MAINTENANCE_INTENTS: Final = IntentGroup(
     (
         intent_entry(
             intents.Checkpoint, "Write a checkpoint",
-            "One file that says what the commits say, so that tables open faster.",
+            "One file with the content of all commits so far, so that the table opens faster.",
             state=lambda s: f"of v{s.version}", headline=lambda _: Headline("Write a checkpoint"), needs_answer=False,
         ),
         intent_entry(
-            intents.CompactLog, "Compact the log", "One file beside a range of commits, for readers to take instead.",
+            intents.CompactLog, "Compact the log", "One file for a range of commits, which readers can read instead.",
             fields=_compaction, document=lambda a: {name: number_or_text(a.get(name, "")) for name in ("from", "to")},
             state=lambda s: f"now v{s.version}",
             headline=lambda intent: Headline("Compact the log", f"v{intent.from_} to v{intent.to}"),
-            hints=version_hints("from", "to"), why_not=lambda s: "" if s.version else "There is one commit only.",
+            hints=version_hints("from", "to"), why_not=lambda s: "" if s.version else "There is only one commit.",
         ),
         intent_entry(
             intents.CleanLog, "Clean up the log", "Delete log files that are old enough. Their versions are lost.",
@@ -79,7 +79,7 @@ MAINTENANCE_INTENTS: Final = IntentGroup(
         ),
         intent_entry(
             intents.Vacuum, "Delete unused files",
-            "Vacuum: data files that nothing has needed for long. Old versions may need them.",
+            "Vacuum: data files that no version has needed for long. Old versions may need them.",
             fields=_file_age, document=_aged, state=_kept(FILE_RETENTION), needs_answer=False,
             headline=lambda intent: _aged_headline("Delete unused files", intent.older_than), costly=True,
         ),

@@ -35,14 +35,14 @@ def _enable(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
         listed = ", listed already" if feature.name in supported else ""
         choices.append(Choice(feature.name, f"{feature.name}{listed}", f"Binds {binds}. {_switch(feature)}", why))
     value = answers.get("feature", "")
-    help_ = "One that binds readers is the graver choice: clients that do not know it can no longer read the table."
+    help_ = "A feature that binds readers costs more: clients that do not know it can no longer read the table."
     return (FormField("feature", "Feature", "choice", help_, value=value, choices=tuple(choices)),)
 
 
 def _switch(feature: TableFeature) -> str:
     switch = feature.switch
     if switch is None:
-        return "No property switches it; it is in use as soon as the schema or an action needs it."
+        return "No property enables it; it is in use as soon as the schema or an action needs it."
     return f"Sets {switch.key} = {feature.on[0]}: {switch.effect[0].lower()}{switch.effect[1:]}"
 
 
@@ -53,7 +53,7 @@ def _drop(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
         else Choice(name, name)
         for name in sorted(_listed(snapshot))
     )
-    help_ = "Nothing may use it any more; the guards say what still does."
+    help_ = "Nothing may use it any more; the guards say what still uses it."
     return (FormField("feature", "Feature", "options", help_, value=answers.get("feature", ""), choices=choices),)
 
 
@@ -66,7 +66,7 @@ def _upgrade(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
 
     def field(name: str, label: str, now: int, newest: int, who: str) -> FormField:
         choices = tuple(
-            Choice(str(number), f"{number}, as it is" if number == now else str(number))
+            Choice(str(number), f"{number}, as now" if number == now else str(number))
             for number in range(max(now, 1), newest + 1)
         )
         return FormField(name, label, "choice", who, value=answers.get(name, str(now)), choices=choices)
@@ -93,12 +93,12 @@ PROTOCOL_INTENTS: Final = IntentGroup(
     "Protocol",
     (
         intent_entry(
-            intents.EnableFeature, "Enable a feature", "List it in the protocol, and switch it on.",
+            intents.EnableFeature, "Enable a feature", "List it in the protocol, and enable it.",
             fields=_enable, document=given_texts("feature"), state=_supported_count,
             headline=lambda intent: Headline("Enable feature", intent.feature), hints=chosen_hint("feature", _enable),
         ),
         intent_entry(
-            intents.DropFeature, "Drop a feature", "Take it out of the protocol, once nothing uses it.",
+            intents.DropFeature, "Drop a feature", "Remove it from the protocol, once nothing uses it.",
             fields=_drop, document=given_texts("feature"),
             state=lambda s: fmt.plural(len(supported_features(s.protocol)), "feature"),
             headline=lambda intent: Headline("Drop feature", intent.feature), hints=chosen_hint("feature", _drop),
@@ -106,7 +106,7 @@ PROTOCOL_INTENTS: Final = IntentGroup(
         ),
         intent_entry(
             intents.UpgradeProtocol, "Upgrade the protocol",
-            "Which versions of the protocol clients must know. Never goes back.",
+            "Which versions of the protocol clients must know. There is no way back.",
             fields=_upgrade, headline=_upgrade_headline,
             document=lambda a: {name: number_or_text(a.get(name, "")) for name in _VERSIONS},
             state=lambda s: f"reader {s.protocol.min_reader_version}, writer {s.protocol.min_writer_version}",

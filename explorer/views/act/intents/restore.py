@@ -16,12 +16,12 @@ __all__ = ["RESTORE_INTENTS"]
 def _fields(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     return (
         FormField(
-            "version", "Version", help="The files and the form of the table become those of this version, in a new "
-            "one. Nothing between is lost.", placeholder=str(max(snapshot.version - 1, 0)),
+            "version", "Version", help="Files, schema and properties of the table become those of this version, in a "
+            "new one. No version between is lost.", placeholder=str(max(snapshot.version - 1, 0)),
             value=answers.get("version", ""), required=False, is_version=True,
         ),
         FormField(
-            "timestamp", "or time", help="ISO 8601 with a zone; the last version at that time is taken.",
+            "timestamp", "or time", help="ISO 8601 with a zone; it means the last version at that time.",
             placeholder="2026-03-02T14:05:00Z", value=answers.get("timestamp", ""), required=False,
         ),
     )  # fmt: skip

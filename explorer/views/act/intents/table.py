@@ -23,14 +23,14 @@ def _set_properties(_snapshot: Snapshot, _answers: Answers) -> tuple[FormField, 
         for known in KNOWN.values()
         if known.why_fixed is None
     )
-    help_ = "Keys of your own need no prefix; those that begin with delta. are checked by name, type and range."
+    help_ = "Keys of your own need no prefix; the name, type and range of keys that begin with delta. are checked."
     return (FormField("properties", "Properties", "pairs", help_, LOG_RETENTION.key, choices=choices),)
 
 
 def _unset_properties(snapshot: Snapshot, _answers: Answers) -> tuple[FormField, ...]:
     found = [Choice(key, key, value, _why_kept(key)) for key, value in sorted(snapshot.metadata.configuration.items())]
     choices = tuple(sorted(found, key=lambda choice: bool(choice.why_not)))
-    help_ = "The default holds again. Data and features stay as they are."
+    help_ = "The default applies again. Data and features stay as they are."
     return (FormField("keys", "Properties to remove", "checks", help_, choices=choices),)
 
 
