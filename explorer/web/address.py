@@ -1,8 +1,8 @@
 """The state of a page as a query string: everything a person chose, and nothing else.
 
-``?t=sales/orders&v=12&c=9&tab=diff``. What stands at its default is left out, so that one state has one address.
-Versions are kept as text until the table is known, as a version can be named by a time too: what is not a version of
-that table is told with its range.
+``?t=sales/orders&v=12&c=9&tab=diff``. A field at its default is left out, so that one state has one address.
+Versions are kept as text until the table is known, as a time can name a version too: for a text that is not a version
+of that table, the error shows the range.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Address:
 
     @classmethod
     def parse(cls, query: str) -> Address:
-        """Read a query string, with or without its question mark; keys that mean nothing here are ignored.
+        """Read a query string, with or without its question mark; unknown keys are ignored.
 
         Raises:
             RequestError: A field has a value that does not exist; the message names those that do.
@@ -117,7 +117,7 @@ class Address:
         return "?" + urlencode(address.pairs([]), safe="/")
 
     def pairs(self, without: list[str]) -> list[tuple[str, str]]:
-        """Return the keys and values that a form must carry along, but for some fields and those at their default."""
+        """Return the keys and values that a form must carry along, except some fields and those at their default."""
         defaults = {field.name: field.default for field in fields(self)}
         wanted = {name: key for name, key in _KEYS.items() if name not in without}
         pairs = [(key, value) for name, key in wanted.items() if (value := getattr(self, name)) != defaults[name]]
@@ -134,5 +134,5 @@ class Address:
 
     @property
     def page_number(self) -> int:
-        """The page of the list, at least 1; what is no number is page 1 (a list has always a first page)."""
+        """The page of the list, at least 1; a text that is not a number is page 1 (a list has always a first page)."""
         return max(1, int(self.page)) if self.page.isdecimal() and len(self.page) < 10 else 1

@@ -36,7 +36,7 @@ def create_app(roots: Sequence[str], *, allow_commits: bool = False) -> Callable
 
     Args:
         roots: Folders that hold Delta tables. Nothing outside them is shown.
-        allow_commits: Let changes be committed; else tables are opened so that they refuse.
+        allow_commits: Allow commits; otherwise tables are opened for reading only.
 
     Raises:
         TableNotFound: A root does not exist.
@@ -69,7 +69,7 @@ def serve(
     Args:
         roots: As for `create_app`.
         port: TCP port; 0 takes a free one.
-        address: Where to listen; the default is this machine alone.
+        address: Where to listen; the default is only this machine.
         show: Open a browser.
         allow_commits: Let changes be committed from the pages. Off, every table refuses to be written to.
         basic_auth: A password, or a file of users and passwords (JSON), that a visitor must give.
@@ -81,12 +81,13 @@ def serve(
 
     Raises:
         TableNotFound: A root does not exist.
-        RequestError: The port is taken; or commits were allowed to whoever reaches this machine, with no password.
+        RequestError: The port is taken; or commits would be allowed without a password to anyone who reaches this
+            machine.
     """
     if allow_commits and not basic_auth and address not in _LOOPBACK:
         raise RequestError(
-            f"With commits allowed, anyone who reaches {address} could change the tables. Ask for a name and password "
-            "(--basic-auth FILE), or listen on this machine alone (127.0.0.1).",
+            f"With commits allowed, anyone who reaches {address} could change the tables. Require a name and password "
+            "(--basic-auth FILE), or listen only on this machine (127.0.0.1).",
             field="allow_commits",
         )
     app = create_app(roots, allow_commits=allow_commits)
@@ -168,7 +169,7 @@ def _theme() -> str:
 
 
 def _signed_in() -> str | None:
-    """The name under which the person signed in, or None where the server asks for none.
+    """The name under which the person signed in, or None if the server asks for none.
 
     The cookie is signed with the server's secret. Panel's own answer is not asked, as an unsigned cookie makes it
     "guest".

@@ -1,4 +1,4 @@
-"""How a window asks for rows: what is asked for goes into its address, and then the work begins."""
+"""How a window asks for rows: the question goes into its address, and then the work begins."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST_QUESTION = 16_000
 def begin_reading(
     window: Window, message: Message, start: Callable[[TableView, Address], None], asked: Mapping[str, str]
 ) -> None:
-    """Take what is asked for into the address, and begin to read it.
+    """Put the question into the address, and begin to read the answer.
 
     Args:
         window: Where the message comes from.

@@ -1,4 +1,4 @@
-"""What can be taken from a page as a file, in the parts in which it is sent."""
+"""Exports of a page as a file, in the parts in which they are sent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def export_files(found: Listing | Document, id_: str, format_: str) -> Iterator[
     """Yield the messages that carry a file to the browser.
 
     Args:
-        found: What is taken.
+        found: The export.
         id_: By which the browser puts the parts together.
         format_: ``csv``, ``json``, or ``copy`` for the clipboard.
     """

@@ -1,4 +1,4 @@
-"""A place for a figure in the page, which is redrawn as little as its data allow."""
+"""A place for a figure in the page, which is redrawn only where its data change."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EMPTY: Final[Figure] = {
 def load_figures() -> None:
     """Import what the first figure needs, before there are threads: two of them must not begin these imports at once.
 
-    They take a third of a second, which nobody should wait for either.
+    They take a third of a second, for which nobody should wait.
     """
     importlib.import_module("pandas")
     as_plotly({"data": [{"type": "bar"}, {"type": "scatter"}], "layout": {"template": "none"}})

@@ -1,4 +1,4 @@
-"""The list of tables: sorted, filtered, each with its health or the cause of its being unreadable."""
+"""The list of tables: sorted, filtered, each with its health or the reason why it cannot be read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def home_page(catalog: Catalog, address: Address, summaries: list[TableSummary])
 
 
 def _sorted(rows: list[TableSummary], key: str, *, descending: bool) -> list[TableSummary]:
-    """The rows by a value; those without one come last, whichever way."""
+    """The rows by a value; those without one come last in either order."""
     known = [(value, row) for row in rows if (value := _sort_value(row, key)) is not None]
     unknown = [row for row in rows if _sort_value(row, key) is None]
     known.sort(key=lambda pair: pair[0], reverse=descending)

@@ -1,4 +1,4 @@
-"""What ``panel serve`` can be pointed at:
+"""The file for ``panel serve``:
 
     panel serve explorer/web/main.py --args warehouse more/tables
     DELTA_EXPLORER_ROOTS=warehouse:more/tables panel serve explorer/web/main.py

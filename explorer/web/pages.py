@@ -1,6 +1,6 @@
 """An address becomes the page of a table: its regions as HTML, its two figures, or the state that says why not.
 
-Nothing here knows of a session or a browser. This may take long (a log is read, a change is planned) and is called off
+Nothing here knows a session or a browser. This may take long (a log is read, a change is planned) and is called off
 the server's loop.
 """
 
@@ -38,7 +38,7 @@ class Rendered:
 
     Attributes:
         regions: HTML by the id of its element.
-        hidden: Whether an element is out of sight, by its id.
+        hidden: Whether an element is hidden, by its id.
         title: The document's title.
         timeline, timeline_key: The timeline and what its data follow from; equal keys differ in shapes alone.
         chart, chart_key: The same for the tab's chart.
@@ -62,7 +62,7 @@ def table_page(catalog: Catalog, address: Address, theme: str, work: WindowWork)
         catalog: The served tables.
         address: What to show.
         theme: ``light`` or ``dark``, for the figures.
-        work: What the window has under way.
+        work: The window's running work.
     """
     try:
         facts = catalog.facts(address.table)
@@ -141,7 +141,7 @@ def _view(facts: TableFacts, address: Address, theme: str) -> TableView:
 
 
 def _numbered(address: Address, view: TableView) -> Address:
-    """The address with versions by number, so that the page's links stay where they are while time goes on."""
+    """The address with versions by number, so that the page's links keep their meaning over time."""
     version, compared = (
         text if not text or text.removeprefix("v").isdecimal() else str(number)
         for text, number in ((address.version, view.version), (address.compared, view.compared))
@@ -189,7 +189,7 @@ def _shared(view: TableView, address: Address) -> dict[str, object]:
 
 
 def _around(view: TableView, address: Address) -> dict[str, str]:
-    """What is round the tab's content: the strip, the tabs, the commits, and why the history cannot be read."""
+    """What surrounds the tab's content: the strip, the tabs, the commits, and why the history cannot be read."""
     facts = view.facts
     regions = {
         "tabs": render("tabs", tabs=TABS, **_shared(view, address)),

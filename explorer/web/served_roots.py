@@ -1,7 +1,7 @@
 """Which tables are served: those under the roots given at the start, and no others.
 
 A table's name is the name of its root and its path below, ``sales/eu/orders``. A name is resolved, symlinks and all,
-and must then still lie under its root: ``..``, an escaping symlink, an absolute path, a drive letter are refused alike.
+and must then still be under its root: ``..``, an escaping symlink, an absolute path, a drive letter are refused alike.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Roots:
         return (*map(str, self._folders.values()), *self._remote.values())
 
     def tables(self) -> Iterator[TableRef]:
-        """Yield the tables under the roots by name; folders that cannot be read are passed over."""
+        """Yield the tables under the roots by name; folders that cannot be read are skipped."""
         for name, folder in self._folders.items():
             for found, path in enumerate(_table_folders(folder, folder, 0)):
                 if found >= _MOST:
@@ -73,7 +73,7 @@ class Roots:
             yield TableRef(name, location, location)
 
     def locate(self, name: str) -> TableRef:
-        """Return the table of a served name; whether there is one is found out when it is opened.
+        """Return the table of a served name; opening it shows whether it exists.
 
         Raises:
             NotAllowed: The name leads outside the served roots.

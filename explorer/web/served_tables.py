@@ -1,6 +1,6 @@
-"""The tables that are served, each opened once for all sessions and opened anew when it has moved on.
+"""The tables that are served, each opened once for all sessions and opened again when it has a newer version.
 
-A table that cannot be read stays in the list, with its cause; it never keeps another from being shown.
+A table that cannot be read stays in the list, with its cause; it never hides another table.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Catalog:
 
     Args:
         roots: As for `Roots`.
-        allow_commits: Open tables so that they can be changed; else every commit is refused by the table itself.
+        allow_commits: Open tables so that they can be changed; otherwise the table itself refuses every commit.
 
     Attributes:
         allow_commits: As given.
@@ -81,7 +81,7 @@ class Catalog:
         return list(self.roots.tables())
 
     def facts(self, name: str) -> TableFacts:
-        """Return the facts of a table as it is now (looked at no more than every two seconds).
+        """Return the facts of a table as it is now (the log is checked at most every two seconds).
 
         Raises:
             NotAllowed: The name leads outside the served roots.
@@ -94,7 +94,7 @@ class Catalog:
                 facts, looked = kept
                 if time.monotonic() - looked < _FRESH:
                     return facts
-                # A session may still hold the old facts, so the table looks at the log again as another object.
+                # A session may still hold the old facts, so another object reads the log again.
                 newest = explorer.open_table(ref.location, roots=(ref.root,), read_only=True)
                 if newest.latest_version() == facts.last:
                     self._keep(ref.location, facts)
@@ -114,11 +114,11 @@ class Catalog:
         return explorer.open_table(ref.location, roots=(ref.root,), read_only=not self.allow_commits)
 
     def look_again(self, name: str, *, anew: bool = False) -> None:
-        """Look at the log at the next question, however recently that was done.
+        """Check the log at the next question, even if that was done recently.
 
         Args:
             name: The table.
-            anew: Open it anew even if its version is the same: files of earlier versions may be gone.
+            anew: Open it again even if its version is the same: files of earlier versions may be gone.
         """
         location = self.roots.locate(name).location
         with self._lock:

@@ -1,7 +1,7 @@
 """One browser window: it asks for addresses, and is sent what changed.
 
-The work of a page runs on a thread, so that a long log keeps no other window waiting; only the newest request is
-answered. Whatever fails reaches the person as a notice, and the server's log with what was asked for.
+The work of a page runs on a thread, so no other window waits for a long log; only the newest request is
+answered. The person sees every error as a notice, and the server's log records it with the request.
 """
 
 from __future__ import annotations
@@ -106,12 +106,12 @@ class Session:
 
     @property
     def view(self) -> TableView | None:
-        """The table, version and tab on show; None where there is no table to show."""
+        """The table, version and tab that are shown; None if there is no table to show."""
         return self.shown.view
 
     @property
     def work(self) -> WindowWork:
-        """What the window has under way."""
+        """The window's running work."""
         return self._work
 
     def answer(self, message: Message, regions: Mapping[str, str] | None = None, *, query: str = "") -> None:
@@ -123,15 +123,15 @@ class Session:
         self._later(self._draw_again, self._newest)
 
     def begin(self, work: Callable[[], object]) -> None:
-        """Do what takes long on a thread; it says itself what came of it."""
+        """Do long work on a thread; the work itself reports its result."""
         _WORKERS.submit(work)
 
     def compute(self, message: Message, work: Callable[[], Result], then: Callable[[Result], None]) -> None:
-        """Compute something on a thread, and go on with it on the server's loop; an error answers the message."""
+        """Compute something on a thread, and continue with it on the server's loop; the answer may be an error."""
         self._compute(message.number, work, then)
 
     def tell(self, error: Exception, number: int = 0) -> None:
-        """Show an error above the page's content; one that nobody foresaw is logged with what was asked for."""
+        """Show an error above the page's content; an unexpected one is logged with the request."""
         unforeseen = not isinstance(error, ExplorerError)
         if unforeseen:
             _log.error("request %d for %s failed", number, self.query or "?", exc_info=error)
@@ -182,7 +182,7 @@ class Session:
             self.page.send(part)
         self.answer(message)
 
-    # --- whether the table has moved on
+    # --- whether the table has a newer version
 
     def _set_visible(self, message: Message) -> None:
         """A window that nobody sees does not look at the log; once it is seen again it looks at once."""

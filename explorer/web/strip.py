@@ -1,4 +1,4 @@
-"""The strip above a table's tabs: the version at hand, the ways to others, the commits as a table or as still bars."""
+"""The strip above a table's tabs: the chosen version, the ways to others, the commits as a table or as still bars."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TABLE_ROWS = 60
 
 
 def strip(view: TableView, address: Address) -> str:
-    """Return the version at hand and the ways to others, as HTML."""
+    """Return the chosen version and the ways to others, as HTML."""
     facts, version = view.facts, view.version
     steps: dict[str, Any] = {
         "other": view.other,
@@ -32,7 +32,7 @@ def strip(view: TableView, address: Address) -> str:
 
 
 def commits_table(view: TableView, address: Address) -> str:
-    """Return the commits around the version at hand as a table, as HTML."""
+    """Return the commits around the chosen version as a table, as HTML."""
     commits = view.facts.commits
     middle = int(np.searchsorted(commits.versions, view.version))
     start = max(0, min(middle - _TABLE_ROWS // 2, len(commits) - _TABLE_ROWS))
@@ -48,7 +48,7 @@ def commits_table(view: TableView, address: Address) -> str:
 
 
 def still_bars(timeline: Timeline) -> str:
-    """Return the bars as plain SVG: what is seen until the figure can be touched."""
+    """Return the bars as plain SVG: what is shown until the figure reacts."""
     scale = np.sqrt if timeline.square_root else np.asarray
     up = scale(timeline.added + np.maximum(-timeline.masked, 0))
     removed = scale(timeline.removed)

@@ -1,4 +1,4 @@
-"""What a tab is: its place in the address, its template, what it shows, what it exports, what it answers to."""
+"""What a tab is: its place in the address, its template, what it shows, what it exports, its messages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A JSON document to be kept: its name without the ending, what it is called, and what it holds."""
+    """A JSON document to be kept: its name without the ending, its title, and its content."""
 
     name: str
     what: str
@@ -63,10 +63,10 @@ class TabSpec:
         label: Its name for people.
         template: Blocks ``lead``, ``charthead``, ``chartfoot``, ``rest`` and ``side``, in ``templates/``.
         view: What it shows; begins no work.
-        ask: What has to be begun or computed before it is drawn; may take long.
-        exports: What can be taken from it, by the name that the page uses.
-        messages: What it hears from the browser, by the message's kind.
-        work: Makes what it has under way in a new window.
+        ask: What must begin or be computed before it is drawn; may take long.
+        exports: Its exports, by the name that the page uses.
+        messages: Handlers of the browser's messages, by kind.
+        work: Makes its work in a new window.
     """
 
     key: str

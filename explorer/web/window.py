@@ -1,4 +1,4 @@
-"""What a tab's messages need of the window that they come from: an interface, so that no tab knows the session."""
+"""What a tab's messages need from their window: an interface, so that no tab knows the session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What the browser says: a kind, a number by which it knows the answer, and fields that nobody has checked."""
+    """A message of the browser: a kind, a number that identifies the answer, and unchecked fields."""
 
     kind: str
     number: int
@@ -24,7 +24,7 @@ class Message:
 
     @classmethod
     def read(cls, data: object) -> Message | None:
-        """Return the message that a browser sent; None if it is none."""
+        """Return the message that a browser sent; None if it is not a message."""
         if not isinstance(data, Mapping):
             return None
         number = data.get("number", 0)
@@ -40,26 +40,26 @@ class Message:
         return value if isinstance(value, int) and value > 0 else 0
 
     def is_set(self, name: str) -> bool:
-        """Whether a field is there and not empty."""
+        """Whether a field exists and is not empty."""
         return bool(self.fields.get(name))
 
 
 class Window(Protocol):
-    """One browser window, as its messages see it; all of this on the server's loop, but for `redraw`.
+    """One browser window, as its messages see it; all of this on the server's loop, except `redraw`.
 
     Attributes:
-        query: The address at hand, as a query string.
+        query: The window's address, as a query string.
     """
 
     query: str
 
     @property
     def view(self) -> TableView | None:
-        """The table, version and tab on show; None where there is no table to show."""
+        """The table, version and tab that are shown; None if there is no table to show."""
 
     @property
     def work(self) -> WindowWork:
-        """What the window has under way."""
+        """The window's running work."""
 
     def answer(self, message: Message, regions: Mapping[str, str] | None = None, *, query: str = "") -> None:
         """Say that a message has arrived, with the parts of the page and the address that follow from it."""
@@ -68,10 +68,10 @@ class Window(Protocol):
         """Draw the page again; from any thread."""
 
     def begin(self, work: Callable[[], object]) -> None:
-        """Do what takes long on a thread; it says itself what came of it."""
+        """Do long work on a thread; the work itself reports its result."""
 
     def compute(self, message: Message, work: Callable[[], Result], then: Callable[[Result], None]) -> None:
-        """Compute something on a thread, and go on with it on the server's loop; an error answers the message."""
+        """Compute something on a thread, and continue with it on the server's loop; the answer may be an error."""
 
 
 Handler = Callable[[Message], None]

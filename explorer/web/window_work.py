@@ -1,4 +1,4 @@
-"""What one window has under way: the work of each tab that has any, found by its type."""
+"""The running work of one window: the work of each tab that has any, found by its type."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Work = TypeVar("Work", bound=TabWork)
 
 @dataclass(frozen=True, slots=True)
 class NewWindow:
-    """What the work of a tab begins with.
+    """What the work of a tab starts from.
 
     Attributes:
         catalog: The served tables.

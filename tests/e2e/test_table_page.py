@@ -128,7 +128,7 @@ def test_every_tab_shows_its_part(opened: Any) -> None:
         ("Columns", "Rename river", True),
         ("Deletion vectors", "rows masked", True),
         ("Statistics", "Ranges of", True),
-        ("Data", "only when asked", False),
+        ("Data", "only on request", False),
         ("Overview", "Over versions", True),
     ):
         page.get_by_role("link", name=tab, exact=True).click()

@@ -168,7 +168,7 @@ def test_a_window_that_is_seen_follows_the_log_and_one_that_is_not_does_not(
     assert not window.session._looking
     heard = len(window.page.heard)
     window.send("visible", visible=True)
-    landed = window.until(lambda message: "The table has moved on." in message["regions"].get("lead", ""))
+    landed = window.until(lambda message: "The table has a newer version." in message["regions"].get("lead", ""))
     assert "v1 is newest" in landed["regions"]["strip"]
     (said,) = [message for message in window.page.heard[heard:] if message.get("say")]
     assert (said["say"], "v=0" in said["query"].split("&")) == ("v1 landed", True)

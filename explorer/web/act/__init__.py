@@ -1,4 +1,4 @@
-"""The Act tab's work for one window: a change is asked for, planned, looked at in the rows, approved, committed.
+"""The Act tab's work for one window: a change is asked for, planned, checked against the rows, approved, committed.
 
 In: the answers in the page's address, the messages of a person, and what planning, Spark and the commit give back.
 Out: the values of the tab's template at each step, from a frozen `ActSheet`.

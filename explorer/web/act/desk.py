@@ -1,9 +1,9 @@
-"""One change at a time for one window: planned, looked at in the rows, approved, committed.
+"""One change at a time for one window: planned, checked against the rows, approved, committed.
 
-What is asked for is in the address; what came of it is here, as a state of `explorer.web.act.state`. The desk starts
-the work that a state calls for (planning, a look at the rows, a commit) and takes what came of it as an event; a page
-is drawn from `ActSheet`, which is frozen. Nothing here decides whether a commit is allowed: the table refuses what it
-was not opened for.
+The address says what is asked for; its result is here, as a state of `explorer.web.act.state`. The desk starts
+the work that a state calls for (planning, a check of the rows, a commit) and takes the result as an event; a page
+is drawn from `ActSheet`, which is frozen. Nothing here decides whether a commit is allowed: a table opened for
+reading only refuses it.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ActSheet:
-    """What lies on a desk at one moment.
+    """What is on a desk at one moment.
 
     Attributes:
-        state: Where the change at hand is.
+        state: Where the change is.
         person: Who plans and commits; empty if not known.
         signed_in: The server knows the person, who cannot choose another name.
         may_commit: The tables are opened so that they can be changed.
@@ -84,7 +84,7 @@ def question_of(address: Address, person: str) -> Question:
 
 
 class ActDesk:
-    """At most one plan, one look at the rows and one commit at a time.
+    """At most one plan, one check of the rows and one commit at a time.
 
     Args:
         catalog: The served tables.
@@ -107,7 +107,7 @@ class ActDesk:
 
     @property
     def state(self) -> at.State:
-        """Where the change at hand is."""
+        """Where the change is."""
         return self._state
 
     @property
@@ -128,8 +128,8 @@ class ActDesk:
 
         Args:
             address: The table, the kind of change and the answers.
-            newest: The newest version; a plan that was not shown yet is made again if it rests on an older one.
-            show: The plan is about to be shown to the person: from now on it stays until it is asked for again.
+            newest: The newest version; a plan that was not shown yet is made again if it is based on an older one.
+            show: The plan is about to be shown to the person: from now on it stays until a new plan is asked for.
         """
         with self._planning:
             question = question_of(address, self._person)
@@ -174,7 +174,7 @@ class ActDesk:
     # --- the rows
 
     def begin_look(self) -> bool:
-        """Approve a look of Spark at the rows that the plan has rules for; `look_at_rows` has to follow if it is True.
+        """Approve a check by Spark of the rows that the plan has rules for; `look_at_rows` must follow if it is True.
 
         Raises:
             RequestError: There is no plan.
@@ -183,7 +183,7 @@ class ActDesk:
         return self._take(happened.LookBegun(next(self._numbers)))
 
     def look_at_rows(self) -> None:
-        """Plan with a look at the rows; for a thread of its own."""
+        """Plan with a check of the rows; for a thread of its own."""
         state = self._state
         if not isinstance(state, at.Looking):
             return
@@ -201,13 +201,13 @@ class ActDesk:
             event = happened.LookEnded(state.number, self._look_now("cancelled"))
         except Exception as error:  # noqa: BLE001  # shown and logged, as nothing waits for this thread
             if not isinstance(error, ExplorerError):
-                _log.error("a look at the rows failed", exc_info=error)
+                _log.error("a check of the rows failed", exc_info=error)
             event = happened.LookEnded(state.number, RowLook("failed", problem=problem_of(error)))
         self._take(event)
         self._changed()
 
     def stop_reading(self) -> None:
-        """Stop a look at the rows that is under way."""
+        """Stop a running check of the rows."""
         with self._lock:
             if isinstance(self._state, at.Looking):
                 self._leave(happened.LookEnded(self._state.number, self._look_now("cancelled")))
@@ -215,7 +215,7 @@ class ActDesk:
     # --- committing
 
     def approve(self, name: str, reason: str, digest: str) -> None:
-        """Take the person's word for the plan that was shown; `commit` has to follow.
+        """Take the person's approval of the plan that was shown; `commit` must follow.
 
         Raises:
             RequestError: There is no plan, or another one was shown.
@@ -225,15 +225,15 @@ class ActDesk:
                 return
             plan = self._plan_at_hand()
             if isinstance(self._state, at.Looking):
-                raise RequestError("The rows are being looked at. Wait for the end, or cancel.", field="plan")
+                raise RequestError("The rows are being checked. Wait for the end, or cancel.", field="plan")
             if digest != plan.digest:
-                raise RequestError("The plan that was shown is not the one at hand. Read it again.", field="digest")
+                raise RequestError("The plan has changed since it was shown. Read it again.", field="digest")
             assert isinstance(self._state, at.Ready)
             why = _unapproved(self._state.draft, name, reason)
             self._take(happened.ApprovalRefused(why) if why else happened.Approved(reason.strip()[:_LONGEST_REASON]))
 
     def commit(self) -> None:
-        """Commit what was approved; for a thread of its own. What came of it is kept to be shown."""
+        """Commit what was approved; for a thread of its own. The outcome is kept to be shown."""
         state = self._state
         if not isinstance(state, at.Committing):
             return
@@ -244,7 +244,7 @@ class ActDesk:
             event = happened.CommitEnded(
                 result.plan, receipt(result, draft.plan, state.reason, person), result.document()
             )
-        except Exception as error:  # noqa: BLE001  # shown and logged: what became of a commit must be said
+        except Exception as error:  # noqa: BLE001  # shown and logged: the outcome of a commit must be said
             in_doubt = not isinstance(error, ExplorerError)
             if in_doubt:
                 _log.error("a commit failed", exc_info=error)
@@ -254,7 +254,7 @@ class ActDesk:
         self._changed()
 
     def cancel_commit(self) -> None:
-        """Stop a commit that has to look at the rows again: nothing is committed then. Does nothing to any other."""
+        """Stop a commit that must check the rows again: nothing is committed then. Does nothing to any other."""
         state = self._state
         if isinstance(state, at.Committing) and state.job is not None:
             state.job.cancel()
@@ -272,7 +272,7 @@ class ActDesk:
             return self._state is not before
 
     def _leave(self, event: happened.Event) -> None:
-        """Move on; a look at the rows that is under way is stopped, and its table left to its thread."""
+        """Move on; a running check of the rows is stopped, and its table left to its thread."""
         with self._lock:
             before = self._state
             moved = self._take(event)
@@ -317,7 +317,7 @@ class ActDesk:
         return Draft(question, plan, table, time.monotonic() - began)
 
     def _open(self, name: str) -> explorer.Table:
-        # The pages' own table objects stay at the version they show; this one moves on with each plan.
+        # The pages' own table objects stay at the version they show; this one follows the log with each plan.
         if self._opened is None or self._opened[0] != name:
             self._opened = name, self._catalog.open(name)
         return self._opened[1]
@@ -325,11 +325,11 @@ class ActDesk:
     def _plan_at_hand(self) -> Plan:
         state = self._state
         if not isinstance(state, at.Ready | at.Looking):
-            raise RequestError("There is no plan at hand: fill in the form and look at the plan first.", field="plan")
+            raise RequestError("There is no plan yet: fill in the form and read the plan first.", field="plan")
         return state.draft.plan
 
     def _look_now(self, outcome: str) -> RowLook:
-        """The look with the progress that is known of its job."""
+        """The check with the known progress of its job."""
         state = self._state
         job = state.job if isinstance(state, at.Looking) else None
         return RowLook(outcome) if job is None else _progress(job, outcome)
@@ -377,7 +377,7 @@ def _refuse_rules(snapshot: Snapshot, expressions: Iterable[str]) -> None:
     """Let Spark refuse a rule at once, if it is running; nothing here starts it.
 
     Raises:
-        InvalidIntent: Spark would not hold an expression against rows.
+        InvalidIntent: Spark cannot evaluate an expression.
     """
     if engine_state()["state"] != "ready":
         return

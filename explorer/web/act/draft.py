@@ -1,4 +1,4 @@
-"""What a person asks for at an Act desk, and the plan that answers it, with all that was done with it."""
+"""What a person asks for at an Act desk, and the plan that answers it, with everything done with it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class RowLook:
-    """The look at the rows: ``idle``, ``running``, ``done``, ``failed`` or ``cancelled``, and how far it is.
+    """The check of the rows: ``idle``, ``running``, ``done``, ``failed`` or ``cancelled``, and how far it is.
 
     Attributes:
         outcome: One of the five.
-        phase: What it is at, for people.
+        phase: What it does now, for people.
         done, total: Tasks; 0 while none are known.
         elapsed: Seconds.
         problem: Why it failed.
@@ -43,18 +43,18 @@ class RowLook:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A plan at hand, and what the person has done with it.
+    """A plan, and what the person has done with it.
 
     Attributes:
         question: What it answers.
         plan: The plan.
-        table: What it was made with, and is committed through.
+        table: The table object that made it, and that commits it.
         seconds: How long planning took.
-        shown: The person has seen it: it stays until it is asked for again.
-        look: The last look at the rows.
+        shown: The person has seen it: it stays until a new plan is asked for.
+        look: The last check of the rows.
         approval_problem: What is wrong with the name or the reason that were typed.
         refusal: Why a commit could not be tried, or broke off.
-        in_doubt: It broke off by a fault of the program: whether the commit is there is not known.
+        in_doubt: It broke off by a fault of the program: whether the commit exists is not known.
     """
 
     question: Question

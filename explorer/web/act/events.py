@@ -42,7 +42,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class PlanMade:
-    """Planning came to a plan."""
+    """Planning ended in a plan."""
 
     number: int
     draft: Draft
@@ -50,7 +50,7 @@ class PlanMade:
 
 @dataclass(frozen=True, slots=True)
 class PlanRefused:
-    """Planning came to an error."""
+    """Planning ended in an error."""
 
     number: int
     error: ExplorerError
@@ -58,7 +58,7 @@ class PlanRefused:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """The plan is to be made again, or nothing is asked for any longer."""
+    """The plan must be made again, or nothing is asked for any longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class LookBegun:
-    """The person wants the rows to be looked at."""
+    """The person wants the rows to be checked."""
 
     number: int
 
@@ -91,7 +91,7 @@ class LookMoved:
 
 @dataclass(frozen=True, slots=True)
 class LookEnded:
-    """The look is over; ``plan`` knows the rows, None where it was cancelled or failed."""
+    """The check of the rows is over; ``plan`` knows the rows, or is None if the check was cancelled or failed."""
 
     number: int
     look: RowLook
@@ -107,14 +107,14 @@ class ApprovalRefused:
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """The person's word for the plan that was shown."""
+    """The person's approval of the plan that was shown."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class CommitMoved:
-    """Others came first, so the commit looks at the rows again; ``look`` is None when that is over."""
+    """Other commits came first, so the commit checks the rows again; ``look`` is None when that is over."""
 
     job: RowJob[CheckReport]
     look: RowLook | None
@@ -139,7 +139,7 @@ class CommitBrokeOff:
 
 @dataclass(frozen=True, slots=True)
 class TriedAgain:
-    """The same plan is committed once more, where its outcome is not known."""
+    """The same plan is committed once more, as its outcome is not known."""
 
 
 Event: TypeAlias = (

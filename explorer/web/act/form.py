@@ -1,4 +1,4 @@
-"""What can be said of the answers to a form of the Act tab: what is missing, what is wrong, what a plan says.
+"""The state of the answers to a form of the Act tab: what is missing, what is wrong, what a plan says.
 
 The plan itself comes from the desk: `ask_desk` lets it plan answers that are complete.
 """
@@ -34,16 +34,16 @@ __all__ = ["Check", "ask_desk", "check_answers", "form_of", "pair_count", "redra
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What is said of the answers.
+    """The state of the answers.
 
     Attributes:
-        hints: What helps with a question, by its name.
+        hints: Help with a question, by its name.
         missing: Labels of the questions that have no answer yet.
         errors: What is wrong with an answer, by the question's name.
         problem: What is wrong with all of them together.
         counts: How many guards have each status, in words.
         blocked: A guard fails.
-        costly: They are planned only when asked.
+        costly: They are planned only on request.
     """
 
     hints: Mapping[str, str]
@@ -61,7 +61,7 @@ def form_of(facts: TableFacts, address: Address) -> IntentForm:
 
 
 def ask_desk(desk: ActDesk, facts: TableFacts, address: Address) -> None:
-    """Let the desk plan what an address asks for, where there is enough of it; this may take long."""
+    """Let the desk plan what an address asks for, if it is complete; this may take long."""
     if address.step == "receipt":
         return
     if not address.act:
@@ -71,7 +71,7 @@ def ask_desk(desk: ActDesk, facts: TableFacts, address: Address) -> None:
 
 
 def check_answers(facts: TableFacts, address: Address, sheet: ActSheet, form: IntentForm) -> Check:
-    """Return what can be said of an address's answers, with what the desk knows of them."""
+    """Return the state of an address's answers, with what the desk knows about them."""
     answers = dict(address.answers)
     found = Check(hints(address.act, answers, facts, facts.snapshot(facts.last)))
     if form.why_not:
@@ -100,7 +100,7 @@ def redrawn_parts(facts: TableFacts, address: Address, sheet: ActSheet, shown_pa
     Args:
         facts: The table.
         address: The answers while they are typed.
-        sheet: What the desk knows of them.
+        sheet: What the desk knows about them.
         shown_pairs: How many keys and values the form asks for now.
     """
     form, answers = form_of(facts, address), dict(address.answers)
@@ -148,7 +148,7 @@ def _unreadable(address: Address) -> ExplorerError | None:
 
 
 def _blame(found: Check, error: ExplorerError, form: IntentForm, answers: Mapping[str, str]) -> Check:
-    """The error at the answer it is about, or below the form."""
+    """The error beside its answer, or below the form."""
     place = _blamed(error, form, answers) if isinstance(error, InvalidIntent) else ""
     return replace(found, errors={place: str(error)}) if place else replace(found, problem=problem_of(error))
 

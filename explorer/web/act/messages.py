@@ -1,7 +1,7 @@
-"""What a window asks of its desk: checks while typing, plans made again, a look at the rows, a commit.
+"""What a window asks of its desk: checks while typing, plans made again, a check of the rows, a commit.
 
-Handlers run on the server's loop and hand what takes time to a thread. That a message arrives says nothing of what is
-allowed: a commit is refused by the table.
+Handlers run on the server's loop and hand long work to a thread. A message decides nothing about what is
+allowed: the table refuses a commit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LONGEST_REASON = 4_000
 
 
 def messages(window: Window) -> Mapping[str, Handler]:
-    """Return what the Act tab hears from a window."""
+    """Return the messages that the Act tab handles for a window."""
     heard = ActMessages(window)
     return {
         "draft": heard.draft,
@@ -80,7 +80,7 @@ class ActMessages:
         self._show(message)
 
     def look(self, message: Message) -> None:
-        """Begin a look at the rows."""
+        """Begin a check of the rows."""
         if self._desk.begin_look():
             self._window.begin(self._desk.look_at_rows)
         self._show(message)
@@ -101,7 +101,7 @@ class ActMessages:
         self._commit(message)
 
     def cancel_commit(self, message: Message) -> None:
-        """Stop a commit that looks at the rows again."""
+        """Stop a commit that checks the rows again."""
         self._desk.cancel_commit()
         self._show(message)
 
@@ -111,7 +111,7 @@ class ActMessages:
         self._show(message)
 
     def try_again(self, message: Message) -> None:
-        """Commit the same plan again, where its outcome is not known."""
+        """Commit the same plan again, as its outcome is not known."""
         self._desk.try_again()
         self._commit(message)
 

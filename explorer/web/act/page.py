@@ -1,7 +1,7 @@
 """What the Act tab shows at each of its steps: the template's name and its values.
 
-Steps: choose a change, fill in its form, read the plan, let Spark look at the rows, commit. The address says which
-change and which answers; the desk's sheet says what came of them. Drawing begins no work.
+Steps: choose a change, fill in its form, read the plan, let Spark check the rows, commit. The address says which
+change and which answers; the desk's sheet says the result. Drawing begins no work.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One of the five steps: its address if it can be gone back to, whether it is at hand, whether it is not needed."""
+    """One of the five steps: its address if it can be reopened, whether it is current, and whether it is skipped."""
 
     title: str
     way: str
@@ -52,12 +52,12 @@ class Step:
 
 
 def act_page(view: TableView, address: Address, sheet: ActSheet) -> tuple[str, Values]:
-    """Return the template of the step at hand, and its values.
+    """Return the template of the current step, and its values.
 
     Args:
         view: The table's page.
         address: Which change, and which answers.
-        sheet: What came of them in this window.
+        sheet: Their result in this window.
     """
     snapshot = view.facts.snapshot(view.facts.last)
     shared: Values = {
@@ -82,7 +82,7 @@ def act_page(view: TableView, address: Address, sheet: ActSheet) -> tuple[str, V
 
 
 def proposed(view: TableView, address: Address) -> Address:
-    """Return the address with the answer that the page itself proposes: the old version on show, to be restored."""
+    """Return the address with the answer that the page itself proposes: the old version shown, to restore it."""
     old = view.version < view.facts.last
     if address.act == "restore" and old and address.step == "fill" and not address.answers:
         return replace(address, answers=(("version", str(view.version)),))
@@ -169,7 +169,7 @@ def _steps(address: Address, current: int, *, rows: bool = True, done: bool = Fa
 
 
 def _context(form: IntentForm, snapshot: Snapshot) -> Values:
-    """What of the table is listed beside a form."""
+    """What is listed beside a form."""
     fields = fields_of(snapshot.schema, snapshot.partition_columns) if COLUMNS in form.beside else ()
     top = [field for field in fields if field.depth == 0]
     rules = constraints(snapshot.metadata.configuration) if CONSTRAINTS in form.beside else {}
@@ -184,7 +184,7 @@ def _context(form: IntentForm, snapshot: Snapshot) -> Values:
 
 def _estimate(snapshot: Snapshot) -> str:
     if not snapshot.num_files:
-        return f"There are no rows; Spark checks the rule alone.{start_notice()}"
+        return f"There are no rows; Spark checks only the rule.{start_notice()}"
     return f"{_amount(snapshot)} are read.{start_notice()}"
 
 

@@ -1,7 +1,7 @@
 """The states of an Act desk, and the events that lead from one to the next. Nothing here plans, commits or waits.
 
 Theory of operation: a person asks for one change at a time (`Question`). The desk plans it, the person reads the plan,
-lets Spark look at the rows, approves, and the desk commits. At each moment the desk is in exactly one state, a frozen
+lets Spark check the rows, approves, and the desk commits. At each moment the desk is in exactly one state, a frozen
 record that holds all that is known; an event makes the next one. `TRANSITIONS` is the whole machine:
 
     event             Idle      Planning     Unplannable  Ready       Looking     Committing  Ended
@@ -25,7 +25,7 @@ record that holds all that is known; an event makes the next one. `TRANSITIONS` 
 Rules: (1) a dot is an event that does not apply: the state stays, and the desk says so where a person asked. (2) A
 commit under way is never forgotten: it ends in its outcome, or breaks off. (3) Work that ends late changes nothing: the
 events of planning and of a look carry the number of the state they belong to, and apply to that one alone. (4) A
-person's word is about what was shown: approval names the digest of the plan, which the desk compares before `Approved`.
+person approves what was shown: approval names the digest of the plan, which the desk compares before `Approved`.
 """
 
 from __future__ import annotations
@@ -96,14 +96,14 @@ class Unplannable:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A plan can be read, accepted, looked at and approved."""
+    """A plan can be read, accepted, checked against the rows and approved."""
 
     draft: Draft
 
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """Spark looks at the rows that the plan has rules for; there is no job before Spark has one."""
+    """Spark checks the rows that the plan has rules for; there is no job before Spark has one."""
 
     draft: Draft
     number: int
@@ -112,7 +112,7 @@ class Looking:
 
 @dataclass(frozen=True, slots=True)
 class Committing:
-    """A commit is under way; ``look`` and ``job`` are the look at the rows that it takes if others came first."""
+    """A commit is under way; ``look`` and ``job`` are its check of the rows if other commits came first."""
 
     draft: Draft
     reason: str

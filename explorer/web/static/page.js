@@ -5,7 +5,7 @@ const STEP_KEYS = { ArrowLeft: -1, ArrowRight: 1 };
 const BUSY_AFTER = 300;      // ms without an answer until the bar at the top moves
 const SILENT_AFTER = 20_000; // ms without an answer until the page says so
 const FIGURES = ["timeline-slot", "chart-slot"];
-const FIT_EVERY = 1_000;     // ms between two looks for a figure that was placed anew
+const FIT_EVERY = 1_000;     // ms between two looks for a figure that was placed again
 
 function pierce(node, selector) {
   const found = node.querySelector(selector);
@@ -51,7 +51,7 @@ class Page {
     this.listen();
   }
 
-  // An answer that does not come is a notice: what was asked for may be lost, or take long.
+  // An answer that does not come is a notice: the request may be lost, or take long.
   listen() {
     window.clearTimeout(this.listening);
     this.listening = window.setTimeout(() => this.silent("late"), this.patience);
@@ -89,7 +89,7 @@ class Page {
   patch({ regions, hidden, title, number, query, say }) {
     const held = document.activeElement?.id;
     for (const [id, html] of Object.entries(regions)) this.place(id, html);
-    // A button that begins something and the one that stops it share an id, wherever they stand.
+    // A button that begins something and the one that stops it share an id, wherever they are.
     if (held && document.activeElement?.id !== held) document.getElementById(held)?.focus();
     for (const [id, off] of Object.entries(hidden)) {
       const element = document.getElementById(id);
@@ -113,7 +113,7 @@ class Page {
     this.root.dataset.answered = String(this.answered);
   }
 
-  // What came of a plan or a commit is read out once, by whoever has the page read: parts drawn anew are not heard.
+  // A screen reader reads the result of a plan or a commit once: it does not read parts that are drawn again.
   speak() {
     const text = document.querySelector("[data-spoken]")?.textContent.replace(/\s+/g, " ").trim() || "";
     if (text !== (this.spoken || "")) document.getElementById("spoken").textContent = text;
@@ -142,7 +142,7 @@ class Page {
     } else again.focus({ preventScroll: true });
   }
 
-  // Who pressed a button that is gone goes on reading where its answer begins.
+  // If the pressed button is gone, reading continues where its answer begins.
   land(element, before) {
     if (before === document.body || before.isConnected || document.activeElement !== document.body) return;
     const outcome = element.querySelector("[data-landing]");
@@ -153,14 +153,14 @@ class Page {
     heading.focus({ preventScroll: heading !== outcome });
   }
 
-  // How the button or link that has the focus is found again when the part around it is drawn anew.
+  // How the button or link that has the focus is found again when the part around it is drawn again.
   likeness(active) {
     if (active.dataset.do) return `[data-do="${CSS.escape(active.dataset.do)}"]`;
     const href = active.getAttribute("href");
     return href ? `a[href="${CSS.escape(href)}"]` : "";
   }
 
-  // What a person has typed stays when the part around it is drawn anew, as long as it is the same field.
+  // What a person has typed stays when the part around it is drawn again, as long as it is the same field.
   restore(element, typed) {
     for (const [id, value, form] of typed) {
       const field = document.getElementById(id);
@@ -324,7 +324,7 @@ class Page {
     this.ask("draft", { query: this.query(form), pairs });
   }
 
-  // A commit can be sent once a reason is given and the table's name is typed; the server looks at both again.
+  // A commit can be sent once a reason is given and the table's name is typed; the server checks both again.
   arm(form) {
     const name = form.querySelector("[data-expect]");
     const reason = form.elements.reason;

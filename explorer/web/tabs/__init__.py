@@ -45,7 +45,7 @@ def tab_named(key: str) -> TabSpec:
     """Return the tab of an address.
 
     Raises:
-        RequestError: There is none; the message names those that there are.
+        RequestError: There is none; the message names the tabs.
     """
     keys = tuple(tab.key for tab in TABS)
     if key not in keys:
@@ -66,7 +66,7 @@ def export_named(name: str) -> Export:
 
 
 def handlers(window: Window) -> Mapping[str, Handler]:
-    """Return what the tabs hear from a window, by the message's kind."""
+    """Return the handlers of a window's messages, by the message's kind."""
     return {kind: handler for tab in TABS for kind, handler in tab.messages(window).items()}
 
 

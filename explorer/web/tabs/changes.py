@@ -1,4 +1,4 @@
-"""The Changes tab: which rows changed between the two versions at hand, from the change feed or from the files."""
+"""The Changes tab: which rows changed between the two chosen versions, from the change feed or from the files."""
 
 from __future__ import annotations
 

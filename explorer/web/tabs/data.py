@@ -1,4 +1,4 @@
-"""The rows of the Data tab: a page of them, read by Spark when asked, with progress and a way to stop."""
+"""The rows of the Data tab: a page of them, read by Spark on request, with progress and a way to stop."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def _state(view: TableView) -> dict[str, Any]:
 
 
 def _chosen(listing: Listing, rows: list[dict[str, Any]], address: Address) -> str:
-    """The file that the address names, else the first of the list."""
+    """The file that the address names, otherwise the first of the list."""
     if address.file in listing.table.column("path").to_pylist():
         return address.file
     return str(rows[0]["path"]) if rows else ""
@@ -76,7 +76,7 @@ def _totals(view: TableView, listing: Listing) -> dict[str, Any]:
 
 
 def _strip(view: TableView, listing: Listing, path: str) -> dict[str, Any]:
-    """Where in the chosen file the masked rows lie; a vector that cannot be read spoils only this part."""
+    """Where in the chosen file the masked rows are; a vector that cannot be read affects only this part."""
     empty = {"file": path, "strip": (), "strip_problem": None, "strip_count": 0, "rows_of_file": None}
     if not path:
         return empty

@@ -1,4 +1,4 @@
-"""The rows of the Diff tab: those in which the two versions at hand differ, compared by Spark when asked."""
+"""The rows of the Diff tab: those in which the two chosen versions differ, compared by Spark on request."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DifferencesWork:
         self._compared.cancel()
 
     def values(self, view: TableView, address: Address) -> dict[str, Any]:
-        """Return what the Diff tab's template shows of rows."""
+        """Return the rows for the Diff tab's template."""
         snapshot = view.facts.snapshot(view.version)
         estimate, available = comparison_estimate(view)
         return {
@@ -48,7 +48,7 @@ class DifferencesWork:
 
 
 def messages(window: Window) -> Mapping[str, Handler]:
-    """Return what the Diff tab hears."""
+    """Return the handlers of the Diff tab's messages."""
     return {"differences": partial(_compare, window), "differences-cancel": partial(_cancel, window)}
 
 

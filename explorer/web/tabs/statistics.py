@@ -71,7 +71,7 @@ def _why_nothing(view: TableView, address: Address, names: list[str], column: st
     if not column:
         return NoRanges(
             f"No statistics for \u201c{address.column}\u201d",
-            "It is no simple column of this version. Choose another one.",
+            "It is not a simple column of this version. Choose another one.",
             address.column,
         )
     ranges = view.facts.ranges(view.version, column)
@@ -87,7 +87,7 @@ def _why_nothing(view: TableView, address: Address, names: list[str], column: st
 def _undrawable(ranges: ColumnRanges) -> str:
     """Why no file has a range to draw."""
     why = {
-        "hold nothing but nulls in it": ranges.only_nulls,
+        "hold only nulls in it": ranges.only_nulls,
         "have a bound that cannot be drawn": ranges.unplaced,
         "have no statistics for it": ranges.missing,
     }

@@ -151,7 +151,7 @@ def test_a_commit_that_looks_again_is_cancelled_and_says_that_nothing_was_commit
     desk = approved(orders, catalog, shown)
     desk.commit()
     assert 'data-do="cancel-commit"' in pages[0]
-    assert "The table has moved on" not in pages[0]
+    assert "The table has a newer version" not in pages[0]
     assert (type(desk.state), explorer.open_table(orders.location).latest_version()) == (Ready, 1)
     lead = table_page(catalog, wanted, "light", work_at(desk)).regions["lead"]
     assert "Cancelled: nothing was committed." in lead

@@ -112,11 +112,11 @@ def test_nothing_is_committed_without_the_name_and_a_reason(root: Path, name: st
 
 def test_only_the_plan_that_was_shown_can_be_approved(root: Path) -> None:
     desk = desk_at(root)
-    with pytest.raises(RequestError, match="no plan at hand"):
+    with pytest.raises(RequestError, match="There is no plan yet"):
         desk.approve("orders", "why", "0" * 64)
     before = planned(desk)
     planned(desk, "&act=set-description&f.description=Other")
-    with pytest.raises(RequestError, match="not the one at hand"):
+    with pytest.raises(RequestError, match="has changed since it was shown"):
         desk.approve("orders", "why", before)
     assert not isinstance(desk.state, Committing)
 
@@ -242,7 +242,7 @@ def test_a_look_that_was_cancelled_before_it_began_ends_as_cancelled(root: Path)
     planned(desk, RULE)
     assert desk.begin_look()
     assert not desk.begin_look()
-    with pytest.raises(RequestError, match="being looked at"):
+    with pytest.raises(RequestError, match="being checked"):
         desk.approve("orders", "why", planned(desk, RULE))
     desk.stop_reading()
     assert draft(desk).look.outcome == "cancelled"

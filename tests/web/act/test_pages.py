@@ -159,7 +159,7 @@ def test_what_deletes_files_is_planned_when_asked_and_says_what_would_go(catalog
     address = Address.parse("?t=w/plain&tab=act&act=vacuum&step=plan")
     desk = ActDesk(catalog, "", signed_in=False, changed=list)
     regions = checked(catalog, desk, address, 0)
-    assert "all files of the table are listed" in regions["act-check"]
+    assert "Planning lists all files of the table" in regions["act-check"]
     shown = page(catalog, "plain", "&act=vacuum&step=plan").regions
     assert "There is nothing to do." in shown["lead"]
     assert "no commit:" in shown["side"]
@@ -257,7 +257,7 @@ def test_a_plan_that_was_shown_stays_and_says_that_the_table_has_moved_on(tmp_pa
     other.commit(other.plan({"kind": "set-transaction", "appId": "other", "version": 1}), reason="first")
     catalog.look_again("w/moving")
     after = table_page(catalog, address, "light", work_at(desk)).regions["lead"]
-    assert "The table has moved on." in after
+    assert "The table has a newer version." in after
     assert "data-confirm" in before
     assert "data-confirm" not in after
     desk.forget()
