@@ -129,7 +129,7 @@ class Address:
         return replace(self, act=kind, step="fill", answers=()).to(tab="act")
 
     def receipt_of(self, version: int) -> str:
-        """Return the query of the receipt of a version, which holds whoever asks for it, and when."""
+        """Return the query of the receipt of a version; it stays the same for everyone, at any time."""
         return replace(self, act="", answers=()).to(tab="act", version=version, compared=None, step="receipt")
 
     @property

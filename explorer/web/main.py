@@ -48,7 +48,7 @@ def _app(roots: tuple[str, ...], allow_commits: bool) -> Any:
 
 
 if __name__.startswith("bokeh_app"):
-    # Panel runs this file anew for each request; the application behind it is made once.
+    # Panel runs this file again for each request; the application behind it is made once.
     import_module("explorer.web.main")._app(
         roots_from(sys.argv[1:], os.environ.get("DELTA_EXPLORER_ROOTS", "")),
         commits_allowed(sys.argv[1:], os.environ.get("DELTA_EXPLORER_ALLOW_COMMITS", "")),

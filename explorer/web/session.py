@@ -185,12 +185,12 @@ class Session:
     # --- whether the table has a newer version
 
     def _set_visible(self, message: Message) -> None:
-        """A window that nobody sees does not look at the log; once it is seen again it looks at once."""
+        """A window that nobody sees does not read the log; it reads it as soon as it is seen again."""
         self._visible = message.is_set("visible")
         self._look()
 
     def _look(self) -> None:
-        """See whether others have committed; the version on show stays, the newest one is offered."""
+        """See whether others have committed; the shown version stays, the newest one is offered."""
         view = self.view
         if view is None or not self._visible or self._looking:
             return
@@ -205,7 +205,7 @@ class Session:
             self._later(partial(self._stay, done.result().last), self._newest)
 
     def _stay(self, newest: int) -> None:
-        """Keep the version on show in the address, and draw what follows from a newer one: its offer, stale plans."""
+        """Keep the shown version in the address, and draw what follows from a newer one: its offer, stale plans."""
         view = self.view
         if view is not None and view.facts.last != newest:
             query = Address.parse(self.query).to(version=view.version)

@@ -1,4 +1,4 @@
-"""The receipt of a version as the log holds it: who committed what, when and why, and by what it is known again."""
+"""The receipt of a version as the log holds it: who committed what, when and why, and the digests that identify it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class LoggedReceipt:
         return Receipt(
             outcome="committed",
             title="Committed",
-            text="This is what the log holds of it.",
+            text="This is what the log holds about it.",
             tone="ok",
             version=self.version,
             winner=None,
@@ -86,7 +86,7 @@ def logged_receipt(facts: TableFacts, version: int) -> LoggedReceipt:
 
 
 def seal_facts(logged: LoggedReceipt) -> tuple[tuple[str, str], ...]:
-    """Return when a commit was made and by what it is known again, as names and texts."""
+    """Return when a commit was made and the digests that identify it, as names and texts."""
     commit, seal = logged.commit, logged.seal
     return (
         ("time", fmt.moment(None if commit is None else commit.timestamp)),

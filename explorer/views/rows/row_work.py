@@ -252,7 +252,7 @@ def change_origins(view: ChosenVersions, *, inferred: bool) -> ChangeOrigins:
 
 
 def comparison_estimate(view: ChosenVersions) -> tuple[str, bool]:
-    """Return what comparing the rows of the two versions at hand takes, for people, and whether there is anything."""
+    """Return what comparing the rows of the two chosen versions takes, for people, and whether there is anything."""
     if view.other == view.version:
         return "", False
     try:

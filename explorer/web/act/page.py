@@ -102,7 +102,7 @@ def _filling(view: TableView, address: Address, sheet: ActSheet, form: IntentFor
 
 
 def _logged(view: TableView, address: Address, sheet: ActSheet) -> Values:
-    """The receipt of the version on show: as this window knows it, else as the log holds it."""
+    """The receipt of the shown version: as this window knows it, otherwise as the log holds it."""
     logged = logged_receipt(view.facts, view.version)
     ended = sheet.ended(address.table, view.version)
     if ended is None:
