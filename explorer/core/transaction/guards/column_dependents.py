@@ -8,12 +8,12 @@ are not dropped; a guard that cannot be judged is unknown and never passes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.clustering import clustering_columns
+from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.schema.data_types import StructType, format_column, walk
 from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, GENERATION_EXPRESSION, INVARIANTS
 from explorer.core.protocol.sql.stored_expressions import mentions
@@ -119,12 +119,17 @@ def _expressions(guard: str, rules: dict[str, str], paths: Sequence[Path], remed
     return GuardResult(guard, "fail", {"expressions": hit, "detail": detail}, remedy)
 
 
-def _invariant_text(value: Any) -> str:
+def _invariant_text(value: JsonValue) -> str:
     """The SQL of an invariant: inside JSON, or bare as older writers wrote it (D-04)."""
     try:
-        return str(msgspec.json.decode(value)["expression"]["expression"])
-    except (msgspec.DecodeError, KeyError, TypeError):
+        decoded: JsonValue = msgspec.json.decode(value) if isinstance(value, str) else value
+    except msgspec.DecodeError:
         return str(value)
+    match decoded:
+        case {"expression": {"expression": expression}}:
+            return str(expression)
+        case _:
+            return str(value)
 
 
 def _passed(guard: str, evidence: dict[str, object], detail: str) -> GuardResult:

@@ -7,7 +7,7 @@ is allowed only where files can do without it (SCHEMA-015).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Final
 
 import msgspec
@@ -35,11 +35,11 @@ _MEMBERS: Final = ("name", "type", "nullable", "metadata")
 _DEFAULTS: Final = (field_metadata.CURRENT_DEFAULT, field_metadata.EXISTS_DEFAULT)
 
 
-def read_field(value: Mapping[str, JsonValue], place: str, allowed: Collection[str] = ()) -> StructField:
+def read_field(value: JsonValue, place: str, allowed: Collection[str] = ()) -> StructField:
     """Read a struct field as in a schemaString.
 
     Args:
-        value: The decoded JSON object.
+        value: The decoded JSON.
         place: The intent's field that holds it.
         allowed: Keys of the protocol that its metadata may hold.
 

@@ -63,7 +63,8 @@ def remove_of(add: Add, *, now: int, data_change: bool) -> Remove:
     )
 
 
-def _add(row: dict[str, Any], data_change: bool, unknown: dict[str, Any]) -> Add:
+def _add(row: dict[str, Any], data_change: bool, unknown: JsonObject) -> Add:
+    provider = unknown.get("clusteringProvider")
     return Add(
         path=row["raw_path"],
         partition_values=row["partition_values"] or {},
@@ -72,10 +73,10 @@ def _add(row: dict[str, Any], data_change: bool, unknown: dict[str, Any]) -> Add
         data_change=data_change,
         stats=row["stats"],
         tags=row["tags"],
-        deletion_vector=_vector(row, unknown.get("deletionVector", {})),
+        deletion_vector=_vector(row, unknown),
         base_row_id=row["base_row_id"],
         default_row_commit_version=row["default_row_commit_version"],
-        clustering_provider=unknown.get("clusteringProvider"),
+        clustering_provider=provider if isinstance(provider, str) else None,
         unknown={name: value for name, value in unknown.items() if name not in _PLACED},
     )
 
@@ -83,7 +84,7 @@ def _add(row: dict[str, Any], data_change: bool, unknown: dict[str, Any]) -> Add
 _PLACED: Final = frozenset(["clusteringProvider", "deletionVector"])
 
 
-def _vector(row: dict[str, Any], unknown: dict[str, Any]) -> DeletionVectorDescriptor | None:
+def _vector(row: dict[str, Any], unknown: JsonObject) -> DeletionVectorDescriptor | None:
     if row["dv_unique_id"] is None:
         return None
     return DeletionVectorDescriptor(
@@ -92,8 +93,16 @@ def _vector(row: dict[str, Any], unknown: dict[str, Any]) -> DeletionVectorDescr
         size_in_bytes=row["dv_size_in_bytes"],
         cardinality=row["dv_cardinality"],
         offset=row["dv_offset"],
-        max_row_index=unknown.get("maxRowIndex"),
+        max_row_index=_max_row_index(unknown),
     )
+
+
+def _max_row_index(unknown: JsonObject) -> int | None:
+    match unknown:
+        case {"deletionVector": {"maxRowIndex": int(greatest)}}:
+            return greatest
+        case _:
+            return None
 
 
 def num_records(add: Add) -> int | None:

@@ -8,10 +8,10 @@ Protocol sections: Change Metadata, Protocol Evolution, Schema Serialization For
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import LEGAL_VERSIONS, with_features, with_versions
 from explorer.core.protocol.schema.column_ids import map_columns
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, parse_column, walk
@@ -101,7 +101,7 @@ def generation_expressions(schema: StructType) -> dict[str, str]:
     return {name: str(text) for name, text in found if text is not None}
 
 
-def _read_schema(value: Mapping[str, Any]) -> StructType:
+def _read_schema(value: JsonObject) -> StructType:
     fields = value.get("fields")
     if value.get("type") != "struct" or not isinstance(fields, (list, tuple)) or set(value) != {"type", "fields"}:
         raise InvalidIntent(
