@@ -99,9 +99,9 @@ def look(
         row |= _facts(table)
         if verify:
             report = table.verify()
-            told = [f"{problem.kind}: {problem.detail}" for problem in report.problems[:_MOST_PROBLEMS]]
-            rest = len(report.problems) - len(told)
-            row["problems"] = [*told, *([f"and {rest} more"] if rest else [])]
+            named = [f"{problem.kind}: {problem.detail}" for problem in report.problems[:_MOST_PROBLEMS]]
+            rest = len(report.problems) - len(named)
+            row["problems"] = [*named, *([f"and {rest} more"] if rest else [])]
     except ExplorerError as error:
         row |= {"error": type(error).__name__, "message": concealed(str(error), secrets)}
     except Exception as error:  # noqa: BLE001 - one table, whatever is in it, must not end the survey of the others

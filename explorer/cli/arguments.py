@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 SCREEN: Final = 20
-"""Rows shown to people where no limit is given."""
+"""Rows shown to people without --limit."""
 
 TableArgument = Annotated[
     str,
@@ -58,7 +58,7 @@ SparkOption = Annotated[
 
 
 def use_spark(master: str | None) -> None:
-    """Let rows be read where the option says; nothing is started yet."""
+    """Read rows on the Spark that the option names; nothing starts yet."""
     if master is None:
         return
     from explorer.spark.engine.session import configure, require_pyspark

@@ -29,37 +29,34 @@ def register(app: typer.Typer) -> None:
 def changes(
     table: TableArgument,
     *,
-    from_version: Annotated[
-        int, typer.Option("--from", metavar="A", min=0, help="The first version whose changes are told.")
-    ],
+    from_version: Annotated[int, typer.Option("--from", metavar="A", min=0, help="The first version of the range.")],
     to_version: Annotated[
-        int | None, typer.Option("--to", metavar="B", min=0, help="The last one; else the newest.")
+        int | None, typer.Option("--to", metavar="B", min=0, help="The last version of the range; else the newest.")
     ] = None,
     limit: LimitOption = None,
     output: OutputOption = None,
     spark: SparkOption = None,
     inferred: Annotated[
         bool,
-        typer.Option(
-            "--inferred", help="Tell versions without a recorded change feed by the files that came and went."
-        ),
+        typer.Option("--inferred", help="Infer the changes of versions without a recorded feed from their files."),
     ] = False,
     skip_holes: Annotated[
-        bool, typer.Option("--skip-holes", help="Leave out versions that cannot be told, and name them on stderr.")
+        bool,
+        typer.Option("--skip-holes", help="Skip versions whose changes cannot be read, and name them on stderr."),
     ] = False,
     json: JsonFlag = False,
 ) -> None:
     """Read the changes of a range of versions, both ends included, through Spark.
 
-    The table's columns, then _change_type (insert, delete, update_preimage, update_postimage), _commit_version and
-    _commit_timestamp; the order of the rows is not fixed. A range that cannot be told whole is refused: the feed was
-    off, the schema changed, or files are gone. Inferred changes come from the files that came and went; a row
-    that a commit only copied is no change, and an update is a delete and an insert. The versions concerned are named
-    on stderr. Ctrl-C cancels.
+    The columns are the table's, then _change_type (insert, delete, update_preimage, update_postimage), _commit_version
+    and _commit_timestamp; the order of the rows is not fixed. A range is refused if a part of it cannot be read: the
+    feed was off, the schema changed, or files are gone. Inferred changes come from the files added and removed; a row
+    that a commit only copied is no change, and an update is a delete and an insert. Stderr names the versions
+    concerned. Ctrl-C cancels.
 
     JSON, a line a row, values as of rows. With --output one document: output, rows, table, fromVersion, toVersion,
-    inferredVersions, skipped [{kind, fromVersion, toVersion, detail}]. What was inferred or skipped is else one JSON
-    object on stderr, if there is any.
+    inferredVersions, skipped [{kind, fromVersion, toVersion, detail}]. Without --output, one JSON object on stderr
+    names the versions inferred or skipped, if there are any.
     """
     if output is not None:
         from explorer.cli.row_files import check_output
@@ -130,4 +127,4 @@ def _note_doubts(inferred: tuple[int, ...], skipped: tuple[FeedHole, ...]) -> No
     for hole in skipped:
         first, last = hole.from_version, hole.to_version
         where = f"version {first}" if first == last else f"versions {first} to {last}"
-        note(f"Not told: {where}, {hole.detail}.")
+        note(f"Skipped: {where}, {hole.detail}.")

@@ -117,7 +117,7 @@ def _commit(row: dict[str, Any]) -> tuple[object, ...]:
 
 
 def _rows_changed(row: dict[str, Any]) -> str:
-    """Rows that came, went and were masked; those that only moved to another file are told apart."""
+    """Rows added, removed and masked, and apart from these the rows that only moved to another file."""
     added, removed, moved = row["rows_added"], row["rows_removed"], row["rows_rewritten"]
     if added is None or removed is None or moved is None:
         return UNKNOWN

@@ -25,7 +25,7 @@ _LOSS_HEADINGS = ["client that loses", "from version", "operation", "before", "a
 
 AfterOption = Annotated[
     str | None,
-    typer.Option("--after", metavar="INTENT", help="How it would be after this change, given as to the command plan."),
+    typer.Option("--after", metavar="INTENT", help="The verdicts after this change, an intent as for plan."),
 ]
 
 
@@ -39,10 +39,10 @@ def compatibility(
 ) -> None:
     """Show which other clients read and write the table, and which answer wrongly; now, or after a change.
 
-    Works for tables too that this program cannot read. What no source states is unknown. Changes nothing.
+    Works also for tables that this program cannot read. What no source states is unknown. Changes nothing.
 
-    JSON, a line a client, or several where its versions differ: client, versionFrom (the first version or date that
-    stands so), read, write (yes; no: it refuses; wrong: it answers, and wrongly; unknown), because (the features and
+    JSON, a line a client, or several if its versions differ: client, versionFrom (the first version or date of which
+    this is true), read, write (yes; no: it refuses; wrong: it answers wrongly; unknown), because (the features and
     protocol versions that keep it from yes), source, asOf (the date of the oldest statement).
     """
     if after is not None and version is not None:

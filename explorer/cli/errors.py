@@ -2,10 +2,10 @@
 
 0    done
 1    a fault of this program
-2    bad request: wrong usage, no such version, column or place to write to
-3    the table is broken, is none, or its store failed
+2    bad request: wrong usage, no such version, column or output folder
+3    the table is broken or missing, or its store failed
 4    the table needs a feature that is not supported
-5    a guard failed, or another commit was first
+5    a change was not made: a guard failed, another commit conflicts with it, or its outcome is unknown
 6    an engine is missing: Java, Spark, or the package that serves pages
 130  cancelled
 """

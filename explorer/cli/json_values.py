@@ -1,4 +1,4 @@
-"""Values -> JSON, without loss where JSON allows it.
+"""Values -> JSON, without loss if JSON allows it.
 
 Decimals are numbers with all their digits, timestamps and dates ISO 8601 text (``Z`` for UTC), binary base64. NaN and
 the infinities, which JSON does not know, are the texts ``NaN``, ``Infinity`` and ``-Infinity``.

@@ -31,7 +31,7 @@ class Display(Protocol):
         """Show it."""
 
     def stop(self) -> None:
-        """Take it away; does nothing where it is not shown."""
+        """Take it away; does nothing if it is not shown."""
 
 
 def emit(document: Mapping[str, Any]) -> None:
@@ -47,7 +47,7 @@ def complain(error: Mapping[str, Any], *, as_json: bool) -> None:
 
 
 def console() -> Console:
-    """The console for people; wide where the output is not a terminal, so that pipes get whole lines."""
+    """The console for people; wide if the output is not a terminal, so that pipes get whole lines."""
     from rich.console import Console
 
     terminal = sys.stdout.isatty()
@@ -108,7 +108,7 @@ def note(text: str) -> None:
 
 @contextlib.contextmanager
 def patience(text: str) -> Iterator[None]:
-    """Show on a terminal's stderr that something is going on, once it takes more than a second."""
+    """Show on a terminal's stderr that work goes on, once it takes more than a second."""
     if not sys.stderr.isatty():
         yield
         return

@@ -1,4 +1,4 @@
-"""``plan`` and ``commit``: a change is shown before it is made, and made once its reader has typed the table's name."""
+"""``plan`` and ``commit``: show a change, and make it after a person types the table's name."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ IntentArgument = Annotated[
 ]
 AcceptOption = Annotated[
     list[str] | None,
-    typer.Option("--accept", metavar="NAME", help="Let this guard stay unknown; may be given again."),
+    typer.Option("--accept", metavar="NAME", help="Accept that this guard is unknown; repeat for several."),
 ]
 UserOption = Annotated[
     str | None, typer.Option("--user", metavar="NAME", help="Who commits; else the name of the account.")
@@ -55,7 +55,7 @@ CheckRowsFlag = Annotated[
     bool,
     typer.Option(
         "--check-rows/--no-check-rows",
-        help="Let Spark look at the rows where a guard needs it; without, such a guard is unknown.",
+        help="Let Spark check the rows for guards that need it; without Spark they are unknown.",
     ),
 ]
 
@@ -91,8 +91,8 @@ def plan(
 ) -> int:
     """Show what a commit would do: guards with their evidence, the exact actions, what follows. Changes nothing.
 
-    Exit code 0 if it could be committed, 5 if a guard failed or is unknown and was not accepted; the plan is shown all
-    the same.
+    Exit code 0 if the plan can be committed, 5 if a guard fails or is unknown and not accepted; the plan is shown in
+    both cases.
 
     JSON, one document: table, readVersion, commitVersion (null where no commit is written), intent, guards [{name,
     status (pass, warn, fail, unknown), evidence, remedy}], actions (as they would be written), files [{path, change,
@@ -121,13 +121,13 @@ def commit(
     check_rows: CheckRowsFlag = True,
     json: JsonFlag = False,
 ) -> int:
-    """Make a plan and commit it, once you have typed the table's name.
+    """Make a plan, and commit it after you type the table's name.
 
-    Exit code 0 if it was committed, else 5: conflicted (another commit stands against it), rejected (a guard), unknown
-    (the store's answer was lost and the log does not tell yet).
+    Exit code 0 if it was committed, else 5: conflicted (with another commit), rejected (by a guard), unknown (the
+    store's answer was lost, and the log does not show the outcome yet).
 
     JSON, one document: the fields of `plan`, and outcome (committed, conflicted, rejected, unknown), version (written
-    or in doubt, else null), conflict {version, action, why} or null, notes (what failed after the commit, which holds).
+    or in doubt, else null), conflict {version, action, why} or null, notes (what failed after the commit was made).
     """
     if not reason.strip():
         raise RequestError("Say why: --reason is kept in the history and cannot be empty.")
@@ -211,8 +211,8 @@ def _error_of(result: PlanResult) -> CommitError:
             )
         case _:
             return CommitUnknown(
-                f"The store's answer was lost, and it cannot be told yet whether version {result.version} is this "
-                f"commit: look for the transaction {result.plan.txn_id} in the history.",
+                f"The store's answer was lost, and whether version {result.version} is this commit is not known yet. "
+                f"Look for the transaction {result.plan.txn_id} in the history.",
                 version=result.version,
                 found=result.plan.txn_id,
             )

@@ -26,9 +26,9 @@ def retention(table: TableArgument, json: JsonFlag = False) -> None:
     """Show which versions can be read, until when that is safe, and which are lost.
 
     Looks for every file that a version needs. JSON, a line a version, oldest first: version, status (readable; at risk:
-    a clean-up by the table's properties may take it now; log gone; data gone), atRiskFrom (from when a clean-up may
-    take it, null if nothing leads to it yet or it is gone), by (the property that sets the time), reason, missingFiles
-    (some of those that are gone, at most ten), numMissingFiles.
+    a clean-up by the table's properties may delete it now; log gone; data gone), atRiskFrom (when a clean-up may first
+    delete it; null if nothing leads to that yet, or if it is gone), by (the property that sets the time), reason,
+    missingFiles (at most ten of those that are gone), numMissingFiles.
     """
     with patience("Reading the log and looking for the files"):
         found = explorer.open_table(table).retention(datetime.now(UTC)).to_pylist()
@@ -52,7 +52,7 @@ def _line(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _runs(found: list[dict[str, Any]]) -> Iterator[tuple[object, ...]]:
-    """One row for versions in a row that stand alike."""
+    """One row for consecutive versions of the same state."""
     alike = ("status", "at_risk_from", "by", "reason", "missing_files")
     for key, group in groupby(found, key=lambda row: [row[name] for name in alike]):
         rows = list(group)

@@ -49,7 +49,7 @@ def rows(
     """Read the rows of a version through Spark; masked rows are left out.
 
     Columns come in the order of the table's schema, under logical names; the order of the rows is not fixed. An output
-    file is complete or not there. Ctrl-C cancels.
+    file is complete or absent. Ctrl-C cancels.
 
     JSON, a line a row: each column by its name; decimals as numbers with all digits, times as ISO 8601 text, binary as
     base64. With --output one document: output, rows, table, version.

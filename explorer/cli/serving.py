@@ -66,13 +66,13 @@ def serve(
 ) -> None:
     """Serve the tables under some folders in the browser, until interrupted.
 
-    With --allow-commits on an address that others reach, --basic-auth is demanded.
+    With --allow-commits on an address that other machines reach, --basic-auth is required.
 
     JSON, one document once it is ready: url, roots.
     """
     use_spark(spark)
-    told = {"roots": roots}
-    _serve(roots, port, address, basic_auth, told, allow_commits=allow_commits, as_json=json)
+    facts = {"roots": roots}
+    _serve(roots, port, address, basic_auth, facts, allow_commits=allow_commits, as_json=json)
 
 
 def demo(
@@ -80,7 +80,7 @@ def demo(
     folder: Annotated[
         Path | None,
         typer.Option(
-            "--folder", metavar="FOLDER", help="Where the demo tables are or go; else the user's data folder."
+            "--folder", metavar="FOLDER", help="The folder of the demo tables; else one in the user's data folder."
         ),
     ] = None,
     *,
@@ -89,7 +89,7 @@ def demo(
 ) -> None:
     """Build the demo tables if they are absent, and serve them.
 
-    JSON, one document once it is ready: url, folder, built (true if the tables were built now).
+    JSON, one document once it is ready: url, folder, built (true if this call built the tables).
     """
     _require_web()
     from explorer.demo import default_folder, ensure_warehouse
@@ -99,8 +99,8 @@ def demo(
         built = ensure_warehouse(place)
     if not json:
         note(f"{'Built the demo tables in' if built else 'The demo tables are in'} {place}")
-    told = {"folder": str(place), "built": built}
-    _serve([str(place)], port, "127.0.0.1", None, told, allow_commits=allow_commits, as_json=json)
+    facts = {"folder": str(place), "built": built}
+    _serve([str(place)], port, "127.0.0.1", None, facts, allow_commits=allow_commits, as_json=json)
 
 
 def _serve(
@@ -108,7 +108,7 @@ def _serve(
     port: int | None,
     address: str,
     basic_auth: Path | None,
-    told: dict[str, Any],
+    facts: dict[str, Any],
     *,
     allow_commits: bool,
     as_json: bool,
@@ -119,7 +119,7 @@ def _serve(
 
     def ready(url: str) -> None:
         if as_json:
-            emit({"url": url, **told})
+            emit({"url": url, **facts})
         else:
             typer.echo(f"Delta Table Explorer is at {url}")
             note("Ctrl-C stops it.")

@@ -1,4 +1,4 @@
-"""Who made a commit of the demo, when, with what; and the calendar the stories are told on."""
+"""Who made a commit of the demo, when, and with what; and the calendar of the stories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo warehouse as a folder: built aside and renamed, so that it is there whole or not at all."""
+"""The demo warehouse as a folder: built aside and renamed, so that it appears whole or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the options of an object store are secret, and text without them.
+"""Which options of an object store are secret, and text without them.
 
 Stores repeat what they were sent in what they answer: keys, tokens, whole signed addresses. Invariant: no text that
 leaves this program holds the value of a secret option.
@@ -19,7 +19,7 @@ def secrets_of(options: Mapping[str, Any]) -> tuple[str, ...]:
     """The values that no text may hold, longest first.
 
     Args:
-        options: Options by name, or environment variables; which are secret is told by their names.
+        options: Options by name, or environment variables; their names say which are secret.
     """
     found = {
         value

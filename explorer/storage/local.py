@@ -25,7 +25,7 @@ from explorer.storage.written_aside import flush_folder, written_aside
 
 __all__ = ["LocalLogStore", "open_folder"]
 
-# Most commits fit: one call reads the file and tells that it has ended.
+# Most commits fit: one call reads the file and shows that it has ended.
 _READ_SIZE: Final = 1 << 16
 
 
@@ -177,7 +177,7 @@ class LocalLogStore:
             raise _translated("delete", target, error) from error
 
     def delete_many(self, paths: Sequence[str]) -> None:
-        """Delete files; those that are not there do not count."""
+        """Delete files; one that does not exist is no error."""
         for path in paths:
             with suppress(FileNotFoundError):
                 self.delete(path)
@@ -193,13 +193,13 @@ class LocalLogStore:
         path = f"{self._folder}/{key}"
         if self._roots is not None and not self._allowed(path):
             raise NotAllowed(
-                f"The file {key!r} lies outside the folders this program was given (a link leads out of them).",
+                f"The file {key!r} is outside the folders this program was given (a link leads out of them).",
                 location=key,
             )
         return path
 
     def _is_new(self, link: str, seen: set[str]) -> bool:
-        """True for a link to a folder that was not listed yet and may be: links can lead round in circles."""
+        """True for a link to an allowed folder that was not listed yet: links can form circles."""
         real = os.path.realpath(link)
         if real in seen or (self._roots is not None and not self._roots.allow(real)):
             return False
@@ -207,7 +207,7 @@ class LocalLogStore:
         return True
 
     def _allowed(self, path: str) -> bool:
-        """Follow links only where there are some: a plain file in a folder found allowed before is allowed."""
+        """Follow links only if there are some: a plain file in a folder found allowed before is allowed."""
         assert self._roots is not None
         folder = os.path.dirname(path)
         if folder in self._checked and not os.path.islink(path):
@@ -262,7 +262,7 @@ def _read_all(handle: int, offset: int, wanted: int) -> bytes:
 
 
 def _make_folder(folder: str) -> None:
-    """Make a folder and those above it, each of which lasts only once the one above it is flushed."""
+    """Make a folder and those above it; each lasts only after the one above it is flushed."""
     if os.path.isdir(folder):
         return
     above = os.path.dirname(folder)

@@ -42,7 +42,7 @@ class _Tree:
         self._twice: set[str] = set()
 
     def read(self, folder: str) -> list[str]:
-        """Take in the files of a folder (its key with a slash, or nothing), and return the folders inside."""
+        """Add the files of a folder (its key with a slash, or nothing), and return the folders inside."""
         inside: list[str] = []
         try:
             with os.scandir(f"{self._root}/{folder}") as entries:
@@ -59,7 +59,7 @@ class _Tree:
         return inside
 
     def table(self) -> pa.Table:
-        """What was found, but for files that a link leads to."""
+        """What was found, without the files that a link leads to."""
         found = file_table(self._paths, self._sizes, self._times)
         if any(f"{self._root}/".startswith(f"{place.rstrip('/')}/") for place in self._twice):
             return found.slice(0, 0)  # a link leads back: every file has two names

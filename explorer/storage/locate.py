@@ -1,4 +1,4 @@
-"""Locations -> stores: the checks that all locations share, then what the registry says of the scheme."""
+"""Locations -> stores: the checks that all locations share, then the opener of the scheme's row."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def open_store(
         roots: The allowed places; None allows every place.
 
     Raises:
-        NotAllowed: The location lies outside ``roots``.
+        NotAllowed: The location is outside ``roots``.
         RequestError: The URL's scheme is not known.
     """
     text = os.fspath(location)
     if "\0" in text:
         raise RequestError("A location cannot hold a NUL character.", location=text)
     if roots is not None and not roots.allow(text):
-        raise NotAllowed(f"{text} lies outside the folders this program was given.", location=text)
+        raise NotAllowed(f"{text} is outside the folders this program was given.", location=text)
     options = storage_options or {}
     opener = partial(open_object, storage_options=options, roots=roots)
     return scheme_of(text).open(text, options, opener, roots)

@@ -136,7 +136,7 @@ class ObjectLogStore:
         return self.read_part(path, offset, min(offset + length, self.head(path).size))
 
     def read_part(self, path: str, start: int, end: int) -> bytes:
-        """Return the bytes of an object that is known to have as many, in one request."""
+        """Return a part of an object, in one request; the object is known to hold it."""
         import obstore
 
         try:
@@ -239,7 +239,7 @@ class ObjectLogStore:
             raise self._failed("delete", path, error) from error
 
     def delete_many(self, paths: Sequence[str]) -> None:
-        """Delete objects, many in one request where the store takes them so."""
+        """Delete objects, many in one request if the store allows it."""
         import obstore
 
         try:

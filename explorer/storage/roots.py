@@ -1,4 +1,4 @@
-"""The folders and URLs that a program was allowed to look into."""
+"""The folders and URLs that a program may read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Roots:
         self._urls = tuple(root.rstrip("/") for root in roots if is_url(root))
 
     def allow(self, location: str) -> bool:
-        """True if a path or URL lies in one of the places."""
+        """True if a path or URL is inside one of the places."""
         if is_url(location):
             parts = location.split("/")
             inside = any(location == url or location.startswith(f"{url}/") for url in self._urls)
@@ -38,17 +38,17 @@ class Roots:
         return any(real == folder or real.startswith(folder.rstrip("/") + "/") for folder in self._folders)
 
     def check_source(self, location: str) -> None:
-        """Check that a file or folder which Spark is to read lies in one of the places, with all that is inside.
+        """Check that a file or folder that Spark is to read is inside one of the places, with all it contains.
 
-        Spark takes some letters for patterns and knows file systems by names of its own, so neither may stand here.
+        Spark reads some characters as patterns and knows file systems by names of its own, so both are refused.
 
         Raises:
-            NotAllowed: It does not, or it cannot be told.
+            NotAllowed: It is outside, or where it is cannot be decided.
         """
         plain = _PATTERN.search(location) is None and (_SCHEME.match(location) is None or _KNOWN.match(location))
         if not plain or not self.allow(location):
             raise NotAllowed(
-                f"The source {location!r} does not lie plainly inside the folders this program was given.",
+                f"The source {location!r} is not plainly inside the folders this program was given.",
                 location=location,
                 field="source",
             )

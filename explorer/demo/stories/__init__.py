@@ -1,1 +1,1 @@
-"""What happened to each demo table, told as one function a table."""
+"""What happened to each demo table: one function a table."""
