@@ -25,7 +25,7 @@ from explorer.web.pages import table_page
 from explorer.web.served_tables import Catalog
 from tests.architecture.sources import PACKAGE
 from tests.support.idle_windows import idle_work
-from tests.support.json_logs import add, commit_info, metadata, protocol, remove, write_log
+from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, remove, write_log
 
 # Called everywhere: the rules of single values, and words for people.
 EVERYWHERE = ("explorer.core.protocol", "explorer.formatting", "explorer.core.errors")
@@ -105,9 +105,9 @@ def _walked(folder: Path) -> dict[str, list[Call]]:
 
 
 _COMMITS = (
-    (commit_info(operation="CREATE TABLE"), protocol(), metadata({"id": "long", "name": "string"})),
-    (commit_info(operation="WRITE"), add("a.parquet"), add("b.parquet")),
-    (commit_info(operation="DELETE"), remove("a.parquet")),
+    (commit_info("CREATE TABLE"), PROTOCOL, metadata({"id": "long", "name": "string"})),
+    (commit_info("WRITE"), add("a.parquet"), add("b.parquet")),
+    (commit_info("DELETE"), remove("a.parquet")),
 )
 
 

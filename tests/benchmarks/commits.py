@@ -20,8 +20,8 @@ from explorer.core.log.log_path import commit_name
 from explorer.storage import open_store
 from tests.benchmarks.runs import run
 from tests.benchmarks.sets import FOLDER, WARM, prepared
-from tests.support.memory_logs import METADATA, PROTOCOL, write
 from tests.support.reference_writer import ReferenceUnavailable, ReferenceWriter
+from tests.support.small_logs import METADATA, PROTOCOL, write
 
 ROUNDS = 40
 COMMITS = 100

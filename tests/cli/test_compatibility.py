@@ -8,8 +8,8 @@ import pytest
 
 from explorer.core.log.log_path import commit_name
 from tests.cli.conftest import Call
-from tests.support.memory_logs import METADATA, PROTOCOL, lines
 from tests.support.shared_tables import reference_root
+from tests.support.small_logs import METADATA, PROTOCOL, lines
 
 FIELDS = ["client", "versionFrom", "read", "write", "because", "source", "asOf"]
 

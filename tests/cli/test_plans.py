@@ -17,8 +17,8 @@ from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.storage import open_store
 from explorer.views.act.commit_command import commit_command
 from tests.cli.conftest import Call
-from tests.support.memory_logs import SCHEMA, add, write
 from tests.support.shared_tables import REPOSITORY
+from tests.support.small_logs import SCHEMA, add, write
 
 PROTOCOL = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("domainMetadata",))
 DESCRIBE = '{"kind": "set-description", "description": "Orders of the shop"}'

@@ -14,7 +14,7 @@ from explorer.core.errors import MalformedAction, VersionGap, VersionNotFound
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import AddCDCFile, CommitInfo, DomainMetadata, Metadata, SetTransaction, encode_line
 from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.memory_logs import METADATA, PROTOCOL, SCHEMA, add, lines, new_store, paths, remove, table
+from tests.support.small_logs import METADATA, PROTOCOL, SCHEMA, add, lines, new_store, paths, remove, table
 
 START = (PROTOCOL, METADATA, add("a"))
 

@@ -24,7 +24,7 @@ from explorer.core.protocol.actions import (
 )
 from explorer.core.versions.lifetimes.lifetimes import NEVER
 from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
-from tests.support.memory_logs import MASKED, METADATA, PROTOCOL, SCHEMA, add, new_store, paths, remove, table, vector
+from tests.support.small_logs import MASKED, METADATA, PROTOCOL, SCHEMA, add, new_store, paths, remove, table, vector
 
 START = (MASKED, METADATA)
 ONE, TWO = vector("one"), vector("two")

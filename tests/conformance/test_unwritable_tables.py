@@ -8,7 +8,7 @@ import pytest
 import explorer
 from explorer.core.errors import UnsupportedFeature
 from explorer.core.protocol.actions import Protocol
-from tests.support import memory_logs
+from tests.support import small_logs
 
 FEATURES = [
     "icebergCompatV1",
@@ -23,11 +23,11 @@ FEATURES = [
 ]
 
 
-def _table(protocol: Protocol, schema: str = memory_logs.SCHEMA) -> explorer.Table:
-    store = memory_logs.new_store()
-    memory_logs.write(
+def _table(protocol: Protocol, schema: str = small_logs.SCHEMA) -> explorer.Table:
+    store = small_logs.new_store()
+    small_logs.write(
         store,
-        {0: [protocol, msgspec.structs.replace(memory_logs.METADATA, schema_string=schema), memory_logs.add("a")]},
+        {0: [protocol, msgspec.structs.replace(small_logs.METADATA, schema_string=schema), small_logs.add("a")]},
     )
     return explorer.Table(store)
 
@@ -57,6 +57,6 @@ def test_no_change_of_a_table_of_a_later_writer_version() -> None:
 @pytest.mark.conformance("INTERVAL-002")
 def test_a_table_with_intervals_is_not_changed() -> None:
     text = '{"type":"struct","fields":[{"name":"i","type":"interval year to month","nullable":true,"metadata":{}}]}'
-    table = _table(memory_logs.PROTOCOL, text)
+    table = _table(small_logs.PROTOCOL, text)
     with pytest.raises(UnsupportedFeature, match="intervalType"):
         table.plan({"kind": "set-description", "description": "new"})

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 import explorer
+from explorer.core.protocol.actions import SetTransaction
 from tests.e2e.conftest import settle
-from tests.support import hostile_tables
+from tests.support import hostile_tables, small_logs
 from tests.support.shared_tables import REPOSITORY, reference_root
 
 pytestmark = pytest.mark.e2e
@@ -28,14 +29,10 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("writable") / "act"
     shutil.copytree(reference_root() / "tables" / "optimize", found / "optimize")
     hostile_tables.hostile_table(found / "hostile")
-    created = [
-        hostile_tables.commit_info("CREATE TABLE"),
-        hostile_tables.protocol(),
-        hostile_tables.metadata({"id": "long"}),
-    ]
-    removed = {"remove": {"path": "old.parquet", "deletionTimestamp": 1_772_460_311_000, "dataChange": True}}
-    hostile_tables.write_table(found / "moving", [created])
-    hostile_tables.write_table(found / "unused", [created, [hostile_tables.add("old.parquet", 2)], [removed]])
+    created = hostile_tables.created({"id": "long"})
+    removed = small_logs.remove("old.parquet", deletion_timestamp=small_logs.LONG_AGO)
+    small_logs.write_log(found / "moving", [created])
+    small_logs.write_log(found / "unused", [created, [small_logs.add("old.parquet", 2)], [removed]])
     (found / "unused" / "old.parquet").write_bytes(b"x" * 700)
     os.utime(found / "unused" / "old.parquet", (1_772_460_311, 1_772_460_311))
     return found
@@ -207,9 +204,8 @@ def test_unused_files_are_deleted_with_the_keyboard_alone(act: Callable[[str], A
 def test_a_plan_that_was_overtaken_is_made_anew_and_committed(act: Callable[[str], Any], root: Path) -> None:
     page = act("?t=act/moving&tab=act&act=set-description&f.description=x&step=plan")
     page.locator("#confirm-reason").fill("because")
-    other = {"txn": {"appId": "other", "version": 1}}
-    log = root / "moving" / "_delta_log"
-    (log / f"{1:020}.json").write_text("\n".join(map(json.dumps, [hostile_tables.commit_info("WRITE"), other])))
+    other = SetTransaction(app_id="other", version=1)
+    small_logs.write_log(root / "moving", [[small_logs.commit_info("WRITE"), other]], 1)
     page.locator("#confirm-name").fill("moving")
     page.get_by_role("button", name="Commit v1").click()
     page.locator("[data-outcome=committed]").wait_for()

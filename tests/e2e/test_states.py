@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import plotted, settle
-from tests.support.hostile_tables import HOSTILE, add, commit_info
+from tests.support.hostile_tables import HOSTILE
+from tests.support.small_logs import add, commit_info, write_log
 
 pytestmark = pytest.mark.e2e
 
@@ -130,7 +131,7 @@ def test_rows_come_when_asked_or_the_page_says_what_to_install(opened: Any) -> N
 def test_a_new_version_is_offered_and_the_one_on_show_stays(opened: Any, warehouse: Path) -> None:
     page = opened("?t=shop/odd/empty")
     commit = [commit_info("WRITE"), add("a.parquet", 2)]
-    (warehouse / "odd" / "empty" / "_delta_log" / f"{1:020}.json").write_text("\n".join(map(json.dumps, commit)))
+    write_log(warehouse / "odd" / "empty", [commit], 1)
     page.get_by_role("link", name="v1 is newest, jump").wait_for(timeout=30_000)
     assert page.locator("h1.version").inner_text() == "v0"
     assert "v=0" in page.url

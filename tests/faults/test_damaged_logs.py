@@ -18,8 +18,8 @@ from explorer.core.protocol.actions import Action, DeletionVectorDescriptor, Dom
 from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
 from tests.support.damage import Answer, Damage, Files, answers, plain_answer
 from tests.support.dose import WHOLE_DOSE
-from tests.support.memory_logs import MASKED, METADATA, add, lines, new_store, remove
 from tests.support.shared_tables import golden_root
+from tests.support.small_logs import MASKED, METADATA, add, lines, new_store, remove
 
 # The small dose is the same on every run; `make prove` looks for new damage.
 SAME = not WHOLE_DOSE

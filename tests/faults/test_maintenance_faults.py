@@ -16,7 +16,7 @@ from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.maintenance.log_cleanup import clean_log, plan_cleanup
 from explorer.storage import open_store
 from tests.support.faulty_store import Fault, FaultyStore
-from tests.support.memory_logs import METADATA, PROTOCOL, add, paths, remove, write
+from tests.support.small_logs import METADATA, PROTOCOL, add, paths, remove, write
 from tests.support.written_checkpoints import LAYOUTS, NOW, V2, checkpoint_of, log_of
 
 FAULTS: tuple[Fault, ...] = ("fails", "answer lost", "done late")

@@ -17,8 +17,8 @@ import pytest
 import explorer
 from explorer.core.protocol.actions import SetTransaction
 from explorer.storage import open_store
-from tests.support.memory_logs import METADATA, PROTOCOL, add, write
 from tests.support.shared_tables import REPOSITORY
+from tests.support.small_logs import METADATA, PROTOCOL, add, write
 
 NOBODY = 65_534
 TEXT = "x" * 2000

@@ -22,9 +22,9 @@ from explorer.core.log.writing.compaction import write_compaction
 from explorer.core.maintenance.log_cleanup import clean_log, plan_cleanup
 from explorer.core.protocol.actions import CommitInfo
 from explorer.storage import open_store
-from tests.support.memory_logs import write
 from tests.support.reference_writer import ReferenceWriter
 from tests.support.row_content import row_lines
+from tests.support.small_logs import write
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark]
 

@@ -12,7 +12,8 @@ import explorer
 from explorer.core.errors import EngineUnavailable, VersionGap
 from explorer.table import Table
 from tests.jupyter.conftest import shown
-from tests.support.json_logs import Elements, add, metadata, protocol, write_log
+from tests.support.page_elements import Elements
+from tests.support.small_logs import PROTOCOL, add, metadata, write_log
 
 
 def said(table: Table) -> str:
@@ -20,7 +21,7 @@ def said(table: Table) -> str:
 
 
 def test_truncated_line_is_named_by_version_file_and_line(tmp_path: Path) -> None:
-    folder = write_log(tmp_path / "cut", [[protocol(), metadata({"a": "long"})], [add("a.parquet")]])
+    folder = write_log(tmp_path / "cut", [[PROTOCOL, metadata({"a": "long"})], [add("a.parquet")]])
     last = folder / "_delta_log" / f"{1:020}.json"
     last.write_text(json.dumps({"commitInfo": {}}) + "\n" + last.read_text()[:40])
     text = said(explorer.open_table(folder))
@@ -31,9 +32,7 @@ def test_truncated_line_is_named_by_version_file_and_line(tmp_path: Path) -> Non
 
 
 def test_missing_commit_is_named_and_setting_a_version_raises_the_same_error(tmp_path: Path) -> None:
-    folder = write_log(
-        tmp_path / "gap", [[protocol(), metadata({"a": "long"})], [add("a.parquet")], [add("b.parquet")]]
-    )
+    folder = write_log(tmp_path / "gap", [[PROTOCOL, metadata({"a": "long"})], [add("a.parquet")], [add("b.parquet")]])
     (folder / "_delta_log" / f"{1:020}.json").unlink()
     widget = explorer.open_table(folder).explore()
     assert "VersionGap" in shown(widget)
@@ -55,7 +54,7 @@ def test_version_that_needs_an_unknown_feature_is_refused_in_words(tmp_path: Pat
     }
     commits = [[unknown, metadata({"a": "long"})]]
     if version:
-        commits = [[protocol(), metadata({"a": "long"})], [unknown]]
+        commits = [[PROTOCOL, metadata({"a": "long"})], [unknown]]
     text = said(explorer.open_table(write_log(tmp_path / "unknown", commits)))
     assert "UnsupportedFeature" in text
     assert "timeMachine" in text
@@ -70,8 +69,8 @@ def test_diff_that_cannot_be_made_is_said_in_its_place_and_the_rest_works(tmp_pa
             "writerFeatures": ["timeMachine"],
         }
     }
-    back = [protocol(), metadata({"a": "long"}), add("c.parquet")]
-    commits = [[protocol(), metadata({"a": "long"})], [unknown, add("b.parquet")], back]
+    back = [PROTOCOL, metadata({"a": "long"}), add("c.parquet")]
+    commits = [[PROTOCOL, metadata({"a": "long"})], [unknown, add("b.parquet")], back]
     widget = explorer.open_table(write_log(tmp_path / "between", commits)).explore()
     assert "UnsupportedFeature" in Elements(shown(widget)).text
     widget.version = 1

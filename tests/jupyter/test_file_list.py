@@ -8,7 +8,8 @@ import pytest
 
 import explorer
 from explorer.jupyter.file_list import PAGE_SIZE, FileList
-from tests.support.json_logs import Elements, add, metadata, protocol, remove, write_log
+from tests.support.page_elements import Elements
+from tests.support.small_logs import PROTOCOL, add, metadata, remove, write_log
 
 FILES = 20_000
 
@@ -18,11 +19,11 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> explorer.Table:
     """v1 adds files 0 to 19,999 with 1 to 20,000 rows, half of them in region eu; v2 removes files 0 to 4."""
     regions = ("eu", "us")
     added = [
-        add(f"region={regions[n % 2]}/part-{n:05}.parquet", n + 1, partition={"region": regions[n % 2]})
+        add(f"region={regions[n % 2]}/part-{n:05}.parquet", n + 1, partition_values={"region": regions[n % 2]})
         for n in range(FILES)
     ]
     commits = [
-        [protocol(), metadata({"a": "long", "region": "string"}, ["region"])],
+        [PROTOCOL, metadata({"a": "long", "region": "string"}, ["region"])],
         added,
         [remove(f"region={regions[n % 2]}/part-{n:05}.parquet") for n in range(5)] + [add("one-more.parquet", 3)],
     ]

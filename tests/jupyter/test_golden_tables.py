@@ -9,7 +9,7 @@ import pytest
 import explorer
 from explorer.core.errors import ExplorerError
 from tests.jupyter.conftest import shown
-from tests.support.json_logs import Elements
+from tests.support.page_elements import Elements
 from tests.support.shared_tables import golden_root
 
 ROOT = golden_root()

@@ -15,7 +15,8 @@ from explorer.jupyter.tables import listing_table
 from explorer.views.rows.differences import DifferenceCell, DifferenceRow, RowDifferences
 from explorer.views.rows.listings import changes_listing, rows_listing
 from tests.jupyter.conftest import figure_of, shown
-from tests.support.json_logs import Elements, add, commit_info, metadata, protocol, write_log
+from tests.support.page_elements import Elements
+from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&lt;</td></style><script>alert(2)</script>\u202e%{x}$y$"
 OURS = {
@@ -30,14 +31,14 @@ def widget(tmp_path: Path) -> explorer.jupyter.widget.TableExplorer:
     region = {HOSTILE: f"eu{HOSTILE}"}
     commits = [
         [
-            commit_info(operation=f"CREATE{HOSTILE}", userName=HOSTILE),
-            protocol(),
+            commit_info(f"CREATE{HOSTILE}", user_name=HOSTILE),
+            PROTOCOL,
             metadata({"a": "long", HOSTILE: "string"}, [HOSTILE]),
         ],
         [
-            commit_info(operation=HOSTILE, userName=HOSTILE, userMetadata=HOSTILE, engineInfo=HOSTILE),
+            commit_info(HOSTILE, user_name=HOSTILE, user_metadata=HOSTILE, engine_info=HOSTILE),
             metadata({"a": "long", HOSTILE: "string", f"b{HOSTILE}": "string"}, [HOSTILE], {HOSTILE: HOSTILE}),
-            add("%3Cimg%20src=x%20onerror=alert(1)%3E%22'.parquet", partition=region),
+            add("%3Cimg%20src=x%20onerror=alert(1)%3E%22'.parquet", partition_values=region),
         ],
     ]
     return explorer.open_table(write_log(tmp_path / "<b>orders", commits)).explore()

@@ -17,11 +17,13 @@ import pytest
 
 import explorer
 from explorer.core.errors import EngineUnavailable
+from explorer.core.protocol.actions import Protocol
 from explorer.spark.engine.java import find_java
 from tests.jupyter.conftest import shown
-from tests.support.json_logs import Elements, add, commit_info, metadata, protocol, write_log
+from tests.support.page_elements import Elements
 from tests.support.row_content import content_hash
 from tests.support.shared_tables import reference_root
+from tests.support.small_logs import add, commit_info, metadata, write_log
 
 ROOT = reference_root()
 EXPECTED = {
@@ -62,12 +64,12 @@ def feed(tmp_path: Path) -> explorer.Table:
     columns = {"id": "long", "v": "string"}
     on = {"delta.enableChangeDataFeed": "true"}
     commits = [
-        [commit_info(operation="CREATE TABLE"), protocol(1, 4), metadata(columns)],
-        [commit_info(operation="WRITE"), add("a.parquet", 3)],
-        [commit_info(operation="SET TBLPROPERTIES"), metadata(columns, configuration={"team": "a"})],
-        [commit_info(operation="SET TBLPROPERTIES"), metadata(columns, configuration=on)],
-        [commit_info(operation="WRITE"), add("b.parquet", 5)],
-        [commit_info(operation="SET TBLPROPERTIES"), metadata(columns)],
+        [commit_info("CREATE TABLE"), Protocol(min_reader_version=1, min_writer_version=4), metadata(columns)],
+        [commit_info("WRITE"), add("a.parquet", 3, size=1_000)],
+        [commit_info("SET TBLPROPERTIES"), metadata(columns, configuration={"team": "a"})],
+        [commit_info("SET TBLPROPERTIES"), metadata(columns, configuration=on)],
+        [commit_info("WRITE"), add("b.parquet", 5, size=1_000)],
+        [commit_info("SET TBLPROPERTIES"), metadata(columns)],
     ]
     folder = write_log(tmp_path / "feed", commits)
     for name in ("a", "b"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import explorer
 from tests.jupyter.conftest import figure_of
-from tests.support.json_logs import add, metadata, protocol, write_log
+from tests.support.small_logs import PROTOCOL, add, metadata, write_log
 
 
 def test_every_version_can_be_pointed_at_though_it_drew_no_bar(orders: explorer.Table) -> None:
@@ -17,7 +17,7 @@ def test_every_version_can_be_pointed_at_though_it_drew_no_bar(orders: explorer.
 
 
 def test_long_history_is_drawn_in_bins_whose_last_version_a_click_chooses(tmp_path: Path) -> None:
-    first = [protocol(), metadata({"a": "long"})]
+    first = [PROTOCOL, metadata({"a": "long"})]
     commits = [first, *[[add(f"part-{n}.parquet", 1)] for n in range(1, 1_200)]]
     widget = explorer.open_table(write_log(tmp_path / "long", commits)).explore()
     chart = widget._chart

@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 
 from explorer.core.errors import EngineUnavailable
 from explorer.spark.engine.java import find_java
-from tests.support.json_logs import Elements
+from tests.support.page_elements import Elements
 from tests.support.shared_tables import reference_root
 
 WAIT = """

@@ -15,7 +15,7 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.schema.data_types import StructField, StructType, format_column, type_name, walk
 from explorer.core.transaction.intents.fields import read_field
-from tests.support import memory_logs
+from tests.support import small_logs
 
 NAMES = ["a", "B", "b", "c d", "x.y"]
 KINDS = ["integer", "short", "string", "struct", "timestamp_ntz"]
@@ -234,9 +234,9 @@ def test_columns_stay_themselves_through_every_change(draw: st.DataObject) -> No
     model, identities = Model(), Identities()
     schema = StructType(tuple(read_field(column.document(), "schema") for column in model.columns)).to_json()
     metadata = Metadata(
-        id=memory_logs.METADATA.id, schema_string=schema, configuration={"delta.enableTypeWidening": "true"}
+        id=small_logs.METADATA.id, schema_string=schema, configuration={"delta.enableTypeWidening": "true"}
     )
-    table = memory_logs.table({0: [FULL, metadata]})
+    table = small_logs.table({0: [FULL, metadata]})
     model.record()
     if draw.draw(st.booleans(), label="mapped at once"):
         assert _attempt(table, {"kind": "set-column-mapping", "mode": "name"})

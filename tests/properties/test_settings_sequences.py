@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import explorer
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.table_features import supported_features
-from tests.support import memory_logs
+from tests.support import small_logs
 
 LADDER: Final = {
     (1, 1): set[str](),
@@ -162,8 +162,8 @@ def _state(snapshot: explorer.Snapshot) -> tuple[dict[str, str], set[str], int, 
 @settings(max_examples=max(20, settings.default.max_examples // 5))
 @given(st.lists(INTENTS, max_size=12))
 def test_settings_are_what_the_intents_made_them(intents: list[dict[str, Any]]) -> None:
-    store = memory_logs.new_store()
-    table = memory_logs.table({0: [memory_logs.PROTOCOL, memory_logs.METADATA]}, store)
+    store = small_logs.new_store()
+    table = small_logs.table({0: [small_logs.PROTOCOL, small_logs.METADATA]}, store)
     model = Model()
     expected = [_state(table.snapshot())]
     for intent in intents:

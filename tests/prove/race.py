@@ -17,8 +17,8 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.versions.retention.missing_files import data_locations
 from explorer.storage import open_store
 from tests.prove.racer import SHARED, append_plan
-from tests.support.memory_logs import METADATA, PROTOCOL, write
 from tests.support.shared_tables import REPOSITORY
+from tests.support.small_logs import METADATA, PROTOCOL, write
 
 __all__ = ["check_race", "new_race", "race"]
 

@@ -19,8 +19,8 @@ from explorer.core.versions.retention.missing_files import data_locations
 from explorer.storage import open_store
 from tests.prove.conftest import Dose
 from tests.prove.racer import append_plan
-from tests.support.memory_logs import METADATA, PROTOCOL, write
 from tests.support.shared_tables import REPOSITORY
+from tests.support.small_logs import METADATA, PROTOCOL, write
 
 # What a writer that is killed may leave: files that it was writing, and a version without its checksum or hint.
 _LEFT = {"orphan-file", "stale-hint"}

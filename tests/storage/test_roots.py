@@ -12,7 +12,7 @@ from explorer.core.errors import NotAllowed
 from explorer.new_table import new_table
 from explorer.storage import open_store
 from explorer.storage.roots import Roots
-from tests.support.memory_logs import METADATA, PROTOCOL, add, write
+from tests.support.small_logs import METADATA, PROTOCOL, add, write
 
 
 @pytest.fixture

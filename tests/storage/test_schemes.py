@@ -17,7 +17,7 @@ from explorer.storage.memory import open_memory
 from explorer.storage.roots import Opener, Roots
 from explorer.storage.schemes import SCHEMES, Scheme, scheme_of, spellings
 from tests.architecture.sources import modules, within
-from tests.support.memory_logs import METADATA, PROTOCOL, add, paths, write
+from tests.support.small_logs import METADATA, PROTOCOL, add, paths, write
 
 
 def open_vault(url: str, options: Mapping[str, Any], opener: Opener, roots: Roots | None) -> LogStore:

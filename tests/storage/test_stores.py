@@ -15,8 +15,8 @@ from explorer.core.errors import NotAllowed, RequestError, StorageError
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
 from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.memory_logs import METADATA, PROTOCOL, add, new_store, paths, remove, write
 from tests.support.shared_tables import golden_root
+from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, paths, remove, write
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from explorer.core.errors import ExplorerError
 from explorer.core.log.log_segment import list_log
 from explorer.core.protocol.file_paths import canonical_key, decode_path
 from explorer.core.protocol.log_store import LogStore
-from tests.support.memory_logs import new_store
+from tests.support.small_logs import new_store
 
 _ADD = ("path", "partitionValues", "size", "modificationTime", "deletionVector")
 _ANSWERED = [

@@ -13,7 +13,7 @@ from explorer.core.protocol.actions import Action, Metadata, Protocol
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.proposal import Circumstances, Proposal
 from explorer.core.transaction.proposals import propose
-from tests.support import memory_logs
+from tests.support import small_logs
 
 _numbers = itertools.count()
 
@@ -33,16 +33,16 @@ def protocol(reader: int, writer: int, *, r: str | None = None, w: str | None = 
 
 def snapshot(
     *actions: Action | bytes,
-    rules: Protocol = memory_logs.PROTOCOL,
+    rules: Protocol = small_logs.PROTOCOL,
     properties: dict[str, str] | None = None,
-    schema: str = memory_logs.SCHEMA,
+    schema: str = small_logs.SCHEMA,
 ) -> explorer.Snapshot:
     """Version 0 of a table with these actions."""
     metadata: Metadata = msgspec.structs.replace(
-        memory_logs.METADATA, configuration=properties or {}, schema_string=schema, unknown={"kept": {"by": "all"}}
+        small_logs.METADATA, configuration=properties or {}, schema_string=schema, unknown={"kept": {"by": "all"}}
     )
     first: Iterable[Action | bytes] = (rules, metadata, *actions)
-    return memory_logs.table({0: first}).snapshot()
+    return small_logs.table({0: first}).snapshot()
 
 
 def proposal(before: explorer.Snapshot, kind: str, **fields: Any) -> Proposal:

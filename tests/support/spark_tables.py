@@ -1,4 +1,4 @@
-"""Small Delta tables by hand: real Parquet files, and a log with whatever the scenario needs said in it."""
+"""Small Delta tables by hand: real Parquet files, and a log that says of them what the scenario needs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from explorer.core.protocol.actions import Action, Add, DeletionVectorDescriptor, Metadata, Protocol
 from explorer.core.protocol.deletion_vectors import encode_bitmap, z85_encode
+from tests.support.small_logs import write_log
 
 
 def column(name: str, kind: Any, **metadata: Any) -> dict[str, Any]:
@@ -26,16 +29,17 @@ def struct(*fields: dict[str, Any]) -> dict[str, Any]:
     return {"type": "struct", "fields": list(fields)}
 
 
-def inline_vector(masked: Iterable[int]) -> dict[str, Any]:
+def masking(rows: Iterable[int]) -> DeletionVectorDescriptor:
     """A deletion vector's descriptor that holds its own bytes."""
-    rows = np.array(sorted(masked), dtype=np.uint64)
-    data = encode_bitmap(rows)
-    return {
-        "storageType": "i",
-        "pathOrInlineDv": z85_encode(data),
-        "sizeInBytes": len(data),
-        "cardinality": len(rows),
-    }
+    masked = np.array(sorted(rows), dtype=np.uint64)
+    data = encode_bitmap(masked)
+    return DeletionVectorDescriptor("i", z85_encode(data), len(data), len(masked))
+
+
+def inline_vector(masked: Iterable[int]) -> dict[str, Any]:
+    """The same as it is in the log."""
+    found: dict[str, Any] = msgspec.to_builtins(masking(masked))
+    return found
 
 
 @dataclass(frozen=True)
@@ -62,45 +66,36 @@ def write_table(
     writer_features: Sequence[str] = (),
 ) -> Path:
     """Write the table with one commit, and return its root."""
-    features = ["columnMapping", "deletionVectors", "timestampNtz", "typeWidening", "variantType"]
-    actions: list[dict[str, Any]] = [
-        {
-            "protocol": {
-                "minReaderVersion": 3,
-                "minWriterVersion": 7,
-                "readerFeatures": features,
-                "writerFeatures": [*features, *writer_features],
-            }
-        },
-        {
-            "metaData": {
-                "id": "8d2f4f0e-2a53-4b55-9a4e-111111111111",
-                "format": {"provider": "parquet", "options": {}},
-                "schemaString": json.dumps(struct(*fields)),
-                "partitionColumns": list(partition_columns),
-                "configuration": dict(configuration or {}),
-                "createdTime": 1_700_000_000_000,
-            }
-        },
+    features = ("columnMapping", "deletionVectors", "timestampNtz", "typeWidening", "variantType")
+    actions: list[Action] = [
+        Protocol(
+            min_reader_version=3,
+            min_writer_version=7,
+            reader_features=features,
+            writer_features=(*features, *writer_features),
+        ),
+        Metadata(
+            id="8d2f4f0e-2a53-4b55-9a4e-111111111111",
+            schema_string=json.dumps(struct(*fields)),
+            partition_columns=tuple(partition_columns),
+            configuration=dict(configuration or {}),
+            created_time=1_700_000_000_000,
+        ),
     ]
     for file in files:
         target = root / file.path
         target.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(file.rows, target, **file.options)
-        add: dict[str, Any] = {
-            "path": file.logged if file.logged is not None else quote(file.path, safe="/"),
-            "partitionValues": dict(file.partition_values),
-            "size": target.stat().st_size,
-            "modificationTime": 1_700_000_000_000,
-            "dataChange": True,
-            "stats": json.dumps({"numRecords": file.rows.num_rows}),
-        }
-        if file.base_row_id is not None:
-            add |= {"baseRowId": file.base_row_id, "defaultRowCommitVersion": file.commit_version}
-        if file.masked:
-            add["deletionVector"] = inline_vector(file.masked)
-        actions.append({"add": add})
-    log = root / "_delta_log"
-    log.mkdir(parents=True, exist_ok=True)
-    (log / f"{0:020}.json").write_text("".join(json.dumps(action) + "\n" for action in actions), "utf-8")
-    return root
+        actions.append(
+            Add(
+                path=file.logged if file.logged is not None else quote(file.path, safe="/"),
+                partition_values=dict(file.partition_values),
+                size=target.stat().st_size,
+                modification_time=1_700_000_000_000,
+                stats=json.dumps({"numRecords": file.rows.num_rows}),
+                base_row_id=file.base_row_id,
+                default_row_commit_version=file.commit_version,
+                deletion_vector=masking(file.masked) if file.masked else None,
+            )
+        )
+    return write_log(root, [actions])

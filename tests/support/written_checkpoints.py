@@ -16,7 +16,7 @@ from explorer.core.log.writing.checkpoint import WrittenCheckpoint, write_checkp
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout
 from explorer.core.protocol.actions import Action, Metadata, Protocol
 from explorer.core.protocol.log_store import LogStore
-from tests.support.memory_logs import METADATA, new_store, write
+from tests.support.small_logs import METADATA, new_store, write
 
 NOW: Final = datetime(2026, 3, 10, 12, tzinfo=UTC)
 V2: Final = Protocol(

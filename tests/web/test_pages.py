@@ -10,7 +10,7 @@ from explorer.web.home import home_page
 from explorer.web.pages import Rendered, table_page
 from explorer.web.served_tables import Catalog
 from explorer.web.tabs import TABS
-from tests.support import hostile_tables
+from tests.support import hostile_tables, small_logs
 from tests.support.idle_windows import idle_work
 from tests.support.page_elements import assert_harmless
 
@@ -138,8 +138,6 @@ def test_the_catalog_notices_a_new_version(tmp_path: Path, monkeypatch: pytest.M
     catalog = Catalog([str(tmp_path / "w")])
     before = catalog.facts("w/t")
     assert catalog.facts("w/t") is before
-    import json
-
-    actions = [hostile_tables.commit_info("WRITE"), hostile_tables.add("a.parquet", 2)]
-    (table / "_delta_log" / f"{1:020}.json").write_text("\n".join(map(json.dumps, actions)))
+    actions = [small_logs.commit_info("WRITE"), small_logs.add("a.parquet", 2)]
+    small_logs.write_log(table, [actions], 1)
     assert (before.last, catalog.facts("w/t").last) == (0, 1)

@@ -6,6 +6,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import RequestError
+from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.views.rows.change_spans import change_spans
 from explorer.views.rows.row_work import names_in
 from explorer.web.address import Address
@@ -13,7 +14,7 @@ from explorer.web.pages import Rendered, table_page
 from explorer.web.served_tables import Catalog
 from explorer.web.tabs.changes import FeedWork
 from explorer.web.tabs.data import RowsWork
-from tests.support import hostile_tables
+from tests.support import hostile_tables, small_logs
 from tests.support.idle_windows import idle_work
 
 FEED = {"delta.enableChangeDataFeed": "true"}
@@ -23,17 +24,20 @@ FEED = {"delta.enableChangeDataFeed": "true"}
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
     """A table whose feed is off, then on for versions 3 and 4, then off; version 2 changes no row."""
     root = tmp_path_factory.mktemp("served") / "w"
-    protocol = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 4}}
-    columns = {"id": "long", "v": "string"}
-    hostile_tables.write_table(
+    protocol = Protocol(min_reader_version=1, min_writer_version=4)
+
+    def described(**configuration: str) -> Metadata:
+        return small_logs.metadata({"id": "long", "v": "string"}, (), configuration, comment=hostile_tables.HOSTILE)
+
+    small_logs.write_log(
         root / "feed",
         [
-            [hostile_tables.commit_info("CREATE TABLE"), protocol, hostile_tables.metadata(columns)],
-            [hostile_tables.commit_info("WRITE"), hostile_tables.add("a.parquet", 3)],
-            [hostile_tables.commit_info("SET TBLPROPERTIES"), hostile_tables.metadata(columns, team="a")],
-            [hostile_tables.commit_info("SET TBLPROPERTIES"), hostile_tables.metadata(columns, (), **FEED)],
-            [hostile_tables.commit_info("WRITE"), hostile_tables.add("b.parquet", 5)],
-            [hostile_tables.commit_info("SET TBLPROPERTIES"), hostile_tables.metadata(columns)],
+            [small_logs.commit_info("CREATE TABLE"), protocol, described()],
+            [small_logs.commit_info("WRITE"), small_logs.add("a.parquet", 3, size=1_000)],
+            [small_logs.commit_info("SET TBLPROPERTIES"), described(team="a")],
+            [small_logs.commit_info("SET TBLPROPERTIES"), described(**FEED)],
+            [small_logs.commit_info("WRITE"), small_logs.add("b.parquet", 5, size=1_000)],
+            [small_logs.commit_info("SET TBLPROPERTIES"), described()],
         ],
     )
     for name in ("a", "b"):
@@ -135,13 +139,9 @@ def test_key_columns_are_listed_with_commas(text: str, names: list[str]) -> None
 
 
 def test_an_absent_file_is_a_hole(tmp_path: Path) -> None:
-    created = [
-        hostile_tables.commit_info("CREATE TABLE"),
-        hostile_tables.protocol(),
-        hostile_tables.metadata({"id": "long"}),
-    ]
-    hostile_tables.write_table(
-        tmp_path / "gone", [created, [hostile_tables.commit_info("WRITE"), hostile_tables.add("a.parquet", 3)]]
+    created = hostile_tables.created({"id": "long"})
+    small_logs.write_log(
+        tmp_path / "gone", [created, [small_logs.commit_info("WRITE"), small_logs.add("a.parquet", 3)]]
     )
     table = explorer.open_table(tmp_path / "gone")
     spans = change_spans(table.change_sources(0, 1, True, skip=True))

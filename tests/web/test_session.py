@@ -17,7 +17,7 @@ from explorer.web.served_tables import Catalog
 from explorer.web.session import Session
 from explorer.web.tabs import TABS
 from explorer.web.window import Message
-from tests.support import hostile_tables
+from tests.support import hostile_tables, small_logs
 
 
 class Heard(Page):
@@ -86,10 +86,9 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
     load_figures()
     root = tmp_path_factory.mktemp("served") / "w"
     hostile_tables.hostile_table(root / "hostile")
-    created = [hostile_tables.commit_info("CREATE TABLE"), hostile_tables.protocol()]
-    columns = {"id": "long", "other": "string"}
-    adds = [[hostile_tables.add(f"{n}.parquet", 3, None, id=(n, n + 5))] for n in range(60)]
-    hostile_tables.write_table(root / "orders", [[*created, hostile_tables.metadata(columns)], *adds])
+    created = hostile_tables.created({"id": "long", "other": "string"})
+    adds = [[small_logs.add(f"{n}.parquet", 3, bounds={"id": (n, n + 5)})] for n in range(60)]
+    small_logs.write_log(root / "orders", [created, *adds])
     return Catalog([str(root)])
 
 

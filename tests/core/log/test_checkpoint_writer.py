@@ -24,7 +24,7 @@ from explorer.core.log.writing.checkpoint_layout import CheckpointLayout, checkp
 from explorer.core.protocol.actions import Add, CommitInfo, DomainMetadata, Protocol, SetTransaction
 from explorer.core.protocol.log_store import LogStore
 from tests.support.checkpoint_shapes import write_checkpoint as write_foreign
-from tests.support.memory_logs import (
+from tests.support.small_logs import (
     MASKED,
     METADATA,
     PROTOCOL,

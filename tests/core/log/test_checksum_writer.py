@@ -18,7 +18,7 @@ from explorer.core.log.writing.checksum import SIZE_BINS, next_checksum, version
 from explorer.core.protocol.actions import Action, Add, CommitInfo, DomainMetadata, SetTransaction
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
-from tests.support.memory_logs import MASKED, METADATA, PROTOCOL, add, lines, new_store, remove, vector, write
+from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, lines, new_store, remove, vector, write
 
 TIMED = msgspec.structs.replace(METADATA, configuration={"delta.enableInCommitTimestamps": "true"})
 

@@ -18,8 +18,8 @@ from explorer.core.log.writing.compaction import compacted, write_compaction
 from explorer.core.protocol.actions import Action, CommitInfo, DomainMetadata, SetTransaction
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
-from tests.support.memory_logs import MASKED, METADATA, PROTOCOL, add, new_store, paths, remove, vector, write
 from tests.support.shared_tables import reference_root
+from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, new_store, paths, remove, vector, write
 
 
 def _log(*commits: Iterable[Action | bytes]) -> LogStore:

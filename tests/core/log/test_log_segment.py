@@ -12,7 +12,7 @@ from explorer.core.protocol.actions import SetTransaction
 from explorer.core.protocol.log_store import LogStore, ObjectMeta
 from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
 from tests.support.faulty_store import FaultyStore
-from tests.support.memory_logs import METADATA, PROTOCOL, add, lines, new_store, paths, remove, table, write
+from tests.support.small_logs import METADATA, PROTOCOL, add, lines, new_store, paths, remove, table, write
 
 COMMITS = {
     0: (PROTOCOL, METADATA, add("a")),

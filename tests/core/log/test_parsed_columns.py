@@ -18,7 +18,7 @@ import explorer
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Add, CommitInfo, Protocol, SetTransaction
 from explorer.core.protocol.log_store import LogStore
-from tests.support.memory_logs import METADATA, PROTOCOL, add, remove, write
+from tests.support.small_logs import METADATA, PROTOCOL, add, remove, write
 from tests.support.written_checkpoints import NOW, adds_of, checkpoint_of, log_of, metadata_with, ms, rows_of
 
 JSON_KEY, STRUCT_KEY = "delta.checkpoint.writeStatsAsJson", "delta.checkpoint.writeStatsAsStruct"

@@ -17,7 +17,7 @@ from explorer.core.log.verify.verify import IntegrityReport, verify
 from explorer.core.protocol.actions import Action, DomainMetadata, Metadata, SetTransaction
 from explorer.core.protocol.log_store import LogStore
 from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.memory_logs import MASKED, METADATA, PROTOCOL, add, lines, new_store, remove, vector, write
+from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, lines, new_store, remove, vector, write
 
 START: tuple[Action, ...] = (PROTOCOL, METADATA, add("a"))
 

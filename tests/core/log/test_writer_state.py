@@ -15,20 +15,20 @@ from explorer.core.log.log_segment import list_log
 from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.log_store import LogStore
-from tests.support import memory_logs
+from tests.support import small_logs
 
 
 @pytest.mark.conformance("PROTO-003", "META-009", "FILE-012")
 def test_a_restored_file_keeps_fields_of_another_client() -> None:
-    store = memory_logs.new_store()
-    odd = {**memory_logs.add("a").to_wire(), "fancyIndex": {"levels": 3}}
-    metadata = {**memory_logs.METADATA.to_wire(), "fancyPolicy": "strict"}
+    store = small_logs.new_store()
+    odd = {**small_logs.add("a").to_wire(), "fancyIndex": {"levels": 3}}
+    metadata = {**small_logs.METADATA.to_wire(), "fancyPolicy": "strict"}
     line = json.dumps({"add": odd}).encode()
-    memory_logs.write(
+    small_logs.write(
         store,
         {
-            0: [memory_logs.PROTOCOL, json.dumps({"metaData": metadata}).encode(), line],
-            1: [memory_logs.remove("a"), memory_logs.add("b")],
+            0: [small_logs.PROTOCOL, json.dumps({"metaData": metadata}).encode(), line],
+            1: [small_logs.remove("a"), small_logs.add("b")],
         },
     )
     table = explorer.Table(store)
@@ -57,20 +57,20 @@ VECTOR = {
 @pytest.mark.conformance("PROTO-003")
 @pytest.mark.parametrize("by_checkpoint", [False, True])
 def test_a_vector_that_is_written_again_says_all_that_it_said(by_checkpoint: bool) -> None:
-    store = memory_logs.new_store()
+    store = small_logs.new_store()
     rules = Protocol(
         min_reader_version=3,
         min_writer_version=7,
         reader_features=("deletionVectors",),
         writer_features=("deletionVectors", "domainMetadata", "rowTracking"),
     )
-    masked = {**memory_logs.add("a").to_wire(), "deletionVector": VECTOR}
-    memory_logs.write(
-        store, {0: [rules, memory_logs.METADATA, json.dumps({"add": masked}).encode(), memory_logs.add("b")]}
+    masked = {**small_logs.add("a").to_wire(), "deletionVector": VECTOR}
+    small_logs.write(
+        store, {0: [rules, small_logs.METADATA, json.dumps({"add": masked}).encode(), small_logs.add("b")]}
     )
     if by_checkpoint:
         write_checkpoint(store, list_log(store), now=datetime.now(UTC), new_uuid=uuid.uuid4)
-        memory_logs.write(store, {1: [memory_logs.add("other")]})
+        small_logs.write(store, {1: [small_logs.add("other")]})
         store.delete(commit_name(0))
     added = {line["path"]: line for line in _backfilled(store, {"kind": "enable-feature", "feature": "rowTracking"})}
     assert added["a"]["deletionVector"] == VECTOR
@@ -96,16 +96,16 @@ def _backfilled(store: LogStore, intent: dict[str, Any]) -> list[dict[str, Any]]
 def test_files_that_get_or_lose_row_ids_keep_fields_of_another_client(
     by_checkpoint: bool, intent: dict[str, Any], ids: dict[str, int]
 ) -> None:
-    store = memory_logs.new_store()
+    store = small_logs.new_store()
     had = {} if ids else {"baseRowId": 4, "defaultRowCommitVersion": 0}
-    odd = {**memory_logs.add("a%20b").to_wire(), **had, **ODD}
-    memory_logs.write(
+    odd = {**small_logs.add("a%20b").to_wire(), **had, **ODD}
+    small_logs.write(
         store,
-        {0: [memory_logs.PROTOCOL if ids else ROWS_TRACKED, memory_logs.METADATA, json.dumps({"add": odd}).encode()]},
+        {0: [small_logs.PROTOCOL if ids else ROWS_TRACKED, small_logs.METADATA, json.dumps({"add": odd}).encode()]},
     )
     if by_checkpoint:
         write_checkpoint(store, list_log(store), now=datetime.now(UTC), new_uuid=uuid.uuid4)
-        memory_logs.write(store, {1: [memory_logs.add("other")]})
+        small_logs.write(store, {1: [small_logs.add("other")]})
         store.delete(commit_name(0))
     added = {line["path"]: line for line in _backfilled(store, intent)}
     wanted = {key: item for key, item in odd.items() if key not in had} | {"dataChange": False} | ids

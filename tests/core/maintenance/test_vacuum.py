@@ -20,7 +20,7 @@ from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.storage import open_store
 from tests.support.checkpoint_shapes import write_checkpoint
 from tests.support.faulty_store import FaultyStore
-from tests.support.memory_logs import MASKED, METADATA, PROTOCOL, add, new_store, write
+from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, new_store, write
 
 NOW = int(time.time() * 1000)
 DAY = 86_400_000

@@ -11,7 +11,7 @@ from explorer.core.protocol.actions import DomainMetadata
 from explorer.core.protocol.schema.data_types import type_name, walk
 from explorer.core.protocol.schema.type_widening import check_type_changes
 from explorer.core.transaction.guards.judge import Situation, judge
-from tests.support.memory_logs import add
+from tests.support.small_logs import add
 from tests.support.small_proposals import proposal, protocol, snapshot
 from tests.support.small_schemas import (
     IDENTITY,

@@ -20,7 +20,7 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import StructType, parse_schema
 from explorer.storage import open_store
 from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.memory_logs import METADATA, PROTOCOL, add, lines, new_store, paths, table, write
+from tests.support.small_logs import METADATA, PROTOCOL, add, lines, new_store, paths, table, write
 
 START = (PROTOCOL, METADATA, add("a"))
 LONG = add("b" * 3000)

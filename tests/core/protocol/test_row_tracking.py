@@ -11,7 +11,7 @@ import pytest
 import explorer
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
-from tests.support import memory_logs
+from tests.support import small_logs
 from tests.support.checkpoint_shapes import write_checkpoint
 
 TRACKED = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("rowTracking", "domainMetadata"))
@@ -19,8 +19,8 @@ CLUSTERED = Protocol(min_reader_version=2, min_writer_version=7, writer_features
 
 
 def _tracked(properties: dict[str, str], *actions: DomainMetadata, protocol: Protocol = TRACKED) -> explorer.Snapshot:
-    metadata = msgspec.structs.replace(memory_logs.METADATA, configuration=properties)
-    return memory_logs.table({0: [protocol, metadata, *actions]}).snapshot()
+    metadata = msgspec.structs.replace(small_logs.METADATA, configuration=properties)
+    return small_logs.table({0: [protocol, metadata, *actions]}).snapshot()
 
 
 def test_row_tracking_is_told_with_its_columns_and_mark() -> None:
@@ -44,7 +44,7 @@ def test_row_tracking_may_be_supported_and_suspended() -> None:
 
 
 def test_the_properties_mean_nothing_without_the_feature() -> None:
-    tracking = _tracked({"delta.enableRowTracking": "true"}, protocol=memory_logs.PROTOCOL).row_tracking
+    tracking = _tracked({"delta.enableRowTracking": "true"}, protocol=small_logs.PROTOCOL).row_tracking
     assert (tracking.supported, tracking.enabled) == (False, False)
 
 
@@ -56,10 +56,10 @@ def test_a_domain_without_the_mark_is_an_error(configuration: str) -> None:
 
 
 def test_base_row_ids_are_those_of_the_last_add_from_commits_and_checkpoints() -> None:
-    added = memory_logs.add("a", base_row_id=7, default_row_commit_version=3)
-    store = memory_logs.new_store()
-    write_checkpoint(store, 1, [TRACKED, memory_logs.METADATA, added], "classic")
-    table = memory_logs.table({2: [memory_logs.add("b", base_row_id=8, default_row_commit_version=2)]}, store)
+    added = small_logs.add("a", base_row_id=7, default_row_commit_version=3)
+    store = small_logs.new_store()
+    write_checkpoint(store, 1, [TRACKED, small_logs.METADATA, added], "classic")
+    table = small_logs.table({2: [small_logs.add("b", base_row_id=8, default_row_commit_version=2)]}, store)
     rows = table.snapshot().files().select(["path", "base_row_id", "default_row_commit_version"]).to_pylist()
     assert {(row["path"], row["base_row_id"], row["default_row_commit_version"]) for row in rows} == {
         ("a", 7, 3),
@@ -88,7 +88,7 @@ def _clustered(configuration: str, mode: str) -> explorer.Snapshot:
     )
     protocol = msgspec.structs.replace(CLUSTERED, writer_features=("clustering", "domainMetadata", "columnMapping"))
     domain = DomainMetadata(domain="delta.clustering", configuration=configuration)
-    return memory_logs.table({0: [protocol, metadata, domain]}).snapshot()
+    return small_logs.table({0: [protocol, metadata, domain]}).snapshot()
 
 
 @pytest.mark.parametrize(
@@ -112,16 +112,16 @@ def test_nested_clustering_columns_are_paths() -> None:
 
 def test_without_mapping_names_in_the_files_are_the_names() -> None:
     domain = DomainMetadata(domain="delta.clustering", configuration='{"clusteringColumns":["id"]}')
-    assert memory_logs.table({0: [CLUSTERED, memory_logs.METADATA, domain]}).snapshot().clustering_columns == ("id",)
+    assert small_logs.table({0: [CLUSTERED, small_logs.METADATA, domain]}).snapshot().clustering_columns == ("id",)
 
 
 @pytest.mark.conformance("DOMAIN-005")
 def test_a_table_that_is_not_clustered_has_no_clustering_columns() -> None:
     domain = DomainMetadata(domain="delta.clustering", configuration='{"clusteringColumns":["id"]}')
     removed = DomainMetadata(domain="delta.clustering", configuration="", removed=True)
-    table = memory_logs.table({0: [CLUSTERED, memory_logs.METADATA, domain], 1: [removed]})
+    table = small_logs.table({0: [CLUSTERED, small_logs.METADATA, domain], 1: [removed]})
     assert table.snapshot(1).clustering_columns == ()
-    assert memory_logs.table({0: [memory_logs.PROTOCOL, memory_logs.METADATA]}).snapshot().clustering_columns == ()
+    assert small_logs.table({0: [small_logs.PROTOCOL, small_logs.METADATA]}).snapshot().clustering_columns == ()
 
 
 @pytest.mark.parametrize(

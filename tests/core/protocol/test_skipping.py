@@ -9,7 +9,7 @@ import pytest
 import explorer
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import Add, Metadata
-from tests.support.memory_logs import MASKED, table, vector
+from tests.support.small_logs import MASKED, table, vector
 
 FIELDS = {
     "id": "long",

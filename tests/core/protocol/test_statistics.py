@@ -16,7 +16,7 @@ import pytest
 import explorer
 from explorer.core.log.log_path import checkpoint_name
 from explorer.core.protocol.actions import Add, Metadata
-from tests.support.memory_logs import PROTOCOL, lines, new_store, table
+from tests.support.small_logs import PROTOCOL, lines, new_store, table
 
 Field = tuple[str, Any]
 

@@ -17,7 +17,7 @@ from explorer.core.transaction.intents.records import (
     SetTransaction,
 )
 from explorer.new_table import new_table
-from tests.support.memory_logs import METADATA, PROTOCOL, add, table
+from tests.support.small_logs import METADATA, PROTOCOL, add, table
 
 RECORDS = {str(record.__struct_config__.tag): record for record in get_args(Intent)}
 WRONG: tuple[Any, ...] = (None, True, 3, 1.5, "text", ["text"], [3], {"key": "text"}, {"key": [3]}, object(), b"text")

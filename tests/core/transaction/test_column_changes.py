@@ -11,8 +11,8 @@ import pytest
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import DomainMetadata
 from explorer.core.protocol.schema.data_types import StructType, walk
-from tests.support import memory_logs
-from tests.support.memory_logs import add
+from tests.support import small_logs
+from tests.support.small_logs import add
 from tests.support.small_proposals import proposal, protocol, snapshot
 from tests.support.small_schemas import (
     MAPPED,
@@ -402,7 +402,7 @@ def test_clustering_columns_may_be_renamed_and_not_dropped() -> None:
 def test_partition_columns_may_be_renamed_and_not_dropped() -> None:
     before = mapped_table()
     metadata = msgspec.structs.replace(before.metadata, partition_columns=("p",))
-    partitioned = memory_logs.table({0: [MAPPED, metadata]}).snapshot()
+    partitioned = small_logs.table({0: [MAPPED, metadata]}).snapshot()
     assert failed(proposal(partitioned, "drop-columns", columns=["p"])) == ["partition-columns"]
     made = proposal(partitioned, "rename-column", column="P", to="day")
     assert made.metadata is not None

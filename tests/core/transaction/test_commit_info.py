@@ -16,7 +16,7 @@ from explorer.core.transaction.commit_info import (
     with_timestamp,
 )
 from explorer.core.transaction.proposal import Proposal, RowCheck
-from tests.support.memory_logs import MASKED, METADATA, PROTOCOL, add, lines, remove, table, vector
+from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, lines, remove, table, vector
 
 COMMENT = Proposal(operation="SET TBLPROPERTIES", parameters={}, metadata=METADATA)
 UPGRADE = Proposal(operation="UPGRADE PROTOCOL", parameters={}, protocol=PROTOCOL)

@@ -21,7 +21,7 @@ from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.proposal import Proposal, StagedFile
 from explorer.storage import open_store
 from tests.support.faulty_store import Fault, FaultyStore
-from tests.support.memory_logs import METADATA, PROTOCOL, add, new_store, remove, write
+from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, remove, write
 
 DOMAINS = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("domainMetadata",))
 TIMES = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("inCommitTimestamp",))

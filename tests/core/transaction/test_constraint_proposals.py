@@ -3,7 +3,7 @@
 import pytest
 
 from explorer.core.errors import InvalidIntent
-from tests.support.memory_logs import METADATA, PROTOCOL, table
+from tests.support.small_logs import METADATA, PROTOCOL, table
 from tests.support.small_proposals import proposal, protocol, snapshot
 
 

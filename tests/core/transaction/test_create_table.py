@@ -18,7 +18,7 @@ from explorer.core.transaction.proposal import Proposal
 from explorer.core.transaction.proposals.create_table import create_table
 from explorer.new_table import NewTable, new_table
 from explorer.storage import open_store
-from tests.support import memory_logs
+from tests.support import small_logs
 from tests.support.small_proposals import circumstances
 from tests.support.small_schemas import (
     IDENTITY,
@@ -316,7 +316,7 @@ INTENT = {"kind": "create-table", "schema": struct(field("a")), "properties": {"
 
 @pytest.mark.conformance("LOG-002", "LOG-005", "ICT-001")
 def test_a_place_becomes_a_table_once() -> None:
-    store = memory_logs.new_store()
+    store = small_logs.new_store()
     first, second = NewTable(store), NewTable(store)
     properties = {"delta.enableInCommitTimestamps": "true"}
     plans = [place.plan({**INTENT, "properties": properties}, user="me") for place in (first, second)]
@@ -341,7 +341,7 @@ def test_a_place_becomes_a_table_once() -> None:
 
 
 def test_nothing_is_made_where_other_files_lie() -> None:
-    store = memory_logs.new_store()
+    store = small_logs.new_store()
     store.put_if_absent("part-0.parquet", b"PAR1")
     place = NewTable(store)
     plan = place.plan(INTENT)
@@ -352,7 +352,7 @@ def test_nothing_is_made_where_other_files_lie() -> None:
 
 def test_nothing_is_made_inside_another_table(tmp_path: Path) -> None:
     outer = tmp_path / "a b" / "orders"
-    memory_logs.write(open_store(outer), {0: (memory_logs.PROTOCOL, memory_logs.METADATA)})
+    small_logs.write(open_store(outer), {0: (small_logs.PROTOCOL, small_logs.METADATA)})
     for inside in ("new", "deep/er/new"):
         place = new_table(outer / inside)
         plan = place.plan(INTENT)
@@ -376,18 +376,18 @@ def test_a_folder_that_cannot_be_looked_into_leaves_the_guard_unknown(tmp_path: 
 
 
 def test_a_place_for_reading_alone_refuses() -> None:
-    place = NewTable(memory_logs.new_store(), read_only=True)
+    place = NewTable(small_logs.new_store(), read_only=True)
     with pytest.raises(NotAllowed):
         place.commit(place.plan(INTENT))
 
 
 def test_other_intents_need_a_table() -> None:
     with pytest.raises(InvalidIntent, match="create-table"):
-        NewTable(memory_logs.new_store()).plan({"kind": "set-description", "description": "d"})
+        NewTable(small_logs.new_store()).plan({"kind": "set-description", "description": "d"})
 
 
 def test_a_new_table_takes_every_further_change() -> None:
-    place = NewTable(memory_logs.new_store())
+    place = NewTable(small_logs.new_store())
     place.commit(place.plan(INTENT))
     table = place.open()
     for change in (

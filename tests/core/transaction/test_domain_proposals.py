@@ -8,7 +8,7 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Add, DomainMetadata, Protocol, SetTransaction
 from explorer.core.transaction.guards.judge import Situation, judge
 from explorer.core.transaction.proposal import Proposal
-from tests.support import memory_logs
+from tests.support import small_logs
 from tests.support.small_proposals import proposal, protocol, snapshot
 
 DOMAINS = protocol(1, 7, w="domainMetadata")
@@ -67,8 +67,8 @@ def test_a_version_that_does_not_fit_is_refused(version: int) -> None:
 
 def _masked(file: Add) -> Proposal:
     """A file gets a deletion vector."""
-    vector = msgspec.structs.replace(file, deletion_vector=memory_logs.vector("v"))
-    return Proposal(operation="DELETE", parameters={}, adds=(vector,), removes=(memory_logs.remove(file.path),))
+    vector = msgspec.structs.replace(file, deletion_vector=small_logs.vector("v"))
+    return Proposal(operation="DELETE", parameters={}, adds=(vector,), removes=(small_logs.remove(file.path),))
 
 
 @pytest.mark.conformance("CONSTR-001", "CONSTR-002", "FEAT-007", "WRITER-002")
@@ -85,14 +85,14 @@ def _masked(file: Add) -> Proposal:
     ],
 )
 def test_rows_of_an_append_only_table_stay(rules: Protocol, value: str | None, refused: bool) -> None:
-    file = memory_logs.add("a", records=3)
+    file = small_logs.add("a", records=3)
     before = snapshot(file, rules=rules, properties={} if value is None else {"delta.appendOnly": value})
-    gone = Proposal(operation="DELETE", parameters={}, removes=(memory_logs.remove("a"),))
+    gone = Proposal(operation="DELETE", parameters={}, removes=(small_logs.remove("a"),))
     moved = Proposal(
         operation="OPTIMIZE",
         parameters={},
-        adds=(memory_logs.add("b"),),
-        removes=(memory_logs.remove("a", data_change=False),),
+        adds=(small_logs.add("b"),),
+        removes=(small_logs.remove("a", data_change=False),),
     )
     assert (_status(before, gone, "append-only") == "fail") is refused
     assert (_status(before, _masked(file), "append-only") == "fail") is refused
@@ -102,11 +102,11 @@ def test_rows_of_an_append_only_table_stay(rules: Protocol, value: str | None, r
 @pytest.mark.conformance("ROWTRACK-001")
 def test_a_file_without_row_ids_does_not_enter_a_tracked_table() -> None:
     before = snapshot(rules=protocol(1, 7, w="domainMetadata rowTracking"))
-    made = Proposal(operation="WRITE", parameters={}, adds=(memory_logs.add("a"),))
+    made = Proposal(operation="WRITE", parameters={}, adds=(small_logs.add("a"),))
     assert _status(before, made, "row-tracking") == "fail"
 
 
 def test_a_deletion_vector_needs_its_feature() -> None:
-    file = memory_logs.add("a", records=3)
+    file = small_logs.add("a", records=3)
     before = snapshot(file)
     assert _status(before, _masked(file), "features-present") == "fail"

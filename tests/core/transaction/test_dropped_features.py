@@ -12,7 +12,7 @@ from explorer.core.transaction.guards.judge import Situation, judge
 from explorer.core.transaction.intents.records import DropFeature
 from explorer.core.transaction.proposal import Proposal
 from explorer.core.transaction.proposals.drop_feature import LogMarks, drop_feature
-from tests.support import memory_logs
+from tests.support import small_logs
 from tests.support.small_proposals import protocol, snapshot
 
 FRESH = LogMarks(0, 0, LogFileKind.CLASSIC_CHECKPOINT)
@@ -56,7 +56,7 @@ def test_a_feature_in_use_is_not_dropped(feature: str, rules: Protocol, properti
 
 
 def test_vectors_in_live_files_keep_their_feature() -> None:
-    before = snapshot(memory_logs.add("a", vector=memory_logs.vector("v")), rules=memory_logs.MASKED)
+    before = snapshot(small_logs.add("a", vector=small_logs.vector("v")), rules=small_logs.MASKED)
     made, failed = _drop(before, "deletionVectors")
     assert failed == ["feature-unused"]
     assert any(guard.remedy and "PURGE" in guard.remedy for guard in made.guards)
@@ -80,7 +80,7 @@ def test_domains_keep_their_feature() -> None:
 
 @pytest.mark.conformance("CKPTPROT-001", "CKPTPROT-002")
 def test_history_that_needs_a_readers_feature_is_protected() -> None:
-    made, failed = _drop(snapshot(rules=memory_logs.MASKED), "deletionVectors")
+    made, failed = _drop(snapshot(rules=small_logs.MASKED), "deletionVectors")
     assert failed == []
     assert made.protocol is not None
     assert active_features(made.protocol) == {"checkpointProtection"}
@@ -117,7 +117,7 @@ def test_the_protection_goes_with_the_history_that_it_protects() -> None:
 @pytest.mark.conformance("CKPTPROT-001")
 def test_protection_without_a_version_goes_when_no_history_is_left() -> None:
     rules = protocol(1, 7, w="checkpointProtection")
-    before = memory_logs.table({0: (rules, memory_logs.METADATA), 1: (memory_logs.add("a"),)}).snapshot()
+    before = small_logs.table({0: (rules, small_logs.METADATA), 1: (small_logs.add("a"),)}).snapshot()
     assert _drop(before, "checkpointProtection", LogMarks(0))[1] == ["protected-history"]
     assert _drop(before, "checkpointProtection", LogMarks(1))[1] == []
 
@@ -125,7 +125,7 @@ def test_protection_without_a_version_goes_when_no_history_is_left() -> None:
 @pytest.mark.conformance("ROWTRACK-003")
 def test_row_ids_go_with_row_tracking() -> None:
     mark = DomainMetadata(domain="delta.rowTracking", configuration='{"rowIdHighWaterMark":2}')
-    file = msgspec.structs.replace(memory_logs.add("a", records=3), base_row_id=0, default_row_commit_version=0)
+    file = msgspec.structs.replace(small_logs.add("a", records=3), base_row_id=0, default_row_commit_version=0)
     before = snapshot(
         file,
         mark,

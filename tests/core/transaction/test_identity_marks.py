@@ -15,8 +15,8 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.intents.records import SyncIdentity
 from explorer.core.transaction.proposals.identity_columns import counts_up, recorded_extreme, sync_identity
-from tests.support import memory_logs
-from tests.support.memory_logs import add
+from tests.support import small_logs
+from tests.support.small_logs import add
 from tests.support.small_proposals import snapshot
 from tests.support.small_schemas import column, failed, field, guard, struct
 
@@ -113,7 +113,7 @@ def test_statistics_that_are_wide_or_lack_do_not_tell_it(file: Any) -> None:
 
 def test_the_plan_takes_the_value_from_the_statistics() -> None:
     before = _table(1, 3, None, _file("a", 1, 8))
-    table = memory_logs.table({0: [before.protocol, before.metadata, _file("a", 1, 8)]})
+    table = small_logs.table({0: [before.protocol, before.metadata, _file("a", 1, 8)]})
     plan = table.plan({"kind": "sync-identity", "column": "i"}, user="me")
     assert isinstance(plan, CommitPlan)
     assert guard(plan.proposal, "identity-mark").evidence["new mark"] == 10

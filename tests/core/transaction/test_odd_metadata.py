@@ -13,7 +13,7 @@ from explorer.core.errors import ExplorerError
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.core.protocol.table_properties.registry import PROPERTIES
 from explorer.core.transaction.intents.documents import parse_intent
-from tests.support import memory_logs
+from tests.support import small_logs
 
 READERS = ("deletionVectors", "columnMapping", "v2Checkpoint", "vacuumProtocolCheck", "typeWidening")
 WRITERS = (
@@ -58,7 +58,7 @@ def _table(properties: dict[str, str], metadata: dict[str, Any], *more: DomainMe
     fields = [{"type": "long", "nullable": True, **column} for column in columns]
     schema = json.dumps({"type": "struct", "fields": fields})
     described = Metadata(id="odd", schema_string=schema, configuration=properties)
-    return memory_logs.table({0: (RULES, described, memory_logs.add("a")), 1: (memory_logs.add("b"), *more)})
+    return small_logs.table({0: (RULES, described, small_logs.add("a")), 1: (small_logs.add("b"), *more)})
 
 
 def _plan_all(table: explorer.Table, intents: tuple[dict[str, Any], ...] = INTENTS) -> None:

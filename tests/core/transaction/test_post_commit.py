@@ -12,7 +12,7 @@ from explorer.core.log.log_path import LAST_CHECKPOINT, checkpoint_name, checksu
 from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.log_store import LogStore
 from tests.support.faulty_store import FaultyStore
-from tests.support.memory_logs import METADATA, PROTOCOL, add, new_store, write
+from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, write
 
 
 def every(commits: int) -> Metadata:

@@ -13,7 +13,7 @@ from explorer.core.transaction.guards.judge import Situation, judge
 from explorer.core.transaction.intents.records import Restore
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.restore import restore
-from tests.support import memory_logs
+from tests.support import small_logs
 from tests.support.small_proposals import circumstances, proposal, protocol, snapshot
 
 
@@ -113,7 +113,7 @@ def test_enabling_a_feature_sets_its_property() -> None:
 
 @pytest.mark.conformance("ROWTRACK-001", "ROWTRACK-002", "ROWTRACK-005", "FILE-006", "FILE-007")
 def test_enabling_row_tracking_numbers_every_file_in_the_same_commit() -> None:
-    before = snapshot(memory_logs.add("a", records=3), memory_logs.add("b", records=5))
+    before = snapshot(small_logs.add("a", records=3), small_logs.add("b", records=5))
     made = proposal(before, "set-properties", properties={"delta.enableRowTracking": "true"})
     assert [(add.path, add.base_row_id, add.default_row_commit_version) for add in made.adds] == [
         ("a", 0, 1),
@@ -130,7 +130,7 @@ def test_enabling_row_tracking_numbers_every_file_in_the_same_commit() -> None:
 
 
 def test_row_tracking_is_not_enabled_while_a_file_does_not_say_how_many_rows_it_has() -> None:
-    before = snapshot(memory_logs.add("a", records=None))
+    before = snapshot(small_logs.add("a", records=None))
     made = proposal(before, "set-properties", properties={"delta.enableRowTracking": "true"})
     assert _guards(before, made)["row-ids"].status == "fail"
 

@@ -1,23 +1,23 @@
 """What a restore undoes is said before it is done: versions, rows, properties, columns, retention, the change feed."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import explorer
+from explorer.core.protocol.actions import Action
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.intents.records import Restore
 from explorer.core.transaction.proposal import GuardResult
-from tests.support.json_logs import add, commit_info, metadata, protocol, remove, write_log
+from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, remove, vector, write_log
 
 COLUMNS = {"id": "long"}
 FEED = "delta.enableChangeDataFeed"
 FILES = "delta.deletedFileRetentionDuration"
 
 
-def _plan(folder: Path, *commits: list[dict[str, Any]], to: int = 0, **properties: str) -> CommitPlan:
-    created = [commit_info(operation="CREATE TABLE"), protocol(), metadata(COLUMNS, configuration=properties)]
+def _plan(folder: Path, *commits: list[Action], to: int = 0, **properties: str) -> CommitPlan:
+    created = [commit_info("CREATE TABLE"), PROTOCOL, metadata(COLUMNS, configuration=properties)]
     plan = explorer.open_table(write_log(folder / "t", [created, *commits])).plan(Restore(version=to))
     assert isinstance(plan, CommitPlan)
     return plan
@@ -32,8 +32,8 @@ def test_what_is_undone_is_counted_and_its_commits_are_listed(tmp_path: Path) ->
     guard = _guard(
         _plan(
             tmp_path,
-            [commit_info(operation="WRITE", userName="ana"), add("a", 40), add("b", 10)],
-            [commit_info(operation="DELETE", userName="bob"), remove("a"), add("c", 7)],
+            [commit_info("WRITE", user_name="ana"), add("a", 40), add("b", 10)],
+            [commit_info("DELETE", user_name="bob"), remove("a"), add("c", 7)],
             [metadata({**COLUMNS, "more": "string"}, configuration={"team": "bob"})],
             to=1,
         ),
@@ -53,7 +53,7 @@ def test_what_is_undone_is_counted_and_its_commits_are_listed(tmp_path: Path) ->
 
 
 def test_a_restore_that_takes_no_row_away_warns_of_nothing(tmp_path: Path) -> None:
-    plan = _plan(tmp_path, [add("a", 40)], [commit_info(operation="DELETE"), remove("a")], to=1)
+    plan = _plan(tmp_path, [add("a", 40)], [commit_info("DELETE"), remove("a")], to=1)
     guard = _guard(plan, "restore")
     assert (guard.status, guard.evidence["detail"]) == (
         "pass",
@@ -68,9 +68,7 @@ def test_the_newest_version_undoes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_file_that_only_hides_other_rows_counts_by_the_difference(tmp_path: Path) -> None:
-    vector = {"storageType": "p", "pathOrInlineDv": "file:///v.bin", "offset": 1, "sizeInBytes": 34, "cardinality": 15}
-    masked = add("a", 40)
-    masked["add"]["deletionVector"] = vector
+    masked = add("a", 40, vector=vector("v", 15))
     guard = _guard(_plan(tmp_path, [add("a", 40)], [remove("a"), masked], to=1), "restore")
     assert (guard.status, guard.evidence["rowsBack"], guard.evidence["rowsGone"]) == ("pass", 15, 0)
 

@@ -21,8 +21,8 @@ from explorer.core.protocol.actions import DeletionVectorDescriptor, Remove
 from explorer.core.protocol.deletion_vectors import z85_encode
 from explorer.core.transaction.proposals.vector_tombstones import vector_tombstones
 from explorer.storage import open_store
-from tests.support.memory_logs import MASKED, METADATA, add, new_store, write
 from tests.support.shared_tables import reference_root
+from tests.support.small_logs import MASKED, METADATA, add, new_store, write
 
 NOW = int(time.time() * 1000)
 DAY = 86_400_000

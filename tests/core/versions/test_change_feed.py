@@ -18,7 +18,7 @@ from explorer.core.protocol.deletion_vectors import encode_bitmap, z85_encode
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.versions.change_feed.feed import ChangeSources, FeedSpan, change_feed_coverage, change_feed_holes
 from explorer.core.versions.change_feed.sources import masked_difference
-from tests.support import memory_logs
+from tests.support import small_logs
 from tests.support.checkpoint_shapes import write_checkpoint
 
 FEED = Protocol(min_reader_version=1, min_writer_version=4)
@@ -55,10 +55,10 @@ def _table(
     *commits: Sequence[Action | bytes], files: Sequence[str] = (), store: LogStore | None = None
 ) -> explorer.Table:
     """Version 0 holds the metadata given first, or a plain one with the feed on; data files exist if named."""
-    where = memory_logs.new_store() if store is None else store
+    where = small_logs.new_store() if store is None else store
     for path in files:
         where.put_if_absent(path, b"data")
-    return memory_logs.table(dict(enumerate(commits)), where)
+    return small_logs.table(dict(enumerate(commits)), where)
 
 
 def _plain(*commits: Sequence[Action | bytes], files: Sequence[str] = ()) -> explorer.Table:
@@ -73,8 +73,8 @@ def _rows(sources: ChangeSources) -> list[tuple[int, str, str]]:
 @pytest.mark.conformance("CDF-005")
 def test_a_version_with_change_files_is_read_from_them_alone() -> None:
     table = _plain(
-        [memory_logs.add("a"), memory_logs.add("b")],
-        [memory_logs.remove("a"), memory_logs.add("c"), _cdc("_change_data/x"), _cdc("_change_data/y")],
+        [small_logs.add("a"), small_logs.add("b")],
+        [small_logs.remove("a"), small_logs.add("c"), _cdc("_change_data/x"), _cdc("_change_data/y")],
         files=["a", "b", "_change_data/x", "_change_data/y"],
     )
     sources = table.change_sources(1, 2)
@@ -88,24 +88,24 @@ def test_a_version_with_change_files_is_read_from_them_alone() -> None:
 
 
 def test_a_change_file_may_be_the_data_file_itself() -> None:
-    table = _plain([memory_logs.add("a"), _cdc("a")], files=["a"])
+    table = _plain([small_logs.add("a"), _cdc("a")], files=["a"])
     assert _rows(table.change_sources(1, 1)) == [(1, "cdc", "a")]
 
 
 @pytest.mark.conformance("CDF-006")
 def test_without_change_files_adds_are_inserts_and_removes_deletes() -> None:
-    table = _plain([memory_logs.add("a")], [memory_logs.remove("a"), memory_logs.add("b")], files=["a", "b"])
+    table = _plain([small_logs.add("a")], [small_logs.remove("a"), small_logs.add("b")], files=["a", "b"])
     assert _rows(table.change_sources(0, 2)) == [(1, "insert", "a"), (2, "delete", "a"), (2, "insert", "b")]
 
 
 @pytest.mark.conformance("CDF-007", "FILE-008")
 def test_files_that_only_rearrange_rows_are_no_changes() -> None:
     table = _plain(
-        [memory_logs.add("a"), memory_logs.add("b")],
+        [small_logs.add("a"), small_logs.add("b")],
         [
-            memory_logs.remove("a", data_change=False),
-            memory_logs.remove("b", data_change=False),
-            memory_logs.add("c", data_change=False),
+            small_logs.remove("a", data_change=False),
+            small_logs.remove("b", data_change=False),
+            small_logs.add("c", data_change=False),
         ],
         files=["a", "b"],
     )
@@ -119,9 +119,9 @@ def test_an_exchanged_deletion_vector_is_told_as_the_difference_of_the_two() -> 
     one, two = (_inline(rows) for rows in ([1, 2], [2, 5]))
     table = _table(
         [FEED_DV, _metadata()],
-        [memory_logs.add("a", records=9, vector=one)],
-        [memory_logs.remove("a", vector=one), memory_logs.add("a", records=9, vector=two)],
-        [memory_logs.add("a", records=9), memory_logs.remove("a", vector=two)],
+        [small_logs.add("a", records=9, vector=one)],
+        [small_logs.remove("a", vector=one), small_logs.add("a", records=9, vector=two)],
+        [small_logs.add("a", records=9), small_logs.remove("a", vector=two)],
         files=["a"],
     )
     sources = table.change_sources(1, 3)
@@ -143,15 +143,15 @@ def test_an_exchanged_deletion_vector_is_told_as_the_difference_of_the_two() -> 
 def test_the_same_file_removed_and_added_again_changes_nothing(quiet: bool) -> None:
     vector = _inline([1])
     rearranged: list[Action] = [
-        memory_logs.remove("b", data_change=False),
-        memory_logs.add("b", vector=vector, data_change=False),
+        small_logs.remove("b", data_change=False),
+        small_logs.add("b", vector=vector, data_change=False),
     ]
     table = _table(
         [FEED_DV, _metadata()],
-        [memory_logs.add("a", records=3, vector=vector), memory_logs.add("b")],
+        [small_logs.add("a", records=3, vector=vector), small_logs.add("b")],
         [
-            memory_logs.remove("a", vector=vector),
-            memory_logs.add("a", records=3, vector=vector),
+            small_logs.remove("a", vector=vector),
+            small_logs.add("a", records=3, vector=vector),
             *(rearranged if quiet else []),
         ],
         files=["a", "b"],
@@ -164,8 +164,8 @@ def test_a_removed_file_carries_the_deletion_vector_it_had() -> None:
     vector = _inline([1, 7])
     table = _table(
         [FEED_DV, _metadata()],
-        [memory_logs.add("a", records=9, vector=vector)],
-        [memory_logs.remove("a", vector=vector)],
+        [small_logs.add("a", records=9, vector=vector)],
+        [small_logs.remove("a", vector=vector)],
         files=["a"],
     )
     (row,) = table.change_sources(2, 2).files.to_pylist()
@@ -176,7 +176,7 @@ def test_a_removed_file_carries_the_deletion_vector_it_had() -> None:
 def test_rows_carry_version_and_time_of_their_commit() -> None:
     info = CommitInfo(operation="WRITE", in_commit_timestamp=1_700_000_000_123)
     metadata = _metadata(**{"delta.enableInCommitTimestamps": "true"})
-    table = _table([FEED, metadata, CommitInfo(in_commit_timestamp=5)], [info, memory_logs.add("a")], files=["a"])
+    table = _table([FEED, metadata, CommitInfo(in_commit_timestamp=5)], [info, small_logs.add("a")], files=["a"])
     sources = table.change_sources(1, 1)
     (row,) = sources.files.to_pylist()
     assert (row["version"], row["timestamp"]) == (1, datetime(2023, 11, 14, 22, 13, 20, 123000, tzinfo=UTC))
@@ -187,7 +187,7 @@ def test_rows_carry_version_and_time_of_their_commit() -> None:
 def test_a_commit_without_its_in_commit_timestamp_has_no_changes_to_tell() -> None:
     table = _table(
         [FEED, _metadata(**{"delta.enableInCommitTimestamps": "true"}), CommitInfo(in_commit_timestamp=5)],
-        [CommitInfo(operation="WRITE"), memory_logs.add("a")],
+        [CommitInfo(operation="WRITE"), small_logs.add("a")],
         files=["a"],
     )
     with pytest.raises(CorruptTable, match="no inCommitTimestamp") as caught:
@@ -199,11 +199,11 @@ def test_a_commit_without_its_in_commit_timestamp_has_no_changes_to_tell() -> No
 def test_a_version_without_the_feed_is_a_hole_unless_changes_are_inferred() -> None:
     table = _table(
         [FEED, _metadata(feed="false")],
-        [memory_logs.add("a")],
+        [small_logs.add("a")],
         [_metadata()],
-        [memory_logs.add("b")],
+        [small_logs.add("b")],
         [_metadata(feed="false")],
-        [memory_logs.remove("a")],
+        [small_logs.remove("a")],
         files=["a", "b"],
     )
     history = table.history_record()
@@ -222,13 +222,13 @@ def test_a_version_without_the_feed_is_a_hole_unless_changes_are_inferred() -> N
 
 @pytest.mark.conformance("CDF-011")
 def test_the_property_means_nothing_where_the_protocol_does_not_know_the_feed() -> None:
-    table = _table([Protocol(min_reader_version=1, min_writer_version=2), _metadata()], [memory_logs.add("a")], [FEED])
+    table = _table([Protocol(min_reader_version=1, min_writer_version=2), _metadata()], [small_logs.add("a")], [FEED])
     assert change_feed_coverage(table.history_record()) == (FeedSpan(2, 2),)
 
 
 @pytest.mark.conformance("CDF-012")
 def test_a_range_that_runs_backwards_or_leaves_the_table_is_refused() -> None:
-    table = _plain([memory_logs.add("a")], [memory_logs.add("b")], files=["a", "b"])
+    table = _plain([small_logs.add("a")], [small_logs.add("b")], files=["a", "b"])
     with pytest.raises(RequestError, match="backwards"):
         table.change_sources(2, 1)
     for ends in ((3, 3), (3, 9), (1, 3), (-1, 2)):
@@ -253,7 +253,7 @@ ID, NAME = _column("id"), _column("name", "string")
     ],
 )
 def test_a_schema_change_that_one_schema_cannot_show_is_a_hole(later: Any, reason: str) -> None:
-    table = _table([FEED, _metadata(ID, NAME)], [memory_logs.add("a")], [_metadata(*later)], files=["a"])
+    table = _table([FEED, _metadata(ID, NAME)], [small_logs.add("a")], [_metadata(*later)], files=["a"])
     with pytest.raises(ChangeFeedGap, match=reason) as caught:
         table.change_sources(0, 2)
     assert [hole["kind"] for hole in caught.value.holes] == ["schema"]
@@ -274,7 +274,7 @@ def test_a_schema_change_that_one_schema_cannot_show_is_a_hole(later: Any, reaso
     ],
 )
 def test_columns_that_only_come_or_move_are_no_hole(later: Any) -> None:
-    table = _table([FEED, _metadata(ID, NAME)], [memory_logs.add("a")], [_metadata(*later)], files=["a"])
+    table = _table([FEED, _metadata(ID, NAME)], [small_logs.add("a")], [_metadata(*later)], files=["a"])
     sources = table.change_sources(0, 2)
     assert (_rows(sources), sources.schema_version) == ([(1, "insert", "a")], 2)
 
@@ -310,7 +310,7 @@ def test_with_column_mapping_a_rename_or_drop_is_a_hole_and_the_end_s_schema_is_
     protocol = Protocol(min_reader_version=2, min_writer_version=5)
     first = (_column("id", mapped=(1, "p1")), _column("name", "string", mapped=(2, "p2")))
     table = _table(
-        [protocol, _metadata(*first, **mode)], [memory_logs.add("a")], [_metadata(*later, **mode)], files=["a"]
+        [protocol, _metadata(*first, **mode)], [small_logs.add("a")], [_metadata(*later, **mode)], files=["a"]
     )
     with pytest.raises(ChangeFeedGap, match=reason):
         table.change_sources(0, 2)
@@ -329,13 +329,13 @@ def test_other_partition_columns_are_a_hole() -> None:
 @pytest.mark.parametrize("lost", ["_change_data/x", "a", "v.bin"])
 def test_a_file_that_vacuum_took_is_named_with_its_version(lost: str) -> None:
     there = {"_change_data/x", "a", "b", "v.bin"} - {lost}
-    store = memory_logs.new_store()
+    store = small_logs.new_store()
     vector = DeletionVectorDescriptor("p", f"{store.root}/v.bin", 34, 1, 1)
     table = _table(
         [FEED_DV, _metadata()],
-        [memory_logs.add("b")],
-        [_cdc("_change_data/x"), memory_logs.add("a", records=5, vector=vector)],
-        [memory_logs.remove("a", vector=vector)],
+        [small_logs.add("b")],
+        [_cdc("_change_data/x"), small_logs.add("a", records=5, vector=vector)],
+        [small_logs.remove("a", vector=vector)],
         files=sorted(there),
         store=store,
     )
@@ -350,7 +350,7 @@ def test_a_file_that_vacuum_took_is_named_with_its_version(lost: str) -> None:
 @pytest.mark.conformance("CDF-018")
 def test_many_sources_are_looked_for_in_one_listing() -> None:
     names = [f"part-{number:03d}" for number in range(300)]
-    table = _plain([memory_logs.add(name) for name in names], files=names[:-1])
+    table = _plain([small_logs.add(name) for name in names], files=names[:-1])
     with pytest.raises(ChangeFeedGap) as caught:
         table.change_sources(1, 1)
     assert (caught.value.path, caught.value.missing) == ("part-299", 1)
@@ -363,17 +363,17 @@ def test_many_sources_are_looked_for_in_one_listing() -> None:
 def test_a_merge_whose_metrics_prove_no_row_changed_tells_none(operation: str, updated: str, sources: int) -> None:
     metrics = {"numTargetRowsInserted": "0", "numTargetRowsUpdated": updated, "numTargetRowsDeleted": "0"}
     info = CommitInfo(operation=operation, operation_metrics=metrics)
-    table = _plain([memory_logs.add("a")], [info, memory_logs.remove("a"), memory_logs.add("b")], files=["a", "b"])
+    table = _plain([small_logs.add("a")], [info, small_logs.remove("a"), small_logs.add("b")], files=["a", "b"])
     assert len(_rows(table.change_sources(2, 2))) == sources
 
 
 @pytest.mark.conformance("CDF-020", "FILE-004")
 def test_a_remove_takes_its_partition_values_from_the_add_whatever_it_says_itself() -> None:
-    added = memory_logs.add("p=1/a")
+    added = small_logs.add("p=1/a")
     table = _table(
         [FEED, _metadata(ID, NAME, partitions=["name"])],
         [_in_partition(added, {"name": "x"})],
-        [memory_logs.remove("p=1/a", partition_values={"name": "wrong"}, extended_file_metadata=False)],
+        [small_logs.remove("p=1/a", partition_values={"name": "wrong"}, extended_file_metadata=False)],
         files=["p=1/a"],
     )
     (row,) = table.change_sources(2, 2).files.to_pylist(maps_as_pydicts="strict")
@@ -383,12 +383,12 @@ def test_a_remove_takes_its_partition_values_from_the_add_whatever_it_says_itsel
 @pytest.mark.conformance("CDF-020", "FILE-004")
 @pytest.mark.parametrize("extended", [True, False, None])
 def test_a_remove_whose_add_is_gone_needs_extended_metadata_on_a_partitioned_table(extended: bool | None) -> None:
-    store = memory_logs.new_store()
+    store = small_logs.new_store()
     metadata = _metadata(ID, NAME, partitions=["name"])
-    gone = memory_logs.remove("p/a", partition_values={"name": "x"}, size=7, extended_file_metadata=extended)
+    gone = small_logs.remove("p/a", partition_values={"name": "x"}, size=7, extended_file_metadata=extended)
     write_checkpoint(store, 5, [FEED, metadata], "classic")
     store.put_if_absent("p/a", b"data")
-    table = memory_logs.table({5: [gone], 6: [CommitInfo(operation="WRITE")]}, store)
+    table = small_logs.table({5: [gone], 6: [CommitInfo(operation="WRITE")]}, store)
     if extended:
         (row,) = table.change_sources(5, 6).files.to_pylist(maps_as_pydicts="strict")
         assert (row["kind"], row["partition_values"], row["size"]) == ("delete", {"name": "x"}, 7)
@@ -400,7 +400,7 @@ def test_a_remove_whose_add_is_gone_needs_extended_metadata_on_a_partitioned_tab
 
 
 def test_a_broken_change_file_action_names_its_line() -> None:
-    table = _plain([memory_logs.add("a"), b'{"cdc":{"path":"x","partitionValues":{}}}'])
+    table = _plain([small_logs.add("a"), b'{"cdc":{"path":"x","partitionValues":{}}}'])
     with pytest.raises(MalformedAction) as caught:
         table.change_sources(0, 1)
     assert (caught.value.version, caught.value.line) == (1, 2)

@@ -9,7 +9,7 @@ from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.schema.data_types import type_name
 from explorer.core.versions.change_feed.sources import difference_table, read_estimate
 from explorer.core.versions.column_matching import ColumnComparison, compare_columns
-from tests.support import memory_logs
+from tests.support import small_logs
 
 MAPPED = Protocol(
     min_reader_version=3,
@@ -39,7 +39,7 @@ def _metadata(*fields: dict[str, Any], mode: str = "none", partitions: tuple[str
 
 
 def _compared(*versions: Metadata, before: int = 0, after: int = -1) -> ColumnComparison:
-    table = memory_logs.table({v: [MAPPED, metadata] if v == 0 else [metadata] for v, metadata in enumerate(versions)})
+    table = small_logs.table({v: [MAPPED, metadata] if v == 0 else [metadata] for v, metadata in enumerate(versions)})
     after = after % len(versions)
     return compare_columns(table.history_record(), table.snapshot(before), table.snapshot(after))
 
@@ -115,24 +115,24 @@ def test_a_field_added_to_a_struct_is_asked_of_older_files_by_a_name_that_none_h
 
 
 def test_the_files_of_a_difference_are_those_that_differ_whatever_lies_between() -> None:
-    one, two = memory_logs.vector("one", 3), memory_logs.vector("two", 1)
-    table = memory_logs.table(
+    one, two = small_logs.vector("one", 3), small_logs.vector("two", 1)
+    table = small_logs.table(
         {
             0: [
-                memory_logs.MASKED,
-                memory_logs.METADATA,
-                memory_logs.add("kept"),
-                memory_logs.add("gone"),
-                memory_logs.add("masked", records=9),
+                small_logs.MASKED,
+                small_logs.METADATA,
+                small_logs.add("kept"),
+                small_logs.add("gone"),
+                small_logs.add("masked", records=9),
             ],
             1: [
-                memory_logs.remove("gone"),
-                memory_logs.remove("masked"),
-                memory_logs.add("masked", records=9, vector=one),
-                memory_logs.add("brief"),
+                small_logs.remove("gone"),
+                small_logs.remove("masked"),
+                small_logs.add("masked", records=9, vector=one),
+                small_logs.add("brief"),
             ],
-            2: [memory_logs.remove("brief"), memory_logs.add("new"), memory_logs.remove("masked", vector=one)],
-            3: [memory_logs.add("masked", records=9, vector=two)],
+            2: [small_logs.remove("brief"), small_logs.add("new"), small_logs.remove("masked", vector=one)],
+            3: [small_logs.add("masked", records=9, vector=two)],
         }
     )
     life = table.history_record().lifetimes
@@ -166,7 +166,7 @@ def test_a_comparison_of_versions_follows_columns_through_a_mapping_that_came_an
             _column("c", "long", (1, "b")), _column("a", "long", (2, "a")), _column("k", inner, (3, "k")), mode="id"
         ),
     ]
-    table = memory_logs.table({v: [MAPPED, metadata] if v == 0 else [metadata] for v, metadata in enumerate(versions)})
+    table = small_logs.table({v: [MAPPED, metadata] if v == 0 else [metadata] for v, metadata in enumerate(versions)})
     told = {
         (first, last): [
             (change.kind, change.before, change.column)

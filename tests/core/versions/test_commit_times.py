@@ -16,7 +16,7 @@ from explorer.core.errors import CorruptTable, TimestampOutOfRange
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Action, CommitInfo, Metadata, Protocol
 from explorer.storage import open_store
-from tests.support import memory_logs
+from tests.support import small_logs
 from tests.support.checkpoint_shapes import write_checkpoint
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -36,7 +36,7 @@ def _metadata(*, enabled: bool = True, since: tuple[int, float] | None = None) -
     if since is not None:
         properties["delta.inCommitTimestampEnablementVersion"] = str(since[0])
         properties["delta.inCommitTimestampEnablementTimestamp"] = str(_ms(since[1]))
-    return msgspec.structs.replace(memory_logs.METADATA, configuration=properties)
+    return msgspec.structs.replace(small_logs.METADATA, configuration=properties)
 
 
 def _info(minutes: float | None) -> CommitInfo:
@@ -45,7 +45,7 @@ def _info(minutes: float | None) -> CommitInfo:
 
 def _table(folder: Path, commits: Mapping[int, tuple[float, Iterable[Action]]]) -> explorer.Table:
     """A table whose commit files have these times, in minutes."""
-    memory_logs.write(open_store(folder), {version: actions for version, (_, actions) in commits.items()})
+    small_logs.write(open_store(folder), {version: actions for version, (_, actions) in commits.items()})
     for version, (minutes, _) in commits.items():
         os.utime(folder / commit_name(version), (_ms(minutes) / 1000, _ms(minutes) / 1000))
     return explorer.open_table(str(folder))
@@ -57,7 +57,7 @@ def _times(table: explorer.Table) -> list[float]:
 
 
 def _first(*actions: Any) -> list[Any]:
-    return [PROTOCOL, memory_logs.METADATA, *actions]
+    return [PROTOCOL, small_logs.METADATA, *actions]
 
 
 @pytest.mark.conformance("LOG-025")
@@ -174,7 +174,7 @@ def test_a_time_that_no_calendar_has_is_an_error(tmp_path: Path) -> None:
 def test_milliseconds_are_exact(tmp_path: Path) -> None:
     times = [1_700_000_000_001 + 7 * number for number in range(200)]
     first: list[Action] = [PROTOCOL, _metadata()]
-    table = memory_logs.table(
+    table = small_logs.table(
         {
             number: [CommitInfo(in_commit_timestamp=time), *(first if not number else [])]
             for number, time in enumerate(times)

@@ -10,7 +10,7 @@ from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import SetTransaction
 from tests.support.checkpoint_shapes import write_checkpoint
 from tests.support.faulty_store import FaultyStore
-from tests.support.memory_logs import METADATA, PROTOCOL, add, new_store, paths, remove, table, write
+from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, paths, remove, table, write
 
 OTHER = msgspec.structs.replace(METADATA, id="another", description="another table")
 

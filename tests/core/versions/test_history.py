@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import explorer
+from explorer.core.protocol.actions import Protocol
 from explorer.core.transaction.intents.records import Restore
-from tests.support.json_logs import add, commit_info, metadata, protocol, write_log
+from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 
 COLUMNS = {"id": "long"}
 
@@ -16,9 +17,9 @@ def _changed(table: explorer.Table) -> dict[int, tuple[bool, bool, bool]]:
 
 def test_an_action_that_repeats_what_is_in_force_changes_nothing(tmp_path: Path) -> None:
     commits = [
-        [commit_info(operation="CREATE TABLE"), protocol(), metadata(COLUMNS)],
-        [commit_info(operation="CREATE OR REPLACE TABLE"), protocol(), metadata(COLUMNS)],
-        [protocol(1, 3)],
+        [commit_info("CREATE TABLE"), PROTOCOL, metadata(COLUMNS)],
+        [commit_info("CREATE OR REPLACE TABLE"), PROTOCOL, metadata(COLUMNS)],
+        [Protocol(min_reader_version=1, min_writer_version=3)],
         [metadata(COLUMNS, configuration={"team": "bob"})],
         [metadata({**COLUMNS, "more": "string"}, configuration={"team": "bob"})],
     ]
@@ -32,7 +33,7 @@ def test_an_action_that_repeats_what_is_in_force_changes_nothing(tmp_path: Path)
 
 
 def test_a_restore_to_the_same_form_changes_rows_alone(tmp_path: Path) -> None:
-    commits = [[commit_info(operation="CREATE TABLE"), protocol(), metadata(COLUMNS)], [add("a.parquet")]]
+    commits = [[commit_info("CREATE TABLE"), PROTOCOL, metadata(COLUMNS)], [add("a.parquet")]]
     table = explorer.open_table(write_log(tmp_path / "t", commits))
     table.commit(table.plan(Restore(version=0)), reason="start over")
     assert _changed(table)[2] == (False, False, False)

@@ -11,7 +11,7 @@ from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import Metadata, Protocol, Remove
 from explorer.core.versions.change_feed.feed import change_feed_holes
 from explorer.core.versions.retention.expiry import FOREVER, data_risk, retention_terms
-from tests.support.memory_logs import METADATA, PROTOCOL, add, remove, table
+from tests.support.small_logs import METADATA, PROTOCOL, add, remove, table
 
 MAPPING = Protocol(min_reader_version=2, min_writer_version=5)
 MODE = {"delta.columnMapping.mode": "name"}

@@ -22,7 +22,7 @@ from explorer.core.versions.retention.expiry import _earliest, is_hidden
 from explorer.core.versions.retention.missing_files import MOST_NAMED, absent, data_locations
 from explorer.core.versions.retention.retention import version_retention
 from explorer.storage import open_store
-from tests.support import memory_logs
+from tests.support import small_logs
 from tests.support.checkpoint_shapes import write_checkpoint
 
 DAY = 86_400_000
@@ -31,7 +31,7 @@ FILES, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
 
 
 def _metadata(**properties: str) -> Metadata:
-    return msgspec.structs.replace(memory_logs.METADATA, configuration=properties)
+    return msgspec.structs.replace(small_logs.METADATA, configuration=properties)
 
 
 def _ms(time: datetime) -> int:
@@ -40,7 +40,7 @@ def _ms(time: datetime) -> int:
 
 def _removed(path: str, time: datetime | None, **more: Any) -> Any:
     return msgspec.structs.replace(
-        memory_logs.remove(path, **more), deletion_timestamp=None if time is None else _ms(time)
+        small_logs.remove(path, **more), deletion_timestamp=None if time is None else _ms(time)
     )
 
 
@@ -54,8 +54,8 @@ def _judge(
     times: Mapping[int, datetime] | None = None,
 ) -> list[dict[str, Any]]:
     """The verdicts on a table with these commits; checkpoints and file times are as told, not as stored."""
-    first = [memory_logs.PROTOCOL, _metadata(**(properties or {})), *commits[0]]
-    table = memory_logs.table(dict(enumerate([first, *commits[1:]])))
+    first = [small_logs.PROTOCOL, _metadata(**(properties or {})), *commits[0]]
+    table = small_logs.table(dict(enumerate([first, *commits[1:]])))
     history = table.history_record()
     made = dict.fromkeys(range(len(commits)), NOW) | dict(times or {})
     listing = LogListing(
@@ -72,10 +72,10 @@ def _judge(
 @pytest.mark.conformance("FILE-014")
 def test_a_version_is_at_risk_once_the_first_of_its_tombstones_expired() -> None:
     commits = [
-        [memory_logs.add("a"), memory_logs.add("b")],
+        [small_logs.add("a"), small_logs.add("b")],
         [_removed("b", NOW - timedelta(days=6))],
-        [_removed("a", NOW - timedelta(days=8)), memory_logs.add("c")],
-        [memory_logs.add("d")],
+        [_removed("a", NOW - timedelta(days=8)), small_logs.add("c")],
+        [small_logs.add("d")],
     ]
     verdicts = _judge(commits)
     assert [v["status"] for v in verdicts] == ["at risk", "at risk", "readable", "readable"]
@@ -89,20 +89,20 @@ def test_a_version_is_at_risk_once_the_first_of_its_tombstones_expired() -> None
 
 @pytest.mark.conformance("FILE-014")
 def test_a_tombstone_expires_after_its_last_moment() -> None:
-    commits = [[memory_logs.add("a")], [_removed("a", NOW - timedelta(days=7))]]
+    commits = [[small_logs.add("a")], [_removed("a", NOW - timedelta(days=7))]]
     assert _judge(commits)[0]["status"] == "readable"
     assert _judge(commits, now=NOW + timedelta(milliseconds=1))[0]["status"] == "at risk"
 
 
 @pytest.mark.conformance("FILE-003")
 def test_a_remove_without_a_time_has_expired_already() -> None:
-    verdict = _judge([[memory_logs.add("a")], [_removed("a", None)]])[0]
+    verdict = _judge([[small_logs.add("a")], [_removed("a", None)]])[0]
     assert (verdict["status"], verdict["at_risk_from"]) == ("at risk", datetime(1970, 1, 8, tzinfo=UTC))
 
 
 def test_the_retention_of_the_newest_version_is_the_one_in_force() -> None:
     commits = [
-        [memory_logs.add("a")],
+        [small_logs.add("a")],
         [_removed("a", NOW - timedelta(days=2))],
         [_metadata(**{FILES: "interval 36 hours"})],
     ]
@@ -113,24 +113,24 @@ def test_the_retention_of_the_newest_version_is_the_one_in_force() -> None:
 @pytest.mark.conformance("REPLAY-003")
 def test_a_file_that_came_back_is_not_deleted() -> None:
     """A RESTORE adds removed files again; a live file is kept whatever its tombstones say."""
-    commits = [[memory_logs.add("a")], [_removed("a", NOW - timedelta(days=90))], [memory_logs.add("a")]]
+    commits = [[small_logs.add("a")], [_removed("a", NOW - timedelta(days=90))], [small_logs.add("a")]]
     assert [(v["status"], v["at_risk_from"]) for v in _judge(commits)] == [("readable", None)] * 3
     again = [*commits, [_removed("a", NOW)]]
     assert [v["at_risk_from"] for v in _judge(again)] == [NOW + timedelta(days=7), None, NOW + timedelta(days=7), None]
 
 
 def test_a_file_of_deletion_vectors_is_kept_while_one_of_them_is_referenced() -> None:
-    one, two = memory_logs.vector("v"), msgspec.structs.replace(memory_logs.vector("v"), offset=99)
-    other = memory_logs.vector("w")
+    one, two = small_logs.vector("v"), msgspec.structs.replace(small_logs.vector("v"), offset=99)
+    other = small_logs.vector("w")
     times = [NOW - timedelta(days=days) for days in (20, 15, 10)]
     commits = [
-        [memory_logs.MASKED, memory_logs.add("a", records=9), memory_logs.add("b", records=9)],
-        [_removed("a", times[0]), memory_logs.add("a", records=9, vector=one)],
-        [_removed("b", times[1]), memory_logs.add("b", records=9, vector=two)],
-        [_removed("a", times[2], vector=one), memory_logs.add("a", records=9, vector=other)],
-        [_removed("b", NOW, vector=two), memory_logs.add("b", records=9)],
+        [small_logs.MASKED, small_logs.add("a", records=9), small_logs.add("b", records=9)],
+        [_removed("a", times[0]), small_logs.add("a", records=9, vector=one)],
+        [_removed("b", times[1]), small_logs.add("b", records=9, vector=two)],
+        [_removed("a", times[2], vector=one), small_logs.add("a", records=9, vector=other)],
+        [_removed("b", NOW, vector=two), small_logs.add("b", records=9)],
     ]
-    table = memory_logs.table({0: [memory_logs.METADATA, *commits[0]], **dict(enumerate(commits[1:], 1))})
+    table = small_logs.table({0: [small_logs.METADATA, *commits[0]], **dict(enumerate(commits[1:], 1))})
     verdicts = version_retention(table.history_record(), LogListing({}, ()), NOW).to_pylist()
     # v.bin is referenced until version 4 gave up its last vector; the data files never left.
     week = NOW + timedelta(days=7)
@@ -159,12 +159,12 @@ def test_vacuum_passes_over_hidden_names_but_not_partition_folders(path: str, hi
 
 @pytest.mark.parametrize("path", ["_x/part-1", "s3://elsewhere/part-1", "/elsewhere/part-1"])
 def test_a_file_that_vacuum_does_not_reach_puts_no_version_at_risk(path: str) -> None:
-    verdict = _judge([[memory_logs.add(path)], [_removed(path, NOW - timedelta(days=90))]])[0]
+    verdict = _judge([[small_logs.add(path)], [_removed(path, NOW - timedelta(days=90))]])[0]
     assert (verdict["status"], verdict["at_risk_from"]) == ("readable", None)
 
 
 def test_the_log_before_a_checkpoint_may_go_after_the_midnight_that_makes_it_the_cut_off() -> None:
-    commits = [[memory_logs.add(f"f{v}")] for v in range(6)]
+    commits = [[small_logs.add(f"f{v}")] for v in range(6)]
     times = {v: datetime(2026, 1, 1 + v, 6, tzinfo=UTC) for v in range(6)}
     verdicts = _judge(commits, times=times, checkpoints={2: times[2], 4: times[4]})
     # Version 2 was committed on 3 January: midnight after it, and 30 days.
@@ -196,7 +196,7 @@ def test_the_log_is_at_risk_exactly_when_a_clean_up_by_the_rules_would_take_it(s
     now = start + timedelta(hours=dice.randrange(0, 60 * 24, 3))
     kept = timedelta(days=dice.randint(0, 20))
     verdicts = _judge(
-        [[memory_logs.add(f"f{v}")] for v in range(count)],
+        [[small_logs.add(f"f{v}")] for v in range(count)],
         now=now,
         properties={LOG: f"interval {kept.days} days"},
         times=times,
@@ -223,25 +223,25 @@ def test_where_expired_logs_are_kept_the_log_is_never_at_risk() -> None:
 def test_the_earlier_of_two_dates_counts() -> None:
     times = {v: datetime(2026, 1, 1 + v, tzinfo=UTC) for v in range(3)}
     for removed, by in ((datetime(2026, 1, 20, tzinfo=UTC), FILES), (datetime(2026, 2, 20, tzinfo=UTC), LOG)):
-        commits: list[list[Any]] = [[memory_logs.add("a")], [memory_logs.add("b")], [_removed("a", removed)]]
+        commits: list[list[Any]] = [[small_logs.add("a")], [small_logs.add("b")], [_removed("a", removed)]]
         verdict = _judge(commits, times=times, checkpoints={2: times[2]})[0]
         assert verdict["by"] == by
 
 
 @pytest.mark.conformance("LOG-013")
 def test_versions_whose_log_is_gone_say_which_commit_is() -> None:
-    store = memory_logs.new_store()
-    write_checkpoint(store, 3, [memory_logs.PROTOCOL, memory_logs.METADATA], "classic")
-    table = memory_logs.table({2: [], 3: [], 4: []}, store)
+    store = small_logs.new_store()
+    write_checkpoint(store, 3, [small_logs.PROTOCOL, small_logs.METADATA], "classic")
+    table = small_logs.table({2: [], 3: [], 4: []}, store)
     verdicts = table.retention(NOW).to_pylist()
     assert [v["status"] for v in verdicts] == ["log gone"] * 3 + ["readable"] * 2
     assert "commit of version 0" in verdicts[2]["reason"]
 
 
 def test_versions_before_a_gap_can_be_read_but_are_at_risk() -> None:
-    store = memory_logs.new_store()
-    write_checkpoint(store, 4, [memory_logs.PROTOCOL, memory_logs.METADATA], "classic")
-    table = memory_logs.table({0: [memory_logs.PROTOCOL, memory_logs.METADATA], 1: [], 3: [], 5: []}, store)
+    store = small_logs.new_store()
+    write_checkpoint(store, 4, [small_logs.PROTOCOL, small_logs.METADATA], "classic")
+    table = small_logs.table({0: [small_logs.PROTOCOL, small_logs.METADATA], 1: [], 3: [], 5: []}, store)
     verdicts = table.retention(NOW).to_pylist()
     assert [v["status"] for v in verdicts] == ["at risk", "at risk", "log gone", "log gone", "readable", "readable"]
     assert "commit of version 2" in verdicts[3]["reason"]
@@ -250,10 +250,10 @@ def test_versions_before_a_gap_can_be_read_but_are_at_risk() -> None:
 
 def test_missing_files_break_the_versions_that_need_them_and_are_named() -> None:
     commits = [
-        [memory_logs.add("a"), memory_logs.add("b")],
+        [small_logs.add("a"), small_logs.add("b")],
         [_removed("a", NOW)],
-        [_removed("b", NOW), memory_logs.add("c")],
-        [memory_logs.add("d")],
+        [_removed("b", NOW), small_logs.add("c")],
+        [small_logs.add("d")],
     ]
     verdicts = _judge(commits, missing=["a", "b", "stranger"])
     assert [v["status"] for v in verdicts] == ["data gone", "data gone", "readable", "readable"]
@@ -263,15 +263,15 @@ def test_missing_files_break_the_versions_that_need_them_and_are_named() -> None
 
 
 def test_a_live_file_that_is_missing_breaks_the_newest_version() -> None:
-    assert _judge([[memory_logs.add("a")]], missing=["a"])[0]["status"] == "data gone"
+    assert _judge([[small_logs.add("a")]], missing=["a"])[0]["status"] == "data gone"
 
 
 def test_a_missing_deletion_vector_breaks_a_version_as_well() -> None:
-    vector = memory_logs.vector("v")
-    table = memory_logs.table(
+    vector = small_logs.vector("v")
+    table = small_logs.table(
         {
-            0: [memory_logs.MASKED, memory_logs.METADATA, memory_logs.add("a", records=5)],
-            1: [_removed("a", NOW), memory_logs.add("a", records=5, vector=vector)],
+            0: [small_logs.MASKED, small_logs.METADATA, small_logs.add("a", records=5)],
+            1: [_removed("a", NOW), small_logs.add("a", records=5, vector=vector)],
         }
     )
     verdicts = version_retention(table.history_record(), LogListing({}, ()), NOW, {"/vectors/v.bin"}).to_pylist()
@@ -296,16 +296,16 @@ def test_verdicts_on_random_tables_are_those_of_looking_at_each_version_by_itsel
         back = [path for path in removed_at if path not in live and dice.random() < 0.05]
         new = [f"f{next(names)}" for _ in range(dice.randint(0, 14))]
         fresh = [path for path in [*new, *back] if path not in {action.path for action in actions}]
-        actions += [memory_logs.add(path) for path in fresh]
+        actions += [small_logs.add(path) for path in fresh]
         live |= dict.fromkeys(fresh)
-        commits.append(actions if version else [memory_logs.PROTOCOL, memory_logs.METADATA, *actions])
-    table = memory_logs.table(dict(enumerate(commits)))
+        commits.append(actions if version else [small_logs.PROTOCOL, small_logs.METADATA, *actions])
+    table = small_logs.table(dict(enumerate(commits)))
     missing = {path for path in [*removed_at, *live] if dice.random() < dice.choice([0.0, 0.02, 0.5])}
     history = table.history_record()
     verdicts = version_retention(history, LogListing({}, ()), NOW, missing).to_pylist()
-    last = {path for path, _ in memory_logs.paths(table.snapshot())}
+    last = {path for path, _ in small_logs.paths(table.snapshot())}
     for version, verdict in enumerate(verdicts):
-        files = {path for path, _ in memory_logs.paths(table.snapshot(version))}
+        files = {path for path, _ in small_logs.paths(table.snapshot(version))}
         gone = files & missing
         assert verdict["num_missing_files"] == len(gone)
         assert len(verdict["missing_files"]) == min(len(gone), MOST_NAMED)
@@ -317,12 +317,12 @@ def test_verdicts_on_random_tables_are_those_of_looking_at_each_version_by_itsel
 
 def test_a_property_that_is_no_interval_is_an_error_that_names_it() -> None:
     with pytest.raises(CorruptTable, match=FILES):
-        _judge([[memory_logs.add("a")]], properties={FILES: "soon"})
+        _judge([[small_logs.add("a")]], properties={FILES: "soon"})
 
 
 def test_the_present_needs_a_zone() -> None:
     with pytest.raises(RequestError, match="zone"):
-        memory_logs.table({0: [memory_logs.PROTOCOL, memory_logs.METADATA]}).retention(NOW.replace(tzinfo=None))
+        small_logs.table({0: [small_logs.PROTOCOL, small_logs.METADATA]}).retention(NOW.replace(tzinfo=None))
 
 
 @pytest.mark.parametrize("many", [False, True])
@@ -351,11 +351,11 @@ def test_files_on_disk_are_looked_for_where_the_log_says_they_are(tmp_path: Path
 
 def test_table_retention_finds_what_is_on_disk(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    memory_logs.write(
+    small_logs.write(
         store,
         {
-            0: [memory_logs.PROTOCOL, memory_logs.METADATA, memory_logs.add("a")],
-            1: [_removed("a", NOW), memory_logs.add("b%20c")],
+            0: [small_logs.PROTOCOL, small_logs.METADATA, small_logs.add("a")],
+            1: [_removed("a", NOW), small_logs.add("b%20c")],
         },
     )
     (tmp_path / "b c").write_bytes(b"data")

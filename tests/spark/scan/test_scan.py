@@ -323,7 +323,7 @@ def test_variants_with_nulls_and_inside_arrays_come_out(tmp_path: Path) -> None:
     log = root / "_delta_log" / f"{0:020}.json"
     size = (root / "f.parquet").stat().st_size
     (root / "f.parquet").write_bytes(written.read_bytes())
-    log.write_text(log.read_text().replace(f'"size": {size}', f'"size": {written.stat().st_size}'))
+    log.write_text(log.read_text().replace(f'"size":{size}', f'"size":{written.stat().st_size}'))
     table = explorer.open_table(root)
     planned = scan(table, table.snapshot())
     assert planned.to_arrow(readable=True).column("v").to_pylist() == ['{"a":1}', None, "[2]"]

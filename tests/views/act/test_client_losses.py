@@ -9,7 +9,7 @@ import explorer
 from explorer.core.transaction.commit_plan import Consequences
 from explorer.views.act.client_losses import client_losses, loss_summary, lost_versions
 from explorer.views.act.plan_view import plan_view
-from tests.support.json_logs import commit_info, metadata, protocol, write_log
+from tests.support.small_logs import PROTOCOL, commit_info, metadata, write_log
 from tests.support.small_plans import plan_with
 
 
@@ -31,7 +31,7 @@ def test_who_loses_what_is_told_apart(after: list[str], words: str) -> None:
 
 
 def test_every_count_of_lost_clients_on_a_plan_is_of_client_versions(tmp_path: Path) -> None:
-    created = [commit_info(operation="CREATE TABLE"), protocol(), metadata({"id": "long"})]
+    created = [commit_info("CREATE TABLE"), PROTOCOL, metadata({"id": "long"})]
     table = explorer.open_table(write_log(tmp_path / "t", [created]))
     plan = table.plan({"kind": "enable-feature", "feature": "deletionVectors"})
     found = plan_view(plan, table.snapshot())

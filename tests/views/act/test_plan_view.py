@@ -6,19 +6,13 @@ import pytest
 
 import explorer
 from explorer.views.act.plan_view import PlanView, plan_view
-from tests.support import hostile_tables
+from tests.support import hostile_tables, small_logs
 
 
 @pytest.fixture
 def table(tmp_path: Any) -> explorer.Table:
-    created = [
-        hostile_tables.commit_info("CREATE TABLE"),
-        hostile_tables.protocol(),
-        hostile_tables.metadata({"id": "long"}, (), team="ana"),
-    ]
-    hostile_tables.write_table(
-        tmp_path / "t", [created, [hostile_tables.commit_info("WRITE"), hostile_tables.add("a.parquet", 3)]]
-    )
+    created = hostile_tables.created({"id": "long"}, {"team": "ana"})
+    small_logs.write_log(tmp_path / "t", [created, [small_logs.commit_info("WRITE"), small_logs.add("a.parquet", 3)]])
     return explorer.open_table(tmp_path / "t")
 
 

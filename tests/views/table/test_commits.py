@@ -6,12 +6,12 @@ import pytest
 
 import explorer
 from explorer.views.table.commits import CommitRecord, Commits, commit_sentence
-from tests.support.json_logs import add, commit_info, metadata, protocol, write_log
+from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 
 
 def test_the_first_commit_creates_the_table_and_changes_nothing_of_it(tmp_path: Path) -> None:
-    created = [commit_info(operation="CREATE TABLE"), protocol(), metadata({"id": "long"})]
-    table = explorer.open_table(write_log(tmp_path / "t", [created, [protocol(), add("a.parquet", 3)]]))
+    created = [commit_info("CREATE TABLE"), PROTOCOL, metadata({"id": "long"})]
+    table = explorer.open_table(write_log(tmp_path / "t", [created, [PROTOCOL, add("a.parquet", 3)]]))
     commits = Commits(table.history())
     assert [commit_sentence(commits.record(version)) for version in (0, 1)] == ["table created", "+3 rows"]
 

@@ -4,19 +4,20 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 import explorer
+from explorer.core.protocol.actions import Add
 from explorer.views import TableFacts, TableView, as_plotly
-from tests.support.json_logs import add, commit_info, metadata, protocol, write_log
+from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 
 
-def _file(path: str, rows: int, **stats: Any) -> dict[str, Any]:
-    action = add(path, rows)
-    action["add"]["stats"] = json.dumps({"numRecords": rows, **stats})
-    return action
+def _file(path: str, rows: int, **stats: Any) -> Add:
+    return msgspec.structs.replace(add(path), stats=json.dumps({"numRecords": rows, **stats}))
 
 
-def _view(folder: Path, kind: str, *files: dict[str, Any]) -> TableView:
-    created = [commit_info(operation="CREATE TABLE"), protocol(), metadata({"v": kind})]
+def _view(folder: Path, kind: str, *files: Add) -> TableView:
+    created = [commit_info("CREATE TABLE"), PROTOCOL, metadata({"v": kind})]
     return TableView(TableFacts(explorer.open_table(write_log(folder / "t", [created, list(files)]))), column="v")
 
 

@@ -1,6 +1,5 @@
 """A change at a window's desk: planned, approved, committed, refused; what came of it is told as it was."""
 
-import json
 import os
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from explorer.web.act.state import Committing, Ended, Looking, Ready, Unplannabl
 from explorer.web.address import Address
 from explorer.web.pages import table_page
 from explorer.web.served_tables import Catalog
-from tests.support import hostile_tables
+from tests.support import hostile_tables, small_logs
 from tests.support.faulty_store import FaultyStore
 from tests.support.idle_windows import work_at
 
@@ -27,13 +26,9 @@ RULE = "&act=add-constraint&f.name=positive&f.expression=id+%3E+0"
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     served = tmp_path / "w"
-    rows = [hostile_tables.commit_info("WRITE"), hostile_tables.add("a.parquet", 3, None, id=(1, 3))]
-    created = [
-        hostile_tables.commit_info("CREATE TABLE"),
-        hostile_tables.protocol(),
-        hostile_tables.metadata({"id": "long"}),
-    ]
-    hostile_tables.write_table(served / "orders", [created, rows])
+    rows = [small_logs.commit_info("WRITE"), small_logs.add("a.parquet", 3, bounds={"id": (1, 3)})]
+    created = hostile_tables.created({"id": "long"})
+    small_logs.write_log(served / "orders", [created, rows])
     return served
 
 
@@ -136,9 +131,8 @@ def test_a_commit_in_between_that_stands_against_it_is_named(root: Path) -> None
 def test_a_commit_in_between_that_does_not_is_built_upon_and_told(root: Path) -> None:
     desk = desk_at(root)
     digest = planned(desk)
-    taken = [hostile_tables.commit_info("SET TRANSACTION"), {"txn": {"appId": "loader", "version": 7}}]
-    log = root / "orders" / "_delta_log" / f"{2:020}.json"
-    log.write_text("\n".join(map(json.dumps, taken)))
+    taken = [small_logs.commit_info("SET TRANSACTION"), {"txn": {"appId": "loader", "version": 7}}]
+    small_logs.write_log(root / "orders", [taken], 2)
     desk.approve("orders", "why", digest)
     desk.commit()
     ended = outcome(desk)
@@ -255,12 +249,9 @@ VACUUM = "&act=vacuum"
 
 def unused_file(root: Path, name: str = "old.parquet") -> Path:
     """A data file that version 2 and 3 added and removed eleven days ago and more."""
-    log = root / "orders" / "_delta_log"
-    removed = {"remove": {"path": name, "deletionTimestamp": 1_772_460_311_000, "dataChange": True}}
-    for number, action in enumerate([hostile_tables.add(name, 2), removed], 2):
-        (log / f"{number:020}.json").write_text(
-            "\n".join(map(json.dumps, [hostile_tables.commit_info("WRITE"), action]))
-        )
+    removed = small_logs.remove(name, deletion_timestamp=small_logs.LONG_AGO)
+    commits = [[small_logs.commit_info("WRITE"), action] for action in (small_logs.add(name, 2), removed)]
+    small_logs.write_log(root / "orders", commits, 2)
     for file in ("a.parquet", name):
         (root / "orders" / file).write_bytes(b"x" * 700)
         os.utime(root / "orders" / file, (1_772_460_311, 1_772_460_311))
@@ -289,8 +280,8 @@ def test_what_writes_no_commit_is_done_without_a_reason_and_its_table_is_opened_
 def test_a_file_that_is_needed_again_stays_and_the_receipt_says_so(root: Path) -> None:
     unused, desk = unused_file(root), desk_at(root)
     digest = planned(desk, VACUUM)
-    again = [hostile_tables.commit_info("RESTORE"), hostile_tables.add(unused.name, 2)]
-    (root / "orders" / "_delta_log" / f"{4:020}.json").write_text("\n".join(map(json.dumps, again)))
+    again = [small_logs.commit_info("RESTORE"), small_logs.add(unused.name, 2)]
+    small_logs.write_log(root / "orders", [again], 4)
     desk.approve("orders", "", digest)
     desk.commit()
     ended = outcome(desk)

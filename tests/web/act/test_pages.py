@@ -16,7 +16,7 @@ from explorer.web.pages import Rendered, table_page
 from explorer.web.served_tables import Catalog
 from explorer.web.tab_spec import Document
 from explorer.web.tabs import export_named
-from tests.support import hostile_tables
+from tests.support import hostile_tables, small_logs
 from tests.support.idle_windows import idle_work, work_at
 from tests.support.page_elements import assert_harmless
 
@@ -45,10 +45,9 @@ WIDE = 2_000
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
     root = tmp_path_factory.mktemp("served") / "w"
     hostile_tables.hostile_table(root / "hostile")
-    created = [hostile_tables.commit_info("CREATE TABLE"), hostile_tables.protocol()]
-    hostile_tables.write_table(root / "plain", [[*created, hostile_tables.metadata({"id": "long", "other": "string"})]])
+    small_logs.write_log(root / "plain", [hostile_tables.created({"id": "long", "other": "string"})])
     columns = {f"column_{number}": "long" for number in range(WIDE)}
-    hostile_tables.write_table(root / "wide", [[*created, hostile_tables.metadata(columns)]])
+    small_logs.write_log(root / "wide", [hostile_tables.created(columns)])
     return Catalog([str(root)])
 
 
@@ -228,13 +227,9 @@ def test_a_receipt_is_saved_under_its_table_and_version(tmp_path: Path) -> None:
 
 
 def test_an_old_version_proposes_itself_to_be_restored(tmp_path: Path) -> None:
-    created = [
-        hostile_tables.commit_info("CREATE TABLE"),
-        hostile_tables.protocol(),
-        hostile_tables.metadata({"id": "long"}),
-    ]
-    hostile_tables.write_table(
-        tmp_path / "w" / "two", [created, [hostile_tables.commit_info("WRITE"), hostile_tables.add("a.parquet", 3)]]
+    created = hostile_tables.created({"id": "long"})
+    small_logs.write_log(
+        tmp_path / "w" / "two", [created, [small_logs.commit_info("WRITE"), small_logs.add("a.parquet", 3)]]
     )
     catalog = Catalog([str(tmp_path / "w")])
     assert 'value="0"' in page(catalog, "two", "&v=0&act=restore").regions["lead"]
@@ -242,12 +237,8 @@ def test_an_old_version_proposes_itself_to_be_restored(tmp_path: Path) -> None:
 
 
 def test_a_plan_that_was_shown_stays_and_says_that_the_table_has_moved_on(tmp_path: Path) -> None:
-    created = [
-        hostile_tables.commit_info("CREATE TABLE"),
-        hostile_tables.protocol(),
-        hostile_tables.metadata({"id": "long"}),
-    ]
-    hostile_tables.write_table(tmp_path / "w" / "moving", [created])
+    created = hostile_tables.created({"id": "long"})
+    small_logs.write_log(tmp_path / "w" / "moving", [created])
     catalog = Catalog([str(tmp_path / "w")], allow_commits=True)
     desk = ActDesk(catalog, "ana", signed_in=False, changed=list)
     address = Address.parse("?t=w/moving&tab=act&act=set-description&f.description=x&step=plan")
