@@ -70,7 +70,7 @@ def test_the_difference_of_versions_is_that_of_their_rows(
 ) -> None:
     """Over the columns that are compared, whatever they are called at each of the two; in one task or in many."""
     if spread:
-        monkeypatch.setattr("explorer.spark.changes.row_diff._FEW_ROWS", -1)
+        monkeypatch.setattr("explorer.spark.changes.surplus._FEW_ROWS", -1)
     table = explorer.open_table(reference_root() / "tables" / name)
     first, last = table.version_range()
     middle = (first + last) // 2
