@@ -16,7 +16,7 @@ from explorer.core.transaction.commit_target import NewPlace
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
 from explorer.core.transaction.intents.records import CreateTable, Intent
 from explorer.storage import open_store
-from explorer.storage.roots import Roots
+from explorer.storage.roots import AllowedRoots
 from explorer.table import Table
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def new_table(
     Raises:
         NotAllowed: The location is outside ``roots``.
     """
-    allowed = None if roots is None else Roots(roots)
+    allowed = None if roots is None else AllowedRoots(roots)
     return NewTable(open_store(location, storage_options, allowed), read_only=read_only, roots=allowed)
 
 
@@ -58,7 +58,7 @@ class NewTable:
         roots: The places that may be used; None allows every place.
     """
 
-    def __init__(self, store: LogStore, *, read_only: bool = False, roots: Roots | None = None) -> None:
+    def __init__(self, store: LogStore, *, read_only: bool = False, roots: AllowedRoots | None = None) -> None:
         self.place = NewPlace(store)
         self.read_only, self.roots = read_only, roots
 

@@ -20,7 +20,7 @@ from explorer.core.protocol.times import zone_named
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.located import located
 from explorer.storage import open_store
-from explorer.storage.roots import Roots
+from explorer.storage.roots import AllowedRoots
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -64,7 +64,7 @@ def open_table(
         NotAllowed: The location is outside ``roots``.
         RequestError: There is no such time zone.
     """
-    allowed = None if roots is None else Roots(roots)
+    allowed = None if roots is None else AllowedRoots(roots)
     zone = zone_named(time_zone) if isinstance(time_zone, str) else time_zone
     store = open_store(location, storage_options, allowed)
     return Table(store, catalog, read_only=read_only, time_zone=zone, roots=allowed)
@@ -85,7 +85,7 @@ class Table(DeltaLog):
         *,
         read_only: bool = False,
         time_zone: tzinfo = UTC,
-        roots: Roots | None = None,
+        roots: AllowedRoots | None = None,
     ) -> None:
         super().__init__(store, catalog, time_zone)
         self.read_only, self.roots = read_only, roots

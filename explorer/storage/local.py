@@ -20,7 +20,7 @@ from explorer.core.errors import NotAllowed, StorageError
 from explorer.core.protocol.limits import check_file
 from explorer.core.protocol.log_store import LogStore, ObjectMeta
 from explorer.storage.local_tree import local_files
-from explorer.storage.roots import Opener, Roots, folder_of
+from explorer.storage.roots import AllowedRoots, Opener, folder_of
 from explorer.storage.written_aside import flush_folder, written_aside
 
 __all__ = ["LocalLogStore", "open_folder"]
@@ -29,7 +29,7 @@ __all__ = ["LocalLogStore", "open_folder"]
 _READ_SIZE: Final = 1 << 16
 
 
-def open_folder(location: str, options: Mapping[str, Any], opener: Opener, roots: Roots | None) -> LocalLogStore:
+def open_folder(location: str, options: Mapping[str, Any], opener: Opener, roots: AllowedRoots | None) -> LocalLogStore:
     """Open the store of a folder or of its ``file://`` URL; options mean nothing to it."""
     del options
     return LocalLogStore(Path(os.path.realpath(folder_of(location))), opener, roots)
@@ -44,7 +44,7 @@ class LocalLogStore:
         roots: The places that may be read; None allows every place.
     """
 
-    def __init__(self, folder: Path, opener: Opener, roots: Roots | None = None) -> None:
+    def __init__(self, folder: Path, opener: Opener, roots: AllowedRoots | None = None) -> None:
         self._opener = opener
         self._folder = str(folder)
         self._root = folder.as_uri()

@@ -9,14 +9,16 @@ from typing import Any
 
 from explorer.core.errors import NotAllowed, RequestError
 from explorer.core.protocol.log_store import LogStore
-from explorer.storage.roots import Roots
+from explorer.storage.roots import AllowedRoots
 from explorer.storage.schemes import scheme_of
 
 __all__ = ["open_object", "open_store"]
 
 
 def open_store(
-    location: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None, roots: Roots | None = None
+    location: str | os.PathLike[str],
+    storage_options: Mapping[str, Any] | None = None,
+    roots: AllowedRoots | None = None,
 ) -> LogStore:
     """Open the store of a table.
 
@@ -39,7 +41,7 @@ def open_store(
     return scheme_of(text).open(text, options, opener, roots)
 
 
-def open_object(location: str, storage_options: Mapping[str, Any], roots: Roots | None) -> tuple[LogStore, str]:
+def open_object(location: str, storage_options: Mapping[str, Any], roots: AllowedRoots | None) -> tuple[LogStore, str]:
     """Open the store of one absolute, decoded location.
 
     Returns:

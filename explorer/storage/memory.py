@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from explorer.storage.objects import ObjectLogStore
-from explorer.storage.roots import Opener, Roots
+from explorer.storage.roots import AllowedRoots, Opener
 
 if TYPE_CHECKING:
     from obstore.store import MemoryStore
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["memory", "open_memory"]
 
 
-def open_memory(url: str, options: Mapping[str, Any], opener: Opener, roots: Roots | None) -> ObjectLogStore:
+def open_memory(url: str, options: Mapping[str, Any], opener: Opener, roots: AllowedRoots | None) -> ObjectLogStore:
     """Open the store of a URL; options mean nothing to it, and its caller checks the places."""
     del options, roots
     parts = urlsplit(url)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from explorer.core.errors import RequestError
 from explorer.storage.credentials import concealed, secrets_of
 from explorer.storage.objects import ObjectLogStore
-from explorer.storage.roots import Opener, Roots
+from explorer.storage.roots import AllowedRoots, Opener
 
 __all__ = ["open_bucket"]
 
@@ -23,7 +23,7 @@ _CLIENT_KEYS: Final = frozenset(
 
 
 def open_bucket(
-    url: str, options: Mapping[str, Any], opener: Opener, roots: Roots | None, *, environment: str
+    url: str, options: Mapping[str, Any], opener: Opener, roots: AllowedRoots | None, *, environment: str
 ) -> ObjectLogStore:
     """Open the store of a URL.
 

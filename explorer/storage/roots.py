@@ -11,13 +11,13 @@ from explorer.core.errors import NotAllowed
 from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["Opener", "Roots", "folder_of", "is_url"]
+__all__ = ["AllowedRoots", "Opener", "folder_of", "is_url"]
 
 Opener = Callable[[str], tuple[LogStore, str]]
 """Opens an absolute, decoded location: the store of its folder, and its name there."""
 
 
-class Roots:
+class AllowedRoots:
     """A set of allowed places; symbolic links are followed before they are compared.
 
     Args:

@@ -17,7 +17,7 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.storage.local import open_folder
 from explorer.storage.memory import open_memory
 from explorer.storage.object_stores import open_bucket
-from explorer.storage.roots import Opener, Roots, is_url
+from explorer.storage.roots import AllowedRoots, Opener, is_url
 
 __all__ = ["SCHEMES", "Scheme", "known_scheme", "scheme_of", "spellings"]
 
@@ -42,7 +42,7 @@ class Scheme:
     """
 
     name: str
-    open: Callable[[str, Mapping[str, Any], Opener, Roots | None], LogStore]
+    open: Callable[[str, Mapping[str, Any], Opener, AllowedRoots | None], LogStore]
     rows: Rows = "fetched"
     spark_scheme: str | None = None
     file_system: str | None = None

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from explorer.core.errors import NotAllowed, TableNotFound
 
-__all__ = ["Roots", "TableRef"]
+__all__ = ["ServedRoots", "TableRef"]
 
 _DEPTH = 6
 _MOST = 5_000
@@ -40,7 +40,7 @@ class TableRef:
         return self.name.rpartition("/")[2]
 
 
-class Roots:
+class ServedRoots:
     """The served roots.
 
     Args:

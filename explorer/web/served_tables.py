@@ -18,7 +18,7 @@ import explorer
 from explorer.core.errors import ExplorerError
 from explorer.views import TableFacts
 from explorer.views.problems import Problem, problem_of
-from explorer.web.served_roots import Roots, TableRef
+from explorer.web.served_roots import ServedRoots, TableRef
 
 __all__ = ["Catalog", "SparkBar", "TableSummary"]
 
@@ -62,7 +62,7 @@ class Catalog:
     """The served tables.
 
     Args:
-        roots: As for `Roots`.
+        roots: As for `ServedRoots`.
         allow_commits: Open tables so that they can be changed; otherwise the table itself refuses every commit.
 
     Attributes:
@@ -70,7 +70,7 @@ class Catalog:
     """
 
     def __init__(self, roots: Sequence[str], *, allow_commits: bool = False) -> None:
-        self.roots = Roots(roots)
+        self.roots = ServedRoots(roots)
         self.allow_commits = allow_commits
         self._lock = threading.Lock()
         self._kept: dict[str, tuple[TableFacts, float]] = {}

@@ -11,7 +11,7 @@ import explorer
 from explorer.core.errors import NotAllowed
 from explorer.new_table import new_table
 from explorer.storage import open_store
-from explorer.storage.roots import Roots
+from explorer.storage.roots import AllowedRoots
 from tests.support.small_logs import METADATA, PROTOCOL, add, write
 
 
@@ -33,7 +33,7 @@ def served(tmp_path: Path) -> Path:
 
 
 def test_sources_inside_the_places_are_allowed(served: Path) -> None:
-    roots = Roots([str(served), "s3://warehouse/served"])
+    roots = AllowedRoots([str(served), "s3://warehouse/served"])
     for inside in ("in.csv", "rows", "a:b", "links"):
         roots.check_source(f"{served}/{inside}")
         roots.check_source((served / inside).as_uri().replace("%3A", ":"))
@@ -80,9 +80,9 @@ def test_a_relative_source_that_looks_like_a_scheme_is_no_folder_here(served: Pa
     before = Path.cwd()
     os.chdir(served)
     try:
-        Roots([str(served)]).check_source("in.csv")
+        AllowedRoots([str(served)]).check_source("in.csv")
         with pytest.raises(NotAllowed):
-            Roots([str(served)]).check_source("hdfs:in.csv")
+            AllowedRoots([str(served)]).check_source("hdfs:in.csv")
     finally:
         os.chdir(before)
 

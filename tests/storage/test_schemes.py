@@ -14,13 +14,13 @@ from explorer.core.errors import RequestError
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
 from explorer.storage.memory import open_memory
-from explorer.storage.roots import Opener, Roots
+from explorer.storage.roots import AllowedRoots, Opener
 from explorer.storage.schemes import SCHEMES, Scheme, scheme_of, spellings
 from tests.architecture.sources import modules, within
 from tests.support.small_logs import METADATA, PROTOCOL, add, paths, write
 
 
-def open_vault(url: str, options: Mapping[str, Any], opener: Opener, roots: Roots | None) -> LogStore:
+def open_vault(url: str, options: Mapping[str, Any], opener: Opener, roots: AllowedRoots | None) -> LogStore:
     """An implementation that this program does not have, with an option of its own."""
     if options != {"word": "sesame"}:
         raise RequestError("The vault stays shut: give its word.", location=url)

@@ -195,9 +195,9 @@ def test_an_unknown_option_a_wrong_scheme_and_an_unreachable_server_are_told() -
 
 
 def test_urls_are_held_to_the_roots(s3: dict[str, Any]) -> None:
-    from explorer.storage.roots import Roots
+    from explorer.storage.roots import AllowedRoots
 
-    roots = Roots(["s3://warehouse/served"])
+    roots = AllowedRoots(["s3://warehouse/served"])
     assert open_store("s3://warehouse/served/t", s3, roots).root == "s3://warehouse/served/t"
     for outside in ("s3://warehouse/other", "s3://warehouse/served-not", "s3://warehouse/served/../other", "/etc"):
         with pytest.raises(NotAllowed):

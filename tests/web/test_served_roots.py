@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from explorer.core.errors import NotAllowed, TableNotFound
-from explorer.web.served_roots import Roots
+from explorer.web.served_roots import ServedRoots
 from tests.support.hostile_tables import empty_table
 
 
@@ -19,12 +19,12 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_tables_are_listed_by_root_and_path_and_escaping_links_are_not_followed(root: Path) -> None:
-    assert [ref.name for ref in Roots([str(root)]).tables()] == ["served/inside/orders", "served/sales/orders"]
+    assert [ref.name for ref in ServedRoots([str(root)]).tables()] == ["served/inside/orders", "served/sales/orders"]
 
 
 def test_no_table_is_looked_for_inside_a_table(root: Path) -> None:
     empty_table(root / "sales" / "orders" / "nested")
-    assert "served/sales/orders/nested" not in [ref.name for ref in Roots([str(root)]).tables()]
+    assert "served/sales/orders/nested" not in [ref.name for ref in ServedRoots([str(root)]).tables()]
 
 
 @pytest.mark.parametrize(
@@ -44,11 +44,11 @@ def test_no_table_is_looked_for_inside_a_table(root: Path) -> None:
 )
 def test_a_name_that_leads_out_is_refused(root: Path, name: str) -> None:
     with pytest.raises(NotAllowed):
-        Roots([str(root)]).locate(name)
+        ServedRoots([str(root)]).locate(name)
 
 
 def test_a_name_inside_is_located_whether_there_is_a_table_or_not(root: Path) -> None:
-    roots = Roots([str(root)])
+    roots = ServedRoots([str(root)])
     assert roots.locate("served/sales/orders").location == str(root / "sales" / "orders")
     assert roots.locate("served/nothing").location == str(root / "nothing")
 
@@ -56,14 +56,14 @@ def test_a_name_inside_is_located_whether_there_is_a_table_or_not(root: Path) ->
 def test_roots_of_one_name_are_told_apart(tmp_path: Path) -> None:
     for parent in ("a", "b"):
         empty_table(tmp_path / parent / "data" / "t")
-    roots = Roots([str(tmp_path / "a" / "data"), str(tmp_path / "b" / "data")])
+    roots = ServedRoots([str(tmp_path / "a" / "data"), str(tmp_path / "b" / "data")])
     assert [ref.name for ref in roots.tables()] == ["data/t", "data~2/t"]
 
 
 def test_a_root_may_be_a_table(root: Path) -> None:
-    assert [ref.name for ref in Roots([str(root / "sales" / "orders")]).tables()] == ["orders"]
+    assert [ref.name for ref in ServedRoots([str(root / "sales" / "orders")]).tables()] == ["orders"]
 
 
 def test_a_root_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(TableNotFound, match="not a folder"):
-        Roots([str(tmp_path / "nothing")])
+        ServedRoots([str(tmp_path / "nothing")])
