@@ -287,8 +287,8 @@ def _consequences(found: Consequences) -> Iterable[tuple[str, object]]:
 def _clients(losses: Sequence[Mapping[str, object]]) -> str:
     if not losses:
         return "No known client loses access or gives wrong answers."
-    told = [f"{loss['client']} {loss['versionFrom']}: {loss['before']} to {loss['after']}" for loss in losses]
-    return f"{fmt.count(len(told))} client versions: {', '.join(told)}"
+    losing = [f"{loss['client']} {loss['versionFrom']}: {loss['before']} to {loss['after']}" for loss in losses]
+    return f"{fmt.count(len(losing))} client versions: {', '.join(losing)}"
 
 
 def _print_receipt(result: PlanResult) -> None:

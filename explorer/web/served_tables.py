@@ -113,16 +113,16 @@ class Catalog:
         ref = self.roots.locate(name)
         return explorer.open_table(ref.location, roots=(ref.root,), read_only=not self.allow_commits)
 
-    def look_again(self, name: str, *, anew: bool = False) -> None:
+    def look_again(self, name: str, *, reopen: bool = False) -> None:
         """Check the log at the next question, even if that was done recently.
 
         Args:
             name: The table.
-            anew: Open it again even if its version is the same: files of earlier versions may be gone.
+            reopen: Open it again even if its version is the same: files of earlier versions may be gone.
         """
         location = self.roots.locate(name).location
         with self._lock:
-            if anew:
+            if reopen:
                 self._kept.pop(location, None)
             elif location in self._kept:
                 self._kept[location] = (self._kept[location][0], -_FRESH)

@@ -13,15 +13,15 @@ PAGE = REPOSITORY / "docs" / "performance.md"
 
 _HEAD = """# Performance
 
-Written by `make bench` out of `performance.json`, which the same run wrote; not by hand.
+`make bench` writes this page from `performance.json`, the record of the same run.
 
-The tables of the bench: **S** 1,000 commits of 10 files, a checkpoint every 10. **M** 10,000 commits of 19 file
+The tables: **S** 1,000 commits of 10 files, a checkpoint every 10. **M** 10,000 commits of 19 file
 actions, a checkpoint every 100, 50,000 live files. **DV** 100,000 files and 300 commits that mask rows of 1,000 each.
 **L** one checkpoint of 1,000,000 files and 100 commits. Every measurement is a process of its own, readers take turns,
-and a number is the median of at least five. Files are in the cache of the system; a process has its libraries loaded
-before the clock starts, but for the cold one. *Limit* is what no reader can do without: the bytes that the operation
-has to read, and the time to read and decode them with the libraries used here and to do nothing else. A number in
-bold misses its goal; where the time goes then is told below.
+and a number is the median of at least five. Files are in the system's cache; except in the cold process, libraries are
+loaded before the clock starts. *Limit* is what no reader can do without: the bytes that the operation has to read, and
+the time to read and decode them with the libraries used here and to do nothing else. A number in bold misses its goal;
+the second section shows where the time goes.
 """
 _NAMES = {
     "open": "open: version, protocol, schema",
@@ -103,16 +103,16 @@ def _replay(rows: list[dict[str, Any]]) -> Iterator[str]:
 def _phases(rows: list[dict[str, Any]]) -> Iterator[str]:
     yield from ("## Where the time goes", "")
     yield (
-        "A history here is more than what deltalake's `history()` reads, which is the provenance of each commit alone: "
-        "every file action is followed, so that files, bytes and rows of every version are known. Milliseconds by "
-        "phase, in a process whose clocks slow it a little:"
+        "deltalake's `history()` reads the provenance of each commit alone. A history here follows every file action, "
+        "so that files, bytes and rows of every version are known. Milliseconds by phase, in a process whose clocks "
+        "slow it a little:"
     )
     yield ""
-    told = [row for row in rows if row["operation"] != "cold process"]
-    yield from _header("phase", *(f"{row['operation']} {row['set']}" for row in told))
-    names = list(dict.fromkeys(phase for row in told for phase in row["phases"]))
+    timed = [row for row in rows if row["operation"] != "cold process"]
+    yield from _header("phase", *(f"{row['operation']} {row['set']}" for row in timed))
+    names = list(dict.fromkeys(phase for row in timed for phase in row["phases"]))
     for phase in sorted(names, key=lambda name: name == "all else"):
-        yield _line(phase, *(f"{row['phases'][phase]:.1f}" if phase in row["phases"] else "" for row in told))
+        yield _line(phase, *(f"{row['phases'][phase]:.1f}" if phase in row["phases"] else "" for row in timed))
     yield from ("", "A cold process spends most of its time in the imports of others:", "")
     for row in rows:
         if row["operation"] == "cold process":
@@ -169,7 +169,7 @@ def _commits(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield _line(row["what"], f"{row['opened']:.1f}", _mark(-row["open"], -row["goal"]), f"{row['goal']:g}")
     yield ""
     yield from _header(
-        "commit", "bare put ms", "until it is there ms", "of it", "goal", "two files ms", "whole ms", "of it"
+        "commit", "bare put ms", "until visible ms", "of it", "goal", "two files ms", "whole ms", "of it"
     )
     for row in _of(rows, "put"):
         first = _mark(-row["visible"] / row["put"], -row["goal"], 2)
@@ -179,9 +179,9 @@ def _commits(rows: list[dict[str, Any]]) -> Iterator[str]:
     yield ""
     yield (
         "The bare put is the durable creation of a file of the same content in the same folder, right after a plan, as "
-        "the commit comes right after its plan. The whole is done when the version checksum is there too, a second "
-        "file, that need not outlast a crash: two files are the bare put and a bare plain file. Medians: one commit in "
-        "ten writes a checkpoint too. Where a disk takes longer to make a file durable, the rest weighs less."
+        "the commit comes right after its plan. The whole ends when the version checksum is written too, a second file "
+        "that need not outlast a crash; two files are the bare put and a bare plain file. Medians: one commit in ten "
+        "writes a checkpoint too. The slower a disk makes a file durable, the less the rest weighs."
     )
     yield ""
     yield from _header("a hundred changes of a property in a row", "in memory s", "times as long", "on disk s")

@@ -250,7 +250,7 @@ class ActDesk:
                 _log.error("a commit failed", exc_info=error)
             event = happened.CommitBrokeOff(problem_of(error), in_doubt)
         self._take(event)
-        self._catalog.look_again(draft.question.table, anew=not isinstance(draft.plan, CommitPlan))
+        self._catalog.look_again(draft.question.table, reopen=not isinstance(draft.plan, CommitPlan))
         self._changed()
 
     def cancel_commit(self) -> None:
