@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from explorer.core.protocol.schema.data_types import DataType, to_arrow, type_name
+from explorer.core.protocol.arrow.arrow_types import to_arrow
+from explorer.core.protocol.schema.data_types import DataType, type_name
 from explorer.demo.provenance import Provenance
 from explorer.demo.writer import TableWriter
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from explorer.core.protocol.arrow.arrow_types import arrow_schema, physical_arrow_schema, to_arrow
 from explorer.core.protocol.partition_values import parse_partition_value
-from explorer.core.protocol.schema.data_types import StructField, StructType, to_arrow
-from explorer.core.transaction.new_files.parquet import physical_schema
+from explorer.core.protocol.schema.data_types import StructField, StructType
 
 __all__ = ["logical_rows", "stored_rows"]
 
@@ -28,7 +28,7 @@ def logical_rows(rows: pa.Table, values: Mapping[str, str | None], schema: Struc
         schema: The schema.
     """
     columns = [_column(rows, values, field) for field in schema.fields]
-    return pa.Table.from_arrays(columns, schema=schema.to_arrow())
+    return pa.Table.from_arrays(columns, schema=arrow_schema(schema))
 
 
 def _column(rows: pa.Table, values: Mapping[str, str | None], field: StructField) -> pa.Array:
@@ -38,7 +38,7 @@ def _column(rows: pa.Table, values: Mapping[str, str | None], field: StructField
         return pa.array([value] * rows.num_rows, kind)
     if name not in rows.column_names:
         return pa.nulls(rows.num_rows, kind)
-    return _renamed(rows.column(name).combine_chunks(), physical_schema([field]).field(0).type, kind)
+    return _renamed(rows.column(name).combine_chunks(), physical_arrow_schema([field]).field(0).type, kind)
 
 
 def _renamed(column: pa.Array, source: pa.DataType, target: pa.DataType) -> pa.Array:

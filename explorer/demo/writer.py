@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.core.protocol.actions import Add, DomainMetadata, Remove, SetTransaction
+from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
 from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.file_paths import decode_path
@@ -89,7 +90,7 @@ class TableWriter:
             description=description,
         )
         proposal = create_table(intent, self.log.circumstances(by))
-        self.rows = schema.to_arrow().empty_table()
+        self.rows = arrow_schema(schema).empty_table()
         self.commit(by, _clustered(proposal, cluster_by) if cluster_by else proposal)
 
     def alter(self, by: Provenance, intent: dict[str, Any], rows: pa.Table | None = None) -> None:
@@ -250,7 +251,7 @@ class TableWriter:
         self.commit(by, proposal)
 
     def _concat(self, *parts: pa.Table) -> pa.Table:
-        empty = self.schema.to_arrow().empty_table()
+        empty = arrow_schema(self.schema).empty_table()
         return pa.concat_tables([empty, *(part.select(empty.column_names).cast(empty.schema) for part in parts)])
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from explorer.core.errors import CorruptTable, RequestError, UnsupportedFeature
 from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.arrow.arrow_types import arrow_schema, to_arrow
 from explorer.core.protocol.schema.column_mapping import check_mapping, physical_paths
 from explorer.core.protocol.schema.data_types import (
     ArrayType,
@@ -19,9 +20,8 @@ from explorer.core.protocol.schema.data_types import (
     StructType,
     parse_schema,
     parse_type,
-    to_arrow,
-    walk,
 )
+from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.schema.type_widening import widens
 from tests.support.small_logs import METADATA, PROTOCOL, add, table
 
@@ -149,7 +149,7 @@ def test_fields_that_must_not_be_null_say_so_at_every_depth() -> None:
     schema = parse_schema(json.dumps(APPENDIX))
     required = {path for path, field in walk(schema) if not field.nullable}
     assert required == {("a",), ("b", "d"), ("e", "element", "d")}
-    assert schema.to_arrow().field("a").nullable is False
+    assert arrow_schema(schema).field("a").nullable is False
 
 
 @pytest.mark.conformance("SCHEMA-007", "SCHEMA-021")
@@ -331,7 +331,7 @@ def test_what_only_looks_like_an_interval_is_no_type(name: str) -> None:
 @pytest.mark.conformance("NTZ-001")
 def test_a_time_without_a_zone_has_a_type_of_its_own() -> None:
     schema = _one("timestamp_ntz")
-    assert schema.to_arrow().field("c").type == pa.timestamp("us")
+    assert arrow_schema(schema).field("c").type == pa.timestamp("us")
     assert json.loads(schema.to_json())["fields"][0]["type"] == "timestamp_ntz"
 
 
@@ -346,4 +346,4 @@ def test_a_variant_is_a_struct_of_two_binaries(kind: Any) -> None:
 def test_a_void_column_is_shown() -> None:
     schema = _one("void")
     assert schema.fields[0].type == PrimitiveType("void")
-    assert schema.to_arrow().field("c").type == pa.null()
+    assert arrow_schema(schema).field("c").type == pa.null()

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import explorer
-from explorer.core.protocol.schema.data_types import format_column, walk
+from explorer.core.protocol.schema.data_types import format_column
+from explorer.core.protocol.schema.nested_types import walk
 from tests.support.shared_tables import reference_root
 
 pytestmark = pytest.mark.reference

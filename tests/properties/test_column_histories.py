@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import explorer
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata, Protocol
-from explorer.core.protocol.schema.data_types import StructField, StructType, format_column, type_name, walk
+from explorer.core.protocol.schema.data_types import StructField, StructType, format_column, type_name
+from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.transaction.intents.fields import read_field
 from tests.support import small_logs
 

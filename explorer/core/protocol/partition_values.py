@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from explorer.core.errors import CorruptTable, RequestError
 from explorer.core.protocol.arrow.arrays import flags, strings
+from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.arrow.typed_arrays import typed_column
-from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, to_arrow, type_name
+from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, type_name
 
 __all__ = ["ZoneDoubt", "parse_partition_value", "partition_column", "zone_doubt"]
 

@@ -12,8 +12,9 @@ from typing import Literal
 
 import msgspec
 
-from explorer.core.protocol.schema.column_mapping import MappingMode, walk_physical
-from explorer.core.protocol.schema.data_types import StructField, StructType, format_column, type_name, walk
+from explorer.core.protocol.schema.column_mapping import MappingMode
+from explorer.core.protocol.schema.data_types import StructField, StructType, format_column, type_name
+from explorer.core.protocol.schema.nested_types import walk, walk_physical
 
 __all__ = ["ColumnLine", "ColumnSpan", "Lineage", "NameHazard", "column_lineage"]
 
@@ -157,4 +158,4 @@ def _changed_hands(
 def _fields(schema: StructType, mode: MappingMode) -> Iterable[tuple[tuple[str, ...], tuple[str, ...], StructField]]:
     if mode == "none":
         return ((path, path, field) for path, field in walk(schema))
-    return walk_physical(schema, (), ())
+    return walk_physical(schema)

@@ -16,10 +16,10 @@ import msgspec
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.column_mapping import MappingMode, unmapped
 from explorer.core.protocol.schema.data_types import (
+    VOID,
     ArrayType,
     DataType,
     MapType,
-    PrimitiveType,
     StructField,
     StructType,
     format_column,
@@ -34,7 +34,6 @@ from explorer.core.versions.snapshot import Snapshot
 __all__ = ["ColumnComparison", "ComparedSide", "LeftOutColumn", "compare_columns"]
 
 _MAPPING: Final = (PHYSICAL_NAME, FIELD_ID)
-_VOID: Final = PrimitiveType("void")
 _ABSENT: Final = "explorer-absent-8c1f2a60-"
 _Path = tuple[str, ...]
 
@@ -150,7 +149,7 @@ class _Pairing:
 
     def only_later(self, new: StructField) -> tuple[StructField, StructField]:
         """A column that the earlier version does not have."""
-        return StructField(new.name, _VOID), self._plain(new)
+        return StructField(new.name, VOID), self._plain(new)
 
     def fields(
         self, old: StructField, new: StructField, old_path: _Path, new_path: _Path
@@ -217,7 +216,7 @@ class _Pairing:
 
 
 def _side(snapshot: Snapshot, fields: Sequence[StructField], partitions: dict[str, str]) -> ComparedSide:
-    names = {field.name for field in fields if field.type != _VOID}
+    names = {field.name for field in fields if field.type != VOID}
     columns = tuple(partitions[name] for name in snapshot.partition_columns if partitions.get(name) in names)
     return ComparedSide(snapshot.version, StructType(tuple(fields)), snapshot.column_mapping_mode == "id", columns)
 

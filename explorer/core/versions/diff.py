@@ -27,9 +27,9 @@ from explorer.core.protocol.schema.data_types import (
     parse_schema,
     type_name,
     type_outline,
-    walk,
 )
 from explorer.core.protocol.schema.field_metadata import COLUMN_MAPPING_PREFIX
+from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import check_readable, supported_features
 from explorer.core.versions.column_lineage import Lineage, column_lineage
 from explorer.core.versions.history import History

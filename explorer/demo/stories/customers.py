@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE
 from explorer.demo.alterations import add_column, rename_column
@@ -93,5 +94,5 @@ def _customers(table: TableWriter, numbers: np.random.Generator, calendar: Calen
     }
     return pa.Table.from_pylist(
         [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
-        schema=table.schema.to_arrow(),
+        schema=arrow_schema(table.schema),
     )

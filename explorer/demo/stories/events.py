@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.core.protocol.actions import SetTransaction
+from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, NUM_INDEXED_COLS
 from explorer.demo.provenance import DELTA_RS, Calendar, Provenance, milliseconds
@@ -99,4 +100,4 @@ def _events(numbers: np.random.Generator, day: date, first_id: int, count: int) 
         "signed_in": pa.array(signed_in.tolist()),
         "agent": pa.array(numbers.choice(_AGENTS, rows).tolist()),
     }
-    return pa.table(columns).cast(SCHEMA.to_arrow())
+    return pa.table(columns).cast(arrow_schema(SCHEMA))

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.core.protocol.actions import SetTransaction
+from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
 from explorer.core.protocol.table_properties.registry import APPEND_ONLY, IN_COMMIT_TIMESTAMPS, LOG_RETENTION
 from explorer.demo.provenance import Calendar, Provenance, milliseconds
@@ -100,4 +101,4 @@ def _postings(numbers: np.random.Generator, day: date, batch: int) -> pa.Table:
         "amount": pa.array([Decimal(int(a)).scaleb(-4) for a in amounts], pa.decimal128(18, 4)),
         "text": pa.array(texts),
     }
-    return pa.table(columns).cast(SCHEMA.to_arrow())
+    return pa.table(columns).cast(arrow_schema(SCHEMA))

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.log.log_path import commit_name
+from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
 from explorer.demo.provenance import Calendar, Provenance
 from explorer.demo.writer import TableWriter
@@ -49,7 +50,7 @@ def _readings(numbers: np.random.Generator, calendar: Calendar, weekday: int) ->
         "read_at": pa.array([start + timedelta(minutes=5 * n) for n in range(288)], pa.timestamp("us", "UTC")),
         "celsius": pa.array(np.round(numbers.normal(19.5, 1.2, 288), 1), pa.float32()),
     }
-    return pa.table(columns).cast(SCHEMA.to_arrow())
+    return pa.table(columns).cast(arrow_schema(SCHEMA))
 
 
 def _cut_off(table: TableWriter) -> None:

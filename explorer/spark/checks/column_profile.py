@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
+from explorer.core.protocol.schema.nested_types import walk_structs
 from explorer.spark.engine.job import Job, submit
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def _profile(job: Job[Profile], log: DeltaLog, snapshot: Snapshot, columns: Sequ
 
 def _targets(snapshot: Snapshot, columns: Sequence[str] | None) -> tuple[_Target, ...]:
     stated = {column.path for column in snapshot.statistics_columns if not column.partition}
-    known = {format_column(path): (path, kind, path in stated) for path, kind in _leaves(snapshot.schema, ())}
+    known = {format_column(path): (path, kind, path in stated) for path, kind in _leaves(snapshot.schema)}
     for name in columns or ():
         if name not in known:
             raise RequestError(
@@ -157,14 +158,11 @@ def _targets(snapshot: Snapshot, columns: Sequence[str] | None) -> tuple[_Target
     return tuple(_Target(*item, number) for number, item in enumerate(chosen.values()))
 
 
-def _leaves(struct: StructType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
+def _leaves(struct: StructType) -> Iterator[tuple[tuple[str, ...], DataType]]:
     """What is profiled: fields at any depth of structs that are not structs; structs without fields."""
-    for field in struct.fields:
-        here = (*path, field.name)
-        if isinstance(field.type, StructType) and field.type.fields:
-            yield from _leaves(field.type, here)
-        else:
-            yield here, field.type
+    for path, _, field in walk_structs(struct):
+        if not (isinstance(field.type, StructType) and field.type.fields):
+            yield path, field.type
 
 
 def _counts(log: DeltaLog, snapshot: Snapshot, targets: Sequence[_Target]) -> pa.Table:

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import pyarrow as pa
 
-from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, PrimitiveType, StructType, to_arrow
+from explorer.core.protocol.arrow.arrow_types import nullable_arrow_schema
+from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.protocol.schema.nested_types import holds
 
 if TYPE_CHECKING:
     from explorer.core.versions.change_feed.feed import ChangeSources
@@ -57,7 +59,7 @@ class RowStream:
 
 def result_schema(schema: StructType) -> pa.Schema:
     """A table's columns as the rows have them: in order, logical names, exact types, all nullable."""
-    return pa.schema([pa.field(field.name, _nullable(to_arrow(field.type))) for field in schema.fields])
+    return nullable_arrow_schema(schema)
 
 
 def version_stream(log: DeltaLog, snapshot: Snapshot, where: str | None) -> RowStream:
@@ -77,7 +79,7 @@ def version_stream(log: DeltaLog, snapshot: Snapshot, where: str | None) -> RowS
         f"Reading {snapshot.num_files:,} files",
         result_schema(snapshot.schema),
         planned,
-        pieces if _holds_variant(snapshot.schema) else None,
+        pieces if holds(snapshot.schema, "variant") else None,
     )
 
 
@@ -98,7 +100,7 @@ def change_stream(log: DeltaLog, sources: ChangeSources) -> RowStream:
         f"Reading the changes of {sources.files.num_rows:,} files",
         pa.schema([*result_schema(schema), *_CHANGE_FIELDS]),
         planned,
-        pieces if _holds_variant(schema) else None,
+        pieces if holds(schema, "variant") else None,
     )
 
 
@@ -179,26 +181,3 @@ def _stop(job: Job[None], batches: queue.Queue[pa.RecordBatch]) -> None:
     job.cancel()
     while not batches.empty():
         batches.get_nowait()
-
-
-def _holds_variant(kind: DataType) -> bool:
-    match kind:
-        case PrimitiveType():
-            return kind.name == "variant"
-        case ArrayType():
-            return _holds_variant(kind.element_type)
-        case MapType():
-            return _holds_variant(kind.key_type) or _holds_variant(kind.value_type)
-        case StructType():
-            return any(_holds_variant(field.type) for field in kind.fields)
-
-
-def _nullable(kind: pa.DataType) -> pa.DataType:
-    """The same type with every part nullable, as Spark gives it."""
-    if pa.types.is_struct(kind):
-        return pa.struct([pa.field(field.name, _nullable(field.type)) for field in kind])
-    if pa.types.is_map(kind):
-        return pa.map_(_nullable(kind.key_type), _nullable(kind.item_type))
-    if pa.types.is_list(kind):
-        return pa.list_(pa.field("element", _nullable(kind.value_type)))
-    return kind

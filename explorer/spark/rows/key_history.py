@@ -21,7 +21,8 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from explorer.core.errors import RequestError
-from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
+from explorer.core.protocol.arrow.arrow_types import arrow_schema
+from explorer.core.protocol.schema.data_types import VOID, PrimitiveType, StructType, format_column, type_name
 from explorer.core.versions.column_matching import ComparedSide, LeftOutColumn, compare_columns
 from explorer.core.versions.key_files import KeyFiles, key_condition, live_between
 from explorer.spark.changes.comparable import by_place, comparable
@@ -42,7 +43,6 @@ __all__ = ["MAX_ROWS", "RowHistory", "key_history", "row_history"]
 MAX_ROWS: Final = 10_000
 """Rows of all files together that a key may have; values with more rows are not a key."""
 
-_VOID: Final = PrimitiveType("void")
 _FILE: Final = "__explorer_history_file"
 _ROW: Final = "__explorer_history_row"
 
@@ -154,7 +154,7 @@ def _common_schema(shown: Snapshot, epochs: Sequence[_Epoch], left_out: list[Lef
     common = []
     for field in shown.schema.fields:
         kinds = [there.type for epoch in epochs if (there := epoch.side.schema.field(field.name)) is not None]
-        wider = next((kind for kind in kinds if kind != _VOID and type_name(kind) != type_name(field.type)), None)
+        wider = next((kind for kind in kinds if kind != VOID and type_name(kind) != type_name(field.type)), None)
         if wider is not None:
             reason = f"it was {type_name(wider)}, which holds more than its {type_name(field.type)}"
             left_out.append(LeftOutColumn(format_column((field.name,)), shown.version, reason))
@@ -202,7 +202,7 @@ def _rows(
 
     names = [field.name for field in schema.fields] + [_FILE, _ROW]
     if not epochs:
-        kinds = [field.type for field in schema.to_arrow()] + [pa.string(), pa.int64()]
+        kinds = [field.type for field in arrow_schema(schema)] + [pa.string(), pa.int64()]
         return pa.Table.from_arrays([pa.array([], kind) for kind in kinds], names=names), 0
     collides = any(case_collides(epoch.side.schema) for epoch in epochs)
     reads = [_read(log, epoch, schema, collides=collides) for epoch in epochs]

@@ -8,6 +8,7 @@ depth, in the schema's order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, assert_never
 
 from pyspark.sql import Column
@@ -16,14 +17,18 @@ from pyspark.sql import types as st
 
 from explorer.core.errors import UnsupportedFeature
 from explorer.core.protocol.schema.data_types import (
+    VOID,
     ArrayType,
     DataType,
     MapType,
     PrimitiveType,
     StructField,
     StructType,
+    TypeVisitor,
     type_name,
+    visit,
 )
+from explorer.core.protocol.schema.nested_types import holds, nested_types
 from explorer.core.protocol.schema.type_widening import recorded_changes
 
 __all__ = ["case_collides", "logical_column", "quoted", "read_schema", "spark_type"]
@@ -55,19 +60,7 @@ def quoted(name: str) -> str:
 
 def spark_type(kind: DataType) -> st.DataType:
     """A logical type as Spark's, every part nullable: a reader does not enforce NOT NULL."""
-    match kind:
-        case PrimitiveType("decimal"):
-            return st.DecimalType(kind.precision, kind.scale)
-        case PrimitiveType():
-            return _PRIMITIVES[kind.name]
-        case ArrayType():
-            return st.ArrayType(spark_type(kind.element_type))
-        case MapType():
-            return st.MapType(spark_type(kind.key_type), spark_type(kind.value_type))
-        case StructType():
-            return st.StructType([st.StructField(field.name, spark_type(field.type)) for field in kind.fields])
-        case _:
-            assert_never(kind)
+    return visit(kind, _SparkType())
 
 
 def read_schema(fields: tuple[StructField, ...], by_id: bool) -> st.StructType:
@@ -80,7 +73,7 @@ def read_schema(fields: tuple[StructField, ...], by_id: bool) -> st.StructType:
     Raises:
         UnsupportedFeature: A void type is where no null can be inserted (inside an array or a map).
     """
-    return st.StructType([_read_field(field, by_id) for field in fields if not _is_void(field.type)])
+    return st.StructType([_read_field(field, by_id) for field in fields if field.type != VOID])
 
 
 def logical_column(source: Column, field: StructField) -> Column:
@@ -100,22 +93,20 @@ def case_collides(schema: StructType) -> bool:
     )
 
 
-def _is_void(kind: DataType) -> bool:
-    return isinstance(kind, PrimitiveType) and kind.name == "void"
+class _SparkType(TypeVisitor[st.DataType]):
+    def primitive(self, kind: PrimitiveType) -> st.DataType:
+        return st.DecimalType(kind.precision, kind.scale) if kind.name == "decimal" else _PRIMITIVES[kind.name]
 
+    def array(self, kind: ArrayType, element: st.DataType) -> st.DataType:  # noqa: ARG002 - every part is nullable
+        return st.ArrayType(element)
 
-def _holds_void(kind: DataType) -> bool:
-    match kind:
-        case PrimitiveType():
-            return kind.name == "void"
-        case ArrayType():
-            return _holds_void(kind.element_type)
-        case MapType():
-            return _holds_void(kind.key_type) or _holds_void(kind.value_type)
-        case StructType():
-            return any(_holds_void(field.type) for field in kind.fields)
-        case _:
-            assert_never(kind)
+    def map(self, kind: MapType, key: st.DataType, value: st.DataType) -> st.DataType:  # noqa: ARG002 - as above
+        return st.MapType(key, value)
+
+    def struct(self, kind: StructType, types: Sequence[st.DataType]) -> st.DataType:
+        return st.StructType(
+            [st.StructField(field.name, inner) for field, inner in zip(kind.fields, types, strict=True)]
+        )
 
 
 def _read_field(field: StructField, by_id: bool) -> st.StructField:
@@ -157,7 +148,7 @@ def _read_type(kind: DataType, by_id: bool) -> st.DataType:
 
 
 def _without_void(part: DataType, whole: DataType) -> DataType:
-    if _holds_void(part):
+    if holds(part, VOID.name):
         raise _misplaced_void(whole)
     return part
 
@@ -172,7 +163,7 @@ def _misplaced_void(kind: DataType) -> UnsupportedFeature:
 
 
 def _logical_field(source: Column, field: StructField) -> Column:
-    if _is_void(field.type):
+    if field.type == VOID:
         return sf.lit(None)
     if _widest(field) is not None:
         return source.cast(spark_type(field.type))
@@ -184,7 +175,7 @@ def _logical(source: Column, kind: DataType) -> Column:
         # Changes no value, and keeps comparisons out of the reader: it skips by bounds that ignore NaN, which is
         # above all numbers, and distinguish 0.0 from -0.0.
         return sf.nanvl(source, sf.lit(float("nan")).cast(spark_type(kind)))
-    if isinstance(kind, StructType) and (_holds_void(kind) or (_holds_float(kind) and not _needs_cast(kind))):
+    if isinstance(kind, StructType) and (holds(kind, VOID.name) or (_holds_float(kind) and not _needs_cast(kind))):
         return _rebuilt(source, kind)
     return source.cast(spark_type(kind)) if _needs_cast(kind) else source
 
@@ -205,14 +196,4 @@ def _needs_cast(kind: DataType) -> bool:
 
 
 def _structs(kind: DataType) -> list[StructType]:
-    match kind:
-        case PrimitiveType():
-            return []
-        case ArrayType():
-            return _structs(kind.element_type)
-        case MapType():
-            return _structs(kind.key_type) + _structs(kind.value_type)
-        case StructType():
-            return [kind, *(inner for field in kind.fields for inner in _structs(field.type))]
-        case _:
-            assert_never(kind)
+    return [part for part in nested_types(kind) if isinstance(part, StructType)]

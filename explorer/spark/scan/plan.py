@@ -21,11 +21,12 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from explorer.core.errors import CorruptTable
+from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.file_paths import is_absolute
 from explorer.core.protocol.logical_files import vector_descriptors
 from explorer.core.protocol.partition_values import parse_partition_value
-from explorer.core.protocol.schema.data_types import StructField, to_arrow
+from explorer.core.protocol.schema.data_types import StructField
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.file_addresses import (
     FileAddress,

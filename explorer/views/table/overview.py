@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
-from explorer.core.protocol.schema.data_types import StructType, format_column, type_name, walk
+from explorer.core.protocol.schema.data_types import StructType, format_column, type_name
+from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.table.facts import TableFacts
 

@@ -8,7 +8,8 @@ import pytest
 
 from explorer.core.errors import InvalidIntent, UnsupportedFeature
 from explorer.core.protocol.actions import DomainMetadata
-from explorer.core.protocol.schema.data_types import type_name, walk
+from explorer.core.protocol.schema.data_types import type_name
+from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.schema.type_widening import check_type_changes
 from explorer.core.transaction.guards.judge import Situation, judge
 from tests.support.small_logs import add

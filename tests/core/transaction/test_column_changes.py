@@ -10,7 +10,8 @@ import pytest
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import DomainMetadata
-from explorer.core.protocol.schema.data_types import StructType, walk
+from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.protocol.schema.nested_types import walk
 from tests.support import small_logs
 from tests.support.small_logs import add
 from tests.support.small_proposals import proposal, protocol, snapshot

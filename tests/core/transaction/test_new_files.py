@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata
+from explorer.core.protocol.arrow.arrow_types import arrow_schema, physical_arrow_schema
 from explorer.core.protocol.deletion_vectors import decode_bitmap, encode_vectors, unframe, vector_file_name
 from explorer.core.protocol.partition_values import format_partition_value, parse_partition_value
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, parse_schema
@@ -30,7 +31,6 @@ from explorer.core.transaction.new_files.parquet import (
     compression_codec,
     encode_rows,
     physical_rows,
-    physical_schema,
     stored_fields,
 )
 from tests.support.small_proposals import circumstances
@@ -84,7 +84,7 @@ _ROW = st.fixed_dictionaries(
 @pytest.mark.conformance("CM-008", "SCHEMA-012", "SCHEMA-013")
 @given(st.lists(_ROW, max_size=12), st.integers(0, 4))
 def test_nested_rows_are_stored_under_physical_names_and_read_back(rows: list[dict[str, Any]], skipped: int) -> None:
-    whole = pa.Table.from_pylist(rows, schema=NESTED.to_arrow())
+    whole = pa.Table.from_pylist(rows, schema=arrow_schema(NESTED))
     table = whole.slice(min(skipped, whole.num_rows))
     fields = stored_fields(NESTED, ())
     data = encode_rows(physical_rows(table, fields, {}))
@@ -124,7 +124,7 @@ _VALUES = {
 def test_statistics_bound_every_value_and_count_the_nulls(data: st.DataObject, kind: str) -> None:
     values = data.draw(st.lists(st.none() | _VALUES[kind], max_size=8))
     schema = _schema([("c", kind)])
-    table = pa.table({"c": pa.array(values, schema.to_arrow().field(0).type)})
+    table = pa.table({"c": pa.array(values, arrow_schema(schema).field(0).type)})
     stats = json.loads(collect_statistics(table, indexed_fields(schema.fields, {})), parse_float=Decimal)
     assert stats["numRecords"] == len(values)
     assert stats["nullCount"] == {"c": values.count(None)}
@@ -250,7 +250,7 @@ def test_void_that_cannot_be_left_out_is_refused(columns: list[tuple[str, Any]])
 
 @pytest.mark.conformance("SCHEMA-015")
 def test_void_columns_are_left_out_of_files() -> None:
-    assert physical_schema(stored_fields(_schema([("id", "long"), ("v", "void")]), ())).names == ["id"]
+    assert physical_arrow_schema(stored_fields(_schema([("id", "long"), ("v", "void")]), ())).names == ["id"]
 
 
 @pytest.mark.conformance("SCHEMA-020")
@@ -277,7 +277,7 @@ def test_statistics_cover_the_columns_that_the_table_asks_for() -> None:
     assert names(indexed_fields(schema.fields, {"delta.dataSkippingStatsColumns": "c5, `v`"})) == ["c5", "v"]
     assert names(indexed_fields(schema.fields, {"delta.dataSkippingStatsColumns": "C5, `V`"})) == ["c5", "v"]
     assert names(indexed_fields(schema.fields, {"delta.dataSkippingStatsColumns": ""})) == []
-    variant = pa.array([None, {"metadata": b"\1", "value": b"\0"}], schema.to_arrow().field("v").type)
+    variant = pa.array([None, {"metadata": b"\1", "value": b"\0"}], arrow_schema(schema).field("v").type)
     stats = json.loads(collect_statistics(pa.table({"v": variant}), [(("v",), schema.fields[-1])]))
     assert (stats["minValues"], stats["maxValues"], stats["nullCount"]) == ({}, {}, {"v": 1})
 

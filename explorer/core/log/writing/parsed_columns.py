@@ -16,9 +16,11 @@ import pyarrow as pa
 from explorer.core.errors import CorruptTable
 from explorer.core.log.checkpoint.file_columns import stated_struct
 from explorer.core.log.table_state import TableState
+from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.partition_values import partition_column
 from explorer.core.protocol.schema.column_mapping import mapping_mode
-from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, StructType, parse_schema, to_arrow
+from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, StructType, parse_schema
+from explorer.core.protocol.schema.nested_types import walk_structs
 from explorer.core.protocol.statistics.file_statistics import parse_either
 from explorer.core.protocol.statistics.json_statistics import Bounds, ParsedTexts, StatisticsLeaf, parse_texts
 
@@ -101,16 +103,13 @@ def typed_columns(state: TableState) -> TypedColumns:
             )
         partitions.append((field.physical_name if mapped else field.name, field.type, name))
     data = tuple(field for field in schema.fields if field.name not in metadata.partition_columns)
-    return TypedColumns(tuple(_leaves(StructType(data), mapped, ())), tuple(partitions))
+    return TypedColumns(tuple(_leaves(StructType(data), mapped)), tuple(partitions))
 
 
-def _leaves(struct: StructType, mapped: bool, above: tuple[str, ...]) -> Iterator[StatisticsLeaf]:
-    for field in struct.fields:
-        path = (*above, field.physical_name if mapped else field.name)
-        if isinstance(field.type, StructType):
-            yield from _leaves(field.type, mapped, path)
-        else:
-            yield StatisticsLeaf(path, _plain(field.type))
+def _leaves(struct: StructType, mapped: bool) -> Iterator[StatisticsLeaf]:
+    for path, physical, field in walk_structs(struct):
+        if not isinstance(field.type, StructType):
+            yield StatisticsLeaf(physical if mapped else path, _plain(field.type))
 
 
 def _plain(kind: DataType) -> PrimitiveType:

@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import bools, int64s, strings
-from explorer.core.protocol.schema.data_types import PrimitiveType, to_arrow
+from explorer.core.protocol.arrow.arrow_types import to_arrow
+from explorer.core.protocol.schema.data_types import PrimitiveType
 
 __all__ = ["micros", "typed_column", "without_nan"]
 

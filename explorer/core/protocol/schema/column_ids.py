@@ -12,15 +12,11 @@ from typing import Final
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.column_mapping import unmapped
 from explorer.core.protocol.schema.data_types import (
-    ArrayType,
-    DataType,
-    MapType,
-    PrimitiveType,
     StructField,
     StructType,
-    walk,
 )
 from explorer.core.protocol.schema.field_metadata import FIELD_ID, NESTED_IDS, PHYSICAL_NAME
+from explorer.core.protocol.schema.nested_types import walk, with_fields
 
 __all__ = ["HIGHEST_ID", "highest_id", "map_columns", "map_field", "unmap_columns"]
 
@@ -46,19 +42,14 @@ def map_columns(schema: StructType, last_id: int, naming: Naming) -> tuple[Struc
     Returns:
         The schema, and the highest id given.
     """
-    fields = []
-    for field in schema.fields:
-        mapped, last_id = map_field(field, last_id, naming)
-        fields.append(mapped)
-    return StructType(tuple(fields)), last_id
+    ids = _Ids(last_id)
+    return StructType(tuple(_mapped(field, ids, naming) for field in schema.fields)), ids.last
 
 
 def map_field(field: StructField, last_id: int, naming: Naming) -> tuple[StructField, int]:
     """The same for one field and the fields inside it."""
-    own = last_id + 1
-    kind, last_id = _map_type(field.type, own, naming)
-    metadata: JsonObject = {**field.metadata, FIELD_ID: own, PHYSICAL_NAME: naming(field)}
-    return StructField(field.name, kind, field.nullable, metadata), last_id
+    ids = _Ids(last_id)
+    return _mapped(field, ids, naming), ids.last
 
 
 def unmap_columns(schema: StructType) -> StructType:
@@ -66,19 +57,22 @@ def unmap_columns(schema: StructType) -> StructType:
     return StructType(tuple(_without_nested_ids(unmapped(field)) for field in schema.fields))
 
 
-def _map_type(kind: DataType, last_id: int, naming: Naming) -> tuple[DataType, int]:
-    match kind:
-        case StructType():
-            return map_columns(kind, last_id, naming)
-        case ArrayType():
-            element, last_id = _map_type(kind.element_type, last_id, naming)
-            return ArrayType(element, kind.contains_null), last_id
-        case MapType():
-            key, last_id = _map_type(kind.key_type, last_id, naming)
-            value, last_id = _map_type(kind.value_type, last_id, naming)
-            return MapType(key, value, kind.value_contains_null), last_id
-        case PrimitiveType():
-            return kind, last_id
+class _Ids:
+    """Counts ids on from the last one given."""
+
+    def __init__(self, last: int) -> None:
+        self.last = last
+
+    def next(self) -> int:
+        self.last += 1
+        return self.last
+
+
+def _mapped(field: StructField, ids: _Ids, naming: Naming) -> StructField:
+    own = ids.next()
+    kind = with_fields(field.type, lambda inner: _mapped(inner, ids, naming))
+    metadata: JsonObject = {**field.metadata, FIELD_ID: own, PHYSICAL_NAME: naming(field)}
+    return StructField(field.name, kind, field.nullable, metadata)
 
 
 def _without_nested_ids(field: StructField) -> StructField:

@@ -7,22 +7,17 @@ path, which equals the logical path until mapping gives it another (CM-012).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.schema.data_types import (
-    ArrayType,
-    DataType,
-    MapType,
-    PrimitiveType,
     StructField,
     StructType,
     format_column,
-    walk,
 )
 from explorer.core.protocol.schema.field_metadata import FIELD_ID, PHYSICAL_NAME
+from explorer.core.protocol.schema.nested_types import walk, walk_physical, with_fields
 from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 
@@ -32,7 +27,6 @@ __all__ = [
     "mapping_mode",
     "physical_paths",
     "unmapped",
-    "walk_physical",
 ]
 
 MappingMode = Literal["none", "name", "id"]
@@ -78,7 +72,7 @@ def check_mapping(schema: StructType, mode: MappingMode, max_column_id: int | No
         return
     ids: dict[int, str] = {}
     names: dict[tuple[str, ...], str] = {}
-    for path, physical, field in walk_physical(schema, (), ()):
+    for path, physical, field in walk_physical(schema):
         column = format_column(path)
         if field.field_id is None or PHYSICAL_NAME not in field.metadata:
             raise CorruptTable(
@@ -101,40 +95,10 @@ def physical_paths(schema: StructType, mode: MappingMode) -> dict[tuple[str, ...
     """Logical path -> physical path of every field, nested ones included."""
     if mode == "none":
         return {path: path for path, _ in walk(schema)}
-    return {path: physical for path, physical, _ in walk_physical(schema, (), ())}
+    return {path: physical for path, physical, _ in walk_physical(schema)}
 
 
 def unmapped(field: StructField) -> StructField:
     """The field without its column mapping, at every depth: in mode ``none`` files hold logical names (CM-002)."""
     kept = {key: value for key, value in field.metadata.items() if key not in (PHYSICAL_NAME, FIELD_ID)}
-    return StructField(field.name, _unmapped(field.type), field.nullable, kept)
-
-
-def _unmapped(kind: DataType) -> DataType:
-    match kind:
-        case PrimitiveType():
-            return kind
-        case ArrayType():
-            return ArrayType(_unmapped(kind.element_type), kind.contains_null)
-        case MapType():
-            return MapType(_unmapped(kind.key_type), _unmapped(kind.value_type), kind.value_contains_null)
-        case StructType():
-            return StructType(tuple(unmapped(field) for field in kind.fields))
-
-
-def walk_physical(
-    kind: DataType, path: tuple[str, ...], physical: tuple[str, ...]
-) -> Iterable[tuple[tuple[str, ...], tuple[str, ...], StructField]]:
-    match kind:
-        case StructType():
-            for field in kind.fields:
-                here, there = (*path, field.name), (*physical, field.physical_name)
-                yield here, there, field
-                yield from walk_physical(field.type, here, there)
-        case ArrayType():
-            yield from walk_physical(kind.element_type, (*path, "element"), (*physical, "element"))
-        case MapType():
-            yield from walk_physical(kind.key_type, (*path, "key"), (*physical, "key"))
-            yield from walk_physical(kind.value_type, (*path, "value"), (*physical, "value"))
-        case PrimitiveType():
-            return
+    return StructField(field.name, with_fields(field.type, unmapped), field.nullable, kept)

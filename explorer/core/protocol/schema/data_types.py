@@ -1,8 +1,7 @@
-"""The table schema: parse, serialise, walk, and turn into Arrow.
+"""The types of a schema, and their JSON in ``schemaString``.
 
-Protocol section: Schema Serialization Format. Invariants: unknown field metadata is kept (SCHEMA-007); nested types
-are walked with ``element``, ``key`` and ``value`` as path parts (CM-014); a type that this program does not know is
-refused by name.
+Protocol section: Schema Serialization Format. Invariants: unknown field metadata is kept (SCHEMA-007); a type that this
+program does not know is refused by name.
 """
 
 from __future__ import annotations
@@ -10,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator
-from typing import Final
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Final, Generic, TypeVar
 
 import msgspec
-import pyarrow as pa
 
 from explorer.core.errors import CorruptTable, UnsupportedFeature
 from explorer.core.protocol.json_values import JsonObject, JsonValue
@@ -23,6 +22,7 @@ from explorer.core.protocol.schema.field_metadata import FIELD_ID, PHYSICAL_NAME
 from explorer.core.protocol.table_features import feature_of_type
 
 __all__ = [
+    "VOID",
     "ArrayType",
     "DataType",
     "InvalidType",
@@ -30,14 +30,14 @@ __all__ = [
     "PrimitiveType",
     "StructField",
     "StructType",
+    "TypeVisitor",
     "format_column",
     "parse_column",
     "parse_schema",
     "parse_type",
-    "to_arrow",
     "type_name",
     "type_outline",
-    "walk",
+    "visit",
 ]
 
 
@@ -113,14 +113,49 @@ class StructType(msgspec.Struct, frozen=True):
 
     def to_json(self) -> str:
         """Serialise as a ``schemaString``."""
-        return json.dumps(_to_wire(self), ensure_ascii=False, separators=(",", ":"))
-
-    def to_arrow(self) -> pa.Schema:
-        """The schema in Arrow types, logical names."""
-        return pa.schema([_arrow_field(field) for field in self.fields])
+        return json.dumps(visit(self, _Wire()), ensure_ascii=False, separators=(",", ":"))
 
 
 DataType = PrimitiveType | ArrayType | MapType | StructType
+
+VOID: Final = PrimitiveType("void")
+"""The type of a column that holds nothing but nulls and that no file stores."""
+
+_T = TypeVar("_T")
+
+
+class TypeVisitor(ABC, Generic[_T]):
+    """What becomes of a type, its parts first; see `visit`."""
+
+    @abstractmethod
+    def primitive(self, kind: PrimitiveType) -> _T:
+        """Of a type without parts."""
+
+    @abstractmethod
+    def array(self, kind: ArrayType, element: _T) -> _T:
+        """Of an array, by what became of its element."""
+
+    @abstractmethod
+    def map(self, kind: MapType, key: _T, value: _T) -> _T:
+        """Of a map, by what became of its key and its value."""
+
+    @abstractmethod
+    def struct(self, kind: StructType, types: Sequence[_T]) -> _T:
+        """Of a struct, by what became of the types of its fields, in their order."""
+
+
+def visit(kind: DataType, visitor: TypeVisitor[_T]) -> _T:
+    """Let a visitor make something of a type, from the innermost parts outwards."""
+    match kind:
+        case PrimitiveType():
+            return visitor.primitive(kind)
+        case ArrayType():
+            return visitor.array(kind, visit(kind.element_type, visitor))
+        case MapType():
+            return visitor.map(kind, visit(kind.key_type, visitor), visit(kind.value_type, visitor))
+        case StructType():
+            return visitor.struct(kind, [visit(field.type, visitor) for field in kind.fields])
+
 
 _PRIMITIVES: Final = frozenset(
     [
@@ -196,37 +231,14 @@ def parse_type(value: JsonValue) -> DataType:
     raise InvalidType(f"{json.dumps(value)[:200]} is not a type")
 
 
-def walk(struct: StructType) -> Iterator[tuple[tuple[str, ...], StructField]]:
-    """Yield every field at any depth with its logical path, parents before children, in schema order."""
-    return _walk(struct, ())
-
-
 def type_name(kind: DataType) -> str:
     """A type as people write it, for example ``struct<a:long,b:array<string>>``."""
-    match kind:
-        case PrimitiveType("decimal"):
-            return f"decimal({kind.precision},{kind.scale})"
-        case PrimitiveType():
-            return kind.name
-        case ArrayType():
-            return f"array<{type_name(kind.element_type)}>"
-        case MapType():
-            return f"map<{type_name(kind.key_type)},{type_name(kind.value_type)}>"
-        case StructType():
-            return f"struct<{','.join(f'{field.name}:{type_name(field.type)}' for field in kind.fields)}>"
+    return visit(kind, _Name())
 
 
 def type_outline(kind: DataType) -> str:
     """A type without the fields of its structs, which are columns of their own, such as ``array<struct>``."""
-    match kind:
-        case StructType():
-            return "struct"
-        case ArrayType():
-            return f"array<{type_outline(kind.element_type)}>"
-        case MapType():
-            return f"map<{type_outline(kind.key_type)},{type_outline(kind.value_type)}>"
-        case PrimitiveType():
-            return type_name(kind)
+    return visit(kind, _Outline())
 
 
 def format_column(path: tuple[str, ...]) -> str:
@@ -245,44 +257,6 @@ def parse_column(text: str) -> tuple[str, ...]:
     if not names or sum(len(q) + 2 * bool(q) + len(p) for q, p in parts) + len(parts) - 1 != len(text):
         raise ValueError(f"not a column: {text!r}")
     return names
-
-
-def to_arrow(kind: DataType) -> pa.DataType:
-    """A type in Arrow: timestamps in microseconds, variants as their two binaries, void as null."""
-    match kind:
-        case PrimitiveType("decimal"):
-            return pa.decimal128(kind.precision, kind.scale)
-        case PrimitiveType():
-            return _ARROW[kind.name]
-        case ArrayType():
-            return pa.list_(pa.field("element", to_arrow(kind.element_type), kind.contains_null))
-        case MapType():
-            item = pa.field("value", to_arrow(kind.value_type), kind.value_contains_null)
-            return pa.map_(pa.field("key", to_arrow(kind.key_type), nullable=False), item)
-        case StructType():
-            return pa.struct([_arrow_field(field) for field in kind.fields])
-
-
-_ARROW: Final[dict[str, pa.DataType]] = {
-    "string": pa.string(),
-    "long": pa.int64(),
-    "integer": pa.int32(),
-    "short": pa.int16(),
-    "byte": pa.int8(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "binary": pa.binary(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
-    "variant": pa.struct([pa.field("metadata", pa.binary(), False), pa.field("value", pa.binary(), False)]),
-    "void": pa.null(),
-}
-
-
-def _arrow_field(field: StructField) -> pa.Field:
-    return pa.field(field.name, to_arrow(field.type), field.nullable)
 
 
 def _parse_field(value: JsonValue) -> StructField:
@@ -320,45 +294,42 @@ def _parse_primitive(name: str) -> PrimitiveType:
     raise InvalidType(f"the type {name!r} is not known to the protocol")
 
 
-def _walk(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], StructField]]:
-    match kind:
-        case StructType():
-            for field in kind.fields:
-                yield (*path, field.name), field
-                yield from _walk(field.type, (*path, field.name))
-        case ArrayType():
-            yield from _walk(kind.element_type, (*path, "element"))
-        case MapType():
-            yield from _walk(kind.key_type, (*path, "key"))
-            yield from _walk(kind.value_type, (*path, "value"))
-        case PrimitiveType():
-            return
+class _Name(TypeVisitor[str]):
+    def primitive(self, kind: PrimitiveType) -> str:
+        return f"decimal({kind.precision},{kind.scale})" if kind.name == "decimal" else kind.name
+
+    def array(self, kind: ArrayType, element: str) -> str:  # noqa: ARG002 - the name says nothing of nulls
+        return f"array<{element}>"
+
+    def map(self, kind: MapType, key: str, value: str) -> str:  # noqa: ARG002 - as above
+        return f"map<{key},{value}>"
+
+    def struct(self, kind: StructType, types: Sequence[str]) -> str:
+        return f"struct<{','.join(f'{field.name}:{name}' for field, name in zip(kind.fields, types, strict=True))}>"
 
 
-def _to_wire(kind: DataType) -> JsonValue:
-    match kind:
-        case PrimitiveType():
-            return type_name(kind)
-        case ArrayType():
-            return {"type": "array", "elementType": _to_wire(kind.element_type), "containsNull": kind.contains_null}
-        case MapType():
-            return {
-                "type": "map",
-                "keyType": _to_wire(kind.key_type),
-                "valueType": _to_wire(kind.value_type),
-                "valueContainsNull": kind.value_contains_null,
-            }
-        case StructType():
-            fields: list[JsonValue] = [
-                {
-                    "name": field.name,
-                    "type": _to_wire(field.type),
-                    "nullable": field.nullable,
-                    "metadata": field.metadata,
-                }
-                for field in kind.fields
-            ]
-            return {"type": "struct", "fields": fields}
+class _Outline(_Name):
+    def struct(self, kind: StructType, types: Sequence[str]) -> str:  # noqa: ARG002 - the fields are left out
+        return "struct"
+
+
+class _Wire(TypeVisitor[JsonValue]):
+    def primitive(self, kind: PrimitiveType) -> JsonValue:
+        return type_name(kind)
+
+    def array(self, kind: ArrayType, element: JsonValue) -> JsonValue:
+        return {"type": "array", "elementType": element, "containsNull": kind.contains_null}
+
+    def map(self, kind: MapType, key: JsonValue, value: JsonValue) -> JsonValue:
+        return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": kind.value_contains_null}
+
+    def struct(self, kind: StructType, types: Sequence[JsonValue]) -> JsonValue:
+        pairs = zip(kind.fields, types, strict=True)
+        return {"type": "struct", "fields": [_wire_field(field, inner) for field, inner in pairs]}
+
+
+def _wire_field(field: StructField, kind: JsonValue) -> JsonValue:
+    return {"name": field.name, "type": kind, "nullable": field.nullable, "metadata": field.metadata}
 
 
 def _bad(reason: str) -> CorruptTable:

@@ -25,8 +25,8 @@ from explorer.core.protocol.schema.data_types import (
     StructType,
     format_column,
     parse_column,
-    walk,
 )
+from explorer.core.protocol.schema.nested_types import Path, walk, with_parts
 
 __all__ = [
     "Column",
@@ -42,7 +42,6 @@ __all__ = [
     "with_schema",
 ]
 
-Path = tuple[str, ...]
 _AFTER: Final = re.compile(r"after\s+(.+)\Z", re.IGNORECASE | re.DOTALL)
 _POSITIONS: Final = ("first", "last", "after NAME", "a position from 0")
 
@@ -215,25 +214,8 @@ def _step(here: Column, part: str) -> Column | None:
 def _edited(kind: DataType, path: Path, change: Callable[[DataType], DataType]) -> DataType:
     if not path:
         return change(kind)
-    head, rest = path[0], path[1:]
-    match kind:
-        case StructType():
-            return StructType(
-                tuple(
-                    msgspec.structs.replace(field, type=_edited(field.type, rest, change))
-                    if field.name == head
-                    else field
-                    for field in kind.fields
-                )
-            )
-        case ArrayType():
-            return ArrayType(_edited(kind.element_type, rest, change), kind.contains_null)
-        case MapType() if head == "key":
-            return MapType(_edited(kind.key_type, rest, change), kind.value_type, kind.value_contains_null)
-        case MapType():
-            return MapType(kind.key_type, _edited(kind.value_type, rest, change), kind.value_contains_null)
-        case PrimitiveType():
-            raise AssertionError(f"{head} cannot be inside {kind.name}")
+    assert not isinstance(kind, PrimitiveType), f"{path[0]} cannot be inside {kind.name}"
+    return with_parts(kind, lambda name, part: _edited(part, path[1:], change) if name == path[0] else part)
 
 
 def _struct(kind: DataType) -> StructType:

@@ -22,9 +22,9 @@ from explorer.core.protocol.schema.data_types import (
     format_column,
     parse_type,
     type_name,
-    walk,
 )
 from explorer.core.protocol.schema.field_metadata import TYPE_CHANGES
+from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import missing_features
 
 __all__ = ["check_type_changes", "recorded_changes", "widens"]

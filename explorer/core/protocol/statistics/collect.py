@@ -16,7 +16,8 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import CorruptTable
-from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, parse_column
+from explorer.core.protocol.schema.data_types import VOID, PrimitiveType, StructField, StructType, parse_column
+from explorer.core.protocol.schema.nested_types import Path, walk_structs
 from explorer.core.protocol.table_properties.registry import NUM_INDEXED_COLS, STATS_COLUMNS
 
 __all__ = ["collect_statistics", "indexed_fields", "loosened", "split_columns"]
@@ -24,8 +25,6 @@ __all__ = ["collect_statistics", "indexed_fields", "loosened", "split_columns"]
 _PREFIX: Final = 32
 _LAST: Final = "\U0010ffff"
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
-
-Path = tuple[str, ...]
 
 
 def indexed_fields(
@@ -41,7 +40,7 @@ def indexed_fields(
     Raises:
         CorruptTable: A property cannot be read.
     """
-    leaves = list(_leaves(fields, (), ()))
+    leaves = list(_leaves(fields))
     chosen = configuration.get(STATS_COLUMNS.key)
     if chosen is not None:
         wanted = [_folded(path) for path in _columns(chosen)]
@@ -104,13 +103,11 @@ def _folded(path: Path) -> Path:
     return tuple(part.lower() for part in path)
 
 
-def _leaves(fields: Sequence[StructField], path: Path, physical: Path) -> Iterator[tuple[Path, Path, StructField]]:
-    for field in fields:
-        here, there = (*path, field.name), (*physical, field.physical_name)
-        if isinstance(field.type, StructType):
-            yield from _leaves(field.type.fields, here, there)
-        elif not (isinstance(field.type, PrimitiveType) and field.type.name == "void"):
-            yield here, there, field
+def _leaves(fields: Sequence[StructField]) -> Iterator[tuple[Path, Path, StructField]]:
+    """What has statistics: the fields in structs that are no structs themselves; void has none."""
+    for path, physical, field in walk_structs(StructType(tuple(fields))):
+        if not isinstance(field.type, StructType) and field.type != VOID:
+            yield path, physical, field
 
 
 def _columns(names: str) -> list[Path]:

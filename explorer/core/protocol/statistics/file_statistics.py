@@ -16,18 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import bools, int64s, one_array, strings
+from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.limits import check_column
 from explorer.core.protocol.logical_files import LogicalFiles, RawStatistics
 from explorer.core.protocol.partition_values import ZoneDoubt, partition_column, zone_doubt
-from explorer.core.protocol.schema.data_types import (
-    DataType,
-    PrimitiveType,
-    StructType,
-    format_column,
-    to_arrow,
-    type_name,
-    walk,
-)
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
+from explorer.core.protocol.schema.nested_types import walk_structs
 from explorer.core.protocol.statistics.json_statistics import (
     Bounds,
     ParsedTexts,
@@ -79,8 +73,8 @@ def statistics_columns(
     """The leaf columns in schema order; values inside arrays and maps have no statistics."""
     return tuple(
         StatisticsColumn(path, physical[path], field.type, len(path) == 1 and path[0] in partition_columns)
-        for path, field in walk(schema)
-        if isinstance(field.type, PrimitiveType) and _in_structs(schema, path)
+        for path, _, field in walk_structs(schema)
+        if isinstance(field.type, PrimitiveType)
     )
 
 
@@ -329,15 +323,3 @@ def _all_true(count: int) -> pa.BooleanArray:
 
 def _zeros(count: int) -> pa.Int32Array:
     return pa.Array.from_buffers(pa.int32(), count, [None, pa.py_buffer(np.zeros(count, np.int32))])
-
-
-def _in_structs(schema: StructType, path: tuple[str, ...]) -> bool:
-    kind: DataType = schema
-    for part in path:
-        if not isinstance(kind, StructType):
-            return False
-        field = next((field for field in kind.fields if field.name == part), None)
-        if field is None:
-            return False
-        kind = field.type
-    return True

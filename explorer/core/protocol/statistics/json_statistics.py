@@ -16,8 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import bools, int64s, strings
+from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.arrow.typed_arrays import typed_column, without_nan
-from explorer.core.protocol.schema.data_types import PrimitiveType, to_arrow
+from explorer.core.protocol.schema.data_types import PrimitiveType
 from explorer.core.protocol.statistics.bounds import bound_value, count_value, decode_statistics
 
 __all__ = ["Bounds", "ParsedTexts", "StatisticsLeaf", "concatenated", "parse_struct", "parse_texts"]

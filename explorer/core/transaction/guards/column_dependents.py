@@ -14,8 +14,9 @@ import msgspec
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.clustering import clustering_columns
 from explorer.core.protocol.json_values import JsonValue
-from explorer.core.protocol.schema.data_types import StructType, format_column, walk
+from explorer.core.protocol.schema.data_types import StructType, format_column
 from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, GENERATION_EXPRESSION, INVARIANTS
+from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.sql.stored_expressions import mentions
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE
 from explorer.core.protocol.table_properties.values import constraints

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from explorer.core.errors import InvalidIntent
-from explorer.core.protocol.schema.data_types import StructType, format_column, walk
+from explorer.core.protocol.schema.data_types import StructType, format_column
+from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED
 from explorer.core.transaction.proposal import GuardResult
 

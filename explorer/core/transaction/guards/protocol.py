@@ -14,14 +14,10 @@ from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.protocol_evolution import evolution_problems, protocol_problems
 from explorer.core.protocol.row_tracking import RowTracking, row_tracking
 from explorer.core.protocol.schema.data_types import (
-    ArrayType,
-    DataType,
-    MapType,
     PrimitiveType,
-    StructType,
     parse_schema,
-    walk,
 )
+from explorer.core.protocol.schema.nested_types import nested_types, walk
 from explorer.core.protocol.table_features import (
     FEATURES,
     active_features,
@@ -160,23 +156,12 @@ def _needs(metadata: Metadata) -> Iterator[tuple[str, str]]:
             yield f"{key} = {value}", feature
     for name in constraints(metadata.configuration):
         yield f"the constraint {name}", "checkConstraints"
-    for path, field in walk(parse_schema(metadata.schema_string or "")):
-        for kind in _leaves(field.type):
-            if (needed := feature_of_type(kind.name)) is not None:
-                yield f"the type {kind.name} of {path[0]}", needed
+    schema = parse_schema(metadata.schema_string or "")
+    for field in schema.fields:
+        for kind in nested_types(field.type):
+            if isinstance(kind, PrimitiveType) and (needed := feature_of_type(kind.name)) is not None:
+                yield f"the type {kind.name} of {field.name}", needed
+    for path, field in walk(schema):
         for key, feature in _FIELD_KEYS.items():
             if key in field.metadata:
                 yield f"{key} of {'.'.join(path)}", feature
-
-
-def _leaves(kind: DataType) -> Iterator[PrimitiveType]:
-    """The plain types of a field; those of nested fields come with these."""
-    match kind:
-        case PrimitiveType():
-            yield kind
-        case ArrayType():
-            yield from _leaves(kind.element_type)
-        case MapType():
-            yield from (*_leaves(kind.key_type), *_leaves(kind.value_type))
-        case StructType():
-            return

@@ -17,6 +17,7 @@ from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.schema import field_metadata
 from explorer.core.protocol.schema.char_types import char_type_text
 from explorer.core.protocol.schema.data_types import (
+    VOID,
     ArrayType,
     DataType,
     InvalidType,
@@ -27,9 +28,10 @@ from explorer.core.protocol.schema.data_types import (
     parse_type,
 )
 from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR
+from explorer.core.protocol.schema.nested_types import nested_types
 from explorer.core.protocol.table_features import feature_of_type
 
-__all__ = ["features_of_types", "read_field", "type_parts"]
+__all__ = ["features_of_types", "read_field"]
 
 _MEMBERS: Final = ("name", "type", "nullable", "metadata")
 _DEFAULTS: Final = (field_metadata.CURRENT_DEFAULT, field_metadata.EXISTS_DEFAULT)
@@ -56,24 +58,8 @@ def read_field(value: JsonValue, place: str, allowed: Collection[str] = ()) -> S
 
 def features_of_types(kinds: Iterable[DataType]) -> tuple[str, ...]:
     """The features that types need."""
-    names = [part.name for kind in kinds for part in type_parts(kind) if isinstance(part, PrimitiveType)]
+    names = [part.name for kind in kinds for part in nested_types(kind) if isinstance(part, PrimitiveType)]
     return tuple(dict.fromkeys(needed for needed in map(feature_of_type, names) if needed is not None))
-
-
-def type_parts(kind: DataType) -> Iterable[DataType]:
-    """A type and every type inside it."""
-    yield kind
-    match kind:
-        case StructType():
-            for field in kind.fields:
-                yield from type_parts(field.type)
-        case ArrayType():
-            yield from type_parts(kind.element_type)
-        case MapType():
-            yield from type_parts(kind.key_type)
-            yield from type_parts(kind.value_type)
-        case PrimitiveType():
-            return
 
 
 def _field(value: JsonValue, place: str, allowed: Collection[str]) -> StructField:
@@ -90,7 +76,7 @@ def _field(value: JsonValue, place: str, allowed: Collection[str]) -> StructFiel
     kind = parse_type(value["type"])
     _check_nested(value["type"], place)
     _check_keys(metadata, name, place, allowed)
-    for inner in (field for part in type_parts(kind) if isinstance(part, StructType) for field in part.fields):
+    for inner in (field for part in nested_types(kind) if isinstance(part, StructType) for field in part.fields):
         _check_keys(inner.metadata, inner.name, place, ())
     _check_void(kind, name, place)
     text = char_type_text(value["type"])
@@ -144,14 +130,13 @@ def _check_keys(metadata: JsonObject, name: str, place: str, allowed: Collection
 
 
 def _check_void(kind: DataType, name: str, place: str) -> None:
-    void = PrimitiveType("void")
-    for part in type_parts(kind):
+    for part in nested_types(kind):
         inner = [
             *([part.element_type] if isinstance(part, ArrayType) else []),
             *([part.key_type, part.value_type] if isinstance(part, MapType) else []),
         ]
-        empty = isinstance(part, StructType) and all(field.type == void for field in part.fields)
-        if void in inner or empty:
+        empty = isinstance(part, StructType) and all(field.type == VOID for field in part.fields)
+        if VOID in inner or empty:
             raise InvalidIntent(
                 f"The type of {name!r} has void inside an array or a map, or a struct with nothing else: no file can "
                 "hold it.",

@@ -13,20 +13,21 @@ from typing import Any, Final
 import pyarrow as pa
 
 from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.arrow.arrow_types import physical_arrow_schema, to_arrow
 from explorer.core.protocol.file_paths import is_absolute
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import (
+    VOID,
     ArrayType,
     DataType,
     MapType,
     PrimitiveType,
     StructField,
     StructType,
-    to_arrow,
 )
 from explorer.core.protocol.table_properties.registry import COMPRESSION_CODEC
 
-__all__ = ["compression_codec", "count_rows", "encode_rows", "physical_rows", "physical_schema", "stored_fields"]
+__all__ = ["compression_codec", "count_rows", "encode_rows", "physical_rows", "stored_fields"]
 
 
 _CODECS: Final = {
@@ -49,7 +50,7 @@ def stored_fields(schema: StructType, partition_columns: Sequence[str]) -> tuple
         InvalidIntent: A ``void`` column is where it cannot be left out (SCHEMA-015), or nothing is left to store.
     """
     folders = frozenset(partition_columns)
-    stored = tuple(field for field in schema.fields if field.name not in folders and not _is_void(field.type))
+    stored = tuple(field for field in schema.fields if field.name not in folders and field.type != VOID)
     for field in stored:
         _check_void(field.type, field.name)
     if not stored:
@@ -75,11 +76,6 @@ def compression_codec(configuration: Mapping[str, str]) -> str:
     return codec
 
 
-def physical_schema(fields: Sequence[StructField]) -> pa.Schema:
-    """The Arrow schema of a data file: physical names at every depth, field ids where the schema has them."""
-    return pa.schema([_physical_field(field) for field in fields])
-
-
 def physical_rows(rows: pa.Table, fields: Sequence[StructField], extra: Mapping[str, pa.ChunkedArray]) -> pa.Table:
     """Rename logical rows to physical names, at every depth.
 
@@ -88,7 +84,7 @@ def physical_rows(rows: pa.Table, fields: Sequence[StructField], extra: Mapping[
         fields: What the file holds, in order; see `stored_fields`.
         extra: Further columns by physical name, such as materialised row ids.
     """
-    schema = physical_schema(fields)
+    schema = physical_arrow_schema(fields)
     columns = [
         _renamed(rows.column(field.name).combine_chunks(), target.type)
         for field, target in zip(fields, schema, strict=True)
@@ -129,12 +125,12 @@ def _check_void(kind: DataType, column: str) -> None:
     """Refuse void inside arrays and maps, and structs of void members only."""
     match kind:
         case StructType():
-            if all(_is_void(field.type) for field in kind.fields):
+            if all(field.type == VOID for field in kind.fields):
                 raise _void(column, "it has no other members")
             for field in kind.fields:
                 _check_void(field.type, f"{column}.{field.name}")
         case ArrayType(element_type=inner) | MapType(value_type=inner):
-            if _is_void(inner):
+            if inner == VOID:
                 raise _void(column, "its values are void")
             _check_void(inner, column)
         case PrimitiveType():
@@ -143,28 +139,6 @@ def _check_void(kind: DataType, column: str) -> None:
 
 def _void(column: str, why: str) -> InvalidIntent:
     return InvalidIntent(f"The column {column} cannot be stored: {why}. Give it a type first.", column=column)
-
-
-def _is_void(kind: DataType) -> bool:
-    return isinstance(kind, PrimitiveType) and kind.name == "void"
-
-
-def _physical_field(field: StructField) -> pa.Field:
-    described = None if field.field_id is None else {"PARQUET:field_id": str(field.field_id)}
-    return pa.field(field.physical_name, _physical_type(field.type), field.nullable, described)
-
-
-def _physical_type(kind: DataType) -> pa.DataType:
-    match kind:
-        case StructType():
-            return pa.struct([_physical_field(field) for field in kind.fields if not _is_void(field.type)])
-        case ArrayType():
-            return pa.list_(pa.field("element", _physical_type(kind.element_type), kind.contains_null))
-        case MapType():
-            key = pa.field("key", _physical_type(kind.key_type), nullable=False)
-            return pa.map_(key, pa.field("value", _physical_type(kind.value_type), kind.value_contains_null))
-        case PrimitiveType():
-            return to_arrow(kind)
 
 
 def _renamed(column: Any, target: pa.DataType) -> Any:

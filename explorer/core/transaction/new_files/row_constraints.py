@@ -18,11 +18,11 @@ from explorer.core.protocol.schema.data_types import (
     ArrayType,
     DataType,
     MapType,
-    StructField,
     StructType,
     format_column,
 )
 from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, GENERATION_EXPRESSION, INVARIANTS
+from explorer.core.protocol.schema.nested_types import walk_structs
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.versions.snapshot import Snapshot
@@ -56,7 +56,7 @@ def row_rules(snapshot: Snapshot) -> tuple[RowRule, ...]:
     """
     features = active_features(snapshot.protocol)
     rules = list(_nullability(snapshot.schema))
-    rules += _lengths(snapshot.schema, ())
+    rules += _lengths(snapshot.schema)
     if "checkConstraints" in features:
         rules += [RowRule("check", name, text) for name, text in constraints(dict(snapshot.properties)).items()]
     if "invariants" in features:
@@ -72,7 +72,7 @@ def quoted_column(path: Path) -> str:
 
 
 def _nullability(schema: StructType) -> Iterator[RowRule]:
-    for path, field in _struct_fields(schema, ()):
+    for path, _, field in walk_structs(schema):
         if not field.nullable:
             yield RowRule("not-null", format_column(path), f"{quoted_column(path)} IS NOT NULL")
         if (inside := _no_null_inside(field.type, quoted_column(path), 0)) is not None:
@@ -107,8 +107,8 @@ def _for_all(values: str, item: str, kind: DataType, may_be_null: bool, depth: i
     return f"coalesce(forall({values}, {item} -> {' AND '.join(parts)}), true)" if parts else None
 
 
-def _lengths(schema: StructType, path: Path) -> Iterator[RowRule]:
-    for here, field in _struct_fields(schema, path):
+def _lengths(schema: StructType) -> Iterator[RowRule]:
+    for here, _, field in walk_structs(schema):
         text = field.metadata.get(CHAR_VARCHAR)
         if text is None:
             continue
@@ -127,7 +127,7 @@ def _lengths(schema: StructType, path: Path) -> Iterator[RowRule]:
 
 
 def _invariants(schema: StructType) -> Iterator[RowRule]:
-    for path, field in _struct_fields(schema, ()):
+    for path, _, field in walk_structs(schema):
         text = field.metadata.get(INVARIANTS)
         if text is not None:
             yield RowRule("invariant", format_column(path), _invariant(str(text), format_column(path)))
@@ -156,12 +156,3 @@ def _generated(schema: StructType) -> Iterator[RowRule]:
         if text is not None:
             column = quoted_column((field.name,))
             yield RowRule("generated", format_column((field.name,)), f"{column} <=> (\n{text}\n)")
-
-
-def _struct_fields(struct: StructType, path: Path) -> Iterator[tuple[Path, StructField]]:
-    """Fields that are only inside structs, not inside arrays or maps."""
-    for field in struct.fields:
-        here = (*path, field.name)
-        yield here, field
-        if isinstance(field.type, StructType):
-            yield from _struct_fields(field.type, here)

@@ -24,7 +24,6 @@ from explorer.core.protocol.schema.data_types import (
     StructField,
     StructType,
     format_column,
-    walk,
 )
 from explorer.core.protocol.schema.edit import (
     children,
@@ -35,6 +34,7 @@ from explorer.core.protocol.schema.edit import (
     position_text,
     with_schema,
 )
+from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import active_features, missing_features
 from explorer.core.protocol.table_properties.registry import HAS_DROPPED_OR_RENAMED, MAX_COLUMN_ID
 from explorer.core.transaction.guards.column_dependents import char_guard

@@ -14,8 +14,9 @@ from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import LEGAL_VERSIONS, with_features, with_versions
 from explorer.core.protocol.schema.column_ids import map_columns
-from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, parse_column, walk
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, parse_column
 from explorer.core.protocol.schema.field_metadata import GENERATION_EXPRESSION
+from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import active_features, features_switched_on
 from explorer.core.protocol.table_properties.registry import (
     COLUMN_MAPPING_MODE,

@@ -19,8 +19,9 @@ from explorer.core.protocol.actions import DomainMetadata, Remove
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import dependents, with_features, without_feature
 from explorer.core.protocol.row_tracking import DOMAIN
-from explorer.core.protocol.schema.data_types import format_column, walk
+from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.protocol.schema.field_metadata import TYPE_CHANGES
+from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import FEATURES, supported_features
 from explorer.core.protocol.table_properties.registry import CHECKPOINT_PROTECTION
 from explorer.core.protocol.table_properties.values import constraints

@@ -16,7 +16,8 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.protocol_evolution import LEGAL_VERSIONS, is_legal_upgrade, with_features, with_versions
 from explorer.core.protocol.row_tracking import row_tracking
-from explorer.core.protocol.schema.data_types import StructType, format_column, walk
+from explorer.core.protocol.schema.data_types import StructType, format_column
+from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import active_features, features_switched_on, missing_features
 from explorer.core.protocol.table_properties.registry import (
     CHANGE_DATA_FEED,

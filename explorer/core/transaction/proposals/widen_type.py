@@ -16,6 +16,7 @@ from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.schema.char_types import is_char_type, lengthens
 from explorer.core.protocol.schema.data_types import (
+    VOID,
     DataType,
     InvalidType,
     PrimitiveType,
@@ -40,7 +41,6 @@ from explorer.core.versions.snapshot import Snapshot
 __all__ = ["PROPOSALS", "widen_type"]
 
 _WIDEST_INTEGERS = {"byte": 10, "short": 10, "integer": 10, "long": 20}
-_VOID = PrimitiveType("void")
 
 
 def widen_type(intent: WidenType, snapshot: Snapshot) -> Proposal:
@@ -57,7 +57,7 @@ def widen_type(intent: WidenType, snapshot: Snapshot) -> Proposal:
         return _lengthened(snapshot, column, text)
     if kind == column.type:
         raise InvalidIntent(f"{column.name} is already {type_name(kind)}.", field="type")
-    if column.type == _VOID:
+    if column.type == VOID:
         return _retyped(snapshot, column, kind, ())
     guards = (_change_guard(column, kind), _switch_guard(snapshot), *_dependents(snapshot, column))
     return _retyped(snapshot, column, kind, guards)
@@ -78,7 +78,7 @@ def _retyped(snapshot: Snapshot, column: Column, kind: DataType, guards: tuple[G
     owner = find_column(snapshot.schema, column.owner).field
     assert owner is not None
     schema = replace_type(snapshot.schema, column.path, kind)
-    if column.type != _VOID:
+    if column.type != VOID:
         change: dict[str, object] = {"toType": type_name(kind), "fromType": type_name(column.type)}
         if column.path != column.owner:
             change["fieldPath"] = ".".join(column.path[len(column.owner) :])

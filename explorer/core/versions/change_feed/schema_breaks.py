@@ -13,14 +13,8 @@ import msgspec
 
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.schema.column_mapping import MappingMode, mapping_mode, physical_paths
-from explorer.core.protocol.schema.data_types import (
-    StructField,
-    format_column,
-    parse_schema,
-    type_name,
-    type_outline,
-    walk,
-)
+from explorer.core.protocol.schema.data_types import StructField, format_column, parse_schema, type_name, type_outline
+from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.versions.history import History
 
 __all__ = ["why_not_readable_as", "why_rows_do_not_fit"]

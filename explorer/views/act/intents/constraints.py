@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from explorer import formatting as fmt
-from explorer.core.protocol.schema.data_types import walk
+from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.intents import records as intents
 from explorer.core.versions.snapshot import Snapshot

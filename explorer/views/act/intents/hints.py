@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError
-from explorer.core.protocol.schema.data_types import StructField, format_column, parse_column, type_name, walk
+from explorer.core.protocol.schema.data_types import StructField, format_column, parse_column, type_name
+from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.sql.stored_expressions import expression_columns
 from explorer.core.protocol.table_properties.registry import PROPERTIES
 from explorer.core.versions.snapshot import Snapshot

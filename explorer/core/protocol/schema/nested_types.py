@@ -1,0 +1,96 @@
+"""Types inside types: every field and every type of a schema, and a type with other parts.
+
+Protocol sections: Schema Serialization Format, Column Mapping. Invariants: paths go through ``element``, ``key`` and
+``value`` (CM-014); a field comes before the fields inside it, siblings in schema order; a type is never changed in
+place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from explorer.core.protocol.schema.data_types import (
+    ArrayType,
+    DataType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+)
+
+__all__ = ["Path", "holds", "nested_types", "walk", "walk_physical", "walk_structs", "with_fields", "with_parts"]
+
+Path = tuple[str, ...]
+
+
+def walk(struct: StructType) -> Iterator[tuple[Path, StructField]]:
+    """Every field at any depth with its logical path."""
+    return ((path, field) for path, _, field in walk_physical(struct))
+
+
+def walk_physical(struct: StructType) -> Iterator[tuple[Path, Path, StructField]]:
+    """Every field at any depth with its logical path and its physical one."""
+    return _walk(struct, (), (), collections=True)
+
+
+def walk_structs(struct: StructType) -> Iterator[tuple[Path, Path, StructField]]:
+    """The fields that lie in structs alone, not inside arrays or maps, with their logical and physical paths."""
+    return _walk(struct, (), (), collections=False)
+
+
+def nested_types(kind: DataType) -> Iterator[DataType]:
+    """A type and every type inside it."""
+    yield kind
+    for _, part in _parts(kind):
+        yield from nested_types(part)
+
+
+def holds(kind: DataType, *names: str) -> bool:
+    """True if a type is, or has inside it, a primitive type of one of these names."""
+    return any(isinstance(part, PrimitiveType) and part.name in names for part in nested_types(kind))
+
+
+def with_parts(kind: DataType, change: Callable[[str, DataType], DataType]) -> DataType:
+    """A type whose immediate parts are changed: types of fields by their names, ``element``, ``key`` and ``value``."""
+    match kind:
+        case PrimitiveType():
+            return kind
+        case ArrayType():
+            return ArrayType(change("element", kind.element_type), kind.contains_null)
+        case MapType():
+            return MapType(change("key", kind.key_type), change("value", kind.value_type), kind.value_contains_null)
+        case StructType():
+            fields = (msgspec.structs.replace(field, type=change(field.name, field.type)) for field in kind.fields)
+            return StructType(tuple(fields))
+
+
+def with_fields(kind: DataType, change: Callable[[StructField], StructField]) -> DataType:
+    """A type whose nearest fields are changed: those of a struct, be it inside arrays and maps; in schema order."""
+    if isinstance(kind, StructType):
+        return StructType(tuple(change(field) for field in kind.fields))
+    return with_parts(kind, lambda _, part: with_fields(part, change))
+
+
+def _walk(kind: DataType, path: Path, physical: Path, *, collections: bool) -> Iterator[tuple[Path, Path, StructField]]:
+    if isinstance(kind, StructType):
+        for field in kind.fields:
+            here, there = (*path, field.name), (*physical, field.physical_name)
+            yield here, there, field
+            yield from _walk(field.type, here, there, collections=collections)
+    elif collections:
+        for name, part in _parts(kind):
+            yield from _walk(part, (*path, name), (*physical, name), collections=collections)
+
+
+def _parts(kind: DataType) -> tuple[tuple[str, DataType], ...]:
+    match kind:
+        case PrimitiveType():
+            return ()
+        case ArrayType():
+            return (("element", kind.element_type),)
+        case MapType():
+            return (("key", kind.key_type), ("value", kind.value_type))
+        case StructType():
+            return tuple((field.name, field.type) for field in kind.fields)
