@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +9,7 @@ import typer
 import explorer
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import console, emit, facts, listing, patience
+from explorer.core.protocol.times import from_milliseconds
 from explorer.formatting import UNKNOWN, count, size, timestamp
 
 __all__ = ["register"]
@@ -100,7 +100,7 @@ def _rows(commits: Any) -> list[dict[str, Any]]:
     others = [name for name in _HISTORY.values() if name != "timestamp"]
     rows: list[dict[str, Any]] = commits.select(others).to_pylist(maps_as_pydicts="strict")
     for row, time in zip(rows, times, strict=True):
-        row["timestamp"] = None if time is None else datetime.fromtimestamp(time / 1000, UTC)
+        row["timestamp"] = None if time is None else from_milliseconds(time)
     return rows
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from explorer.core.log.log_path import LAST_CHECKPOINT, checkpoint_name, commit_name
 from explorer.core.log.writing.checkpoint import write_checkpoint
+from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.commit_info import (
     commit_bytes,
     commit_info,
@@ -26,7 +27,7 @@ from explorer.core.transaction.guards.judge import Situation, judge
 from explorer.core.transaction.proposal import Circumstances, Proposal
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
-from explorer.demo.provenance import Provenance, milliseconds
+from explorer.demo.provenance import Provenance
 from explorer.storage import open_store
 
 __all__ = ["LogWriter"]
@@ -79,7 +80,7 @@ class LogWriter:
             assert file.data is not None
             self._write(file.path, file.data, now)
         if has_timestamp(proposal, before):
-            earlier = None if before is None else round(before.timestamp.timestamp() * 1000)
+            earlier = None if before is None else milliseconds(before.timestamp)
             timestamp = in_commit_timestamp(now, earlier)
             proposal = with_timestamp(proposal, before, timestamp)
         info = commit_info(

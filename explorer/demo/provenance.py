@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
-__all__ = ["DELTA_RS", "SPARK", "Calendar", "Provenance", "milliseconds"]
+__all__ = ["DELTA_RS", "SPARK", "Calendar", "Provenance"]
 
 SPARK: Final = "Apache-Spark/4.2.1 Delta-Lake/4.4.0"
 DELTA_RS: Final = "delta-rs:1.6.6"
@@ -42,8 +42,3 @@ class Calendar:
     def at(self, week: int, weekday: int, clock: str) -> datetime:
         """A moment of a day, ``clock`` as ``14:05:11`` or ``14:05``, UTC."""
         return datetime.combine(self.day(week, weekday), time.fromisoformat(clock), UTC)
-
-
-def milliseconds(moment: datetime) -> int:
-    """A moment in ms since the epoch, as the log writes it."""
-    return int(moment.timestamp() * 1000)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Final
 
+from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.proposal import Proposal
-from explorer.demo.provenance import Provenance, milliseconds
+from explorer.demo.provenance import Provenance
 from explorer.demo.writer import TableWriter
 
 __all__ = ["vacuum"]

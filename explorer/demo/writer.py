@@ -26,6 +26,7 @@ from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.intents.records import CreateTable, Delete, Restore
 from explorer.core.transaction.new_files.file_actions import adds, remove_of
@@ -41,7 +42,7 @@ from explorer.demo import metrics
 from explorer.demo.data_files import logical_rows, stored_rows
 from explorer.demo.live_file import LiveFile, Mask
 from explorer.demo.log import LogWriter
-from explorer.demo.provenance import Provenance, milliseconds
+from explorer.demo.provenance import Provenance
 
 __all__ = ["TableWriter"]
 

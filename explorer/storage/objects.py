@@ -12,6 +12,7 @@ import pyarrow as pa
 from explorer.core.errors import LimitExceeded, StorageError
 from explorer.core.protocol.limits import check_file
 from explorer.core.protocol.log_store import LogStore, ObjectMeta
+from explorer.core.protocol.times import milliseconds
 from explorer.storage.credentials import concealed
 from explorer.storage.local_tree import file_table
 from explorer.storage.roots import Opener
@@ -81,7 +82,7 @@ class ObjectLogStore:
                 for item in batch:
                     name = item["path"][len(prefix) + 1 :]
                     if "/" not in name and name >= start:
-                        modified = int(item["last_modified"].timestamp() * 1000)
+                        modified = milliseconds(item["last_modified"])
                         found.append(ObjectMeta(f"{folder}/{name}", item["size"], modified))
         except FileNotFoundError:
             return []
@@ -115,7 +116,7 @@ class ObjectLogStore:
             found = []
         except Exception as error:
             raise self._failed("list", "", error) from error
-        times = [int(modified.timestamp() * 1000) for _, _, modified in found]
+        times = [milliseconds(modified) for _, _, modified in found]
         return file_table([path for path, _, _ in found], [size for _, size, _ in found], times)
 
     def read(self, path: str) -> bytes:
@@ -226,7 +227,7 @@ class ObjectLogStore:
             raise
         except Exception as error:
             raise self._failed("look at", path, error) from error
-        return ObjectMeta(path, item["size"], int(item["last_modified"].timestamp() * 1000))
+        return ObjectMeta(path, item["size"], milliseconds(item["last_modified"]))
 
     def delete(self, path: str) -> None:
         """Delete an object."""

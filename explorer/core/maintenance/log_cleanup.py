@@ -9,7 +9,7 @@ checkpoints that they build on (CKPTPROT-003), and what names a sidecar before t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
@@ -26,13 +26,12 @@ from explorer.core.protocol.table_properties.registry import (
     EXPIRED_LOG_CLEANUP,
     LOG_RETENTION,
 )
+from explorer.core.protocol.times import milliseconds, span_milliseconds
 from explorer.core.versions.retention.expiry import file_times
 
 __all__ = ["CleanupFile", "CleanupPlan", "clean_log", "plan_cleanup"]
 
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MS: Final = timedelta(milliseconds=1)
 _DAY: Final = 86_400_000
 _ORDER: Final = (
     LogFileKind.STAGED_COMMIT,
@@ -172,17 +171,17 @@ def _own_cutoff(state: TableState, now: datetime) -> int | None:
 def _cutoff(state: TableState, now: datetime, older_than: datetime | timedelta | None) -> int:
     if isinstance(older_than, datetime):
         return _ms(older_than)
-    return _midnight(_ms(now) - (_retention(state) if older_than is None else older_than // _MS))
+    return _midnight(_ms(now) - (_retention(state) if older_than is None else span_milliseconds(older_than)))
 
 
 def _retention(state: TableState) -> int:
-    return LOG_RETENTION.of(state.metadata.configuration) // _MS
+    return span_milliseconds(LOG_RETENTION.of(state.metadata.configuration))
 
 
 def _ms(moment: datetime) -> int:
     if moment.tzinfo is None:
         raise RequestError(f"The time {moment} has no zone: write it like 2026-03-02T14:05:11Z.")
-    return (moment - _EPOCH) // _MS
+    return milliseconds(moment)
 
 
 def _midnight(time: int) -> int:

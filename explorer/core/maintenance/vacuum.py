@@ -9,7 +9,7 @@ a VACUUM, which hold only provenance; no rule asks for them.)
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 import pyarrow as pa
@@ -22,7 +22,7 @@ from explorer.core.maintenance.vacuum_effects import VacuumEffects, vacuum_effec
 from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.table_properties.registry import ENABLED_FORMATS, FILE_RETENTION
-from explorer.core.protocol.times import moment_text
+from explorer.core.protocol.times import milliseconds, moment_text, span_milliseconds
 from explorer.core.transaction.commit_plan import Consequences, MaintenanceFile, MaintenancePlan
 from explorer.core.transaction.guards.judge import catalog_guard, protocol_guard
 from explorer.core.transaction.proposal import GuardResult
@@ -35,8 +35,6 @@ from explorer.core.versions.snapshot import Snapshot
 __all__ = ["delete_unused", "plan_vacuum"]
 
 _BATCH: Final = 1_000
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MS: Final = timedelta(milliseconds=1)
 _MOST_NAMED: Final = 10
 _NOTHING: Final = VacuumEffects((), (), ())
 
@@ -60,7 +58,7 @@ def plan_vacuum(log: DeltaLog, now: datetime, age: datetime | timedelta | None) 
         return Findings(tuple(guards), consequences=Consequences(undo="Nothing is done."))
     history = log.history_record()
     terms = retention_terms(history)
-    present = (now - _EPOCH) // _MS
+    present = milliseconds(now)
     cutoff, own = _cutoff(age, present, terms.files), present - terms.files
     listing = log.store.list_files()
     needed = _needed(log, history, cutoff)
@@ -106,8 +104,8 @@ def _not_named(log: DeltaLog, files: list[MaintenanceFile], seen: int) -> list[M
 
 def _cutoff(age: datetime | timedelta | None, now: int, own: int) -> int:
     if isinstance(age, datetime):
-        return (age - _EPOCH) // _MS
-    return now - (own if age is None else age // _MS)
+        return milliseconds(age)
+    return now - (own if age is None else span_milliseconds(age))
 
 
 def _needed(log: DeltaLog, history: History, cutoff: int) -> NeededFiles:

@@ -1,18 +1,63 @@
-"""Times and time zones as people write them."""
+"""Moments, days and spans: as the log counts them from the epoch, and as people write them.
+
+Protocol sections: Add File and Remove File (``modificationTime``, ``deletionTimestamp``), In-Commit Timestamps.
+Invariants: conversions are exact and round towards the past; whoever writes a moment writes its zone.
+"""
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final
 
 from explorer.core.errors import CorruptTable, InvalidIntent, RequestError
 from explorer.core.protocol.table_properties.values import interval
 
-__all__ = ["aware_moment", "moment_text", "older_than", "zone_named"]
+__all__ = [
+    "aware_moment",
+    "days",
+    "from_milliseconds",
+    "microseconds",
+    "milliseconds",
+    "moment_text",
+    "older_than",
+    "span_milliseconds",
+    "zone_named",
+]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MS: Final = timedelta(milliseconds=1)
+_EPOCH_DAY: Final = _EPOCH.toordinal()
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def milliseconds(moment: datetime) -> int:
+    """A moment with a zone in ms since the epoch."""
+    return (moment - _EPOCH) // _MILLISECOND
+
+
+def from_milliseconds(count: int) -> datetime:
+    """The moment, in UTC, so many ms since the epoch.
+
+    Raises:
+        OverflowError: It lies outside the years 1 to 9999.
+    """
+    return _EPOCH + timedelta(milliseconds=count)
+
+
+def microseconds(moment: datetime) -> int:
+    """A moment in microseconds since the epoch; one without a zone counts on its own clock."""
+    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
+
+
+def days(day: date) -> int:
+    """A day in days since the epoch."""
+    return day.toordinal() - _EPOCH_DAY
+
+
+def span_milliseconds(span: timedelta) -> int:
+    """A length of time in ms."""
+    return span // _MILLISECOND
 
 
 def aware_moment(time: datetime | str) -> datetime:
@@ -58,12 +103,12 @@ def older_than(text: str | None) -> datetime | timedelta | None:
         ) from error
 
 
-def moment_text(milliseconds: int) -> str:
+def moment_text(count: int) -> str:
     """A moment in ms since the epoch as ISO 8601 text in UTC, to the second."""
     try:
-        return (_EPOCH + milliseconds * _MS).isoformat(timespec="seconds")
+        return from_milliseconds(count).isoformat(timespec="seconds")
     except OverflowError:
-        return "before all times" if milliseconds < 0 else "after all times"
+        return "before all times" if count < 0 else "after all times"
 
 
 def zone_named(name: str) -> tzinfo:

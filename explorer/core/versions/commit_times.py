@@ -5,8 +5,7 @@ Protocol section: In-Commit Timestamps. Invariants: times never run backwards.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from typing import Final
+from datetime import datetime
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import CommitInfo, Metadata, Protocol
@@ -15,10 +14,9 @@ from explorer.core.protocol.table_properties.registry import (
     ICT_ENABLEMENT_VERSION,
     IN_COMMIT_TIMESTAMPS,
 )
+from explorer.core.protocol.times import from_milliseconds
 
-__all__ = ["EPOCH", "commit_time", "enablement", "mentions_in_commit_timestamps", "moment"]
-
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+__all__ = ["commit_time", "enablement", "mentions_in_commit_timestamps", "moment"]
 
 
 def commit_time(modified: int, info: CommitInfo | None, before: int) -> int:
@@ -51,7 +49,7 @@ def moment(milliseconds: int) -> datetime:
         CorruptTable: It is not a time of this calendar.
     """
     try:
-        return EPOCH + timedelta(milliseconds=milliseconds)
+        return from_milliseconds(milliseconds)
     except OverflowError as error:
         raise CorruptTable(
             f"A commit's time is {milliseconds} ms since 1970, which is not a valid date. A broken client wrote it.",

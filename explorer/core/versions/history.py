@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, Final
 
@@ -29,8 +29,9 @@ from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.schema.column_mapping import MappingMode, mapping_mode
 from explorer.core.protocol.schema.data_types import parse_schema
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, IN_COMMIT_TIMESTAMPS
+from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage, column_lineage
-from explorer.core.versions.commit_times import EPOCH, commit_time, enablement, moment
+from explorer.core.versions.commit_times import commit_time, enablement, moment
 from explorer.core.versions.history_totals import Totals
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
@@ -105,7 +106,7 @@ class History:
             TimestampOutOfRange: The time is before the first readable or after the newest commit.
             CorruptTable: A commit lacks the in-commit timestamp that it must have.
         """
-        wanted = (time - EPOCH) // timedelta(milliseconds=1)
+        wanted = milliseconds(time)
         readable = [record for record in self.commits if record.version >= self.first_readable]
         lacking = next((record.version for record in readable if record.time_lacking), None)
         if lacking is not None:

@@ -18,7 +18,8 @@ from explorer.core.protocol.actions import SetTransaction
 from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, NUM_INDEXED_COLS
-from explorer.demo.provenance import DELTA_RS, Calendar, Provenance, milliseconds
+from explorer.core.protocol.times import milliseconds
+from explorer.demo.provenance import DELTA_RS, Calendar, Provenance
 from explorer.demo.writer import TableWriter
 
 __all__ = ["tell"]

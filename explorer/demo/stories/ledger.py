@@ -18,7 +18,8 @@ from explorer.core.protocol.actions import SetTransaction
 from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
 from explorer.core.protocol.table_properties.registry import APPEND_ONLY, IN_COMMIT_TIMESTAMPS, LOG_RETENTION
-from explorer.demo.provenance import Calendar, Provenance, milliseconds
+from explorer.core.protocol.times import milliseconds
+from explorer.demo.provenance import Calendar, Provenance
 from explorer.demo.upkeep import vacuum
 from explorer.demo.writer import TableWriter
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
+from explorer.core.protocol.times import from_milliseconds
 from explorer.views.listing import Listing, ListingColumn, partition_texts
 from explorer.views.table.facts import TableFacts
 
@@ -164,4 +165,4 @@ def _stored(row: Mapping[str, Any]) -> str:
 
 
 def _time(milliseconds: int | None) -> datetime | None:
-    return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return None if milliseconds is None else from_milliseconds(milliseconds)

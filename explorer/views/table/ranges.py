@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -18,10 +18,9 @@ import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s
+from explorer.core.protocol.times import days, microseconds
 
 __all__ = ["ColumnRanges", "column_ranges", "depth"]
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +131,5 @@ def _placing(kind: str, rows: Sequence[Mapping[str, Any]]) -> tuple[Callable[[An
 
 def _milliseconds(value: date | datetime) -> float:
     if not isinstance(value, datetime):
-        return (value - _EPOCH.date()).days * 86_400_000.0
-    moment = value if value.tzinfo else value.replace(tzinfo=UTC)
-    return (moment - _EPOCH).total_seconds() * 1000
+        return days(value) * 86_400_000.0
+    return microseconds(value) / 1000

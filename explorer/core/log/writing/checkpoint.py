@@ -8,7 +8,7 @@ of the whole state of a committed version (CKPT-006, CKPT-027); file actions are
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -37,6 +37,7 @@ from explorer.core.protocol.table_properties.registry import (
     FILE_RETENTION,
     SET_TRANSACTION_RETENTION,
 )
+from explorer.core.protocol.times import milliseconds, span_milliseconds
 
 __all__ = ["WrittenCheckpoint", "write_checkpoint"]
 
@@ -46,8 +47,6 @@ _ROWS: Final = 1 << 16
 _CHUNK: Final = 1 << 14
 """How many file actions become columns at a time: a column holds 2 GiB of text."""
 _MOST_IN_HINT: Final = 30
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MS: Final = timedelta(milliseconds=1)
 
 
 class WrittenCheckpoint(msgspec.Struct, frozen=True):
@@ -100,7 +99,7 @@ def write_checkpoint(
     carried = carry_actions(store, segment)
     chosen = checkpoint_layout(carried.state, segment.version) if layout is None else layout
     check_protocol(carried.state.protocol, segment.version, chosen)
-    return _Writer(store, carried, chosen, (now - _EPOCH) // _MS, new_uuid).write()
+    return _Writer(store, carried, chosen, milliseconds(now), new_uuid).write()
 
 
 class _Writer:
@@ -154,7 +153,7 @@ class _Writer:
         transactions = list(state.transactions.values())
         configuration = state.metadata.configuration
         if SET_TRANSACTION_RETENTION.is_set(configuration):
-            after = self._now - SET_TRANSACTION_RETENTION.of(configuration) // _MS
+            after = self._now - span_milliseconds(SET_TRANSACTION_RETENTION.of(configuration))
             transactions = [txn for txn in transactions if txn.last_updated is not None and txn.last_updated > after]
         return [_listed(state.protocol), state.metadata, *transactions, *state.domains.values()]
 
@@ -165,7 +164,7 @@ class _Writer:
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         """The file actions, live ones first."""
-        after = self._now - FILE_RETENTION.of(self._carried.state.metadata.configuration) // _MS
+        after = self._now - span_milliseconds(FILE_RETENTION.of(self._carried.state.metadata.configuration))
         for chunk in self._carried.adds(_CHUNK):
             rows = self._columns.adds(chunk)
             self._num_adds += len(rows)
@@ -236,9 +235,6 @@ class _Writer:
         }
         lists = {"nonFileActions": others, "sidecarFiles": sidecars}
         return {**found, **{name: items for name, items in lists.items() if len(items) <= _MOST_IN_HINT}}
-
-
-_WEEK: Final = timedelta(weeks=1)
 
 
 class _ParquetFile:

@@ -7,10 +7,9 @@ exact.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from itertools import accumulate
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +17,9 @@ import pyarrow as pa
 from explorer.core.protocol.arrow.arrays import bools, int64s, strings
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.schema.data_types import PrimitiveType
+from explorer.core.protocol.times import days, microseconds
 
-__all__ = ["micros", "typed_column", "without_nan"]
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
-_MICROSECOND: Final = timedelta(microseconds=1)
+__all__ = ["typed_column", "without_nan"]
 
 
 def typed_column(values: Sequence[Any], kind: PrimitiveType) -> pa.Array:
@@ -46,16 +42,12 @@ def typed_column(values: Sequence[Any], kind: PrimitiveType) -> pa.Array:
         case "binary":
             return _binaries(values)
         case "date":
-            days = [None if value is None else value.toordinal() - _EPOCH_DAY for value in values]
-            return int64s(days).cast(pa.int32()).view(pa.date32())
+            return (
+                int64s([None if value is None else days(value) for value in values]).cast(pa.int32()).view(pa.date32())
+            )
         case "timestamp" | "timestamp_ntz":
-            return int64s([None if value is None else micros(value) for value in values]).view(to_arrow(kind))
+            return int64s([None if value is None else microseconds(value) for value in values]).view(to_arrow(kind))
     return pa.nulls(len(values), to_arrow(kind))
-
-
-def micros(moment: datetime) -> int:
-    """Microseconds since the epoch; a time without a zone is taken as it is."""
-    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
 
 
 def without_nan(column: pa.Array) -> pa.Array:

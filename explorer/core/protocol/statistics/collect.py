@@ -8,7 +8,7 @@ booleans, binaries and variants have none either, only a count of nulls (STATS-0
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from explorer.core.errors import CorruptTable
 from explorer.core.protocol.schema.data_types import VOID, PrimitiveType, StructField, StructType, parse_column
 from explorer.core.protocol.schema.nested_types import Path, walk_structs
 from explorer.core.protocol.table_properties.registry import NUM_INDEXED_COLS, STATS_COLUMNS
+from explorer.core.protocol.times import from_milliseconds
 
 __all__ = ["collect_statistics", "indexed_fields", "loosened", "split_columns"]
 
@@ -182,9 +183,9 @@ def _date(days: int) -> str | None:
         return None
 
 
-def _moment(milliseconds: int, zone: str) -> str | None:
+def _moment(count: int, zone: str) -> str | None:
     try:
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
+        moment = from_milliseconds(count)
     except OverflowError:
         return None
     return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + zone

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Final, TypeAlias
 
 import msgspec
 import numpy as np
 
-from explorer.core.protocol.arrow.typed_arrays import micros
 from explorer.core.protocol.schema.data_types import PrimitiveType
 from explorer.core.protocol.sql.predicates import LiteralValue, Operator
+from explorer.core.protocol.times import days, microseconds
 
 __all__ = ["ComparedConstant", "Threshold", "constant_of", "threshold"]
 
@@ -28,7 +28,6 @@ a str for texts."""
 _BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64, "date": 64, "timestamp": 64, "timestamp_ntz": 64}
 _EXACT: Final = Context(prec=2_000)
 _MOST_DIGITS: Final = 300
-_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
 _TIME: Final = re.compile(
     r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?(?P<zone>Z|[+-]\d{2}:\d{2})?\Z", re.ASCII
@@ -87,7 +86,7 @@ def _constant(value: LiteralValue, kind: PrimitiveType) -> ComparedConstant | No
             return Decimal(value.text == "true") if value.kind == "boolean" else None
         case "date":
             fits = value.kind in {"date", "string"} and _DATE.match(value.text)
-            return Decimal(date.fromisoformat(value.text).toordinal() - _EPOCH_DAY) if fits else None
+            return Decimal(days(date.fromisoformat(value.text))) if fits else None
         case "timestamp" | "timestamp_ntz":
             return _moment(value, zoned=kind.name == "timestamp")
     return None
@@ -116,4 +115,4 @@ def _moment(value: LiteralValue, *, zoned: bool) -> Decimal | None:
     if value.kind == "date" and not _DATE.match(value.text):
         return None
     moment = datetime.fromisoformat(value.text)
-    return Decimal(micros(moment if moment.tzinfo else moment.replace(tzinfo=UTC)))
+    return Decimal(microseconds(moment))

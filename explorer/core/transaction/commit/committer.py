@@ -22,6 +22,7 @@ from explorer.core.log.table_state import TableState
 from explorer.core.log.version_checksum import decode_checksum
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_properties.registry import ICT_ENABLEMENT_TIMESTAMP
+from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.commit.conflicts import conflict_with, holds_transaction
 from explorer.core.transaction.commit.post_commit import follow_up
 from explorer.core.transaction.commit_info import (
@@ -263,7 +264,7 @@ class _Attempt:
         Then the checksum has it; without a checksum it is after the time at which timestamps were enabled, and the file
         time of what is left of the version is the best known value.
         """
-        known = [round(snapshot.timestamp.timestamp() * 1000)]
+        known = [milliseconds(snapshot.timestamp)]
         if not self._commit_there:
             known.append(ICT_ENABLEMENT_TIMESTAMP.of(snapshot.metadata.configuration))
             with suppress(FileNotFoundError, ValueError):

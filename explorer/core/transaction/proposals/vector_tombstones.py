@@ -8,7 +8,6 @@ Invariant: each file of vectors that an unexpired tombstone names gets a tombsto
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Final
 
 import pyarrow as pa
@@ -20,11 +19,11 @@ from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_paths import canonical_key, encode_path, is_absolute
 from explorer.core.protocol.raw_actions import RemoveLine
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION
+from explorer.core.protocol.times import span_milliseconds
 
 __all__ = ["vector_tombstones"]
 
 _CHUNK: Final = 1 << 14
-_MS: Final = timedelta(milliseconds=1)
 
 
 def vector_tombstones(carried: CarriedActions, now: int) -> tuple[Remove, ...]:
@@ -39,7 +38,7 @@ def vector_tombstones(carried: CarriedActions, now: int) -> tuple[Remove, ...]:
         CorruptDeletionVector: A vector does not say where it is.
     """
     configuration = carried.state.metadata.configuration
-    after = now - FILE_RETENTION.of(configuration) // _MS
+    after = now - span_milliseconds(FILE_RETENTION.of(configuration))
     places: set[str] = set()
     removed: set[str] = set()
     for path, vector in _tombstones(carried, after):

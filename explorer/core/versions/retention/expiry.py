@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any, Final
 
 import msgspec
@@ -27,6 +26,7 @@ from explorer.core.protocol.table_properties.registry import (
     FILE_RETENTION,
     LOG_RETENTION,
 )
+from explorer.core.protocol.times import span_milliseconds
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 
@@ -83,8 +83,8 @@ def retention_terms(history: History) -> Terms:
     """
     metadata = history.metadata_at(history.latest)
     configuration = {} if metadata is None else metadata.configuration
-    kept = FILE_RETENTION.of(configuration) // timedelta(milliseconds=1)
-    log = LOG_RETENTION.of(configuration) // timedelta(milliseconds=1)
+    kept = span_milliseconds(FILE_RETENTION.of(configuration))
+    log = span_milliseconds(LOG_RETENTION.of(configuration))
     cleaned = EXPIRED_LOG_CLEANUP.of(configuration)
     return Terms(kept, log if cleaned else None, _partition_names(history))
 

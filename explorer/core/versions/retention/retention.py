@@ -8,7 +8,7 @@ at which a clean-up by the table's own properties may delete something that it n
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
@@ -23,6 +23,7 @@ from explorer.core.protocol.table_properties.registry import (
     FILE_RETENTION,
     LOG_RETENTION,
 )
+from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.history import History
 from explorer.core.versions.retention.expiry import FOREVER, Risk, Terms, data_risk, log_risk, retention_terms
@@ -64,7 +65,7 @@ def version_retention(
     start = max(0, life.readable_from - _MOST_GONE)
     gone = list(_before(listing, start, life.readable_from))
     words = _Words(history, terms, data, log, lost)
-    clock = (now - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+    clock = milliseconds(now)
     since = np.minimum(data.since, log.since)
     readable = [words.row(place, int(since[place]), clock) for place in range(len(since))]
     return _table(start, [*gone, *readable])
