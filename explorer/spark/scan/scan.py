@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from explorer.spark.engine.session import require_pyspark
-from explorer.spark.scan.results import Scan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
+    from explorer.spark.scan.results import Scan
 
 __all__ = ["rows", "scan"]
 
@@ -24,7 +24,7 @@ def rows(log: DeltaLog, snapshot: Snapshot, where: str | None = None, row_identi
     """All live rows of a snapshot; lazy.
 
     Args:
-        table: The table the snapshot is of.
+        log: The log of the table.
         snapshot: The version to read.
         where: A boolean SQL expression over the logical columns, and those of row identity if they are asked for; only
             rows for which it is TRUE are kept.
@@ -54,7 +54,7 @@ def scan(
     """Plan a scan of a snapshot's live rows, or of those in some of its files; errors as `rows`.
 
     Args:
-        table: The table the snapshot is of.
+        log: The log of the table.
         snapshot: The version to read.
         files: Rows of ``snapshot.logical_files``; None for all.
         where, row_identity: As in `rows`.
