@@ -1,12 +1,12 @@
-"""The small actions in force at a version, and the live files as verification counts them.
+"""What is in force at a version: the small actions, and of each live file what checksums count.
 
-Protocol section: Action Reconciliation.
+Protocol sections: Action Reconciliation, Version Checksum File. Invariants: a removed domain is not in force
+(DOMAIN-005); features listed in another order, and a schema written in another way, are no difference.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import msgspec
 
@@ -42,12 +42,12 @@ def same_metadata(one: Metadata, other: Metadata) -> bool:
     return one == other or _metadata_key(one) == _metadata_key(other)
 
 
-def _protocol_key(protocol: Protocol) -> tuple[Any, ...]:
+def _protocol_key(protocol: Protocol) -> tuple[object, ...]:
     features = (frozenset(protocol.reader_features or ()), frozenset(protocol.writer_features or ()))
     return protocol.min_reader_version, protocol.min_writer_version, *features
 
 
-def _metadata_key(metadata: Metadata) -> tuple[Any, ...]:
+def _metadata_key(metadata: Metadata) -> tuple[object, ...]:
     try:
         schema = json.loads(metadata.schema_string or "null")
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
 """The records of version checksum files.
 
-Protocol section: Version Checksum File. Invariants: required fields are compared, optional ones where they exist
-(CRC-007); both spellings of the histogram of sizes are read and older files may lack metadata and protocol (D-26).
+Protocol section: Version Checksum File Schema. Invariants: what the file does not have is None; both spellings of the
+histogram of sizes are read, and older files may lack metadata and protocol (D-26).
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Where the files of a partition are, as other writers spell it.
+"""Paths as the log writes them, and the locations that they mean.
 
-Protocol section: Add File and Remove File (``path``). Invariants: the folder is a convention, the log's partition
-values decide (PART-005); what Hive escapes in a folder's name is escaped a second time in the log's path (PATH-002).
+Protocol sections: Add File and Remove File (``path``), Partition Value Serialization. Invariants: a path is decoded
+once (PATH-001); a location is relative to the table's root, or absolute; two spellings of one file have one key; what
+Hive escapes in the name of a partition's folder is escaped a second time in the path (PATH-002), and the folder is a
+convention only: the log's partition values decide (PART-005).
 """
 
 from __future__ import annotations
@@ -13,29 +15,19 @@ from urllib.parse import quote, unquote_to_bytes
 
 from explorer.core.errors import MalformedAction
 
-__all__ = ["canonical_key", "decode_path", "encode_path", "is_absolute", "needs_decoding", "partition_location"]
+__all__ = [
+    "canonical_key",
+    "decode_path",
+    "encode_path",
+    "is_absolute",
+    "is_absolute_location",
+    "needs_decoding",
+    "partition_location",
+]
 
 NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
 _ESCAPED: Final = frozenset("\"#%'*/:=?\\{[]^\x7f" + "".join(map(chr, range(32))))
-
-
-def partition_location(values: Mapping[str, str | None], name: str) -> tuple[str, str]:
-    """Return a file's location under the table's root, and the same as a path of the log.
-
-    Args:
-        values: Partition values as in the log, by the name that the folders show.
-        name: The file's own name.
-    """
-    folders = [f"{_escaped(key)}={NULL_FOLDER if value is None else _escaped(value)}" for key, value in values.items()]
-    location = "/".join([*folders, name])
-    return location, encode_path(location)
-
-
-def _escaped(text: str) -> str:
-    return "".join(f"%{ord(character):02X}" if character in _ESCAPED else character for character in text)
-
-
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 # Letters, digits and the marks that RFC 2396 leaves alone in a path, without ':', which would read as a scheme.
 _SAFE: Final = "/-_.!~*'()&=+$,@;"
 
@@ -48,6 +40,14 @@ def needs_decoding(path: str) -> bool:
 def is_absolute(path: str) -> bool:
     """True for a path with a scheme or a leading slash."""
     return path.startswith("/") or _SCHEME.match(path) is not None
+
+
+def is_absolute_location(location: str) -> bool:
+    """The same for a decoded location, where a colon may also be part of a name: a scheme has a slash after it."""
+    if location.startswith("/"):
+        return True
+    scheme = _SCHEME.match(location) if ":/" in location else None
+    return scheme is not None and location.startswith("/", scheme.end())
 
 
 def decode_path(path: str) -> str:
@@ -79,12 +79,29 @@ def decode_path(path: str) -> str:
 
 def canonical_key(path: str) -> str:
     """The key under which two spellings of one file meet in reconciliation: the decoded location."""
+    # Every file action passes here, so the look at the path is not a call of `needs_decoding`.
     return decode_path(path) if "%" in path or ":" in path or path.startswith("/") else path
 
 
 def encode_path(location: str) -> str:
     """Percent-encode a location relative to the root as writers must (PATH-002, PATH-006)."""
     return quote(location, safe=_SAFE)
+
+
+def partition_location(values: Mapping[str, str | None], name: str) -> tuple[str, str]:
+    """Return a file's location under the table's root, and the same as a path of the log.
+
+    Args:
+        values: Partition values as in the log, by the name that the folders show.
+        name: The file's own name.
+    """
+    folders = [f"{_escaped(key)}={NULL_FOLDER if value is None else _escaped(value)}" for key, value in values.items()]
+    location = "/".join([*folders, name])
+    return location, encode_path(location)
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"%{ord(character):02X}" if character in _ESCAPED else character for character in text)
 
 
 def _strip_authority(rest: str) -> str:

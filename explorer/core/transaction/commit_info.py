@@ -1,8 +1,8 @@
-"""The lines of a commit, and whether a commit that came first conflicts with it.
+"""The lines of a commit, its provenance first.
 
-Protocol sections: Requirements for Writers, Commit Provenance Information, In-Commit Timestamps, and the conflict rules
-of the reference writer. Invariants: commitInfo is the first line (ICT-001) with the fields of WRITER-005; a proposal is
-committed on the newest version only after every commit since the one it read was judged (LOG-023).
+Protocol sections: Requirements for Writers, Commit Provenance Information, In-Commit Timestamps. Invariants: commitInfo
+is the first line (ICT-001) with the fields of WRITER-005; an in-commit timestamp is later than that of the version
+before it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How each column was named and typed over the versions, and the names that moved to another column.
 
-Protocol section: Column Mapping. Invariants: its physical name identifies a column, so a renamed column stays one
-column.
+Protocol section: Column Mapping. Invariants: a column's identity over time is its physical path, which equals the
+logical path until mapping gives it another (CM-012), so a renamed column stays one column.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 from explorer.core.protocol.schema.column_mapping import MappingMode
 from explorer.core.protocol.schema.data_types import StructField, StructType, format_column, type_name
-from explorer.core.protocol.schema.nested_types import walk, walk_physical
+from explorer.core.protocol.schema.nested_types import Path, walk, walk_physical
 
 __all__ = ["ColumnLine", "ColumnSpan", "Lineage", "NameHazard", "column_lineage"]
 
@@ -34,7 +34,7 @@ class ColumnLine(msgspec.Struct, frozen=True):
 
     field_id: int | None
     physical_name: str
-    path: tuple[str, ...]
+    path: Path
     spans: tuple[ColumnSpan, ...]
     dropped_at: int | None
 
@@ -75,52 +75,77 @@ def column_lineage(schemas: Iterable[tuple[int, StructType, MappingMode]], last_
         last_version: The newest version.
     """
     history = list(schemas)
-    ends = [version - 1 for version, _, _ in history[1:]] + [last_version] if history else []
-    spans: dict[tuple[str, ...], list[ColumnSpan]] = {}
-    paths: dict[tuple[str, ...], tuple[str, ...]] = {}
-    ids: dict[tuple[str, ...], int | None] = {}
-    known: dict[tuple[str, ...], tuple[str, ...]] = {}
-    names: dict[tuple[str, ...], tuple[str, ...]] = {}
-    stored: dict[tuple[str, ...], tuple[str, ...]] = {}
-    taken: frozenset[tuple[str, ...]] = frozenset()
-    off = ""
-    was: MappingMode = "none"
+    ends = [*(version - 1 for version, _, _ in history[1:]), last_version][: len(history)]
+    followed = _Followed()
     for (version, schema, mode), end in zip(history, ends, strict=True):
-        fields = list(_fields(schema, mode))
-        if was != "none" and mode == "none":
-            # Removing the mapping rewrites the files under the logical names: the columns stay the same.
-            names = {path: known[path] for path, _, _ in fields if path in known}
-            taken, off = frozenset(spans), f"since {version}"
-        was, known = mode, {}
-        for path, found, field in fields:
-            # A later column may be stored under a name that another column had before.
-            physical = known[path] = names.get(found, (*found, off) if found in taken else found)
-            stored.setdefault(physical, found)
-            span = ColumnSpan(version, end, format_column(path), type_name(field.type), field.nullable)
-            _extend(spans.setdefault(physical, []), span)
-            paths[physical] = path
-            ids[physical] = field.field_id if field.field_id is not None else ids.get(physical)
-    lines = tuple(
-        ColumnLine(
-            ids[key], format_column(stored[key]), paths[key], tuple(spans[key]), _dropped(spans[key], last_version)
-        )
-        for key in spans
-    )
+        followed.take(schema, mode, version, end)
+    lines = followed.lines(last_version)
     return Lineage(lines, tuple(_hazards(lines)), history[0][0] if history else 0, last_version)
 
 
-def _extend(spans: list[ColumnSpan], span: ColumnSpan) -> None:
-    before = spans[-1] if spans else None
-    same = before is not None and (before.name, before.type, before.nullable) == (span.name, span.type, span.nullable)
-    if before is not None and same and before.to_version == span.from_version - 1:
-        spans[-1] = msgspec.structs.replace(before, to_version=span.to_version)
-    else:
-        spans.append(span)
+class _Column:
+    """A column that is followed: where its values are stored, its newest path and id, and its spans so far."""
+
+    def __init__(self, stored: Path) -> None:
+        self.stored = self.path = stored
+        self.field_id: int | None = None
+        self.spans: list[ColumnSpan] = []
+
+    def extend(self, span: ColumnSpan) -> None:
+        """Add a span, to the last one if that says the same."""
+        before = self.spans[-1] if self.spans else None
+        same = before is not None and (before.name, before.type, before.nullable) == (
+            span.name,
+            span.type,
+            span.nullable,
+        )
+        if before is not None and same and before.to_version == span.from_version - 1:
+            self.spans[-1] = msgspec.structs.replace(before, to_version=span.to_version)
+        else:
+            self.spans.append(span)
+
+    def line(self, last_version: int) -> ColumnLine:
+        end = self.spans[-1].to_version
+        dropped_at = end + 1 if end < last_version else None
+        return ColumnLine(self.field_id, format_column(self.stored), self.path, tuple(self.spans), dropped_at)
 
 
-def _dropped(spans: list[ColumnSpan], last_version: int) -> int | None:
-    end = spans[-1].to_version
-    return end + 1 if end < last_version else None
+class _Followed:
+    """The columns of the schemas taken so far, by identity: the physical path under which each was first met."""
+
+    def __init__(self) -> None:
+        self._columns: dict[Path, _Column] = {}
+        self._mode: MappingMode = "none"
+        # Identities by logical path: of the newest schema, and of the one before mapping was removed.
+        self._newest: dict[Path, Path] = {}
+        self._unmapped: dict[Path, Path] = {}
+        self._taken: frozenset[Path] = frozenset()
+        self._mark = ""
+
+    def take(self, schema: StructType, mode: MappingMode, version: int, end: int) -> None:
+        """Take the schema that is in force from one version to another."""
+        fields = list(_fields(schema, mode))
+        if self._mode != "none" and mode == "none":
+            # Removing the mapping rewrites the files under the logical names: the columns stay the same.
+            self._unmapped = {path: self._newest[path] for path, _, _ in fields if path in self._newest}
+            self._taken, self._mark = frozenset(self._columns), f"since {version}"
+        self._mode, self._newest = mode, {}
+        for path, stored, field in fields:
+            identity = self._newest[path] = self._identity(stored)
+            column = self._columns.setdefault(identity, _Column(stored))
+            column.extend(ColumnSpan(version, end, format_column(path), type_name(field.type), field.nullable))
+            column.path = path
+            column.field_id = column.field_id if field.field_id is None else field.field_id
+
+    def lines(self, last_version: int) -> tuple[ColumnLine, ...]:
+        """The columns in order of first appearance."""
+        return tuple(column.line(last_version) for column in self._columns.values())
+
+    def _identity(self, stored: Path) -> Path:
+        if stored in self._unmapped:
+            return self._unmapped[stored]
+        # A later column may be stored under a name that another column had before.
+        return (*stored, self._mark) if stored in self._taken else stored
 
 
 def _hazards(lines: tuple[ColumnLine, ...]) -> Iterable[NameHazard]:
@@ -155,7 +180,7 @@ def _changed_hands(
     return NameHazard("reused-name", name, version, f"the earlier {name} was {fate}; another column has the name now")
 
 
-def _fields(schema: StructType, mode: MappingMode) -> Iterable[tuple[tuple[str, ...], tuple[str, ...], StructField]]:
+def _fields(schema: StructType, mode: MappingMode) -> Iterable[tuple[Path, Path, StructField]]:
     if mode == "none":
         return ((path, path, field) for path, field in walk(schema))
     return walk_physical(schema)

@@ -1,6 +1,7 @@
 """The time of a commit: its in-commit timestamp where those are enabled, else the time of its file.
 
-Protocol section: In-Commit Timestamps. Invariants: times never run backwards.
+Protocol section: In-Commit Timestamps. Invariants: the time of a file is raised where it would run backwards (LOG-025);
+an in-commit timestamp is taken as it is (ICT-004); a time outside the calendar is an error, never another time.
 """
 
 from __future__ import annotations

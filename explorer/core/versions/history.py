@@ -1,9 +1,7 @@
 """Commits of a table: what each did, when, by whom, and the totals after it.
 
-Protocol sections: Commit Provenance Information, In-Commit Timestamps. Invariants: where in-commit timestamps are
-enabled they are the commit's time, else the file's modification time, raised where it would run backwards (LOG-025,
-ICT-004); a time is looked up only on its side of the version that enabled them (ICT-005); a number that is not in the
-log is null.
+Protocol sections: Commit Provenance Information, In-Commit Timestamps. Invariants: a time is looked up only on its side
+of the version that enabled in-commit timestamps (ICT-005); a number that is not in the log is null, never 0.
 """
 
 from __future__ import annotations

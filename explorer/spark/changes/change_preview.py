@@ -1,4 +1,4 @@
-"""Jobs that show what changed: previews of changes and of row differences, and the history of a key.
+"""A preview of the changes of a range of versions: the first ones, and how many there are.
 
 Invariants: what is shown is a sample and says so; Spark counts exactly; the driver never receives rows without a bound.
 """

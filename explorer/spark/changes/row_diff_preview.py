@@ -1,12 +1,15 @@
-"""A preview of the rows that differ between two versions: some of each kind, and exact counts."""
+"""A preview of the rows that differ between two versions: some of each kind, and exact counts.
+
+Invariants: what is shown is a sample and says so; Spark counts exactly; the driver never receives rows without a bound.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -102,7 +105,7 @@ def _row_diff_preview(
 
 
 @contextlib.contextmanager
-def _kept(frame: DataFrame) -> Any:
+def _kept(frame: DataFrame) -> Iterator[DataFrame]:
     """Keep what was computed in memory and on disk of Spark's workers, for as long as it is needed."""
     from explorer.spark.scan.results import SPARK_ERRORS
 

@@ -27,12 +27,12 @@ from explorer.core.versions.column_matching import ComparedSide, LeftOutColumn, 
 from explorer.core.versions.key_files import KeyFiles, key_condition, live_between
 from explorer.spark.changes.comparable import by_place, comparable
 from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, source_rows
-from explorer.spark.engine.job import submit
-from explorer.spark.rows.preview import Job
+from explorer.spark.engine.job import Job, submit
 from explorer.spark.rows.row_key import checked_key, literal
 from explorer.spark.rows.version_spans import row_spans
 from explorer.spark.scan.layout import layout_of_schema
 from explorer.spark.scan.physical import case_collides
+from explorer.spark.scan.results import Reading, to_arrow
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
@@ -124,6 +124,18 @@ def row_history(
     return RowHistory(dict(key), first, last, spans, tuple(left_out), read, total)
 
 
+def key_history(
+    log: DeltaLog, key: Mapping[str, Any], from_version: int | None = None, to_version: int | None = None
+) -> Job[RowHistory]:
+    """Follow the rows of a key over a range of versions, as a job; arguments and errors as of `row_history`."""
+
+    def work(job: Job[RowHistory]) -> RowHistory:
+        job.report("Reading the files that may hold the key")
+        return row_history(log, key, from_version, to_version)
+
+    return submit(f"History of a row of {log.name}", work)
+
+
 def _epochs(log: DeltaLog, files: pa.Table, first: int, shown: Snapshot) -> tuple[list[_Epoch], list[LeftOutColumn]]:
     """The files by the schema under which they were last live, and the columns that some of these cannot give."""
     history = log.history_record()
@@ -198,8 +210,6 @@ def _rows(
     log: DeltaLog, epochs: Sequence[_Epoch], schema: StructType, values: Mapping[str, Any]
 ) -> tuple[pa.Table, int]:
     """The rows of the key in all files: columns, file, row index; and how many files were read."""
-    from explorer.spark.scan.results import Reading, to_arrow
-
     names = [field.name for field in schema.fields] + [_FILE, _ROW]
     if not epochs:
         kinds = [field.type for field in arrow_schema(schema)] + [pa.string(), pa.int64()]
@@ -255,17 +265,3 @@ class _Places:
 
     def no_columns(self) -> list[Column]:
         return [sf.lit(None).cast("string").alias(_FILE), sf.lit(None).cast("long").alias(_ROW)]
-
-
-def key_history(
-    log: DeltaLog, key: Mapping[str, Any], from_version: int | None = None, to_version: int | None = None
-) -> Job[RowHistory]:
-    """Follow the rows of a key over a range of versions; arguments and errors as `explorer.spark.rows.key_history`."""
-
-    def work(job: Job[RowHistory]) -> RowHistory:
-        from explorer.spark.rows.key_history import row_history
-
-        job.report("Reading the files that may hold the key")
-        return row_history(log, key, from_version, to_version)
-
-    return submit(f"History of a row of {log.name}", work)

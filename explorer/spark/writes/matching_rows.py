@@ -1,7 +1,8 @@
-"""Which rows of a version match a predicate, as row indexes by file.
+"""What a write has to know of the rows of a version: which of them match a predicate, and the extreme of a column.
 
-One aggregate over a scan: bitmaps of 32,768 rows each, so the result grows with the number of files and not with the
-length of their names. Invariants: indexes are places in the data file, from 0, masked rows counted but never given.
+Protocol sections: Deletion Vectors, Identity Columns. Each answer is one aggregate over a scan; rows that match come as
+bitmaps of 32,768 rows each, so the result grows with the number of files and not with the length of their names.
+Invariants: indexes are places in the data file, from 0, masked rows counted but never given.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def matching_rows(
 
 
 def extreme(log: DeltaLog, snapshot: Snapshot, column: str, *, greatest: bool) -> int | None:
-    """Return the value, or None if no row has one.
+    """Return the least or the greatest value of a column; None if no row has one.
 
     Args:
         log: The table's log.

@@ -1,6 +1,7 @@
 """The checksum of a version compared with the state that replay gives.
 
-Protocol section: Version Checksum File.
+Protocol section: Version Checksum File. Invariants: required fields are compared, optional ones where they exist
+(CRC-007); a number that replay does not know, as the size of a file that its action lacks, contradicts nothing.
 """
 
 from __future__ import annotations

@@ -7,14 +7,14 @@ and applied in line order (D-15); a path is live with one deletion vector, the n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from explorer.core.log.commit import Commit
 from explorer.core.log.table_state import LiveFile
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.logical_files import LogicalFiles
-from explorer.core.protocol.raw_actions import AddLine, RemoveLine
+from explorer.core.protocol.raw_actions import AddLine
 
 __all__ = ["RunningState"]
 
@@ -34,7 +34,7 @@ class RunningState:
 
     def take(self, files: LogicalFiles) -> None:
         """Add the files of a checkpoint."""
-        for key, file in live_files(files):
+        for key, file in _live_files(files):
             self._put(key, file)
 
     def apply(self, commit: Commit) -> Iterator[tuple[str, str]]:
@@ -108,15 +108,11 @@ class RunningState:
             self.masks[file.masked] -= 1
 
 
-def live_files(files: LogicalFiles) -> Iterator[tuple[str, LiveFile]]:
+def _live_files(files: LogicalFiles) -> Iterator[tuple[str, LiveFile]]:
     """Path and facts of every file of a checkpoint."""
     chosen = files.select(["path", "dv_unique_id", "size", "dv_cardinality"])
     for key, vector_id, size, masked in zip(*(column.to_pylist() for column in chosen.columns), strict=True):
         yield key, LiveFile(vector_id, size, masked or 0)
-
-
-def _keys(actions: Iterable[AddLine | RemoveLine | None]) -> Counter[tuple[str, str | None]]:
-    return Counter((canonical_key(action.path), action.vector_id) for action in actions if action is not None)
 
 
 def _named(path: str, vector_id: str | None) -> str:

@@ -1,8 +1,7 @@
-"""Column mapping: logical <-> physical names and ids, and how columns were renamed over the versions.
+"""Column mapping: logical <-> physical names and ids of a schema.
 
 Protocol section: Column Mapping. Invariants: a physical name and an id never change while the logical name may
-(CM-007); partition values and statistics go by physical name (CM-006); a column's identity over time is its physical
-path, which equals the logical path until mapping gives it another (CM-012).
+(CM-007); partition values and statistics go by physical name (CM-006).
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Whether the commit of another writer conflicts with a plan.
+"""Whether a commit that took a version first conflicts with a proposal.
 
-Protocol section: Conflict resolution of writers. Invariants: in doubt it is a conflict (LOG-023).
+Protocol: Delta Log Entries leaves this to writers; the rules are those of the reference writer. Invariants: a proposal
+goes on top of the newest version only after every commit since the version that it read was judged (LOG-023); in doubt
+it is a conflict.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ file and by a missing file of deletion vectors alike.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Set
 from typing import Final
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from explorer.core.protocol.arrow.arrays import Int64s
 from explorer.core.protocol.deletion_vectors import location
-from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.file_paths import decode_path, is_absolute_location
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 from explorer.core.versions.retention.expiry import readable_spans
@@ -25,12 +24,41 @@ __all__ = ["MOST_NAMED", "MissingFiles", "absent", "data_locations"]
 MOST_NAMED: Final = 10
 """How many missing files of a version are named."""
 
+# Up to so many files are asked for one by one; for more, the tree is listed.
+_FEW: Final = 256
+
 
 def data_locations(lifetimes: Lifetimes) -> list[str]:
     """Decoded locations of every file that a readable version needs: data files and files of deletion vectors."""
     files, vectors = _needed(lifetimes)
     places = lifetimes.take(files, ["path"]).column(0).to_pylist()
     return [*dict.fromkeys(places), *dict.fromkeys(place for place in vectors if place is not None)]
+
+
+def absent(store: LogStore, locations: Iterable[str]) -> frozenset[str]:
+    """Return the decoded locations at which there is no file.
+
+    Args:
+        store: The table's store.
+        locations: Relative to the table's root, or absolute.
+
+    Raises:
+        NotAllowed: An absolute location is outside the places that may be read.
+        StorageError: The store failed.
+    """
+    root = decode_path(store.root).rstrip("/") + "/"
+    relative: list[str] = []
+    odd: dict[str, str] = {}
+    for place in locations:
+        if is_absolute_location(place) or ".." in place:
+            odd[place] = place if is_absolute_location(place) else root + place
+        else:
+            relative.append(place)
+    gone = {place for place, whole in odd.items() if not _exists(*_seat(store, root, whole))}
+    if len(relative) > _FEW:
+        there = frozenset(store.list_tree())
+        return frozenset(gone.union(place for place in relative if place not in there))
+    return frozenset(gone.union(place for place in relative if not _exists(store, place)))
 
 
 class MissingFiles:
@@ -99,44 +127,10 @@ def _needed(life: Lifetimes) -> tuple[Int64s, list[str | None]]:
     return rows[places], vectors
 
 
-_FEW: Final = 256
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/")
-
-
-def absent(store: LogStore, locations: Iterable[str]) -> frozenset[str]:
-    """Return the decoded locations at which there is no file.
-
-    Args:
-        store: The table's store.
-        locations: Relative to the table's root, or absolute.
-
-    Raises:
-        NotAllowed: An absolute location is outside the places that may be read.
-        StorageError: The store failed.
-    """
-    root = decode_path(store.root).rstrip("/") + "/"
-    relative: list[str] = []
-    odd: dict[str, str] = {}
-    for place in locations:
-        if _is_absolute(place) or ".." in place:
-            odd[place] = place if _is_absolute(place) else root + place
-        else:
-            relative.append(place)
-    gone = {place for place, whole in odd.items() if not _exists(*_seat(store, root, whole))}
-    if len(relative) > _FEW:
-        there = frozenset(store.list_tree())
-        return frozenset(gone.union(place for place in relative if place not in there))
-    return frozenset(gone.union(place for place in relative if not _exists(store, place)))
-
-
 def _seat(store: LogStore, root: str, whole: str) -> tuple[LogStore, str]:
     """Store and key of an absolute location."""
     key = whole.removeprefix(root)
     return (store, key) if key != whole and ".." not in key.split("/") else store.elsewhere(whole)
-
-
-def _is_absolute(place: str) -> bool:
-    return place.startswith("/") or (":/" in place and _SCHEME.match(place) is not None)
 
 
 def _exists(store: LogStore, key: str) -> bool:
