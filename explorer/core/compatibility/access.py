@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -18,6 +18,7 @@ from explorer.core.compatibility.client_facts import PROTOCOL, ClientFacts, Oper
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.replay import read_commits, replay_files, replay_state
 from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.column_mapping import mapping_mode
 from explorer.core.protocol.table_features import FEATURES, supported_features
@@ -102,9 +103,9 @@ class AccessLoss(msgspec.Struct, frozen=True, rename="camel"):
         """True if the client is known to have had access and known to lose it, or is known to give wrong answers."""
         return self.after == "wrong" or (self.before == "yes" and self.after == "no")
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """The loss as a JSON object, without the operation."""
-        found: dict[str, Any] = msgspec.to_builtins(self)
+        found: JsonObject = msgspec.to_builtins(self)
         del found["operation"]
         return found
 

@@ -7,7 +7,7 @@ Protocol sections: Add File and Remove File, Checkpoints. Invariants: every sour
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -16,7 +16,17 @@ import pyarrow as pa
 
 from explorer.core.errors import MalformedAction
 from explorer.core.protocol.actions import DeletionVectorDescriptor
-from explorer.core.protocol.arrow.arrays import bools, flags, int32s, int64s, one_array, string_maps, strings
+from explorer.core.protocol.arrow.arrays import (
+    Int64s,
+    Integers,
+    bools,
+    flags,
+    int32s,
+    int64s,
+    one_array,
+    string_maps,
+    strings,
+)
 from explorer.core.protocol.file_paths import canonical_key, needs_decoding
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.protocol.record_counts import count_of_line
@@ -32,6 +42,8 @@ __all__ = [
     "rows_among",
     "vector_descriptors",
 ]
+
+_T = TypeVar("_T")
 
 MAP: Final = pa.map_(pa.string(), pa.string())
 
@@ -131,7 +143,7 @@ class LogicalFiles:
         found = [rows_among(chunk, paths) + start for chunk, start in zip(chunks, starts, strict=False)]
         return np.concatenate([np.zeros(0, np.int64), *found])
 
-    def take(self, rows: npt.NDArray[Any], names: Sequence[str]) -> pa.Table:
+    def take(self, rows: Integers, names: Sequence[str]) -> pa.Table:
         """These columns of some files, in the order asked."""
         order = np.argsort(rows, kind="stable")
         ordered = rows[order]
@@ -195,7 +207,7 @@ class LineSource:
         return LineSource([line for place, line in enumerate(self._lines) if place not in gone])
 
 
-def _taken(chunks: Sequence[pa.Array], rows: npt.NDArray[Any], kind: pa.DataType) -> pa.Array:
+def _taken(chunks: Sequence[pa.Array], rows: Integers, kind: pa.DataType) -> pa.Array:
     """Rows, ascending, of a column in chunks; Arrow itself would look at every chunk as a whole."""
     starts = np.cumsum([0, *(len(chunk) for chunk in chunks)])
     bounds = np.searchsorted(rows, starts).tolist()
@@ -218,7 +230,7 @@ def vector_descriptors(files: pa.Table, prefix: str = "") -> list[DeletionVector
     return [None if row[0] is None else DeletionVectorDescriptor(*row) for row in rows]
 
 
-def rows_among(paths: pa.StringArray, keys: pa.StringArray | Iterable[str]) -> Any:
+def rows_among(paths: pa.StringArray, keys: pa.StringArray | Iterable[str]) -> Int64s:
     """Rows of a column of paths that hold one of the keys, ascending, as a NumPy array."""
     import pyarrow.compute as pc
 
@@ -232,8 +244,7 @@ def decode_map(raw: msgspec.Raw, line: AddLine | RemoveLine, name: str) -> dict[
     Raises:
         MalformedAction: It is not an object of strings.
     """
-    value: dict[str, str | None] | None = _decode(_VALUES, raw, line, name)
-    return value
+    return _decode(_VALUES, raw, line, name)
 
 
 _STATS_TEXT: Final = msgspec.json.Decoder(str | None)
@@ -252,10 +263,12 @@ def _stats(lines: Sequence[AddLine]) -> pa.Array:
     return strings([_decode(_STATS_TEXT, line.stats, line, "stats") for line in lines])
 
 
-def _of_vector(member: str, column: Callable[[Any], pa.Array]) -> Callable[[Sequence[AddLine]], pa.Array]:
+def _of_vector(
+    member: Callable[[DeletionVectorDescriptor], _T], column: Callable[[Sequence[_T | None]], pa.Array]
+) -> Callable[[Sequence[AddLine]], pa.Array]:
     def build(lines: Sequence[AddLine]) -> pa.Array:
         vectors = (line.deletion_vector for line in lines)
-        return column([None if vector is None else getattr(vector, member) for vector in vectors])
+        return column([None if vector is None else member(vector) for vector in vectors])
 
     return build
 
@@ -268,15 +281,15 @@ _BUILDERS: Final[dict[str, Callable[[Sequence[AddLine]], pa.Array]]] = {
     "modification_time": lambda lines: int64s([line.modification_time for line in lines]),
     "data_change": lambda lines: bools([line.data_change is not False for line in lines]),
     "num_records": lambda lines: int64s([count_of_line(line.stats) for line in lines]),
-    "dv_unique_id": _of_vector("unique_id", strings),
-    "dv_storage_type": _of_vector("storage_type", strings),
-    "dv_cardinality": _of_vector("cardinality", int64s),
+    "dv_unique_id": _of_vector(lambda vector: vector.unique_id, strings),
+    "dv_storage_type": _of_vector(lambda vector: vector.storage_type, strings),
+    "dv_cardinality": _of_vector(lambda vector: vector.cardinality, int64s),
     "base_row_id": lambda lines: int64s([line.base_row_id for line in lines]),
     "default_row_commit_version": lambda lines: int64s([line.default_row_commit_version for line in lines]),
     "tags": lambda lines: string_maps(_maps(lines, "tags", "tags")),
-    "dv_path_or_inline": _of_vector("path_or_inline_dv", strings),
-    "dv_offset": _of_vector("offset", int32s),
-    "dv_size_in_bytes": _of_vector("size_in_bytes", int32s),
+    "dv_path_or_inline": _of_vector(lambda vector: vector.path_or_inline_dv, strings),
+    "dv_offset": _of_vector(lambda vector: vector.offset, int32s),
+    "dv_size_in_bytes": _of_vector(lambda vector: vector.size_in_bytes, int32s),
     "stats": _stats,
 }
 
@@ -294,7 +307,7 @@ def _maps(lines: Sequence[AddLine], member: str, name: str) -> list[dict[str, st
     return values
 
 
-def _decode(decoder: msgspec.json.Decoder[Any], raw: msgspec.Raw, line: AddLine | RemoveLine, name: str) -> Any:
+def _decode(decoder: msgspec.json.Decoder[_T], raw: msgspec.Raw, line: AddLine | RemoveLine, name: str) -> _T | None:
     if not raw:
         return None
     try:

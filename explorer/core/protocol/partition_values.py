@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Context, Decimal, InvalidOperation
-from typing import Any, Final
+from math import isfinite
+from typing import Final, assert_never
 
 import msgspec
 import numpy as np
@@ -19,10 +20,11 @@ from explorer.core.errors import CorruptTable, RequestError
 from explorer.core.protocol.arrow.arrays import flags, strings
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.arrow.typed_arrays import typed_column
-from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, type_name
+from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, PrimitiveValue, type_name
 
 __all__ = ["ZoneDoubt", "parse_partition_value", "partition_column", "zone_doubt"]
 
+_NOT_FINITE: Final = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
 _INTEGER_BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _EXACT: Final = Context(prec=100)
 _TIMESTAMP: Final = re.compile(
@@ -46,7 +48,7 @@ class ZoneDoubt(msgspec.Struct, frozen=True):
     example: str
 
 
-def parse_partition_value(text: str | None, kind: DataType, column: str, zone: tzinfo = UTC) -> Any:
+def parse_partition_value(text: str | None, kind: DataType, column: str, zone: tzinfo = UTC) -> PrimitiveValue | None:
     """Turn a partition value of the log into a Python value.
 
     Args:
@@ -79,7 +81,7 @@ def parse_partition_value(text: str | None, kind: DataType, column: str, zone: t
         ) from error
 
 
-def format_partition_value(value: Any, kind: PrimitiveType) -> str | None:
+def format_partition_value(value: PrimitiveValue | None, kind: PrimitiveType) -> str | None:
     """Write a partition value as the log has it; the inverse of `parse_partition_value`.
 
     Args:
@@ -91,26 +93,25 @@ def format_partition_value(value: Any, kind: PrimitiveType) -> str | None:
     """
     if value is None or value in ("", b""):
         return None
-    match kind.name:
-        case "boolean":
+    match value:
+        case bool():
             return "true" if value else "false"
-        case "decimal":
+        case float():
+            return repr(value) if isfinite(value) else _NOT_FINITE[str(value)]
+        case Decimal():
             return format(value, "f")
-        case "date":
-            return str(value.isoformat())
-        case "timestamp":
-            moment = value.astimezone(UTC).replace(tzinfo=None)
-            return str(moment.isoformat(timespec="microseconds")) + "Z"
-        case "timestamp_ntz":
-            return str(value.isoformat(sep=" ", timespec="microseconds" if value.microsecond else "seconds"))
-        case "binary":
+        case bytes():
             return _ascii(value)
-        case "float" | "double":
-            return (
-                repr(value) if np.isfinite(value) else {"inf": "Infinity", "-inf": "-Infinity"}.get(str(value), "NaN")
-            )
-        case _:
+        case datetime() if kind.name == "timestamp":
+            return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+        case datetime():
+            return value.isoformat(sep=" ", timespec="microseconds" if value.microsecond else "seconds")
+        case date():
+            return value.isoformat()
+        case int() | str():
             return str(value)
+        case _:
+            assert_never(value)
 
 
 def _ascii(value: bytes) -> str:
@@ -175,7 +176,7 @@ def _places(maps: pa.MapArray, name: str) -> pa.Int64Array:
     return pa.Array.from_buffers(pa.int64(), length, buffers)
 
 
-def _parse(text: str, kind: PrimitiveType, zone: tzinfo) -> Any:
+def _parse(text: str, kind: PrimitiveType, zone: tzinfo) -> PrimitiveValue:
     match kind.name:
         case "string":
             return text

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import validity
+from explorer.core.protocol.arrow.arrays import Int64s, Mask, validity
 
 __all__ = ["count_of_line", "counts_of_column", "counts_of_lines"]
 
@@ -46,7 +47,7 @@ def count_of_line(raw: msgspec.Raw) -> int | None:
     return None if text is None else _decoded(text)
 
 
-def counts_of_lines(raws: Sequence[msgspec.Raw]) -> tuple[Any, Any]:
+def counts_of_lines(raws: Sequence[msgspec.Raw]) -> tuple[Int64s, Mask]:
     """The counts in the ``stats`` of many actions as NumPy arrays: values, and where they are known."""
     offsets = np.zeros(len(raws) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, raws), np.int64, len(raws)), out=offsets[1:])
@@ -77,7 +78,7 @@ def counts_of_column(stats: pa.StringArray) -> pa.Int64Array:
     return pa.Array.from_buffers(pa.int64(), length, [bitmap, pa.py_buffer(values)])
 
 
-def _leading_counts(data: Any, offsets: Any, head: bytes) -> tuple[Any, Any]:
+def _leading_counts(data: npt.NDArray[np.uint8], offsets: Int64s, head: bytes) -> tuple[Int64s, Mask]:
     """Read the digits after the usual first member, of all rows at once; rows too near to the end are not found."""
     starts, ends, width = offsets[:-1], offsets[1:], len(head) + _MOST_DIGITS + 1
     values, found = np.zeros(len(starts), np.int64), starts + width <= len(data)

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import Metadata, Protocol
-from explorer.core.protocol.arrow.arrays import Int64s, Mask, bools, int64s, strings
+from explorer.core.protocol.arrow.arrays import Int64s, Integers, Mask, bools, int64s, strings
 from explorer.core.protocol.schema.column_mapping import MappingMode
 from explorer.core.protocol.schema.data_types import (
     StructField,
@@ -48,7 +47,6 @@ __all__ = [
 ]
 
 
-Rows = npt.NDArray[Any]
 Columns = dict[int, tuple[tuple[str, ...], StructField]]
 
 
@@ -204,10 +202,10 @@ class _FilesOfDiff(msgspec.Struct, frozen=True):
     """Rows of the lifetimes that make up a diff; the table is made when it is asked for."""
 
     life: Lifetimes
-    added: Rows
-    removed: Rows
-    was: Rows
-    now: Rows
+    added: Integers
+    removed: Integers
+    was: Integers
+    now: Integers
 
     def table(self) -> pa.Table:
         life, masked = self.life, self.life.masked.tolist()
@@ -225,7 +223,7 @@ class _FilesOfDiff(msgspec.Struct, frozen=True):
         return table.append_column("data_change", bools([bool(flag) for flag in changed]))
 
 
-def _sum(numbers: tuple[Int64s, Mask], rows: Rows) -> int | None:
+def _sum(numbers: tuple[Int64s, Mask], rows: Integers) -> int | None:
     values, known = numbers
     return int(values[rows].sum()) if known[rows].all() else None
 

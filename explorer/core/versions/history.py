@@ -10,7 +10,7 @@ from bisect import bisect_right, insort
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final, cast
 
 import msgspec
 import numpy as np
@@ -22,6 +22,7 @@ from explorer.core.log.log_segment import LogListing, LogSegment
 from explorer.core.log.replay import read_commits, replay_files, replay_state
 from explorer.core.protocol.actions import CommitInfo, Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import bools, int64s, integers, known_int64s, mask, string_maps, strings
+from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.schema.column_mapping import MappingMode, mapping_mode
@@ -30,7 +31,7 @@ from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, I
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage, column_lineage
 from explorer.core.versions.commit_times import commit_time, enablement, moment
-from explorer.core.versions.history_totals import Totals
+from explorer.core.versions.history_totals import KnownSums, Totals
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 
@@ -284,7 +285,7 @@ def _out_of_range(wanted: datetime, readable: Sequence[CommitRecord], *, late: b
     )
 
 
-def _version(change: tuple[int, Any]) -> int:
+def _version(change: tuple[int, object]) -> int:
     return change[0]
 
 
@@ -296,7 +297,7 @@ def _table(history: History, limit: int | None) -> pa.Table:
     copied, _ = integers([_copied(info) for info in infos])
     rewritten, rewritten_known = totals.rows_rewritten
 
-    def known(sums: tuple[Any, Any]) -> pa.Int64Array:
+    def known(sums: KnownSums) -> pa.Int64Array:
         return known_int64s(sums[0][at], sums[1][at])
 
     schema_changed = _schema_changes(history)
@@ -367,12 +368,12 @@ def _copied(info: CommitInfo) -> int | None:
     return sum(map(int, counts)) if found else None
 
 
-def _texts(values: dict[str, Any] | None) -> dict[str, str | None] | None:
+def _texts(values: JsonObject | None) -> dict[str, str | None] | None:
     """Parameters and metrics as text: strings as they are, anything else as JSON."""
     if values is None or all(type(value) is str for value in values.values()):
-        return values
+        return cast(dict[str, str | None] | None, values)
     return {name: _text(value) for name, value in values.items()}
 
 
-def _text(value: Any) -> str | None:
+def _text(value: JsonValue) -> str | None:
     return value if value is None or isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -6,13 +6,17 @@ of its files.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 
-__all__ = ["Totals"]
+__all__ = ["KnownSums", "Totals"]
+
+KnownSums: TypeAlias = tuple[Int64s, Mask]
+"""Sums by version, and where they are known."""
 
 
 class Totals:
@@ -53,15 +57,15 @@ class Totals:
         self.rows = self._running(rows, rows_known)
         self.deleted = self._running(masked, everything)
 
-    def _sum(self, version: Any, chosen: Any) -> Any:
+    def _sum(self, version: Int32s, chosen: Mask) -> Int64s:
         return np.bincount(version[chosen] - self._life.first, minlength=self._count)
 
-    def _known(self, version: Any, chosen: Any, values: Any, known: Any) -> tuple[Any, Any]:
+    def _known(self, version: Int32s, chosen: Mask, values: Int64s, known: Mask) -> KnownSums:
         sums = np.zeros(self._count, np.int64)
         np.add.at(sums, version[chosen] - self._life.first, values[chosen])
         return sums, self._sum(version, chosen & ~known) == 0
 
-    def _running(self, values: Any, known: Any) -> tuple[Any, Any]:
+    def _running(self, values: Int64s, known: Mask) -> KnownSums:
         """Totals over the live files after each version; unknown before the first readable one."""
         life = self._life
         steps = np.zeros((2, self._count + 2), np.int64)

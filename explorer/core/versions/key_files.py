@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +19,7 @@ from explorer.core.protocol.arrow.arrays import int64s, mask
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.logical_files import LineSource, LogicalFiles
 from explorer.core.protocol.schema.column_mapping import physical_paths
-from explorer.core.protocol.schema.data_types import format_column
+from explorer.core.protocol.schema.data_types import PrimitiveValue, format_column
 from explorer.core.protocol.statistics.data_skipping import skip_files
 from explorer.core.protocol.statistics.file_statistics import FileStatistics, statistics_columns
 from explorer.core.versions.column_matching import ComparedSide
@@ -55,7 +54,7 @@ def live_between(life: Lifetimes, from_version: int, to_version: int) -> pa.Tabl
     return table
 
 
-def key_condition(key: Mapping[str, Any]) -> str | None:
+def key_condition(key: Mapping[str, PrimitiveValue | None]) -> str | None:
     """A condition that every row of a key meets, from the values that statistics can answer; None if there are none."""
     parts = [(format_column((name,)), _constant(value)) for name, value in key.items()]
     texts = [f"{column} {constant}" for column, constant in parts if constant is not None]
@@ -96,7 +95,7 @@ class KeyFiles:
         return files.filter(mask([key not in dropped for key in keys]))
 
 
-def _constant(value: Any) -> str | None:
+def _constant(value: PrimitiveValue | None) -> str | None:
     """The comparison with a value as SQL; None where statistics could not answer it with certainty."""
     match value:
         case None:

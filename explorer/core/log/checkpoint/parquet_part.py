@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 import numpy as np
@@ -29,7 +29,11 @@ from explorer.core.log.checkpoint.file_columns import (
 )
 from explorer.core.protocol.arrow.arrays import Int64s, int64s, mask, one_array, strings, validity
 from explorer.core.protocol.arrow.row_groups import RowGroups, in_parallel
+from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.logical_files import RawStatistics, rows_among
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 __all__ = ["CheckpointPart", "read_rows"]
 
@@ -260,7 +264,7 @@ class CheckpointPart:
             raise self._broken(str(error)) from error
 
 
-def read_rows(file: pa.NativeFile, names: Sequence[str]) -> dict[str, list[Any]]:
+def read_rows(file: pa.NativeFile, names: Sequence[str]) -> dict[str, list[JsonValue]]:
     """Read small actions as objects.
 
     Raises:
@@ -279,7 +283,7 @@ def _members(schema: pa.Schema, action: str) -> frozenset[str]:
     return frozenset([*(field.name for field in kind), *(f"stats_parsed.{field.name}" for field in nested)])
 
 
-def _not_null_throughout(metadata: Any) -> set[str]:
+def _not_null_throughout(metadata: pq.FileMetaData) -> set[str]:
     """Dotted paths of the columns that may have values; one without counts may have some."""
     found = set()
     for group in map(metadata.row_group, range(metadata.num_row_groups)):

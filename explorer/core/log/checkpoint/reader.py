@@ -7,7 +7,7 @@ commitInfo is ignored (D-22); removed domains are suppressed (DOMAIN-005).
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 import pyarrow as pa
@@ -20,7 +20,7 @@ from explorer.core.log.log_segment import Checkpoint
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction, Sidecar
 from explorer.core.protocol.file_paths import decode_path, is_absolute
-from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import FileSource, LineSource
 from explorer.core.protocol.raw_actions import CommitLine, RemoveLine
@@ -42,7 +42,7 @@ def read_checkpoint_state(store: LogStore, checkpoint: Checkpoint) -> TableState
     Raises:
         IncompleteCheckpoint: A part is missing or unreadable, or there is not exactly one protocol and one metadata.
     """
-    rows: dict[str, list[Any]] = {name: [] for name in _SMALL}
+    rows: dict[str, list[JsonValue]] = {name: [] for name in _SMALL}
     for part in checkpoint.parts:
         for name, values in _small_rows(store, part, _SMALL).items():
             rows[name].extend(values)
@@ -119,7 +119,7 @@ def unreadable(part: LogPath, reason: str, *, vanished: bool | None = None) -> I
     )
 
 
-def _small_rows(store: LogStore, part: LogPath, names: tuple[str, ...]) -> dict[str, list[Any]]:
+def _small_rows(store: LogStore, part: LogPath, names: tuple[str, ...]) -> dict[str, list[JsonValue]]:
     if part.name.endswith(".json"):
         lines = _json_objects(store, part)
         return {name: [line[name] for line in lines if line.get(name) is not None] for name in names}

@@ -9,21 +9,20 @@ plain values and maps of texts, all of one type.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from explorer.core.log.checkpoint.file_columns import texts_of
 from explorer.core.log.writing.parsed_columns import TypedColumns, typed_columns
+from explorer.core.log.writing.unknown_columns import column_type, value_column
 from explorer.core.log.writing.writer_state import CarriedActions
 from explorer.core.protocol.actions import DeletionVectorDescriptor
 from explorer.core.protocol.arrow.arrays import bools, int32s, int64s, mask, numbers, string_maps, strings
-from explorer.core.protocol.arrow.typed_arrays import typed_column
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.logical_files import MAP, LineSource, decode_map
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine, unknown_members
-from explorer.core.protocol.schema.data_types import PrimitiveType
 from explorer.core.protocol.table_properties.registry import (
     STATS_AS_JSON,
     STATS_AS_STRUCT,
@@ -201,16 +200,13 @@ def _storable(time: int | None) -> int | None:
 
 
 def _descriptors(vectors: Sequence[DeletionVectorDescriptor | None]) -> pa.StructArray:
-    def members(name: str) -> list[Any]:
-        return [None if vector is None else getattr(vector, name) for vector in vectors]
-
     arrays = [
-        strings(members("storage_type")),
-        strings(members("path_or_inline_dv")),
-        int32s(members("offset")),
-        int32s(members("size_in_bytes")),
-        int64s(members("cardinality")),
-        int64s(members("max_row_index")),
+        strings([None if vector is None else vector.storage_type for vector in vectors]),
+        strings([None if vector is None else vector.path_or_inline_dv for vector in vectors]),
+        int32s([None if vector is None else vector.offset for vector in vectors]),
+        int32s([None if vector is None else vector.size_in_bytes for vector in vectors]),
+        int64s([None if vector is None else vector.cardinality for vector in vectors]),
+        int64s([None if vector is None else vector.max_row_index for vector in vectors]),
     ]
     return pa.StructArray.from_arrays(arrays, fields=list(_VECTOR), mask=arrays[0].is_null())
 
@@ -228,24 +224,9 @@ def _unknown_types(carried: CarriedActions, action: str) -> dict[str, pa.DataTyp
     for name, line in carried.lines():
         if name == action:
             for member, value in unknown_members(line).items():
-                found.setdefault(member, set()).add(_type_of(value))
+                found.setdefault(member, set()).add(column_type(value))
     single = {member: kinds.pop() for member, kinds in found.items() if len(kinds) == 1}
     return {member: kind for member, kind in single.items() if kind is not None and member not in _LEFT_OUT[action]}
-
-
-def _type_of(value: JsonValue) -> pa.DataType | None:
-    match value:
-        case bool():
-            return pa.bool_()
-        case int():
-            return pa.int64() if -(1 << 63) <= value < 1 << 63 else None
-        case float():
-            return pa.float64()
-        case str():
-            return pa.string()
-        case dict() if all(item is None or isinstance(item, str) for item in value.values()):
-            return MAP
-    return None
 
 
 def _unknown_columns(lines: Sequence[AddLine | RemoveLine]) -> dict[str, pa.Array]:
@@ -255,20 +236,4 @@ def _unknown_columns(lines: Sequence[AddLine | RemoveLine]) -> dict[str, pa.Arra
 
 def _unknown_column(values: Sequence[JsonValue]) -> pa.Array:
     """A column of the values that have the type of the first; `_unknown_types` says whether it is used."""
-    kind = next(_type_of(value) for value in values if value is not None)
-    return _column([value if value is not None and _type_of(value) == kind else None for value in values], kind)
-
-
-def _column(values: list[Any], kind: pa.DataType | None) -> pa.Array:
-    match kind:
-        case pa.DataType() if pa.types.is_boolean(kind):
-            return bools(values)
-        case pa.DataType() if pa.types.is_int64(kind):
-            return int64s(values)
-        case pa.DataType() if pa.types.is_float64(kind):
-            return typed_column(values, PrimitiveType("double"))
-        case pa.DataType() if pa.types.is_string(kind):
-            return strings(values)
-        case pa.DataType() if pa.types.is_map(kind):
-            return string_maps(values)
-    return pa.nulls(len(values))
+    return value_column(values, next(column_type(value) for value in values if value is not None))

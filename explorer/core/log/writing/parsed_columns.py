@@ -8,7 +8,7 @@ lists and maps no bounds (STATS-017); a file without usable statistics has a nul
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import pyarrow as pa
@@ -20,7 +20,7 @@ from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.partition_values import partition_column
 from explorer.core.protocol.schema.column_mapping import mapping_mode
 from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, StructType, parse_schema
-from explorer.core.protocol.schema.nested_types import walk_structs
+from explorer.core.protocol.schema.nested_types import PathTree, path_tree, walk_structs
 from explorer.core.protocol.statistics.file_statistics import parse_either
 from explorer.core.protocol.statistics.json_statistics import Bounds, ParsedTexts, StatisticsLeaf, parse_texts
 
@@ -122,15 +122,9 @@ def _types(leaf: StatisticsLeaf) -> Sequence[pa.DataType]:
 
 def _nested(arrays: Mapping[tuple[str, ...], pa.Array]) -> pa.StructArray | None:
     """A struct with the arrays at their paths; None without any."""
-    tree: dict[str, Any] = {}
-    for path, array in arrays.items():
-        place = tree
-        for part in path[:-1]:
-            place = place.setdefault(part, {})
-        place[path[-1]] = array
-    return _struct(tree) if tree else None
+    return _struct(path_tree(arrays)) if arrays else None
 
 
-def _struct(tree: dict[str, Any]) -> pa.StructArray:
+def _struct(tree: PathTree[pa.Array]) -> pa.StructArray:
     arrays = [_struct(item) if isinstance(item, dict) else item for item in tree.values()]
     return pa.StructArray.from_arrays(arrays, names=list(tree))

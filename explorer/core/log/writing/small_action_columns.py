@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from explorer.core.log.writing.unknown_columns import column_type, value_column
 from explorer.core.protocol.actions import (
     CheckpointMetadata,
     DomainMetadata,
@@ -24,8 +25,6 @@ from explorer.core.protocol.actions import (
     Sidecar,
 )
 from explorer.core.protocol.arrow.arrays import bools, int32s, int64s, mask, string_maps, strings
-from explorer.core.protocol.arrow.typed_arrays import typed_column
-from explorer.core.protocol.schema.data_types import PrimitiveType
 
 __all__ = ["SmallAction", "small_columns"]
 
@@ -58,6 +57,7 @@ def small_columns(actions: Sequence[SmallAction], kinds: Sequence[type[SmallActi
 
 
 Builder = Callable[[Sequence[Any]], pa.Array]
+"""Makes the column of one member, whose type only the record itself says."""
 
 
 def _lists(values: Sequence[Sequence[str] | None]) -> pa.ListArray:
@@ -101,19 +101,12 @@ _BUILDERS: Final[dict[type[SmallAction], dict[str, Builder]]] = {
 
 
 def _unknown_fields(rows: Sequence[SmallAction]) -> dict[str, pa.Array]:
+    """Columns of the unknown fields that have plain values of one type in all rows."""
     found = {}
     for name in dict.fromkeys(name for row in rows for name in row.unknown):
         values = [row.unknown.get(name) for row in rows]
-        kinds = {type(value) for value in values if value is not None}
-        builder = _PLAIN.get(kinds.pop()) if len(kinds) == 1 else None
-        if builder is not None:
-            found[name] = builder(values)
+        kinds = {column_type(value) for value in values if value is not None}
+        kind = kinds.pop() if len(kinds) == 1 else None
+        if kind is not None and not pa.types.is_nested(kind):
+            found[name] = value_column(values, kind)
     return found
-
-
-_PLAIN: Final[dict[type, Builder]] = {
-    str: strings,
-    bool: bools,
-    int: int64s,
-    float: lambda values: typed_column(values, PrimitiveType("double")),
-}

@@ -20,6 +20,7 @@ __all__ = [
     "Float64s",
     "Int32s",
     "Int64s",
+    "Integers",
     "Mask",
     "Numbers",
     "bools",
@@ -41,6 +42,8 @@ Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 _IntegerT = TypeVar("_IntegerT", bound=np.signedinteger)
 
+Integers = npt.NDArray[np.signedinteger]
+"""Integers of any width, such as the places of rows."""
 Numbers = npt.NDArray[np.number]
 """Numbers of any width."""
 Float64s = npt.NDArray[np.float64]
@@ -119,7 +122,7 @@ def integers(values: Sequence[int | None] | Numbers) -> tuple[Int64s, Mask]:
     return _integers(values, np.int64)
 
 
-def numbers(column: pa.Array) -> tuple[npt.NDArray[np.signedinteger], Mask]:
+def numbers(column: pa.Array) -> tuple[Integers, Mask]:
     """An integer column as a NumPy array with 0 for null, and a mask of what is not null."""
     width = np.dtype(f"int{column.type.bit_width}")
     values = np.frombuffer(column.buffers()[1], width)[column.offset : column.offset + len(column)]

@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import validity
+from explorer.core.protocol.arrow.arrays import Mask, validity
+from explorer.core.protocol.json_values import JsonValue
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 __all__ = ["RowGroups", "in_parallel"]
 
@@ -75,9 +79,9 @@ class RowGroups:
             raise ValueError(f"row group {group} should have {rows:,} rows and gives {table.num_rows:,}")
         return table
 
-    def present(self, names: Sequence[str]) -> dict[str, list[Any]]:
+    def present(self, names: Sequence[str]) -> dict[str, list[JsonValue]]:
         """The rows in which a struct column is not null, as objects, for each column that exists."""
-        found: dict[str, list[Any]] = {name: [] for name in names if self.schema.get_field_index(name) >= 0}
+        found: dict[str, list[JsonValue]] = {name: [] for name in names if self.schema.get_field_index(name) >= 0}
         leaves = [leaf for name in found for leaf in _first_leaf(name, self.schema.field(name).type)]
         ends = in_parallel(partial(self._end, leaves), range(self.count)) if leaves else []
         for group, end in enumerate(ends):
@@ -107,7 +111,7 @@ class RowGroups:
             return pa.Table.from_batches(list(islice(first, 1)))
 
     @contextmanager
-    def _lent(self) -> Iterator[Any]:
+    def _lent(self) -> Iterator[pq.ParquetFile]:
         """A reader for one thread alone, because Arrow's are not thread-safe; one costs less than a millisecond."""
         try:
             reader = self._idle.pop()
@@ -119,7 +123,7 @@ class RowGroups:
             if not self._idle:
                 self._idle.append(reader)
 
-    def _reader(self, metadata: Any) -> Any:
+    def _reader(self, metadata: pq.FileMetaData | None) -> pq.ParquetFile:
         import pyarrow.parquet as pq
 
         return pq.ParquetFile(self._file, metadata=metadata, coerce_int96_timestamp_unit="us")
@@ -143,5 +147,5 @@ def _first_leaf(name: str, kind: pa.DataType) -> list[str]:
     return [f"{name}.{plain[0]}" if plain else name]
 
 
-def _valid(column: pa.ChunkedArray) -> Any:
+def _valid(column: pa.ChunkedArray) -> Mask:
     return np.concatenate([validity(chunk) for chunk in column.chunks]) if column.num_chunks else np.zeros(0, bool)

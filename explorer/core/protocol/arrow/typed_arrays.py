@@ -7,46 +7,48 @@ exact.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, datetime
 from decimal import Decimal
 from itertools import accumulate
-from typing import Any
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import bools, int64s, strings
+from explorer.core.protocol.arrow.arrays import Mask, bools, int64s, strings
 from explorer.core.protocol.arrow.arrow_types import to_arrow
-from explorer.core.protocol.schema.data_types import PrimitiveType
+from explorer.core.protocol.schema.data_types import PrimitiveType, PrimitiveValue
 from explorer.core.protocol.times import days, microseconds
 
 __all__ = ["typed_column", "without_nan"]
 
 
-def typed_column(values: Sequence[Any], kind: PrimitiveType) -> pa.Array:
+def typed_column(values: Sequence[PrimitiveValue | None], kind: PrimitiveType) -> pa.Array:
     """A column of Python values of one type; None is null.
 
     Raises:
         OverflowError, ValueError, pa.ArrowInvalid: A value is out of the type's range.
     """
+    # The type says of which Python type the values are.
     match kind.name:
         case "byte" | "short" | "integer" | "long":
-            return int64s(values).cast(to_arrow(kind))
+            return int64s(cast(Sequence[int | None], values)).cast(to_arrow(kind))
         case "float" | "double":
-            return _floats(values, to_arrow(kind))
+            return _floats(cast(Sequence[float | None], values), to_arrow(kind))
         case "decimal":
-            return _decimals(values, kind)
+            return _decimals(cast(Sequence[Decimal | None], values), kind)
         case "boolean":
-            return bools(values)
+            return bools(cast(Sequence[bool | None], values))
         case "string":
-            return strings(values)
+            return strings(cast(Sequence[str | None], values))
         case "binary":
-            return _binaries(values)
+            return _binaries(cast(Sequence[bytes | None], values))
         case "date":
-            return (
-                int64s([None if value is None else days(value) for value in values]).cast(pa.int32()).view(pa.date32())
-            )
+            numbers = [None if day is None else days(day) for day in cast(Sequence[date | None], values)]
+            return int64s(numbers).cast(pa.int32()).view(pa.date32())
         case "timestamp" | "timestamp_ntz":
-            return int64s([None if value is None else microseconds(value) for value in values]).view(to_arrow(kind))
+            moments = cast(Sequence[datetime | None], values)
+            return int64s([None if each is None else microseconds(each) for each in moments]).view(to_arrow(kind))
     return pa.nulls(len(values), to_arrow(kind))
 
 
@@ -58,7 +60,7 @@ def without_nan(column: pa.Array) -> pa.Array:
     return _with_nulls(column, ~nan) if nan.any() else column
 
 
-def _with_nulls(column: pa.Array, keep: Any) -> pa.Array:
+def _with_nulls(column: pa.Array, keep: Mask) -> pa.Array:
     import pyarrow.compute as pc
 
     bits = pa.Array.from_buffers(pa.bool_(), len(keep), [None, pa.py_buffer(np.packbits(keep, bitorder="little"))])
@@ -104,5 +106,5 @@ def _binaries(values: Sequence[bytes | None]) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), len(values), buffers)
 
 
-def _bitmap(known: Any) -> pa.Buffer | None:
+def _bitmap(known: Mask) -> pa.Buffer | None:
     return None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))

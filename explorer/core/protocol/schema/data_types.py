@@ -11,7 +11,9 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Final, Generic, TypeVar
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -28,6 +30,7 @@ __all__ = [
     "InvalidType",
     "MapType",
     "PrimitiveType",
+    "PrimitiveValue",
     "StructField",
     "StructType",
     "TypeVisitor",
@@ -117,6 +120,9 @@ class StructType(msgspec.Struct, frozen=True):
 
 
 DataType = PrimitiveType | ArrayType | MapType | StructType
+
+PrimitiveValue: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime
+"""A value of a primitive type in Python; a ``timestamp`` has a zone, a ``timestamp_ntz`` has none."""
 
 VOID: Final = PrimitiveType("void")
 """The type of a column that holds nothing but nulls and that no file stores."""

@@ -7,7 +7,8 @@ place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -20,9 +21,24 @@ from explorer.core.protocol.schema.data_types import (
     StructType,
 )
 
-__all__ = ["Path", "holds", "nested_types", "walk", "walk_physical", "walk_structs", "with_fields", "with_parts"]
+__all__ = [
+    "Path",
+    "PathTree",
+    "holds",
+    "nested_types",
+    "path_tree",
+    "walk",
+    "walk_physical",
+    "walk_structs",
+    "with_fields",
+    "with_parts",
+]
 
 Path = tuple[str, ...]
+
+_T = TypeVar("_T")
+PathTree: TypeAlias = "dict[str, _T | PathTree[_T]]"
+"""Values at the ends of paths, each part of a path a level of objects inside each other."""
 
 
 def walk(struct: StructType) -> Iterator[tuple[Path, StructField]]:
@@ -71,6 +87,18 @@ def with_fields(kind: DataType, change: Callable[[StructField], StructField]) ->
     if isinstance(kind, StructType):
         return StructType(tuple(change(field) for field in kind.fields))
     return with_parts(kind, lambda _, part: with_fields(part, change))
+
+
+def path_tree(leaves: Mapping[Path, _T]) -> PathTree[_T]:
+    """The values at their paths; of two of which one runs through the end of the other, the first stays."""
+    tree: PathTree[_T] = {}
+    for path, value in leaves.items():
+        place = tree
+        for part in path[:-1]:
+            found = place.setdefault(part, {})
+            place = found if isinstance(found, dict) else {}
+        place.setdefault(path[-1], value)
+    return tree
 
 
 def _walk(kind: DataType, path: Path, physical: Path, *, collections: bool) -> Iterator[tuple[Path, Path, StructField]]:

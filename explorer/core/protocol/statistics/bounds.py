@@ -11,9 +11,9 @@ import math
 import re
 from datetime import UTC, date, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import Any, Final
+from typing import Final
 
-from explorer.core.protocol.schema.data_types import PrimitiveType
+from explorer.core.protocol.schema.data_types import PrimitiveType, PrimitiveValue
 
 __all__ = ["bound_value", "count_value", "decode_statistics"]
 
@@ -23,7 +23,7 @@ _FRACTION: Final = re.compile(r"(\.\d{6})\d+")
 _LARGEST_FLOAT: Final = 3.4028235677973366e38
 
 
-def decode_statistics(text: str) -> dict[str, Any] | str:
+def decode_statistics(text: str) -> dict[str, object] | str:
     """Decode one file's statistics; the reason, as text, where they cannot be used.
 
     A key that occurs twice makes them unusable: nothing says which of the two counts.
@@ -37,7 +37,7 @@ def decode_statistics(text: str) -> dict[str, Any] | str:
     return value if isinstance(value, dict) else "not an object"
 
 
-def bound_value(value: Any, kind: PrimitiveType, *, upper: bool) -> Any:
+def bound_value(value: object, kind: PrimitiveType, *, upper: bool) -> PrimitiveValue | None:
     """One bound as a Python value of its type; None where it is absent or does not fit.
 
     Args:
@@ -53,13 +53,14 @@ def bound_value(value: Any, kind: PrimitiveType, *, upper: bool) -> Any:
         return None
 
 
-def count_value(value: Any) -> int | None:
+def count_value(value: object) -> int | None:
     """A count of rows or nulls, None where the value is not a count."""
-    fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
-    return value if fits else None
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63:
+        return value
+    return None
 
 
-def _convert(value: Any, kind: PrimitiveType, upper: bool) -> Any:
+def _convert(value: object, kind: PrimitiveType, upper: bool) -> PrimitiveValue | None:
     match kind.name:
         case "byte" | "short" | "integer" | "long":
             return _integer(value, _BITS[kind.name])
@@ -70,9 +71,9 @@ def _convert(value: Any, kind: PrimitiveType, upper: bool) -> Any:
         case "string":
             return value if isinstance(value, str) and value.encode("utf-8") is not None else None
         case "boolean":
-            return value if isinstance(value, bool) else _BOOLEANS.get(value)
+            return value if isinstance(value, bool) else _BOOLEANS.get(_text(value))
         case "date":
-            return date.fromisoformat(value) if len(value) == 10 else _moment(value).date()
+            return date.fromisoformat(_text(value)) if len(_text(value)) == 10 else _moment(value).date()
         case "timestamp":
             moment = _moment(value)
             return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
@@ -84,15 +85,16 @@ def _convert(value: Any, kind: PrimitiveType, upper: bool) -> Any:
 _BOOLEANS: Final = {"true": True, "false": False}
 
 
-def _integer(value: Any, bits: int) -> int | None:
+def _integer(value: object, bits: int) -> int | None:
     if isinstance(value, Decimal) and value == value.to_integral_value():
         value = int(value) if value.adjusted() < 40 else None
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return value if whole and -(1 << (bits - 1)) <= value < 1 << (bits - 1) else None
+    if isinstance(value, int) and not isinstance(value, bool) and -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+        return value
+    return None
 
 
-def _float(value: Any, single: bool) -> float | None:
-    if isinstance(value, bool):
+def _float(value: object, single: bool) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
         return None
     number = float(value)
     # Beyond the type's range a finite bound would become an infinity, which does not bound finite values.
@@ -101,8 +103,8 @@ def _float(value: Any, single: bool) -> float | None:
     return None if math.isnan(number) or beyond else number
 
 
-def _decimal(value: Any, kind: PrimitiveType, upper: bool) -> Decimal | None:
-    if isinstance(value, bool):
+def _decimal(value: object, kind: PrimitiveType, upper: bool) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
         return None
     number = Decimal(value)
     if not number.is_finite() or (number and number.adjusted() >= kind.precision - kind.scale):
@@ -112,9 +114,15 @@ def _decimal(value: Any, kind: PrimitiveType, upper: bool) -> Decimal | None:
     return cut if cut.adjusted() < kind.precision - kind.scale or not cut else None
 
 
-def _moment(value: str) -> datetime:
+def _moment(value: object) -> datetime:
     """A time; digits beyond microseconds are cut; the rule for truncated times makes up for that (D-37)."""
-    return datetime.fromisoformat(_FRACTION.sub(r"\1", value))
+    return datetime.fromisoformat(_FRACTION.sub(r"\1", _text(value)))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text is expected")
+    return value
 
 
 def _number(text: str) -> Decimal:
@@ -125,7 +133,7 @@ def _nothing(_: str) -> None:
     """NaN and the infinities, which are not JSON; as bounds they say nothing (STATS-016)."""
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) != len(pairs):
         names = [name for name, _ in pairs]

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.schema.data_types import VOID, PrimitiveType, StructField, StructType, parse_column
-from explorer.core.protocol.schema.nested_types import Path, walk_structs
+from explorer.core.protocol.schema.nested_types import Path, path_tree, walk_structs
 from explorer.core.protocol.table_properties.registry import NUM_INDEXED_COLS, STATS_COLUMNS
 from explorer.core.protocol.times import from_milliseconds
 
@@ -25,6 +25,7 @@ __all__ = ["collect_statistics", "indexed_fields", "loosened", "split_columns"]
 
 _PREFIX: Final = 32
 _LAST: Final = "\U0010ffff"
+_Bound: TypeAlias = int | float | Decimal | str
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 
@@ -73,19 +74,24 @@ def collect_statistics(rows: pa.Table, indexed: Sequence[tuple[Path, StructField
         rows: The file's rows, physical names.
         indexed: Which leaves to describe; see `indexed_fields`.
     """
-    lows: dict[str, Any] = {}
-    highs: dict[str, Any] = {}
-    nulls: dict[str, Any] = {}
+    lows: dict[Path, _Bound] = {}
+    highs: dict[Path, _Bound] = {}
+    nulls: dict[Path, int] = {}
     for path, field in indexed:
         column = _column(rows, path)
-        _put(nulls, path, column.null_count)
+        nulls[path] = column.null_count
         if isinstance(field.type, PrimitiveType) and column.null_count < len(column):
             low, high = _bounds(column, field.type)
             if low is not None and high is not None:
-                _put(lows, path, low)
-                _put(highs, path, high)
-    stats = {"numRecords": rows.num_rows, "minValues": lows, "maxValues": highs, "nullCount": nulls}
-    return _ENCODER.encode({**stats, "tightBounds": True}).decode()
+                lows[path], highs[path] = low, high
+    stats = {
+        "numRecords": rows.num_rows,
+        "minValues": path_tree(lows),
+        "maxValues": path_tree(highs),
+        "nullCount": path_tree(nulls),
+        "tightBounds": True,
+    }
+    return _ENCODER.encode(stats).decode()
 
 
 def loosened(stats: str | None, num_records: int) -> str:
@@ -121,7 +127,7 @@ def _columns(names: str) -> list[Path]:
         ) from error
 
 
-def _column(rows: pa.Table, path: Path) -> Any:
+def _column(rows: pa.Table, path: Path) -> pa.Array:
     import pyarrow.compute as pc
 
     column = rows.column(path[0]).combine_chunks()
@@ -130,13 +136,7 @@ def _column(rows: pa.Table, path: Path) -> Any:
     return column
 
 
-def _put(tree: dict[str, Any], path: Path, value: Any) -> None:
-    for name in path[:-1]:
-        tree = tree.setdefault(name, {})
-    tree[path[-1]] = value
-
-
-def _bounds(column: Any, kind: PrimitiveType) -> tuple[Any, Any]:
+def _bounds(column: pa.Array, kind: PrimitiveType) -> tuple[_Bound | None, _Bound | None]:
     import pyarrow.compute as pc
 
     match kind.name:

@@ -9,16 +9,18 @@ it refuses are left, and these are decoded one by one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import bools, int64s, strings
+from explorer.core.protocol.arrow.arrays import Int32s, bools, int64s, strings
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.arrow.typed_arrays import typed_column, without_nan
-from explorer.core.protocol.schema.data_types import PrimitiveType
+from explorer.core.protocol.schema.data_types import PrimitiveType, PrimitiveValue
+from explorer.core.protocol.schema.nested_types import PathTree, path_tree
 from explorer.core.protocol.statistics.bounds import bound_value, count_value, decode_statistics
 
 __all__ = ["Bounds", "ParsedTexts", "StatisticsLeaf", "concatenated", "parse_struct", "parse_texts"]
@@ -149,7 +151,7 @@ def _read(texts: pa.StringArray, wire: pa.Schema) -> pa.Table | None:
     return table.combine_chunks() if table.num_rows == len(texts) else None
 
 
-def _extents(texts: pa.StringArray) -> tuple[Any, Any, Any]:
+def _extents(texts: pa.StringArray) -> tuple[Int32s, Int32s, npt.NDArray[np.uint8]]:
     offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
     data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
     return offsets[:-1], offsets[1:], data if len(data) else np.zeros(1, np.uint8)
@@ -193,8 +195,8 @@ _WIRE: Final = {"date": pa.string(), "timestamp_ntz": pa.string()}
 
 
 def _wire_schema(leaves: Sequence[StatisticsLeaf]) -> pa.Schema:
-    bounded = _nested({leaf.path: _WIRE.get(leaf.type.name, to_arrow(leaf.type)) for leaf in leaves if leaf.has_bounds})
-    counts = _nested({leaf.path: pa.int64() for leaf in leaves})
+    kinds = {leaf.path: _WIRE.get(leaf.type.name, to_arrow(leaf.type)) for leaf in leaves if leaf.has_bounds}
+    bounded, counts = _struct(path_tree(kinds)), _struct(path_tree({leaf.path: pa.int64() for leaf in leaves}))
     members = [("minValues", bounded), ("maxValues", bounded), ("nullCount", counts), ("nullCounts", counts)]
     return pa.schema(
         [
@@ -205,20 +207,7 @@ def _wire_schema(leaves: Sequence[StatisticsLeaf]) -> pa.Schema:
     )
 
 
-def _nested(types: dict[tuple[str, ...], pa.DataType]) -> pa.StructType:
-    """A struct with the leaves at their paths; a path that runs through another leaf is left out."""
-    tree: dict[str, Any] = {}
-    for path, kind in types.items():
-        place = tree
-        for part in path[:-1]:
-            found = place.setdefault(part, {})
-            place = found if isinstance(found, dict) else {}
-        if path[-1] not in place:
-            place[path[-1]] = kind
-    return _struct(tree)
-
-
-def _struct(tree: dict[str, Any]) -> pa.StructType:
+def _struct(tree: PathTree[pa.DataType]) -> pa.StructType:
     return pa.struct([pa.field(name, _struct(kind) if isinstance(kind, dict) else kind) for name, kind in tree.items()])
 
 
@@ -363,15 +352,15 @@ def _texts(texts: pa.StringArray) -> Iterator[str]:
         yield text.decode("utf-8", "replace")
 
 
-def _tight(value: Any) -> bool:
+def _tight(value: object) -> bool:
     """Absent means tight (STATS-006); what is neither true nor false promises nothing."""
     return value is None or value is True
 
 
 def _bounds_by_row(
-    usable: list[dict[str, Any] | None], leaf: StatisticsLeaf, problems: list[tuple[int, str]]
+    usable: list[dict[str, object] | None], leaf: StatisticsLeaf, problems: list[tuple[int, str]]
 ) -> Bounds:
-    sides: list[list[Any]] = [[], []]
+    sides: list[list[PrimitiveValue | None]] = [[], []]
     nulls = []
     for row, stats in enumerate(usable):
         for side, member in enumerate(("minValues", "maxValues")):
@@ -387,8 +376,8 @@ def _bounds_by_row(
     return Bounds(typed_column(sides[0], leaf.type), typed_column(sides[1], leaf.type), int64s(nulls))
 
 
-def _at(stats: dict[str, Any] | None, member: str, path: tuple[str, ...]) -> Any:
-    value: Any = stats
+def _at(stats: dict[str, object] | None, member: str, path: tuple[str, ...]) -> object:
+    value: object = stats
     for part in (member, *path):
         if not isinstance(value, dict):
             return None

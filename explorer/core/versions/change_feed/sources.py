@@ -8,7 +8,7 @@ removed file are those of its add (CDF-020); the same instance of a file never c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.protocol.actions import AddCDCFile, DeletionVectorDescriptor, DeletionVectorId
-from explorer.core.protocol.arrow.arrays import int64s, string_maps, strings
+from explorer.core.protocol.arrow.arrays import Int32s, Integers, Mask, int64s, string_maps, strings
 from explorer.core.protocol.deletion_vectors import location, read_rows
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.log_store import LogStore
@@ -143,7 +143,7 @@ def masked_difference(
 
 def _of_change_files(recorded: Mapping[int, Sequence[AddCDCFile]]) -> pa.Table:
     actions = [(version, action) for version, found in recorded.items() for action in found]
-    columns: dict[str, Any] = {
+    columns: dict[str, pa.Array] = {
         "version": int64s([version for version, _ in actions]),
         "kind": strings(["cdc"] * len(actions)),
         "path": strings([canonical_key(action.path) for _, action in actions]),
@@ -163,7 +163,7 @@ def _of_lifetimes(life: Lifetimes, told: Set[int]) -> pa.Table:
     chosen = np.zeros(max(last - first + 1, 1), bool)
     chosen[[version - first for version in told]] = True
 
-    def among(versions: Any) -> Any:
+    def among(versions: Int32s) -> Mask:
         inside = (versions >= first) & (versions <= last)
         return inside & chosen[np.where(inside, versions - first, 0)]
 
@@ -181,9 +181,7 @@ def _of_lifetimes(life: Lifetimes, told: Set[int]) -> pa.Table:
     return table.add_column(0, "version", int64s(versions.tolist()))
 
 
-def _of_instances(
-    life: Lifetimes, deletes: npt.NDArray[Any], remade: tuple[npt.NDArray[Any], npt.NDArray[Any]], inserts: Any
-) -> pa.Table:
+def _of_instances(life: Lifetimes, deletes: Integers, remade: tuple[Integers, Integers], inserts: Integers) -> pa.Table:
     """Sources without their versions: removed instances, pairs of one path, added instances."""
     old, new = remade
     kinds = np.repeat(np.arange(3), [len(deletes), len(new), len(inserts)])

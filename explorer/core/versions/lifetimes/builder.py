@@ -7,7 +7,7 @@ the record names their path; of a file whose add is older than the record, only 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -27,7 +27,7 @@ from explorer.core.versions.lifetimes.recorded_files import RecordedFilesBuilder
 __all__ = ["LifetimesBuilder"]
 
 _ABSENT: Final = msgspec.Raw()
-_EVENT: Final[dict[str, Any]] = {
+_EVENT: Final[dict[str, type[np.generic]]] = {
     "kind": np.int8,
     "path": np.int32,
     "version": np.int32,
@@ -41,7 +41,7 @@ _LATEST_VERSION: Final = 1 << 30
 # Lines that are kept with the bytes of their commits until they become columns together: no more than caches hold.
 _BATCH: Final = 1 << 12
 
-_Batch = dict[str, npt.NDArray[Any]]
+_Batch = dict[str, npt.NDArray[np.generic]]
 
 
 class LifetimesBuilder:

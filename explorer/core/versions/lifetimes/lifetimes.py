@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from explorer.core.errors import VersionNotFound
 from explorer.core.protocol.actions import DeletionVectorId
-from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, int64s, numbers, one_array, validity
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Integers, Mask, int64s, numbers, one_array, validity
 from explorer.core.protocol.logical_files import SCHEMA, LogicalFiles
 from explorer.core.versions.lifetimes.codes import VectorCodes
 from explorer.core.versions.lifetimes.events import NEVER, Intervals
@@ -87,7 +87,7 @@ class Lifetimes:
         """The live files of a version, columns `COLUMNS`."""
         return self.take(np.flatnonzero(self.live(version)))
 
-    def take(self, rows: npt.NDArray[Any], names: Sequence[str] = COLUMNS) -> pa.Table:
+    def take(self, rows: Integers, names: Sequence[str] = COLUMNS) -> pa.Table:
         """The files of some instances, in the order asked."""
         split = self._base.num_rows
         base, recorded = rows[rows < split], rows[rows >= split] - split
@@ -145,11 +145,11 @@ class Lifetimes:
         ]
         return files, tuple(DeletionVectorId(kind, path) for kind, path in places)
 
-    def vectors_differ(self, some: npt.NDArray[Any], others: npt.NDArray[Any]) -> Mask:
+    def vectors_differ(self, some: Integers, others: Integers) -> Mask:
         """For pairs of instances of one path, whether their deletion vectors differ."""
         return self._vector_codes.differ(self._vectors[some], self._vectors[others])
 
-    def same_path(self, some: npt.NDArray[Any], others: npt.NDArray[Any]) -> Int32s:
+    def same_path(self, some: Integers, others: Integers) -> Int32s:
         """For each of ``others``, the position in ``some`` of the instance of the same path, or -1.
 
         No two of ``some`` may be of one path.

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from explorer.core.log.log_segment import LogListing
-from explorer.core.protocol.arrow.arrays import Int64s, Mask
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Integers, Mask
 from explorer.core.protocol.schema.column_mapping import physical_paths
 from explorer.core.protocol.schema.data_types import parse_schema
 from explorer.core.protocol.table_properties.registry import (
@@ -162,7 +161,7 @@ def _partition_names(history: History) -> tuple[str, ...]:
     return (*logical, *(paths[(name,)][0] for name in logical if (name,) in paths))
 
 
-def _superseded(path_ids: npt.NDArray[Any], files: npt.NDArray[Any]) -> Mask:
+def _superseded(path_ids: Int32s, files: Int32s) -> Mask:
     """Instances whose tombstone a later one of the same path and vector replaced (REPLAY-003)."""
     keys = path_ids.astype(np.int64) * (int(files.max(initial=-1)) + 2) + files + 1
     _, from_end = np.unique(keys[::-1], return_index=True)
@@ -171,7 +170,7 @@ def _superseded(path_ids: npt.NDArray[Any], files: npt.NDArray[Any]) -> Mask:
     return found
 
 
-def _latest_by(groups: npt.NDArray[Any], times: Int64s) -> Int64s:
+def _latest_by(groups: Integers, times: Int64s) -> Int64s:
     """For each item the latest time among those of its group."""
     latest = np.full(int(groups.max(initial=-1)) + 1, np.iinfo(np.int64).min)
     np.maximum.at(latest, groups, times)
