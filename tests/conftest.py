@@ -12,7 +12,7 @@ import pytest
 from explorer.spark.engine.session import Engine, engine
 from tests.support.dose import WHOLE_DOSE
 
-pytest_plugins = ["tests.conformance.plugin"]
+pytest_plugins = ["tests.conformance.plugin", "tests.support.distribution"]
 
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("prove", deadline=None, max_examples=5_000)
