@@ -28,21 +28,28 @@ _REST: Final = "all else"
 _CLOCKS: Final = (
     ("storage.local", "LocalLogStore", "list_from", "list the log"),
     ("storage.local", "LocalLogStore", "read_many", "read the commits"),
-    ("core.replay", "", "decode_commit", "decode the JSON"),
-    ("core.row_groups", "RowGroups", "__init__", "read the checkpoint's footer"),
-    ("core.row_groups", "RowGroups", "read", "read the checkpoint's columns"),
-    ("core.row_groups", "RowGroups", "present", "find the checkpoint's small actions"),
-    ("core.statistics", "", "parse_texts", "parse the statistics"),
-    ("core.snapshot", "", "statistics_table", "make the table of statistics"),
-    ("core.lifetimes_builder", "LifetimesBuilder", "commit", "walk over the file actions"),
-    ("core.lifetimes_builder", "LifetimesBuilder", "_take", "make columns, let go of the JSON"),
-    ("core.lifetimes_builder", "LifetimesBuilder", "build", "make the intervals"),
-    ("core.history", "", "_small_actions", "small actions of each commit"),
-    ("core.history", "", "_table", "sums by version, the table"),
+    ("core.log.replay", "", "decode_commit", "decode the JSON"),
+    ("core.protocol.arrow.row_groups", "RowGroups", "__init__", "read the checkpoint's footer"),
+    ("core.protocol.arrow.row_groups", "RowGroups", "read", "read the checkpoint's columns"),
+    ("core.protocol.arrow.row_groups", "RowGroups", "present", "find the checkpoint's small actions"),
+    ("core.protocol.statistics.file_statistics", "", "parse_texts", "parse the statistics"),
+    ("core.versions.snapshot", "", "statistics_table", "make the table of statistics"),
+    ("core.versions.lifetimes.builder", "LifetimesBuilder", "commit", "walk over the file actions"),
+    ("core.versions.lifetimes.builder", "LifetimesBuilder", "_take", "make columns, let go of the JSON"),
+    ("core.versions.lifetimes.builder", "LifetimesBuilder", "build", "make the intervals"),
+    ("core.versions.history", "", "_small_actions", "small actions of each commit"),
+    ("core.versions.history", "", "_table", "sums by version, the table"),
 )
 """Module, class, function, and what its time is called; what runs inside another counts for itself alone."""
 
 _PACKAGES = ("numpy", "pyarrow", "msgspec", "explorer")
+
+
+def places() -> Iterator[tuple[Any, str, str]]:
+    """Yield the module or class of each clock, the name of its function, and what its time is called."""
+    for module, owner, name, phase in _CLOCKS:
+        place = importlib.import_module(f"explorer.{module}")
+        yield (getattr(place, owner) if owner else place), name, phase
 
 
 def measure() -> Iterator[dict[str, Any]]:
@@ -97,9 +104,7 @@ def phases(operation: str, path: str) -> dict[str, float]:
 
         return timed
 
-    for module, owner, name, phase in _CLOCKS:
-        place = importlib.import_module(f"explorer.{module}")
-        place = getattr(place, owner) if owner else place
+    for place, name, phase in places():
         setattr(place, name, clocked(phase, getattr(place, name)))
     start = time.perf_counter()
     run()
