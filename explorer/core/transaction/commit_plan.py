@@ -237,6 +237,16 @@ class MaintenanceResult(msgspec.Struct, frozen=True, kw_only=True):
         """No version is written."""
         return None
 
+    @property
+    def conflict(self) -> None:
+        """No commit can come first: nothing is put into the log."""
+        return None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Nothing is left to go wrong after the work."""
+        return ()
+
     def document(self) -> JsonObject:
         """Return the result as the JSON object of the command line, with the fields of a commit's result."""
         return {**self.plan.document(), "outcome": self.outcome, "version": None, "conflict": None, "notes": []}
