@@ -341,7 +341,8 @@ class ActDesk:
         self._follow(job, lambda look: happened.LookMoved(number, job, look or _progress(job)))
 
     def _watch_commit(self, job: RowJob[CheckReport]) -> None:
-        self._take(happened.CommitMoved(job, _progress(job)))
+        if self._take(happened.CommitMoved(job, _progress(job))):
+            self._changed()
         self._follow(job, partial(happened.CommitMoved, job))
 
     def _follow(self, job: RowJob[CheckReport], moved: Callable[[RowLook | None], happened.Event]) -> None:
