@@ -24,7 +24,7 @@ from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.versions.change_feed.feed import ChangeSources
 from explorer.core.versions.change_feed.sources import ReadEstimate, read_estimate
 from explorer.spark.changes.comparable import by_place
-from explorer.spark.changes.source_rows import SourceRows, failure_of_reads, file_parts, source_rows
+from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, file_parts, source_rows
 from explorer.spark.changes.surplus import SIGN, are_few, surplus
 from explorer.spark.scan.layout import layout_of
 
@@ -145,7 +145,7 @@ def changes_of(log: DeltaLog, sources: ChangeSources) -> Changes:
     """Plan the changes that some sources hold; errors as `changes`."""
     layout = layout_of(log.snapshot(sources.schema_version))
     _check_names(layout.schema, sources.schema_version)
-    files, reads = sources.files, []
+    files, reads = sources.files, list[SourceRows]()
     parts = file_parts(log, files)
     told = [part for part in parts if part.change is not None]
     recorded = [part for part in parts if part.change is None]
@@ -153,15 +153,19 @@ def changes_of(log: DeltaLog, sources: ChangeSources) -> Changes:
     copying = _copying_versions(sources, [(version_of[part.source], part.change) for part in told])
     plain = [part for part in told if version_of[part.source] not in copying]
     copied = [part for part in told if version_of[part.source] in copying]
+
+    def read(chosen: list[Part], *, recorded: bool) -> DataFrame:
+        reads.append(source_rows(log, layout.with_marks(_Marks(recorded=recorded)), files, chosen))
+        return reads[-1].frame
+
     frames = []
-    for chosen, marks in ((plain, _Marks(recorded=False)), (recorded, _Marks(recorded=True))):
-        if chosen:
-            reads.append(source_rows(log, layout.with_marks(marks), files, chosen))
-            frames.append(reads[-1].frame)
-    if copied or not frames:
-        reads.append(source_rows(log, layout.with_marks(_Marks(recorded=False)), files, copied))
+    if plain or not parts:
+        frames.append(read(plain, recorded=False))
+    if recorded:
+        frames.append(read(recorded, recorded=True))
+    if copied:
         few = are_few(files.take(pa.array([part.source for part in copied], pa.int64())))
-        frames.append(_without_copies(reads[-1].frame, layout.schema, few=few))
+        frames.append(_without_copies(read(copied, recorded=False), layout.schema, few=few))
     return Changes(reduce(DataFrame.union, frames), sources, layout.schema, tuple(reads))
 
 
