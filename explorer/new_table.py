@@ -17,12 +17,11 @@ from explorer.core.transaction.intents.documents import intent_kind, parse_inten
 from explorer.core.transaction.intents.records import CreateTable, Intent
 from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots
-from explorer.table import Table
+from explorer.table import Table, context_of
 
 if TYPE_CHECKING:
     from explorer.core.protocol.log_store import LogStore
     from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Plan
-    from explorer.core.transaction.context import Context
 
 __all__ = ["NewTable", "new_table"]
 
@@ -115,7 +114,7 @@ class NewTable:
             )
         if self.latest_version() >= 0:
             raise InvalidIntent(f"There is already a table at {self.location}.", field="kind", table=self.location)
-        context = self._context()
+        context = context_of(self.roots)
         propose = prepared_creation(wanted, context, check_types=check_rows)
         return make_plan(self.place, Request(wanted, propose, tuple(accept), check_rows, user), context)
 
@@ -137,10 +136,4 @@ class NewTable:
             raise RequestError(f"There is no table at {self.location} yet, so there is nothing to maintain.")
         if self.read_only:
             raise NotAllowed(f"The table {self.location} was opened for reading only.", location=self.location)
-        return commit_plan(self.place, plan, self._context(), reason=reason, user=user)
-
-    def _context(self) -> Context:
-        from explorer.spark.row_engine import SparkRowEngine
-        from explorer.system import system_context
-
-        return system_context(SparkRowEngine())
+        return commit_plan(self.place, plan, context_of(self.roots), reason=reason, user=user)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from explorer.core.compatibility.access import ClientVerdict
-    from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, MaintenancePlan, MaintenanceResult
+    from explorer.core.transaction.commit_plan import Plan, PlanResult
     from explorer.core.transaction.context import Context
     from explorer.core.transaction.intents.records import Intent
     from explorer.core.transaction.row_engine import CheckReport, RowJob
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from explorer.spark.checks.column_profile import Profile
     from explorer.spark.rows.key_history import RowHistory
 
-__all__ = ["Table", "open_table"]
+__all__ = ["Table", "context_of", "open_table"]
 
 
 def open_table(
@@ -68,6 +68,18 @@ def open_table(
     zone = zone_named(time_zone) if isinstance(time_zone, str) else time_zone
     store = open_store(location, storage_options, allowed)
     return Table(store, catalog, read_only=read_only, time_zone=zone, roots=allowed)
+
+
+def context_of(roots: AllowedRoots | None) -> Context:
+    """Return what the core needs to plan and commit: this machine, and Spark for the rows.
+
+    Args:
+        roots: The places that rows may be read from; None allows every place.
+    """
+    from explorer.spark.row_engine import SparkRowEngine
+    from explorer.system import system_context
+
+    return system_context(SparkRowEngine(), None if roots is None else roots.check_source)
 
 
 class Table(DeltaLog):
@@ -176,7 +188,7 @@ class Table(DeltaLog):
         user: str | None = None,
         rows: pa.Table | DataFrame | None = None,
         watch: Callable[[RowJob[CheckReport]], None] | None = None,
-    ) -> CommitPlan | MaintenancePlan:
+    ) -> Plan:
         """Plan a change: the exact actions, every guard with its evidence, what follows. Nothing is written.
 
         Args:
@@ -202,7 +214,7 @@ class Table(DeltaLog):
         from explorer.core.transaction.planner import Request, make_plan
         from explorer.core.transaction.preparation import prepared
 
-        wanted, context = parse_intent(intent), self._context()
+        wanted, context = parse_intent(intent), context_of(self.roots)
         check_provenance(user=user)
         if isinstance(wanted, MaintenanceIntent):
             return plan_maintenance(self, wanted, context, accept)
@@ -213,12 +225,12 @@ class Table(DeltaLog):
     @located
     def commit(
         self,
-        plan: CommitPlan | MaintenancePlan,
+        plan: Plan,
         *,
         reason: str | None = None,
         user: str | None = None,
         watch: Callable[[RowJob[CheckReport]], None] | None = None,
-    ) -> CommitResult | MaintenanceResult:
+    ) -> PlanResult:
         """Carry out a plan; returns the outcome.
 
         Args:
@@ -237,17 +249,11 @@ class Table(DeltaLog):
 
         if self.read_only:
             raise NotAllowed(f"The table {self.location} was opened for reading only.", location=self.location)
-        check_provenance(user=user, reason=reason)
+        context = context_of(self.roots)
         if isinstance(plan, CommitPlan):
-            return commit_plan(self, plan, self._context(), reason=reason, user=user, watch=watch)
-        return do_maintenance(self, plan, self._context())
-
-    def _context(self) -> Context:
-        """The context of the core: this machine, and Spark."""
-        from explorer.spark.row_engine import SparkRowEngine
-        from explorer.system import system_context
-
-        return system_context(SparkRowEngine(), None if self.roots is None else self.roots.check_source)
+            return commit_plan(self, plan, context, reason=reason, user=user, watch=watch)
+        check_provenance(user=user, reason=reason)
+        return do_maintenance(self, plan, context)
 
     def check(self, predicates: Mapping[str, str], version: int | None = None) -> CheckReport:
         """Check SQL predicates, by name, against all live rows of a version; NULL breaks them

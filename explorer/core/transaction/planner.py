@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from explorer.core.compatibility.access import Requirements, losses, requirements
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.protocol.table_features import supported_features
-from explorer.core.transaction.commit_info import check_provenance, commit_info, commit_lines
+from explorer.core.transaction.commit_info import commit_info, commit_lines
 from explorer.core.transaction.commit_plan import CommitPlan, Consequences, Proposer
 from explorer.core.transaction.commit_target import CommitTarget
 from explorer.core.transaction.consequences import change_feed_effect, time_travel_effect
@@ -58,18 +58,15 @@ def make_plan(
     """Plan a change of the newest version, or the first version of a table.
 
     Args:
-        target: The table, or the place for one.
+        target: The table, as its caller has refreshed it, or the place for one.
         request: What is asked for.
         context: Clock, identifiers and the engine of rows.
         watch: Called with the job that checks the rows, once it has begun: to show its progress, and to cancel it.
 
     Raises:
         InvalidIntent: The intent makes no sense on this table.
-        RequestError: The user cannot be written down.
         Cancelled: The check of the rows was cancelled.
     """
-    check_provenance(user=request.user)
-    target.refresh()
     return _plan(target, request, context, context.new_id(), user=request.user, watch=watch)
 
 
