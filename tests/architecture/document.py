@@ -11,7 +11,7 @@ from tests.architecture.walks import recorded, walk
 
 DOCUMENT: Path = REPOSITORY / "docs" / "architecture.md"
 COMMAND = "python -m tests.architecture --write"
-_STEP = re.compile(r"^\d+\. `([\w.]+)`:", re.MULTILINE)
+_STAY = re.compile(r"^\d+\. ([\w.]+): (.+)$", re.MULTILINE)
 _MADE = re.compile(r"(<!-- made: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -24,4 +24,4 @@ def renewed(text: str) -> str:
 
 def walked(text: str) -> list[str]:
     """The functions that the walks name, as dotted names below the package."""
-    return _STEP.findall(text)
+    return [f"{room}.{name.strip('`')}" for room, names in _STAY.findall(text) for name in names.split(", ")]

@@ -14,6 +14,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -66,10 +67,11 @@ def returns(calls: Sequence[Call]) -> tuple[int, int]:
 
 
 def walk(calls: Sequence[Call]) -> str:
-    """A walk as a numbered list."""
+    """A walk as a numbered list: one line for each stay in a room, with the functions called there."""
+    stays = groupby(steps(calls), key=lambda step: _room(step.module))
     return "\n".join(
-        f"{number}. `{step.module.removeprefix('explorer.')}.{step.name}`: {_purpose(step)}"
-        for number, step in enumerate(steps(calls), 1)
+        f"{number}. {room}: {', '.join(f'`{_below(room, step)}`' for step in stay)}"
+        for number, (room, stay) in enumerate(stays, 1)
     )
 
 
@@ -151,6 +153,12 @@ def _package(module: str | None) -> str | None:
     return module if is_folder else module.rpartition(".")[0]
 
 
-def _purpose(step: Call) -> str:
-    text = inspect.getdoc(function_named(step.module, step.name)) or ""
-    return text.split("\n\n")[0].replace("\n", " ")
+def _room(module: str) -> str:
+    """The room of a module: a package of the core, or what is at the top of the house."""
+    parts = module.split(".")[1:]
+    return ".".join(parts[: 2 if parts[0] == "core" else 1])
+
+
+def _below(room: str, step: Call) -> str:
+    """A function's dotted name inside its room."""
+    return f"{step.module}.{step.name}".removeprefix(f"explorer.{room}.")
