@@ -7,9 +7,10 @@ answered. The person sees every error as a notice, and the server's log records 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -221,7 +222,7 @@ class Session:
         before, self.shown, self.complete = self.shown, rendered, True
         self._sent |= changed
         message = {"kind": "patch", "regions": changed, "hidden": rendered.hidden, "number": number}
-        with pn.io.hold():
+        with _together(self._document):
             self.timeline.draw(rendered.timeline, same_data=before.timeline_key == rendered.timeline_key)
             self.chart.draw(rendered.chart, same_data=before.chart_key == rendered.chart_key)
             self.page.send(message | {"title": rendered.title})
@@ -295,6 +296,23 @@ def show_failure(error: Exception) -> None:
         _log.error("a callback failed", exc_info=error)
     else:
         session.tell(error)
+
+
+@contextmanager
+def _together(document: Document | None) -> Iterator[None]:
+    """Send what is changed inside when all of it is there, in its order.
+
+    This is Bokeh's own hold and not Panel's, which writes to the socket beside the session and can lose what it wrote
+    while another message was on its way.
+    """
+    if document is None:
+        yield
+        return
+    document.hold("combine")
+    try:
+        yield
+    finally:
+        document.unhold()
 
 
 def _theme(message: Message) -> str:

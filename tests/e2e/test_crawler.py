@@ -1,0 +1,47 @@
+"""Every control of every page is answered, and nothing goes wrong on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.e2e.crawler import Crawler, watching
+
+pytestmark = pytest.mark.e2e
+
+TABS = ("overview", "diff", "files", "columns", "deletion-vectors", "statistics", "data", "changes", "act")
+# Rows need Spark, which tests/e2e/test_rows.py and test_changes.py start.
+SPARK = ("button do=rows", "button do=changes", "button do=differences", "button rows-go", "button differences-go")
+ODD = ("hostile", "broken", "future", "empty", "long")
+
+
+@pytest.fixture
+def crawler(windows: Any, address: str) -> Iterator[Crawler]:
+    """Crawl in a window of its own; what went wrong fails the test."""
+    page = windows.new_page()
+    page.set_default_timeout(30_000)
+    with watching(page) as events:
+        crawler = Crawler(page, address, events, without=SPARK)
+        yield crawler
+    page.close()
+    assert crawler.crawl.wrong == []
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_control_of_a_tab_is_answered(crawler: Crawler, tab: str) -> None:
+    crawler.visit(f"?t=shop/reference/deletion-vectors&v=8&tab={tab}")
+    assert crawler.crawl.pressed > 20
+
+
+def test_every_control_of_the_list_of_tables_is_answered(crawler: Crawler) -> None:
+    crawler.visit("?q=shop")
+    assert crawler.crawl.pressed > 10
+
+
+@pytest.mark.parametrize("table", ODD)
+def test_every_tab_of_an_odd_table_can_be_looked_at(crawler: Crawler, table: str) -> None:
+    for tab in TABS:
+        crawler.look(f"?t=shop/odd/{table}&tab={tab}")
+    assert len(crawler.crawl.pages) == len(TABS)
