@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from explorer.core.protocol.log_store import LogStore, ObjectMeta
 from explorer.core.protocol.times import milliseconds
 from explorer.storage.credentials import concealed
 from explorer.storage.local_tree import file_table
+from explorer.storage.ranged_file import ranged_file
 from explorer.storage.roots import Opener
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["ObjectLogStore"]
 
 
-# What is fetched at once of an object that is read at random, in bytes.
-_BLOCK: Final = 1 << 20
 _IN_FLIGHT: Final = 256
 
 
@@ -152,7 +151,7 @@ class ObjectLogStore:
     def open_input(self, path: str) -> pa.NativeFile:
         """Open an object for reading at random."""
         size = self.head(path).size
-        return pa.PythonFile(io.BufferedReader(_RangeReader(self, path, size), _BLOCK), mode="r")
+        return pa.PythonFile(ranged_file(partial(self.read_part, path), size), mode="r")
 
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
         """Return several objects' bytes, many requests in flight at once."""
@@ -267,32 +266,3 @@ class ObjectLogStore:
             path=path,
             unwritten=unwritten or None,
         )
-
-
-class _RangeReader(io.RawIOBase):
-    """An object as a seekable file: each read is one ranged request."""
-
-    def __init__(self, store: ObjectLogStore, path: str, size: int) -> None:
-        self._store, self._path, self._size = store, path, size
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        self._position = max(0, start + offset)
-        return self._position
-
-    def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer)
-        data = self._store.read_part(self._path, self._position, min(self._position + len(view), self._size))
-        view[: len(data)] = data
-        self._position += len(data)
-        return len(data)

@@ -32,6 +32,7 @@ from explorer.core.protocol.file_paths import is_absolute
 from explorer.spark.engine.file_addresses import FileAddress, RemoteFile
 from explorer.spark.scan import object_rows
 from explorer.spark.scan.object_rows import ObjectRows, Shape
+from explorer.storage import ranged_file
 from explorer.storage.objects import ObjectLogStore
 from explorer.storage.schemes import SCHEMES, Scheme
 from explorer.storage.written_aside import written_aside
@@ -97,7 +98,8 @@ def read_objects(session: SparkSession, addresses: Sequence[FileAddress], schema
         addresses: The files, local ones too.
         schema: What to read, physical names, Parquet field ids in the metadata of fields that are found by them.
     """
-    cloudpickle.register_pickle_by_value(object_rows)  # type: ignore[no-untyped-call]  # PySpark's own
+    for module in (object_rows, ranged_file):
+        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # PySpark's own
     path, row = _free("__explorer_object", schema), _free("__explorer_place", schema)
     shapes = tuple(_shape(field.name, field.dataType, field.metadata) for field in schema.fields)
     files, stores = _sent(addresses)

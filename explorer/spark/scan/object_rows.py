@@ -1,23 +1,23 @@
 """Read data files of an object store inside Spark's tasks: the part that runs there.
 
-It is sent to the workers by value, so it may import only PyArrow and obstore: the workers need nothing else of this
-program. Invariants: columns are found by physical name, or by Parquet field id where the table maps by id; a
-column that a file lacks is null; rows are numbered by their place in the file; a file that is missing, of another size
-than the log says, or unreadable raises with its name, and no error text contains a credential.
+It is sent to the workers by value, with `explorer.storage.ranged_file`; both import only PyArrow and obstore, so the
+workers need nothing else of this program. Invariants: columns are found by physical name, or by Parquet field id where
+the table maps by id; a column that a file lacks is null; rows are numbered by their place in the file; a file that is
+missing, of another size than the log says, or unreadable raises with its name, and no error text contains a credential.
 """
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from explorer.storage.ranged_file import ranged_file
+
 __all__ = ["ObjectRows", "Shape", "reader"]
 
-_BLOCK = 1 << 20
 _BATCH_ROWS = 1 << 16
 _OWN_READER = "give Spark the jars and the settings of the object store and open the table without storage_options"
 
@@ -149,40 +149,10 @@ def _open(rows: ObjectRows, file: dict[str, Any]) -> Any:
     if size is not None and found != size:
         raise _Told(_message("has another size", name, f"{found} bytes, but the log says {size}"))
 
-    def fetch(start: int, length: int) -> bytes:
-        return bytes(fetched(lambda: obstore.get_range(store, key, start=start, length=length)))
+    def fetch(start: int, end: int) -> bytes:
+        return bytes(fetched(lambda: obstore.get_range(store, key, start=start, end=end)))
 
-    return pa.PythonFile(io.BufferedReader(_Object(fetch, found), _BLOCK), mode="r")
-
-
-class _Object(io.RawIOBase):
-    """An object as a seekable file: each read is one ranged request."""
-
-    def __init__(self, fetch: Callable[[int, int], bytes], size: int) -> None:
-        self._fetch, self._size, self._position = fetch, size, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        self._position = max(0, start + offset)
-        return self._position
-
-    def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer)
-        length = min(len(view), self._size - self._position)
-        if length <= 0:
-            return 0
-        view[:length] = self._fetch(self._position, length)
-        self._position += length
-        return length
+    return pa.PythonFile(ranged_file(fetch, found), mode="r")
 
 
 def _wanted(schema: pa.Schema, columns: tuple[Shape, ...]) -> list[str] | None:
