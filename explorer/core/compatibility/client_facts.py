@@ -64,7 +64,7 @@ class Statement(msgspec.Struct, frozen=True):
 
 
 class ClientFacts:
-    """The rows, for look-ups.
+    """The rows, for look-ups; answers about features that rows name are kept, as every plan asks for all of them.
 
     Attributes:
         rows: All rows.
@@ -76,6 +76,8 @@ class ClientFacts:
         self.versions: dict[str, list[str]] = {}
         self._by_key: dict[tuple[str, str, str, str], ClientFact] = {}
         self._origins: dict[tuple[str, str], ClientFact] = {}
+        self._answers: dict[tuple[str, str, str, Operation, str, bool], Statement | None] = {}
+        self._named = {row.feature for row in self.rows}
         for row in self.rows:
             versions = self.versions.setdefault(row.client, [])
             if row.version_from not in versions:
@@ -95,6 +97,21 @@ class ClientFacts:
             when: The condition that holds for the table; rows of this condition go before those without one.
             listed: Let a row about every other feature answer.
         """
+        if feature not in self._named:
+            # A table may name any number of features.
+            return self._search(client, version, feature, operation, when=when, listed=listed)
+        asked = (client, version, feature, operation, when, listed)
+        if asked not in self._answers:
+            self._answers[asked] = self._search(client, version, feature, operation, when=when, listed=listed)
+        return self._answers[asked]
+
+    def origin(self, client: str, version: str) -> ClientFact:
+        """The first row about a version: the source to name where nothing is stated."""
+        return self._origins[client, version]
+
+    def _search(
+        self, client: str, version: str, feature: str, operation: Operation, *, when: str, listed: bool
+    ) -> Statement | None:
         versions = self.versions[client]
         for release in reversed(versions[: versions.index(version) + 1]):
             for condition in dict.fromkeys((when, "")):
@@ -111,10 +128,6 @@ class ClientFacts:
             elif listed:
                 return said
         return None
-
-    def origin(self, client: str, version: str) -> ClientFact:
-        """The first row about a version: the source to name where nothing is stated."""
-        return self._origins[client, version]
 
     def _inherited(
         self, library: Statement, feature: str, operation: Operation, when: str, listed: bool
