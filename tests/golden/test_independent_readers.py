@@ -124,12 +124,9 @@ def _kernel(folder: Path) -> tuple[int, int]:
     return snapshot.version(), sum(batch.num_rows for batch in batches)
 
 
-_duck = cache(duckdb_connection)
-
-
 def _duckdb(folder: Path) -> dict[str, int]:
     query = f"select filename, count(*) from delta_scan('{folder}', filename=true) group by all"
-    return {_relative(folder, path): rows for path, rows in _duck().execute(query).fetchall()}
+    return {_relative(folder, path): rows for path, rows in duckdb_connection().execute(query).fetchall()}
 
 
 def _deltalake_files(folder: Path) -> Counter[str]:

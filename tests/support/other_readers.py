@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -19,12 +20,15 @@ NOT_READ_BY_DELTALAKE = frozenset({"columnMapping", "typeWidening", "vacuumProto
 """Features for which deltalake refuses a table (1.6.6)."""
 
 
+@cache
 def duckdb_connection() -> duckdb.DuckDBPyConnection:
-    """A connection with the delta extension that was installed beside it."""
+    """The process's connection, with the delta extension that was installed beside it; loading it takes long."""
     (extension,) = Path(str(files("duckdb_extension_delta"))).rglob("delta.duckdb_extension")
     connection = duckdb.connect()
     connection.load_extension(str(extension))
     connection.execute("set timezone = 'UTC'")
+    # Every read is of the files as they are now.
+    connection.execute("set enable_external_file_cache = false")
     return connection
 
 
