@@ -46,14 +46,14 @@ class Executed:
 @pytest.mark.notebook
 @pytest.mark.spark
 def test_story_runs_and_tells_what_was_written(
-    jupyter_home: Path, warehouse_and_rows: tuple[Path, dict[str, dict[int, pa.Table]]]
+    jupyter_home: Path, demo_build: tuple[Path, dict[str, dict[int, pa.Table]]]
 ) -> None:
     story = nbformat.read(STORY, as_version=4)
     # Errors are let through here so that each can be judged: none is allowed but Spark's where there is no Java.
     client = NotebookClient(story, timeout=180, allow_errors=True, store_widget_state=False)
     client.execute(cwd=str(jupyter_home))
     told = Executed(story)
-    written = warehouse_and_rows[1]["sales/orders"]
+    written = demo_build[1]["sales/orders"]
     last = max(written)
 
     assert told.said("open") == f"orders: versions 0 to {last}\n"
