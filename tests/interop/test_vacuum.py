@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
@@ -71,17 +73,29 @@ _STRAYS: Final = (
 )
 
 
-def _made(writer: ReferenceWriter, name: str, retention: str, folder: Path) -> Path:
-    """A table by the reference, with files that it never committed; everything but them is minutes old."""
-    partitions, properties, commands = _TABLES[name]
-    path = folder / "made"
-    table = f"delta.`{path}`"
-    settings = f"TBLPROPERTIES ({properties})" if properties else ""
-    columns = "(id BIGINT, v STRING, p STRING)"
-    writer.sql(f"CREATE TABLE {table} {columns} USING delta {partitions} {settings}")
-    for command in (f"INSERT INTO {{t}} {_ROWS}", f"INSERT INTO {{t}} {_ROWS}", *commands):
-        writer.sql(command.format(t=table))
-    writer.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.deletedFileRetentionDuration'='{retention}')")
+@pytest.fixture(scope="module")
+def written(reference_writer: ReferenceWriter, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The tables by the reference, each written once and not to be changed."""
+
+    @cache
+    def write(name: str) -> Path:
+        partitions, properties, commands = _TABLES[name]
+        path = tmp_path_factory.mktemp("written") / "made"
+        table = f"delta.`{path}`"
+        settings = f"TBLPROPERTIES ({properties})" if properties else ""
+        columns = "(id BIGINT, v STRING, p STRING)"
+        reference_writer.sql(f"CREATE TABLE {table} {columns} USING delta {partitions} {settings}")
+        for command in (f"INSERT INTO {{t}} {_ROWS}", f"INSERT INTO {{t}} {_ROWS}", *commands):
+            reference_writer.sql(command.format(t=table))
+        return path
+
+    return write
+
+
+def _made(writer: ReferenceWriter, written: Path, retention: str, folder: Path) -> Path:
+    """A copy of a table, with files that nobody ever committed; everything but them is minutes old."""
+    path = Path(shutil.copytree(written, folder / "made"))
+    writer.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('delta.deletedFileRetentionDuration'='{retention}')")
     for stray in _STRAYS:
         (path / stray).parent.mkdir(parents=True, exist_ok=True)
         (path / stray).write_bytes(b"x")
@@ -125,11 +139,11 @@ def _key(path: str, root: Path) -> str:
     ],
 )
 def test_the_same_files_go_as_by_the_reference(
-    reference_writer: ReferenceWriter, tmp_path: Path, name: str, retention: str
+    reference_writer: ReferenceWriter, written: Callable[[str], Path], tmp_path: Path, name: str, retention: str
 ) -> None:
     # Else it lists folders in ten thousand tasks.
     reference_writer.sql("SET spark.sql.sources.parallelPartitionDiscovery.parallelism=1")
-    made = _made(reference_writer, name, retention, tmp_path)
+    made = _made(reference_writer, written(name), retention, tmp_path)
     before = _left(made)
     ours, theirs = (Path(shutil.copytree(made, tmp_path / side)) for side in ("ours", "theirs"))
     listed = reference_writer.sql(f"VACUUM delta.`{theirs}` DRY RUN").column("path").to_pylist()
