@@ -2,50 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
+import resource
+import signal
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import pytest
 
 import explorer
+from explorer.core.errors import StorageError
 from explorer.core.protocol.actions import SetTransaction
 from explorer.storage import open_store
-from tests.support.shared_tables import REPOSITORY
 from tests.support.small_logs import METADATA, PROTOCOL, add, write
 
 NOBODY = 65_534
 TEXT = "x" * 2000
 LIMITS = (0, 1, 1000, 4800, 7000, 60_000)
 
-# Commits in a process of its own, under a limit, and says what came of it.
-PROGRAM = """
-import json, os, resource, signal, sys
-import explorer
-from explorer.core.errors import StorageError
-location, limit, user, text = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
-table = explorer.open_table(location)
-table.snapshot()
-plan = table.plan({"kind": "set-description", "description": text})
-if limit >= 0:
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-if user:
-    os.setgid(user)
-    os.setuid(user)
-try:
-    result = table.commit(plan)
-    told = {"outcome": result.outcome, "notes": result.notes}
-except StorageError as error:
-    told = {"error": str(error)}
-sys.stdout.write(json.dumps(told))
-"""
+# Processes for commits under a limit: each is a copy of one that has loaded what they need.
+_PROCESSES: Final = get_context("forkserver")
+_PROCESSES.set_forkserver_preload(["tests.faults.test_refusing_disks"])
 
 
 @pytest.fixture
@@ -60,10 +42,26 @@ def folder() -> Iterator[Path]:
 
 
 def commit(folder: Path, *, limit: int = -1, user: int = 0, text: str = TEXT) -> dict[str, Any]:
-    arguments = [sys.executable, "-c", PROGRAM, str(folder), str(limit), str(user), text]
-    done = subprocess.run(arguments, cwd=REPOSITORY, capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    """Commit in a process of its own, under a limit on the size of files or as another user; what came of it."""
+    with ProcessPoolExecutor(1, mp_context=_PROCESSES) as process:
+        return process.submit(_commit_here, folder, limit, user, text).result(60)
+
+
+def _commit_here(folder: Path, limit: int, user: int, text: str) -> dict[str, Any]:
+    table = explorer.open_table(folder)
+    table.snapshot()
+    plan = table.plan({"kind": "set-description", "description": text})
+    if limit >= 0:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    if user:
+        os.setgid(user)
+        os.setuid(user)
+    try:
+        result = table.commit(plan)
+    except StorageError as error:
+        return {"error": str(error)}
+    return {"outcome": result.outcome, "notes": list(result.notes)}
 
 
 def names(folder: Path) -> set[str]:
