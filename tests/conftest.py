@@ -18,10 +18,14 @@ hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("prove", deadline=None, max_examples=5_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-# Most queries of the tests run once on a few rows, and a JVM spends half of its time on compiling them well. Here it
-# compiles them fast. The whole dose runs on Java as users have it.
+# Most queries of the tests run once on a few rows, and a JVM spends half of its time on loading classes and compiling
+# them well. Here it takes the classes for sound, compiles them fast, and has all of its memory from the start: what it
+# collects is what Spark leaves of each query. The whole dose runs on Java as users have it.
 if not WHOLE_DOSE:
-    os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+    os.environ["JAVA_TOOL_OPTIONS"] = (
+        "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -XX:InitialRAMPercentage=100 "
+        "-XX:NewRatio=1 -XX:MetaspaceSize=256m -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+    )
 
 
 @pytest.fixture(scope="session")
