@@ -103,19 +103,25 @@ class Table(DeltaLog):
         self.read_only, self.roots = read_only, roots
 
     def changes(
-        self, from_version: int, to_version: int | None = None, inferred: bool = False, *, skip: bool = False
+        self,
+        from_version: int,
+        to_version: int | None = None,
+        inferred: bool = False,
+        *,
+        skip: bool = False,
+        keys: Sequence[str] = (),
     ) -> DataFrame:
         """Return what changed in a range of versions, both ends included, as a Spark DataFrame.
 
         The table's columns, then ``_change_type``, ``_commit_version`` and ``_commit_timestamp``; arguments, errors
-        and what was inferred or skipped: `explorer.spark.changes.changes.changes`.
+        and what was inferred, paired or skipped: `explorer.spark.changes.changes.changes`.
         """
         from explorer.spark.engine.session import require_pyspark
 
         require_pyspark()
         from explorer.spark.changes.changes import changes
 
-        return changes(self, from_version, to_version, inferred=inferred, skip=skip).frame
+        return changes(self, from_version, to_version, inferred=inferred, skip=skip, keys=keys).frame
 
     def row_diff(self, from_version: int, to_version: int, keys: Sequence[str] | None = None) -> RowDiff:
         """Compare the rows of two versions, matched by key columns if given; see `explorer.spark.changes.row_diff`."""

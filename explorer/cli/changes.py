@@ -44,6 +44,10 @@ def changes(
         bool,
         typer.Option("--skip-holes", help="Skip versions whose changes cannot be read, and name them on stderr."),
     ] = False,
+    key: Annotated[
+        list[str] | None,
+        typer.Option("--key", metavar="COLUMN", help="Pair inferred updates by this column; may be given again."),
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Read the changes of a range of versions, both ends included, through Spark.
@@ -51,7 +55,8 @@ def changes(
     The columns are the table's, then _change_type (insert, delete, update_preimage, update_postimage), _commit_version
     and _commit_timestamp; the order of the rows is not fixed. A range is refused if a part of it cannot be read: the
     feed was off, the schema changed, or files are gone. Inferred changes come from the files added and removed; a row
-    that a commit only copied is no change, and an update is a delete and an insert. Stderr names the versions
+    that a commit only copied is no change. An update has its two images where the rows before and after it share
+    the columns of --key, or without --key a row id; otherwise it is a delete and an insert. Stderr names the versions
     concerned. Ctrl-C cancels.
 
     JSON, a line a row, values as of rows. With --output one document: output, rows, table, fromVersion, toVersion,
@@ -63,25 +68,29 @@ def changes(
 
         check_output(output)
     use_spark(spark)
+    keys = key or []
     with patience("Reading the log"):
         opened = explorer.open_table(table)
         last = opened.latest_version() if to_version is None else to_version
     if output is None and not json:
-        _print(opened, (from_version, last), SCREEN if limit is None else limit, inferred=inferred, skip=skip_holes)
+        shown = SCREEN if limit is None else limit
+        _print(opened, (from_version, last), shown, keys, inferred=inferred, skip=skip_holes)
         return
     with patience("Looking for the changes"):
         sources = opened.change_sources(from_version, last, inferred, skip=skip_holes)
     if output is not None:
-        _write(opened, sources, limit, output, as_json=json)
+        _write(opened, sources, keys, limit, output, as_json=json)
     else:
-        _print_json(opened, sources, limit)
+        _print_json(opened, sources, keys, limit)
 
 
-def _write(table: explorer.Table, sources: ChangeSources, limit: int | None, output: Path, *, as_json: bool) -> None:
+def _write(
+    table: explorer.Table, sources: ChangeSources, keys: list[str], limit: int | None, output: Path, *, as_json: bool
+) -> None:
     from explorer.cli.row_files import write_rows
     from explorer.spark.rows.batches import change_stream, row_batches
 
-    stream = change_stream(table, sources)
+    stream = change_stream(table, sources, keys)
     with closing(row_batches(stream, followed)) as batches:
         written = write_rows(output, stream.schema, limited(batches, limit))
     if as_json:
@@ -93,21 +102,23 @@ def _write(table: explorer.Table, sources: ChangeSources, limit: int | None, out
     _note_doubts(sources.inferred_versions, sources.skipped)
 
 
-def _print_json(table: explorer.Table, sources: ChangeSources, limit: int | None) -> None:
+def _print_json(table: explorer.Table, sources: ChangeSources, keys: list[str], limit: int | None) -> None:
     from explorer.cli.json_values import encode
     from explorer.spark.rows.batches import change_stream, row_batches
 
-    with closing(row_batches(change_stream(table, sources), followed)) as batches:
+    with closing(row_batches(change_stream(table, sources, keys), followed)) as batches:
         print_rows(limited(batches, limit))
     doubts = _doubts(sources)
     if any(doubts.values()):
         note(encode(doubts).decode())
 
 
-def _print(table: explorer.Table, versions: tuple[int, int], limit: int, *, inferred: bool, skip: bool) -> None:
+def _print(
+    table: explorer.Table, versions: tuple[int, int], limit: int, keys: list[str], *, inferred: bool, skip: bool
+) -> None:
     from explorer.spark.changes.change_preview import change_preview
 
-    seen = waiting(change_preview(table, *versions, limit, inferred=inferred, skip=skip))
+    seen = waiting(change_preview(table, *versions, limit, inferred=inferred, skip=skip, keys=keys))
     list_rows(seen.table)
     note(seen.note)
     _note_doubts(seen.inferred_versions, seen.skipped)

@@ -14,7 +14,7 @@ from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.row_panel import RowPanel
 from explorer.views import TableView
 from explorer.views.rows.change_spans import ChangeSpan, VersionCounts, change_counts
-from explorer.views.rows.row_work import RangeChanges, change_origins, change_range
+from explorer.views.rows.row_work import RangeChanges, change_origins, change_range, quoted_name
 from explorer.views.rows.spark_work import WorkState
 
 __all__ = ["ChangesPanel"]
@@ -22,9 +22,10 @@ __all__ = ["ChangesPanel"]
 _PAGE = 50
 _SPANS = 12
 _VERSIONS = 20
+_COLUMNS = 200
 _INFERRED = (
-    "where the feed was off, from the files that were added and removed: an update is a delete and an insert; rows "
-    "that were only copied are left out"
+    "where the feed was off, from the files that were added and removed: rows that were only rewritten are left out; "
+    "an update is paired by row id or by key columns, else it is a delete and an insert"
 )
 
 
@@ -34,6 +35,7 @@ class ChangesPanel(RowPanel):
     Attributes:
         source: ``recorded``: only what the change feed recorded; ``inferred``: for other versions inferred from the
             files.
+        key_columns: Names of the key columns that pair inferred updates, with commas; empty pairs by row id.
         list: The changes that were read.
     """
 
@@ -48,15 +50,20 @@ class ChangesPanel(RowPanel):
             ],
             style={"button_width": "auto"},
         )
+        self.key_columns = ipywidgets.Combobox(
+            description="pair updates by", placeholder="row id, if there is one; or key columns",
+            style={"description_width": "initial"}, layout={"width": "auto", "flex": "1 1 260px"},
+        )  # fmt: skip
         self.strip, self.counts = ipywidgets.HTML(), ipywidgets.HTML()
         self.list = ListBox("changes", "these changes", "by version", page_size=_PAGE)
         self.list.show_list(None)
-        super().__init__(view, [self.source], [self.strip, self.counts, self.list])
-        self.source.observe(lambda _: self.draw(), "value")
+        super().__init__(view, [self.source, self.key_columns], [self.strip, self.counts, self.list])
+        for control in (self.source, self.key_columns):
+            control.observe(lambda _: self.draw(), "value")
 
     def ask(self) -> None:
         """Read the changes of the range."""
-        self._changes.start(self._view, inferred=self._inferred)
+        self._changes.start(self._view, self._keys, inferred=self._inferred)
 
     def cancel(self) -> None:
         """Stop reading."""
@@ -66,12 +73,20 @@ class ChangesPanel(RowPanel):
     def _inferred(self) -> bool:
         return bool(self.source.value == "inferred")
 
+    @property
+    def _keys(self) -> str:
+        return str(self.key_columns.value) if self._inferred else ""
+
     def _draw(self) -> None:
         view, inferred = self._view, self._inferred
         first, last = change_range(view)
         origins = change_origins(view, inferred=inferred)
-        found = self._changes.found(view, inferred=inferred)
-        state = self._changes.state(view, inferred=inferred)
+        found = self._changes.found(view, self._keys, inferred=inferred)
+        state = self._changes.state(view, self._keys, inferred=inferred)
+        names = tuple(quoted_name(field.name) for field in view.facts.snapshot(last).schema.fields[:_COLUMNS])
+        if self.key_columns.options != names:
+            self.key_columns.options = names
+        self.key_columns.layout.display = None if inferred else "none"
         where = f"v{first}" if first == last else f"v{first} to v{last}"
         self.head.value = tag("div", tag("b", f"Rows that changed in {where}"))
         self.strip.value = _strip(origins.spans)
@@ -118,7 +133,7 @@ def _nothing(spans: Sequence[ChangeSpan], *, inferred: bool) -> str:
 
 def _counted(found: Any) -> Markup:
     note = tag("p", found.note, class_="dte-muted")
-    counts = change_counts(found.counts) if found.counts is not None else ()
+    counts = change_counts(found.counts, found.rewritten) if found.counts is not None else ()
     if len(counts) < 2:
         return joined([note])
     lines = [tag("p", tag("b", f"v{c.version}"), " ", _sum(c)) for c in counts[:_VERSIONS]]
@@ -133,6 +148,6 @@ def _sum(counts: VersionCounts) -> str:
         f"\u2212{fmt.count(counts.deleted)}" if counts.deleted else "",
         f"~{fmt.count(counts.updated)}" if counts.updated else "",
     )
-    return (
-        f"{' '.join(filter(None, parts))} {'row' if counts.inserted + counts.deleted + counts.updated == 1 else 'rows'}"
-    )
+    changed = counts.inserted + counts.deleted + counts.updated
+    said = [f"{' '.join(filter(None, parts))} {'row' if changed == 1 else 'rows'}"] if changed else []
+    return ", ".join([*said, *([f"{fmt.count(counts.rewritten)} only rewritten"] if counts.rewritten else [])])

@@ -10,7 +10,7 @@ from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.row_panel import RowPanel
 from explorer.views import TableView
 from explorer.views.rows.differences import DifferenceCell, DifferenceRow, RowDifferences
-from explorer.views.rows.row_work import ComparedRows, comparison_estimate
+from explorer.views.rows.row_work import ComparedRows, comparison_estimate, quoted_name
 
 __all__ = ["DifferencesPanel", "differences_table"]
 
@@ -47,7 +47,7 @@ class DifferencesPanel(RowPanel):
     def _draw(self) -> None:
         view, keys = self._view, self.key_columns.value
         snapshot = view.facts.snapshot(view.version)
-        names = tuple(_quoted(field.name) for field in snapshot.schema.fields[:_COLUMNS])
+        names = tuple(quoted_name(field.name) for field in snapshot.schema.fields[:_COLUMNS])
         if self.key_columns.options != names:
             self.key_columns.options = names
         estimate, available = comparison_estimate(view)
@@ -71,10 +71,6 @@ def differences_table(found: RowDifferences) -> Markup:
     head = tag("thead", tag("tr", tag("th", scope="col"), *names))
     body = tag("tbody", *(_row(row) for row in found.rows))
     return tag("div", tag("table", head, body, aria_label="rows that differ"), class_="dte-list")
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`" if "," in name or "`" in name else name
 
 
 def _figures(found: RowDifferences, *, keyed: bool) -> Markup:

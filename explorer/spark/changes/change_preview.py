@@ -5,6 +5,7 @@ Invariants: what is shown is a sample and says so; Spark counts exactly; the dri
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["ChangePreview", "change_preview"]
 
 _GROWTH: Final = 4
-_ORDER: Final = ("delete", "insert", "update_preimage", "update_postimage")
+_ORDER: Final = {"delete": 0, "insert": 1, "update_preimage": 2, "update_postimage": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class ChangePreview:
         table: The first changes, ascending by version: the table's columns, then ``_change_type``,
             ``_commit_version`` and ``_commit_timestamp``; variants as JSON text.
         counts: All changes: version, change_type, rows; ascending. None if they were not to be counted.
+        rewritten: Rows that inferred versions only wrote to other files: version, rows; None if not counted.
         total: Sum of ``counts``, or None.
         note: What ``table`` is of the whole, for people.
         complete: True if there are no other changes.
@@ -44,6 +46,7 @@ class ChangePreview:
 
     table: pa.Table
     counts: pa.Table | None
+    rewritten: pa.Table | None
     total: int | None
     note: str
     complete: bool
@@ -62,6 +65,7 @@ def change_preview(
     inferred: bool = False,
     skip: bool = False,
     count: bool = True,
+    keys: Sequence[str] = (),
 ) -> Job[ChangePreview]:
     """Fetch the first changes of a range of versions, and count all of them.
 
@@ -71,6 +75,7 @@ def change_preview(
         limit: Rows at most.
         inferred, skip: As in `explorer.spark.changes.changes.changes`.
         count: False reads no files beyond those that are shown.
+        keys: As in `explorer.spark.changes.changes.changes`.
 
     Returns:
         A job; its errors are those of `explorer.spark.changes.changes.changes`, and Cancelled.
@@ -79,30 +84,32 @@ def change_preview(
     def work(job: Job[ChangePreview]) -> ChangePreview:
         job.report("Looking for the changes")
         sources = log.change_sources(from_version, to_version, inferred, skip=skip)
-        return _change_preview(job, log, sources, limit, count=count)
+        return _change_preview(job, log, sources, limit, keys, count=count)
 
     return submit(f"Changes of {log.name}, versions {from_version} to {to_version}", work)
 
 
 def _change_preview(
-    job: Job[ChangePreview], log: DeltaLog, sources: ChangeSources, limit: int, *, count: bool
+    job: Job[ChangePreview], log: DeltaLog, sources: ChangeSources, limit: int, keys: Sequence[str], *, count: bool
 ) -> ChangePreview:
     from explorer.spark.changes.changes import changes_of
 
-    rows, read = _first_changes(job, log, sources, limit)
-    planned = changes_of(log, sources)
+    rows, read = _first_changes(job, log, sources, limit, keys)
+    planned = changes_of(log, sources, keys)
     complete = read == sources.files.num_rows and rows.num_rows <= limit
-    counts = None
+    counts = rewritten = None
     if count:
         job.report(f"Counting the changes of {planned.estimate.files:,} files")
-        counts = planned.counts()
+        tally = planned.tally()
+        counts, rewritten = tally.changes, tally.rewritten
     total = rows.num_rows if complete else None if counts is None else sum(counts.column("rows").to_pylist())
     shown = _in_order(rows.slice(0, limit))
     return ChangePreview(
         shown,
         counts,
+        rewritten,
         total,
-        _change_note(sources, shown.num_rows, total),
+        _change_note(sources, shown.num_rows, total) + _rewritten_note(rewritten),
         complete,
         sources.versions,
         planned.inferred_versions,
@@ -111,30 +118,24 @@ def _change_preview(
     )
 
 
-def _first_changes(job: Job[ChangePreview], log: DeltaLog, sources: ChangeSources, limit: int) -> tuple[pa.Table, int]:
+def _first_changes(
+    job: Job[ChangePreview], log: DeltaLog, sources: ChangeSources, limit: int, keys: Sequence[str]
+) -> tuple[pa.Table, int]:
     """Changes of the first sources that give more than the limit, or of all; and the number of sources read."""
     from explorer.spark.changes.changes import changes_of
 
     files, parts, found = sources.files, list[pa.Table](), 0
     begin, end = 0, _enough(files, limit)
     while True:
-        end = _whole_versions(sources, min(end, files.num_rows))
+        end = sources.whole_until(min(end, files.num_rows))
         job.report(f"Reading the changes of {end - begin:,} of {files.num_rows:,} files")
         piece = msgspec.structs.replace(sources, files=files.slice(begin, end - begin))
         # One row more than wanted shows whether there are others.
-        parts.append(changes_of(log, piece).to_arrow(limit + 1 - found, readable=True))
+        parts.append(changes_of(log, piece, keys).to_arrow(limit + 1 - found, readable=True))
         found += parts[-1].num_rows
         if found > limit or end == files.num_rows:
             return pa.concat_tables(parts), end
         begin, end = end, end * _GROWTH
-
-
-def _whole_versions(sources: ChangeSources, end: int) -> int:
-    """Where to stop so that no inferred version is cut: equal rows of all its files cancel out."""
-    versions, inferred = sources.files.column("version").to_pylist(), set(sources.inferred_versions)
-    while 0 < end < len(versions) and versions[end] == versions[end - 1] and versions[end] in inferred:
-        end += 1
-    return end
 
 
 def _enough(files: pa.Table, limit: int) -> int:
@@ -155,8 +156,8 @@ def _enough(files: pa.Table, limit: int) -> int:
 
 
 def _in_order(rows: pa.Table) -> pa.Table:
-    """Changes by version; within a version deletes before inserts, and the old row of an update before the new one."""
-    kinds = pc.index_in(rows.column("_change_type"), value_set=pa.array(_ORDER))
+    """Changes by version; within a version deletes, inserts, and updates with the two images of each as they came."""
+    kinds = pa.array([_ORDER.get(kind) for kind in rows.column("_change_type").to_pylist()], pa.int8())
     order = pa.table({"version": rows.column("_commit_version"), "kind": kinds})
     return rows.take(pc.sort_indices(order, sort_keys=[("version", "ascending"), ("kind", "ascending")]))
 
@@ -172,3 +173,11 @@ def _change_note(sources: ChangeSources, shown: int, total: int | None) -> str:
         return f"All {shown:,} changes of {where}."
     of = "" if total is None else f" of {total:,}"
     return f"The first {shown:,}{of} changes of {where}."
+
+
+def _rewritten_note(rewritten: pa.Table | None) -> str:
+    rows = 0 if rewritten is None else sum(rewritten.column("rows").to_pylist())
+    if not rows:
+        return ""
+    were = "1 row was" if rows == 1 else f"{rows:,} rows were"
+    return f" {were} only rewritten: in another file now, with the same values."

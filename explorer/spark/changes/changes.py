@@ -1,9 +1,10 @@
 """What changed in a range of versions, row by row, as a lazy Spark DataFrame.
 
-Protocol section: Add CDC File (Reader Requirements). One plan for the whole range: one read of all files that were
-added, removed or re-masked, and one of all recorded change files, unioned. Invariants: what a version recorded comes
-from its change files alone (CDF-005); every row carries the version and the time of its commit (CDF-010); versions
-without a recorded feed are refused, or inferred from their files and named in `Changes.inferred_versions`; only what
+Protocol sections: Add CDC File (Reader Requirements), Row Tracking. One plan for the whole range: one read of all files
+that were added, removed or re-masked, and one of all recorded change files, unioned. Invariants: what a version
+recorded comes from its change files alone (CDF-005); every row carries the version and the time of its commit
+(CDF-010); versions without a recorded feed are refused, or inferred from their files and named in
+`Changes.inferred_versions`, with copies left out and updates paired as `explorer.spark.changes.pairing` says; only what
 `Changes.sources` names as skipped is left out.
 """
 
@@ -15,6 +16,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
@@ -24,14 +26,25 @@ from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.versions.change_feed.feed import ChangeSources
 from explorer.core.versions.change_feed.sources import ReadEstimate, read_estimate
 from explorer.spark.changes.comparable import by_place
+from explorer.spark.changes.pairing import (
+    REWRITTEN,
+    ROW_ID,
+    changes_in,
+    check_keys,
+    kinds_in,
+    pairs_by_id,
+    pairs_by_key,
+    unpaired,
+)
 from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, file_parts, source_rows
-from explorer.spark.changes.surplus import SIGN, are_few, surplus
-from explorer.spark.scan.layout import layout_of
+from explorer.spark.changes.surplus import SIGN, are_few
+from explorer.spark.scan.layout import Layout, RowMarks, layout_of
+from explorer.spark.scan.physical import quoted
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["CHANGE_COLUMNS", "Changes", "changes", "changes_of"]
+__all__ = ["CHANGE_COLUMNS", "ChangeTally", "Changes", "changes", "changes_of"]
 
 CHANGE_COLUMNS: Final = ("_change_type", "_commit_version", "_commit_timestamp")
 """Columns after the table's own."""
@@ -39,7 +52,22 @@ CHANGE_COLUMNS: Final = ("_change_type", "_commit_version", "_commit_timestamp")
 _CHANGE: Final = "__explorer_change"
 _VERSION: Final = "__explorer_version"
 _TIME: Final = "__explorer_time"
-_COPY: Final = "__explorer_copy"
+_BASE: Final = "__explorer_base_row_id"
+_MATERIALISED: Final = "__explorer_materialised_row_id"
+_KINDS: Final = ("version", "change_type", "rows")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeTally:
+    """How many rows changed.
+
+    Attributes:
+        changes: version, change_type, rows; ascending.
+        rewritten: version, rows: those that an inferred version wrote to another file as they were; ascending.
+    """
+
+    changes: pa.Table
+    rewritten: pa.Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +81,24 @@ class Changes:
         sources: Where they come from, version by version, and which versions were skipped.
         schema: The table's columns, those of `ChangeSources.schema_version`.
         parts: The reads that make up the frame.
+        kinds: version, kind and rows, not summed up; kinds are change types, and ``rewritten``.
+        keys: The columns by which inferred updates are paired; empty if by row id.
     """
 
     frame: DataFrame
     sources: ChangeSources
     schema: StructType
     parts: tuple[SourceRows, ...]
+    kinds: DataFrame
+    keys: tuple[str, ...] = ()
 
     @property
     def inferred_versions(self) -> tuple[int, ...]:
         """Versions with changes that no feed recorded: inferred from the files that were added and removed.
 
         Equal rows that such a commit deleted and inserted cancel out, so a row that it only copied from one file to
-        another is no change. An update is a delete and an insert.
+        another is no change. An update has its two images where the old and the new row share the key columns asked
+        for, or without such columns a row id; otherwise it is a delete and an insert.
         """
         return self.sources.inferred_versions
 
@@ -88,20 +121,27 @@ class Changes:
 
         return to_arrow(self, limit, readable=readable)
 
-    def counts(self) -> pa.Table:
-        """Run it and count: version, change_type, rows; ascending.
+    def tally(self) -> ChangeTally:
+        """Run it and count the changes, and the rows that were only rewritten.
 
         Raises:
             ExplorerError: As `to_arrow`.
         """
         from explorer.spark.scan.results import Reading, to_arrow
 
-        change, version = (sf.col(name) for name in CHANGE_COLUMNS[:2])
-        counted = self.frame.groupBy(version.alias("version"), change.alias("change_type")).agg(
-            sf.count(sf.lit(1)).alias("rows")
-        )
-        found = to_arrow(Reading(counted, self.failure))
-        return found.sort_by([("version", "ascending"), ("change_type", "ascending")])
+        summed = self.kinds.groupBy("version", "change_type").agg(sf.sum("rows").alias("rows"))
+        found = to_arrow(Reading(summed, self.failure))
+        found = found.sort_by([("version", "ascending"), ("change_type", "ascending")])
+        copies = pc.equal(found.column("change_type"), REWRITTEN)
+        return ChangeTally(found.filter(pc.invert(copies)), found.filter(copies).drop_columns(["change_type"]))
+
+    def counts(self) -> pa.Table:
+        """Run it and count: version, change_type, rows; ascending.
+
+        Raises:
+            ExplorerError: As `to_arrow`.
+        """
+        return self.tally().changes
 
     def failure(self, error: Exception) -> ExplorerError:
         """The typed error for an exception out of Spark."""
@@ -116,6 +156,7 @@ def changes(
     inferred: bool = False,
     skip: bool = False,
     schema_version: int | None = None,
+    keys: Sequence[str] = (),
 ) -> Changes:
     """Plan the changes of a range of versions.
 
@@ -124,27 +165,30 @@ def changes(
         from_version: The first version whose changes are given.
         to_version: The last one; None is the newest.
         inferred: Infer the changes of versions in which the feed was off from their adds, removes and deletion vectors;
-            equal rows that such a commit deleted and inserted cancel out.
+            see `Changes.inferred_versions`.
         skip: Leave out versions whose changes are not known, and name them, instead of refusing the range.
         schema_version: Version whose schema the rows are shown with; see
             `explorer.core.versions.change_feed.feed.change_sources`.
+        keys: Names of top-level columns that identify a row: inferred updates are paired by them, not by row id.
 
     Raises:
         ChangeFeedGap: The range has a hole: the feed was off, the schema changed, a commit or a file is gone.
-        RequestError: The range runs backwards, or the table has a column of a name that the feed adds.
+        RequestError: The range runs backwards, the table has a column of a name that the feed adds, or a key is not
+            one of its columns.
         VersionNotFound: The range goes beyond the versions that the log holds.
         StorageError, CorruptTable, UnsupportedFeature: As of `explorer.spark.scan.scan.rows`.
         EngineUnavailable: Spark or Java is missing.
     """
     last = log.latest_version() if to_version is None else to_version
     sources = log.change_sources(from_version, last, inferred, schema_version=schema_version, skip=skip)
-    return changes_of(log, sources)
+    return changes_of(log, sources, keys)
 
 
-def changes_of(log: DeltaLog, sources: ChangeSources) -> Changes:
-    """Plan the changes that some sources hold; errors as `changes`."""
+def changes_of(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = ()) -> Changes:
+    """Plan the changes that some sources hold; ``keys`` and errors as in `changes`."""
     layout = layout_of(log.snapshot(sources.schema_version))
     _check_names(layout.schema, sources.schema_version)
+    paired_by = check_keys(keys, layout.schema, sources.schema_version)
     files, reads = sources.files, list[SourceRows]()
     parts = file_parts(log, files)
     told = [part for part in parts if part.change is not None]
@@ -152,21 +196,36 @@ def changes_of(log: DeltaLog, sources: ChangeSources) -> Changes:
     version_of = files.column("version").to_pylist()
     copying = _copying_versions(sources, [(version_of[part.source], part.change) for part in told])
     plain = [part for part in told if version_of[part.source] not in copying]
-    copied = [part for part in told if version_of[part.source] in copying]
 
-    def read(chosen: list[Part], *, recorded: bool) -> DataFrame:
-        reads.append(source_rows(log, layout.with_marks(_Marks(recorded=recorded)), files, chosen))
+    def read(chosen: list[Part], marks: RowMarks) -> DataFrame:
+        reads.append(source_rows(log, layout.with_marks(marks), files, chosen))
         return reads[-1].frame
 
-    frames = []
+    frames, kinds = list[DataFrame](), list[DataFrame]()
     if plain or not parts:
-        frames.append(read(plain, recorded=False))
+        frames.append(read(plain, _Marks(recorded=False)))
     if recorded:
-        frames.append(read(recorded, recorded=True))
-    if copied:
+        frames.append(read(recorded, _Marks(recorded=True)))
+    kinds += [frame.select(*_kind_of_rows()) for frame in frames]
+    for row_ids, versions in _by_row_ids(sources, copying, layout, paired_by):
+        copied = [part for part in told if version_of[part.source] in versions]
         few = are_few(files.take(pa.array([part.source for part in copied], pa.int64())))
-        frames.append(_without_copies(read(copied, recorded=False), layout.schema, few=few))
-    return Changes(reduce(DataFrame.union, frames), sources, layout.schema, tuple(reads))
+        rows = read(copied, _Marks(recorded=False, row_ids=row_ids))
+        compared = _compared(rows, layout.schema, paired_by, row_ids, few=few)
+        frames.append(changes_in(compared, layout.schema, CHANGE_COLUMNS[1:]).toDF(*_names(layout.schema)))
+        kinds.append(kinds_in(compared, CHANGE_COLUMNS[1]).toDF(*_KINDS))
+    union = DataFrame.union
+    return Changes(reduce(union, frames), sources, layout.schema, tuple(reads), reduce(union, kinds), paired_by)
+
+
+def _kind_of_rows() -> list[Column]:
+    """Version, kind and number of each changed row."""
+    change, version = (sf.col(name) for name in CHANGE_COLUMNS[:2])
+    return [version.alias("version"), change.alias("change_type"), sf.lit(1).cast("long").alias("rows")]
+
+
+def _names(schema: StructType) -> list[str]:
+    return [*(field.name for field in schema.fields), *CHANGE_COLUMNS]
 
 
 def _copying_versions(sources: ChangeSources, changes: Sequence[tuple[int, str | None]]) -> frozenset[int]:
@@ -175,17 +234,31 @@ def _copying_versions(sources: ChangeSources, changes: Sequence[tuple[int, str |
     return frozenset(sources.inferred_versions) & deleting & inserting
 
 
-def _without_copies(frame: DataFrame, schema: StructType, *, few: bool) -> DataFrame:
-    """Cancel out equal rows that one version deleted and inserted."""
-    change, version, time = CHANGE_COLUMNS
-    names = frame.columns
+def _by_row_ids(
+    sources: ChangeSources, versions: frozenset[int], layout: Layout, keys: tuple[str, ...]
+) -> list[tuple[str | None, frozenset[int]]]:
+    """Versions by the column that their row ids are in; None where rows are not to be paired by id."""
+    taken = {field.physical_name.lower() for field in layout.schema.fields}
+    found: dict[str | None, set[int]] = {}
+    for told in sources.versions:
+        if told.version in versions:
+            column = None if keys or told.row_id_column is None else told.row_id_column
+            # A column of the table under the name of the row ids leaves these unknown.
+            found.setdefault(None if column is None or column.lower() in taken else column, set()).add(told.version)
+    return [(column, frozenset(those)) for column, those in found.items()]
+
+
+def _compared(
+    frame: DataFrame, schema: StructType, keys: tuple[str, ...], row_ids: str | None, *, few: bool
+) -> DataFrame:
+    """Compare the rows that each version deleted with those that it inserted."""
+    change, *commit = CHANGE_COLUMNS
     sign = sf.when(sf.col(change) == "insert", sf.lit(1)).otherwise(sf.lit(-1))
-    rows = by_place(frame, schema, keep=len(CHANGE_COLUMNS)).withColumn(SIGN, sign).drop(change)
-    left = surplus(rows, schema, (version, time), few=few)
-    each = left.withColumn(_COPY, sf.explode(sf.sequence(sf.lit(1), sf.abs(SIGN).cast("int"))))
-    kind = sf.when(sf.col(SIGN) > 0, "insert").otherwise("delete").alias(change)
-    places = [f"c{place}" for place in range(len(schema.fields))]
-    return each.select(*places, kind, version, time).toDF(*names)
+    others = len(CHANGE_COLUMNS) + (row_ids is not None)
+    rows = by_place(frame, schema, keep=others).withColumn(SIGN, sign).drop(change)
+    if keys:
+        return pairs_by_key(rows, schema, commit, keys, few=few)
+    return unpaired(rows, schema, commit, few=few) if row_ids is None else pairs_by_id(rows, schema, commit, few=few)
 
 
 def _check_names(schema: StructType, version: int) -> None:
@@ -201,29 +274,42 @@ def _check_names(schema: StructType, version: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Marks:
-    """What happened to a row, and when: from the log, or for recorded changes from their file."""
+    """What happened to a row, and when: from the log, or for recorded changes from their file; its id, if asked for.
+
+    Attributes:
+        recorded: The rows are recorded changes.
+        row_ids: Physical name of the column with the ids of rows that were moved; None asks for no ids.
+    """
 
     recorded: bool
+    row_ids: str | None = None
 
     def read_fields(self) -> list[st.StructField]:
-        return [st.StructField(CHANGE_COLUMNS[0], st.StringType())] if self.recorded else []
+        told = [st.StructField(CHANGE_COLUMNS[0], st.StringType())] if self.recorded else []
+        return told + ([st.StructField(self.row_ids, st.LongType())] if self.row_ids is not None else [])
 
     def read_columns(self) -> list[Column]:
-        return [sf.col(CHANGE_COLUMNS[0]).alias(_CHANGE)] if self.recorded else []
+        told = [sf.col(CHANGE_COLUMNS[0]).alias(_CHANGE)] if self.recorded else []
+        return told + ([sf.col(quoted(self.row_ids)).alias(_MATERIALISED)] if self.row_ids is not None else [])
 
     def fact_fields(self) -> list[st.StructField]:
         told = [] if self.recorded else [st.StructField(_CHANGE, st.StringType())]
-        return [*told, st.StructField(_VERSION, st.LongType()), st.StructField(_TIME, st.TimestampType())]
+        base = [] if self.row_ids is None else [st.StructField(_BASE, st.LongType())]
+        return [*told, st.StructField(_VERSION, st.LongType()), st.StructField(_TIME, st.TimestampType()), *base]
 
     def facts(self, files: pa.Table) -> dict[str, Any]:
         told = {} if self.recorded else {_CHANGE: files.column("change")}
         times = files.column("timestamp").cast(pa.timestamp("us", "UTC"))
-        return told | {_VERSION: files.column("version"), _TIME: times}
+        base = {} if self.row_ids is None else {_BASE: files.column("base_row_id")}
+        return told | {_VERSION: files.column("version"), _TIME: times} | base
 
     def columns(self, row_index: Column) -> list[Column]:
-        del row_index
-        return [sf.col(name).alias(out) for name, out in zip((_CHANGE, _VERSION, _TIME), CHANGE_COLUMNS, strict=True)]
+        told = [sf.col(name).alias(out) for name, out in zip((_CHANGE, _VERSION, _TIME), CHANGE_COLUMNS, strict=True)]
+        if self.row_ids is None:
+            return told
+        return [*told, sf.coalesce(sf.col(_MATERIALISED), sf.col(_BASE) + row_index).alias(ROW_ID)]
 
     def no_columns(self) -> list[Column]:
-        kinds = ("string", "long", "timestamp")
-        return [sf.lit(None).cast(kind).alias(out) for kind, out in zip(kinds, CHANGE_COLUMNS, strict=True)]
+        kinds = dict(zip(CHANGE_COLUMNS, ("string", "long", "timestamp"), strict=True))
+        kinds |= {} if self.row_ids is None else {ROW_ID: "long"}
+        return [sf.lit(None).cast(kind).alias(out) for out, kind in kinds.items()]

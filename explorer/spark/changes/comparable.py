@@ -16,7 +16,7 @@ from pyspark.sql import types as st
 from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, PrimitiveType, StructType
 from explorer.spark.scan.physical import spark_type
 
-__all__ = ["by_place", "comparable", "is_plain"]
+__all__ = ["by_place", "comparable", "is_plain", "same"]
 
 
 def by_place(frame: DataFrame, schema: StructType, keep: int = 0) -> DataFrame:
@@ -41,6 +41,14 @@ def by_place(frame: DataFrame, schema: StructType, keep: int = 0) -> DataFrame:
 def is_plain(kind: DataType) -> bool:
     """True if values of the type group and compare as they are, and come out of a grouping unchanged."""
     return isinstance(kind, PrimitiveType) and kind.name not in ("float", "double", "variant", "void")
+
+
+def same(one: str, other: str, kind: DataType) -> Column:
+    """Whether two columns, given as expressions, have the same value."""
+    if is_plain(kind):
+        # As text: a Column for each part is several calls into Java.
+        return sf.expr(f"{one} <=> {other}")
+    return comparable(sf.expr(one), kind).eqNullSafe(comparable(sf.expr(other), kind))
 
 
 def comparable(source: Column, kind: DataType) -> Column:

@@ -25,7 +25,7 @@ from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.versions.change_feed.sources import ReadEstimate, difference_table, read_estimate
 from explorer.core.versions.column_matching import ColumnComparison, ComparedSide, LeftOutColumn, compare_columns
-from explorer.spark.changes.comparable import by_place, comparable, is_plain
+from explorer.spark.changes.comparable import by_place, comparable, same
 from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, file_parts, source_rows
 from explorer.spark.changes.surplus import SIGN, are_few, surplus
 from explorer.spark.scan.layout import layout_of_schema
@@ -243,9 +243,5 @@ def _changed(schema: StructType) -> Column:
     names = []
     for field in schema.fields:
         was, now = (f"{side}.{quoted(field.name)}" for side in ("before", _OTHER))
-        if is_plain(field.type):
-            same = sf.expr(f"{was} <=> {now}")
-        else:
-            same = comparable(sf.expr(was), field.type).eqNullSafe(comparable(sf.expr(now), field.type))
-        names.append(sf.when(~same, sf.lit(field.name)))
+        names.append(sf.when(~same(was, now, field.type), sf.lit(field.name)))
     return sf.array_compact(sf.array(*names))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import queue
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -83,17 +83,21 @@ def version_stream(log: DeltaLog, snapshot: Snapshot, where: str | None) -> RowS
     )
 
 
-def change_stream(log: DeltaLog, sources: ChangeSources) -> RowStream:
-    """The rows of the change feed of a range of versions."""
+def change_stream(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = ()) -> RowStream:
+    """The rows of the change feed of a range of versions; ``keys`` as in `explorer.spark.changes.changes.changes`."""
     schema = log.snapshot(sources.schema_version).schema
 
     def planned(files: pa.Table | None = None) -> Planned:
         from explorer.spark.changes.changes import changes_of
 
-        return changes_of(log, sources if files is None else msgspec.structs.replace(sources, files=files))
+        return changes_of(log, sources if files is None else msgspec.structs.replace(sources, files=files), keys)
 
     def pieces() -> Iterator[Planned]:
-        return (planned(sources.files.slice(index, 1)) for index in range(sources.files.num_rows))
+        begin = 0
+        while begin < sources.files.num_rows:
+            end = sources.whole_until(begin + 1)
+            yield planned(sources.files.slice(begin, end - begin))
+            begin = end
 
     return RowStream(
         f"Changes of {log.name}, versions {sources.from_version} to {sources.to_version}",

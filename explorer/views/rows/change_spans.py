@@ -51,12 +51,13 @@ class ChangeSpan:
 
 @dataclass(frozen=True, slots=True)
 class VersionCounts:
-    """How many rows a version inserted, deleted and updated."""
+    """How many rows a version inserted, deleted and updated, and how many it only wrote to another file."""
 
     version: int
     inserted: int
     deleted: int
     updated: int
+    rewritten: int = 0
 
 
 def change_spans(sources: ChangeSources) -> tuple[ChangeSpan, ...]:
@@ -78,11 +79,13 @@ def change_spans(sources: ChangeSources) -> tuple[ChangeSpan, ...]:
     return tuple(spans)
 
 
-def change_counts(counts: pa.Table) -> tuple[VersionCounts, ...]:
+def change_counts(counts: pa.Table, rewritten: pa.Table | None = None) -> tuple[VersionCounts, ...]:
     """Return the counts of a preview by version: an update counts once."""
     found: dict[int, dict[str, int]] = {}
     for record in counts.to_pylist():
         found.setdefault(record["version"], {})[record["change_type"]] = record["rows"]
+    for record in [] if rewritten is None else rewritten.to_pylist():
+        found.setdefault(record["version"], {})["rewritten"] = record["rows"]
     return tuple(_counts(version, kinds) for version, kinds in sorted(found.items()))
 
 
@@ -96,4 +99,5 @@ def _kind(told: ChangeVersion) -> str:
 
 def _counts(version: int, kinds: Mapping[str, int]) -> VersionCounts:
     updated = kinds.get("update_postimage", 0)
-    return VersionCounts(version, kinds.get("insert", 0), kinds.get("delete", 0), updated)
+    rewritten = kinds.get("rewritten", 0)
+    return VersionCounts(version, kinds.get("insert", 0), kinds.get("delete", 0), updated, rewritten)

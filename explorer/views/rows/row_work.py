@@ -40,6 +40,7 @@ __all__ = [
     "comparison_estimate",
     "live_rows",
     "names_in",
+    "quoted_name",
     "rows_estimate",
 ]
 
@@ -147,28 +148,29 @@ class RangeChanges:
     def __init__(self, changed: Callable[[], None]) -> None:
         self._work: SparkWork[ChangePreview] = SparkWork(changed)
 
-    def start(self, view: ChosenVersions, *, inferred: bool = False) -> None:
-        """Begin to read the changes; a running read is stopped."""
+    def start(self, view: ChosenVersions, keys: str = "", *, inferred: bool = False) -> None:
+        """Begin to read the changes, with key columns as `names_in` reads them; a running read is stopped."""
         first, last = change_range(view)
 
         def make() -> Job[ChangePreview]:
             from explorer.spark.changes.change_preview import change_preview
 
-            return change_preview(view.facts.log, first, last, _CHANGES, inferred=inferred, skip=True)
+            pairing = names_in(keys)
+            return change_preview(view.facts.log, first, last, _CHANGES, inferred=inferred, skip=True, keys=pairing)
 
-        self._work.begin(_changes_key(view, inferred), make)
+        self._work.begin(_changes_key(view, keys, inferred=inferred), make)
 
     def cancel(self) -> None:
         """Stop a running read."""
         self._work.cancel()
 
-    def found(self, view: ChosenVersions, *, inferred: bool) -> ChangePreview | None:
+    def found(self, view: ChosenVersions, keys: str = "", *, inferred: bool) -> ChangePreview | None:
         """Return what was read, if it is the range of the view."""
-        return self._work.about(_changes_key(view, inferred))
+        return self._work.about(_changes_key(view, keys, inferred=inferred))
 
-    def state(self, view: ChosenVersions, *, inferred: bool) -> WorkState:
+    def state(self, view: ChosenVersions, keys: str = "", *, inferred: bool) -> WorkState:
         """Return how far the read is; idle if it is of another range."""
-        return self._work.state if self._work.key == _changes_key(view, inferred) else WorkState()
+        return self._work.state if self._work.key == _changes_key(view, keys, inferred=inferred) else WorkState()
 
     def listing(self) -> Listing | None:
         """Return the changes that were read, if any were."""
@@ -287,8 +289,13 @@ def names_in(text: str) -> list[str]:
     return [(quoted.replace("``", "`") or plain).strip() for quoted, plain in _NAME.findall(text) if quoted or plain]
 
 
-def _changes_key(view: ChosenVersions, inferred: bool) -> tuple[object, ...]:
-    return view.facts.location, *change_range(view), inferred
+def quoted_name(name: str) -> str:
+    """Return a column name as `names_in` reads it."""
+    return f"`{name.replace('`', '``')}`" if "," in name or "`" in name else name
+
+
+def _changes_key(view: ChosenVersions, keys: str, *, inferred: bool) -> tuple[object, ...]:
+    return view.facts.location, *change_range(view), inferred, keys
 
 
 def _ends_key(view: ChosenVersions, keys: str) -> tuple[object, ...]:

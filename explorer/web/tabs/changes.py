@@ -13,7 +13,7 @@ from explorer.views.rows.change_spans import change_counts
 from explorer.views.rows.row_work import RangeChanges, change_origins, change_range
 from explorer.views.rows.spark_work import engine_state
 from explorer.web.address import Address
-from explorer.web.data_messages import begin_reading
+from explorer.web.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.web.tab_spec import Tab, TabSpec, arranged
 from explorer.web.window import Handler, Message, Window
 from explorer.web.window_work import WindowWork
@@ -33,7 +33,7 @@ class FeedWork:
 
     def start(self, view: TableView, address: Address) -> None:
         """Begin to read the changes that an address asks for; a running read is stopped."""
-        self._changes.start(view, inferred=_inferred(address))
+        self._changes.start(view, address.keys, inferred=_inferred(address))
 
     def stop_reading(self) -> None:
         """Stop a running read."""
@@ -53,7 +53,7 @@ class FeedWork:
         """Return the values of the Changes tab's template."""
         inferred = _inferred(address)
         first, last = change_range(view)
-        found = self._changes.found(view, inferred=inferred)
+        found = self._changes.found(view, address.keys, inferred=inferred)
         kept = self._changes.listing() if found is not None else None
         listing = arranged(kept, address) if kept is not None else None
         return {
@@ -62,9 +62,11 @@ class FeedWork:
             "last": last,
             "inferred": inferred,
             "engine": engine_state(),
-            "job": self._changes.state(view, inferred=inferred),
+            "job": self._changes.state(view, address.keys, inferred=inferred),
             "found": found,
-            "counts": change_counts(found.counts) if found is not None and found.counts is not None else (),
+            "counts": () if found is None or found.counts is None else change_counts(found.counts, found.rewritten),
+            "keys": address.keys,
+            "columns": [field.name for field in view.facts.snapshot(last).schema.fields[:200]],
             "listing": listing,
             "page": listing.paged() if listing is not None else None,
         }
@@ -87,7 +89,8 @@ def _messages(window: Window) -> Mapping[str, Handler]:
 
 
 def _read(window: Window, message: Message) -> None:
-    begin_reading(window, message, window.work.of(FeedWork).start, {})
+    asked = {"keys": message.text("keys", LONGEST_QUESTION).strip()}
+    begin_reading(window, message, window.work.of(FeedWork).start, asked)
 
 
 def _cancel(window: Window, message: Message) -> None:

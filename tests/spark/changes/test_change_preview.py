@@ -47,10 +47,17 @@ def test_a_preview_shows_the_first_changes_and_counts_all(table: explorer.Table)
 def test_a_preview_that_has_all_says_so_and_one_without_count_says_less(table: explorer.Table) -> None:
     whole = change_preview(table, 2, 10, 24).result(LONG)
     assert (whole.table.num_rows, whole.complete, whole.note) == (24, True, "All 24 changes of versions 2 to 10.")
-    told = zip(*(whole.table.column(name).to_pylist() for name in ("_commit_version", "_change_type")), strict=True)
-    order = ["delete", "insert", "update_preimage", "update_postimage"]
-    places = [(version, order.index(kind)) for version, kind in told]
+    names = ("_commit_version", "_change_type")
+    told = list(zip(*(whole.table.column(name).to_pylist() for name in names), strict=True))
+    rows = list(zip(whole.table.column("id").to_pylist(), told, strict=True))
+    order = {"delete": 0, "insert": 1, "update_preimage": 2, "update_postimage": 2}
+    places = [(version, order[kind]) for _, (version, kind) in rows]
     assert places == sorted(places)
+    # The two images of an update are neighbours, the old one first.
+    images = [(id_, told) for id_, told in rows if told[1].startswith("update")]
+    assert len(images) >= 6
+    for (old_id, (old, before)), (new_id, (new, after)) in zip(images[::2], images[1::2], strict=True):
+        assert (old_id, old, before, after) == (new_id, new, "update_preimage", "update_postimage")
     quick = change_preview(table, 2, 10, 5, count=False).result(LONG)
     assert (quick.counts, quick.total, quick.note) == (None, None, "The first 5 changes of versions 2 to 10.")
     none = change_preview(table, 2, 2, 5).result(LONG)

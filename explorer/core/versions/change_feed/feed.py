@@ -21,6 +21,7 @@ from explorer.core.log.log_segment import LogListing
 from explorer.core.log.replay import read_commits
 from explorer.core.protocol.arrow.arrays import mask
 from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.row_tracking import row_tracking
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, IN_COMMIT_TIMESTAMPS
 from explorer.core.versions.change_feed.schema_breaks import why_not_readable_as
@@ -73,6 +74,8 @@ class ChangeVersion(msgspec.Struct, frozen=True):
         source: ``cdc`` (recorded change files), ``files`` (adds, removes, deletion vectors) or ``none``.
         recorded: True if the feed was on, so that rows that were only moved are not among the changes.
         num_sources: Number of its rows in `ChangeSources.files`.
+        row_id_column: Where the feed was off, and rows were tracked before and after the commit: the physical name of
+            the column in data files with the ids of rows that were moved. Else None: rows have no lasting ids.
     """
 
     version: int
@@ -80,6 +83,7 @@ class ChangeVersion(msgspec.Struct, frozen=True):
     source: Literal["cdc", "files", "none"]
     recorded: bool
     num_sources: int
+    row_id_column: str | None = None
 
 
 class ChangeSources(msgspec.Struct, frozen=True):
@@ -92,8 +96,8 @@ class ChangeSources(msgspec.Struct, frozen=True):
         skipped: The holes, if the caller asked to skip them; their versions have no records.
         files: One row a source, ascending by version: version (``_commit_version``), timestamp (``_commit_timestamp``,
             ms, UTC), kind, path (decoded), raw_path, partition_values, size (bytes), num_records (physical rows, null
-            if unknown), dv_unique_id, dv_storage_type, dv_cardinality, dv_path_or_inline, dv_offset, dv_size_in_bytes,
-            and the same six with the prefix ``before_``. By kind:
+            if unknown), base_row_id (null where rows have none), dv_unique_id, dv_storage_type, dv_cardinality,
+            dv_path_or_inline, dv_offset, dv_size_in_bytes, and these last six with the prefix ``before_``. By kind:
             ``cdc``: a file of changes; its column ``_change_type`` says which.
             ``insert``: all rows that the deletion vector does not mask are inserts.
             ``delete``: all rows that the deletion vector (the one before) does not mask are deletes.
@@ -112,6 +116,16 @@ class ChangeSources(msgspec.Struct, frozen=True):
     def inferred_versions(self) -> tuple[int, ...]:
         """Versions with changes that no feed recorded: the added and removed files show them."""
         return tuple(told.version for told in self.versions if not told.recorded and told.source != "none")
+
+    def whole_until(self, end: int) -> int:
+        """The first place from ``end`` on at which the sources can be cut: not within an inferred version.
+
+        The rows that such a commit deleted and inserted are compared with each other, so they are read together.
+        """
+        versions, inferred = self.files.column("version"), frozenset(self.inferred_versions)
+        while 0 < end < len(versions) and versions[end] == versions[end - 1] and versions[end].as_py() in inferred:
+            end += 1
+        return end
 
 
 def change_feed_coverage(history: History) -> tuple[FeedSpan, ...]:
@@ -385,7 +399,19 @@ def _versions(history: History, records: Sequence[CommitRecord], counts: Counter
     for record in records:
         count = counts[record.version]
         source: Literal["cdc", "files", "none"] = "none" if not count else "cdc" if record.change_files else "files"
-        yield ChangeVersion(record.version, record.timestamp, source, record.version in on, count)
+        recorded = record.version in on
+        ids = None if recorded or not count else _row_id_column(history, record.version)
+        yield ChangeVersion(record.version, record.timestamp, source, recorded, count, ids)
+
+
+def _row_id_column(history: History, version: int) -> str | None:
+    """The column of row ids if rows were tracked both before and after a commit, and kept it (ROWTRACK-006)."""
+    found = set()
+    for each in (version - 1, version):
+        metadata, protocol = history.metadata_at(each), history.protocol_at(each)
+        tracking = None if metadata is None or protocol is None else row_tracking(protocol, metadata, {})
+        found.add(tracking.row_id_column if tracking is not None and tracking.enabled else None)
+    return found.pop() if len(found) == 1 else None
 
 
 def _timed(records: Sequence[CommitRecord]) -> None:

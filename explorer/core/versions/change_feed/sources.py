@@ -42,7 +42,7 @@ _VECTOR: Final = (
     "dv_offset",
     "dv_size_in_bytes",
 )
-_FILE: Final = ("path", "raw_path", "partition_values", "size", "num_records")
+_FILE: Final = ("path", "raw_path", "partition_values", "size", "num_records", "base_row_id")
 _KINDS: Final = ("delete", "difference", "insert")
 
 
@@ -151,6 +151,7 @@ def _of_change_files(recorded: Mapping[int, Sequence[AddCDCFile]]) -> pa.Table:
         "partition_values": string_maps([action.partition_values for _, action in actions]),
         "size": int64s([action.size for _, action in actions]),
         "num_records": pa.nulls(len(actions), pa.int64()),
+        "base_row_id": pa.nulls(len(actions), pa.int64()),
     }
     for prefix in ("", "before_"):
         columns |= {prefix + name: pa.nulls(len(actions), SCHEMA.field(name).type) for name in _VECTOR}
