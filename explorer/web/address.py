@@ -38,6 +38,7 @@ _KEYS = {
     "keys": "keys",
     "act": "act",
     "step": "step",
+    "back": "back",
 }
 _ANSWER = "f."
 _MOST_ANSWERS = 400
@@ -58,7 +59,8 @@ _CHOICES = {
 class Address:
     """A parsed address; every field is text as it came, empty or at its default where absent.
 
-    ``answers`` are those to the form of a change, by name: the keys that begin with ``f.``.
+    ``answers`` are those to the form of a change, by name: the keys that begin with ``f.``. ``back`` is the change from
+    which a person came to another one, as `plan_key` writes it.
     """
 
     table: str = ""
@@ -81,6 +83,7 @@ class Address:
     keys: str = ""
     act: str = ""
     step: str = "fill"
+    back: str = ""
     answers: tuple[tuple[str, str], ...] = ()
 
     @classmethod
@@ -119,18 +122,46 @@ class Address:
     def pairs(self, without: list[str]) -> list[tuple[str, str]]:
         """Return the keys and values that a form must carry along, except some fields and those at their default."""
         defaults = {field.name: field.default for field in fields(self)}
-        wanted = {name: key for name, key in _KEYS.items() if name not in without}
+        wanted = {name: key for name, key in _KEYS.items() if name not in without and (name != "back" or self._acts)}
         pairs = [(key, value) for name, key in wanted.items() if (value := getattr(self, name)) != defaults[name]]
         answers = self.answers if self.act and "answers" not in without else ()
         return [*pairs, *((_ANSWER + name, value) for name, value in answers)]
 
     def chosen(self, kind: str) -> str:
         """Return the query of the form of a kind of change, unanswered."""
-        return replace(self, act=kind, step="fill", answers=()).to(tab="act")
+        return replace(self, act=kind, step="fill", answers=(), back="").to(tab="act")
 
     def receipt_of(self, version: int) -> str:
         """Return the query of the receipt of a version; it stays the same for everyone, at any time."""
         return replace(self, act="", answers=()).to(tab="act", version=version, compared=None, step="receipt")
+
+    @property
+    def plan_key(self) -> str:
+        """The change that is asked for, and those from which the person came to it, as one text."""
+        own = [("act", self.act), *((_ANSWER + name, value) for name, value in self.answers)]
+        return urlencode([*own, *([("back", self.back)] if self.back else [])]) if self.act else ""
+
+    def resumed(self) -> Address | None:
+        """Return the address of the plan from which the person came; None where there is none."""
+        values = {key: found[-1] for key, found in parse_qs(self.back).items()}
+        if values.get("act") not in offered_kinds():
+            return None
+        answers = sorted((key[len(_ANSWER) :], value) for key, value in values.items() if key.startswith(_ANSWER))
+        return replace(
+            self,
+            tab="act",
+            act=values["act"],
+            step="plan",
+            version="",
+            compared="",
+            where="",
+            answers=tuple(answers)[:_MOST_ANSWERS],
+            back=values.get("back", ""),
+        )
+
+    @property
+    def _acts(self) -> bool:
+        return bool(self.act) or self.step == "receipt"
 
     @property
     def page_number(self) -> int:

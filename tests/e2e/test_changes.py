@@ -32,6 +32,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     created = hostile_tables.created({"id": "long"})
     removed = small_logs.remove("old.parquet", deletion_timestamp=small_logs.LONG_AGO)
     small_logs.write_log(found / "moving", [created])
+    small_logs.write_log(found / "described", [created])
     small_logs.write_log(found / "unused", [created, [small_logs.add("old.parquet", 2)], [removed]])
     (found / "unused" / "old.parquet").write_bytes(b"x" * 700)
     os.utime(found / "unused" / "old.parquet", (1_772_460_311, 1_772_460_311))
@@ -88,7 +89,25 @@ def test_a_rule_is_held_against_the_rows_and_what_breaks_it_is_shown(opened: Any
         pytest.skip("no Spark on this machine")
     assert "of 24 rows do not satisfy it" in found
     assert "rowIndex" in found
-    page.get_by_role("link", name="Back").click()
+    number = found.partition(" of 24 rows")[0].split()[-1]
+    # From what breaks the rule to these rows, and back to the same plan.
+    page.get_by_role("link", name=f"Show these {number} rows").click()
+    page.locator("#rows-where").wait_for()
+    assert page.locator("#rows-where").input_value() == "(id < 5) IS NOT TRUE"
+    page.get_by_role("button", name="Show 100 rows").click()
+    page.locator("table.list tbody tr").nth(int(number) - 1).wait_for()
+    assert page.locator("table.list tbody tr").count() == int(number)
+    page.get_by_role("link", name="Back to the plan").click()
+    page.get_by_text("rows do not satisfy it").wait_for()
+    # To a guarded deletion of these rows, and back.
+    page.get_by_role("link", name=f"Delete these {number} rows").click()
+    page.locator("#f-where").wait_for()
+    assert page.locator("#f-where").input_value() == "(id < 5) IS NOT TRUE"
+    page.get_by_role("button", name="Show the plan").click()
+    page.get_by_text(f"{number} rows in ").wait_for()
+    page.get_by_role("link", name="Back to the plan: add a constraint").click()
+    page.get_by_role("heading", name="Add constraint small").wait_for()
+    page.get_by_role("link", name="Back", exact=True).click()
     page.locator("#f-expression").fill("id >= 0")
     page.get_by_role("button", name="Show the plan").click()
     page.get_by_role("button", name="Check the data").click()
@@ -134,6 +153,29 @@ def test_a_rule_is_accepted_unseen_committed_and_stands_in_the_history(act: Call
     assert page.locator("h1.version").inner_text() == "v15"
     assert "Agreed <b>" in page.locator("#side").inner_text()
     assert "id >= 0" in page.locator("#side").inner_text()
+
+
+def test_the_reason_and_the_name_outlive_a_reload_and_the_reason_ends_with_its_commit(
+    act: Callable[[str], Any], root: Path
+) -> None:
+    page = act("?t=act/described&tab=act&act=set-description&f.description=What+a+row+is&step=plan")
+    page.get_by_label("Your name").fill("Ana")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("Ana · may commit").wait_for()
+    page.locator("#confirm-reason").fill("People asked")
+    page.reload()
+    settle(page)
+    page.locator("#confirm-reason").wait_for()
+    assert page.locator("#confirm-reason").input_value() == "People asked"
+    assert page.get_by_label("Your name").input_value() == "Ana"
+    assert page.locator("#confirm-name").input_value() == ""
+    assert "asked" not in page.url
+    page.locator("#confirm-name").fill("described")
+    page.get_by_role("button", name="Commit v1").click()
+    page.locator("[data-outcome=committed]").wait_for()
+    written = newest(root / "described")
+    assert (written["user_name"], written["reason"]) == ("Ana", "People asked")
+    assert page.evaluate("Object.keys(sessionStorage).filter((key) => key.startsWith('explorer')).length") == 0
 
 
 def test_a_server_without_commits_plans_and_is_refused_by_the_table(opened: Any, warehouse: Path) -> None:

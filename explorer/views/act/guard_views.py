@@ -10,6 +10,7 @@ from typing import Final, TypeGuard
 from explorer import formatting as fmt
 from explorer.core.transaction.commit_plan import CommitPlan, MaintenancePlan, Plan
 from explorer.core.transaction.proposal import GuardResult
+from explorer.views.act.ways import Way, ways_of
 
 __all__ = ["EvidenceTable", "GuardView", "guard_counts", "guard_views", "verdict"]
 
@@ -39,6 +40,7 @@ class GuardView:
         facts: The other evidence, by name.
         tables: Evidence that is a list of records.
         remedy: What to do; empty if there is nothing to do.
+        ways: Where that leads.
         accepted: Unknown, and accepted by name.
         blocks: It blocks the commit of the plan.
     """
@@ -50,6 +52,7 @@ class GuardView:
     facts: tuple[tuple[str, str], ...]
     tables: tuple[EvidenceTable, ...]
     remedy: str
+    ways: tuple[Way, ...]
     accepted: bool
     blocks: bool
 
@@ -58,7 +61,7 @@ def guard_views(plan: Plan) -> tuple[GuardView, ...]:
     """Describe the guards of a plan, those that block it first."""
     blocking = set(map(id, plan.blocking))
     said = getattr(plan.intent, "expression", None)
-    views = [_guard(guard, plan.accepted, said, blocks=id(guard) in blocking) for guard in plan.guards]
+    views = [_guard(guard, plan, said, blocks=id(guard) in blocking) for guard in plan.guards]
     return tuple(sorted(views, key=lambda view: _ORDER[view.status]))
 
 
@@ -92,7 +95,7 @@ def verdict(plan: Plan, guards: Sequence[GuardView]) -> tuple[str, str]:
     return f"This can be {made}.", "ok"
 
 
-def _guard(guard: GuardResult, accepted: Sequence[str], said: str | None, *, blocks: bool) -> GuardView:
+def _guard(guard: GuardResult, plan: Plan, said: str | None, *, blocks: bool) -> GuardView:
     """Describe a guard; ``said`` is the expression that is shown above all of them."""
     others = {name: value for name, value in guard.evidence.items() if name != "detail" and value != said}
     tables = tuple(_table(name, value) for name, value in others.items() if _is_table(value))
@@ -107,7 +110,8 @@ def _guard(guard: GuardResult, accepted: Sequence[str], said: str | None, *, blo
         facts=facts,
         tables=tables,
         remedy=guard.remedy or "",
-        accepted=guard.status == "unknown" and guard.name in accepted,
+        ways=ways_of(guard, plan),
+        accepted=guard.status == "unknown" and guard.name in plan.accepted,
         blocks=blocks,
     )
 

@@ -42,7 +42,7 @@ class IntentForm:
     why_not: str
     beside: frozenset[str]
     needs_answer: bool
-    costly: bool
+    costly: str
     writes_commit: bool
 
 

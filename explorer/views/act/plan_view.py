@@ -13,7 +13,7 @@ from typing import Final
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.transaction.commit_plan import CommitPlan, MaintenanceFile, Plan
 from explorer.core.versions.snapshot import Snapshot
-from explorer.views.act.client_losses import ClientLoss, client_losses, loss_summary, lost_versions
+from explorer.views.act.client_losses import ClientLoss, client_losses, loss_summary, lost_versions, worst_loss
 from explorer.views.act.guard_views import GuardView, guard_counts, guard_views, verdict
 from explorer.views.act.intents.entry import Headline
 from explorer.views.act.intents.registry import headline
@@ -23,6 +23,8 @@ from explorer.views.act.written_lines import WrittenLine, written_lines
 __all__ = ["ActionView", "PlanView", "plan_view"]
 
 _SHOWN_ACTIONS: Final = 40
+# Guards whose warnings are about the plan, not about what it does to the table.
+_SMALL: Final = frozenset({"access", "committer", "something-to-do"})
 _LONGEST_ACTION: Final = 20_000
 
 
@@ -48,6 +50,8 @@ class PlanView:
         guards: The blocking ones first.
         counts: How many guards have each status, in words: ``1 failed, 4 passed``.
         verdict, tone: What follows from the guards, and how serious it is.
+        worst, worst_tone: The worst that a commit would do, in one sentence, and how serious it is; empty if nothing
+            is lost and no guard warns.
         written: What would be written, in short.
         actions, more_actions: The actions, and how many are not shown.
         files, more_files: The same for files, if no commit is written.
@@ -69,6 +73,8 @@ class PlanView:
     counts: str
     verdict: str
     tone: str
+    worst: str
+    worst_tone: str
     written: tuple[WrittenLine, ...]
     actions: tuple[ActionView, ...]
     more_actions: int
@@ -95,6 +101,7 @@ def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
     guards = guard_views(plan)
     losses = client_losses(plan)
     sentence, tone = verdict(plan, guards)
+    worst, worst_tone = _worst(losses, guards)
     actions: Sequence[JsonObject]
     files: Sequence[MaintenanceFile]
     if isinstance(plan, CommitPlan):
@@ -112,6 +119,8 @@ def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
         counts=guard_counts(guards),
         verdict=sentence,
         tone=tone,
+        worst=worst,
+        worst_tone=worst_tone,
         written=written,
         actions=tuple(_action(action) for action in shown),
         more_actions=len(actions) - len(shown),
@@ -131,6 +140,16 @@ def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
         looked_at_rows=isinstance(plan, CommitPlan) and plan.checked_rows,
         digest=plan.digest,
     )
+
+
+def _worst(losses: Sequence[ClientLoss], guards: Sequence[GuardView]) -> tuple[str, str]:
+    """What a commit breaks for clients comes first, then what a guard warns of, then what is not known of clients."""
+    if any(loss.severity == "danger" for loss in losses):
+        return worst_loss(losses), "danger"
+    warning = next((guard for guard in guards if guard.status == "warn" and guard.name not in _SMALL), None)
+    if warning is not None:
+        return warning.sentence, "warning"
+    return worst_loss(losses), "warning" if losses else ""
 
 
 def _action(action: Mapping[str, object]) -> ActionView:

@@ -43,7 +43,7 @@ class Check:
         problem: What is wrong with all of them together.
         counts: How many guards have each status, in words.
         blocked: A guard fails.
-        costly: They are planned only on request.
+        costly: They are planned only on request; what that reads.
     """
 
     hints: Mapping[str, str]
@@ -52,7 +52,7 @@ class Check:
     problem: Problem | None = None
     counts: str = ""
     blocked: bool = False
-    costly: bool = False
+    costly: str = ""
 
 
 def form_of(facts: TableFacts, address: Address) -> IntentForm:
@@ -82,7 +82,7 @@ def check_answers(facts: TableFacts, address: Address, sheet: ActSheet, form: In
         return replace(found, errors=wrong)
     if form.costly and address.step != "plan":
         error = _unreadable(address)
-        return replace(found, costly=True) if error is None else _blame(found, error, form, answers)
+        return replace(found, costly=form.costly) if error is None else _blame(found, error, form, answers)
     match sheet.draft_of(address):
         case None:
             return found

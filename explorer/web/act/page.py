@@ -7,6 +7,7 @@ change and which answers; the desk's sheet says the result. Drawing begins no wo
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from explorer import formatting as fmt
@@ -22,6 +23,7 @@ from explorer.views.act.intents.hints import column_suggestions
 from explorer.views.act.intents.registry import entry_of, headline
 from explorer.views.act.logged_receipt import logged_receipt, seal_facts
 from explorer.views.act.plan_view import plan_view
+from explorer.views.act.ways import Way
 from explorer.views.rows.row_work import live_rows
 from explorer.views.rows.spark_work import start_notice
 from explorer.views.table.overview import fields_of
@@ -34,6 +36,7 @@ from explorer.web.address import Address
 __all__ = ["act_page", "proposed"]
 
 _COLUMNS = 60
+_LONGEST_BACK = 20_000
 _STEPS = ("Choose", "Fill in", "Plan", "Check the data", "Commit")
 _WITHOUT_COMMIT = (*_STEPS[:-1], "Do it")
 _CHOOSE, _FILL, _PLAN, _LOOK, _COMMIT = range(5)
@@ -65,6 +68,9 @@ def act_page(view: TableView, address: Address, sheet: ActSheet) -> tuple[str, V
         "newest": view.facts.last,
         "snapshot_version": snapshot.version,
         "table_name": view.facts.log.name,
+        "elsewhere": view.version != view.facts.last,
+        "back": _back(address),
+        "way_to": partial(_way_to, address),
     }
     if address.step == "receipt":
         return "act-receipt", shared | _logged(view, address, sheet)
@@ -152,6 +158,32 @@ def _plan(view: TableView, address: Address, sheet: ActSheet, draft: Draft) -> V
         "command": commit_command(view.facts.location, plan),
         "steps": _steps(address, step, rows=shown.needs_rows),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Back:
+    """The plan from which a person came to this one: what it asks for, and its address."""
+
+    title: str
+    way: str
+
+
+def _back(address: Address) -> Back | None:
+    before = address.resumed()
+    return None if before is None else Back(entry_of(before.act).title, before.to())
+
+
+def _way_to(address: Address, way: Way) -> str:
+    """The address of a guard's next step; the Act tab leads back from it to the plan."""
+    if way.part:
+        return f"#{way.part}"
+    here = replace(address, version="", compared="", find="", sort="", page="1", column="", file="")
+    if way.kind:
+        back = address.plan_key if len(address.plan_key) <= _LONGEST_BACK else ""
+        return replace(here, act=way.kind, step="fill", answers=way.answers, back=back).to(tab="act")
+    if way.where:
+        return replace(here, where=way.where).to(tab="data")
+    return replace(here, compared="" if way.compared is None else str(way.compared)).to(tab="diff")
 
 
 def _steps(address: Address, current: int, *, rows: bool = True, done: bool = False) -> list[Step]:

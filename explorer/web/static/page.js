@@ -36,6 +36,7 @@ class Page {
     this.timeline();
     window.setInterval(() => this.fitAll(), FIT_EVERY);
     window.Bokeh?.documents[0]?.on_event("connection_lost", () => this.silent("lost"));
+    this.restore(document, []);
     this.root.dataset.live = "yes";
     this.ask("hello", { query: location.search, theme: this.root.dataset.theme, shown: this.root.dataset.shownTheme });
     if (document.hidden) this.tellVisible();
@@ -166,7 +167,18 @@ class Page {
       const field = document.getElementById(id);
       if (field && element.contains(field) && field.form?.id === form) field.value = value;
     }
+    this.recall(element);
     for (const form of element.querySelectorAll("form[data-confirm]")) this.arm(form);
+  }
+
+  // A reason outlives a reload of this window, and ends with the commit that it was given for; it is in no address.
+  recall(element) {
+    for (const field of element.querySelectorAll("[data-store]")) {
+      if (!field.value) field.value = sessionStorage.getItem(`explorer ${field.dataset.store}`) || "";
+    }
+    if (!element.querySelector('[data-outcome="committed"]')) return;
+    if (this.committing) sessionStorage.removeItem(`explorer ${this.committing}`);
+    this.committing = null;
   }
 
   collect({ id, name, type, text, done, copy, what }) {
@@ -293,6 +305,7 @@ class Page {
     }
     if ("confirm" in form.dataset) {
       if (form.dataset.sent) return;
+      this.committing = form.elements.reason?.dataset.store;
       form.dataset.sent = "yes";  // a disabled button would lose the focus
     }
     this.ask(form.dataset.send, fields);
@@ -306,6 +319,8 @@ class Page {
   input(event) {
     const form = event.target.closest("form");
     if (!form) return;
+    const { store } = event.target.dataset;
+    if (store) sessionStorage.setItem(`explorer ${store}`, event.target.value);
     if ("confirm" in form.dataset) return this.arm(form);
     if ("check" in form.dataset) return this.later(() => this.check(form));
     if (form.matches("[data-nav]") && event.target.matches("input[type=search]")) {

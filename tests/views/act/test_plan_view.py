@@ -58,3 +58,20 @@ def test_rows_that_were_not_looked_at_are_asked_for(table: explorer.Table) -> No
     assert found.headline.code == "id > 0"
     assert [action.name for action in found.actions][:1] == ["commitInfo"]
     assert '"schemaString": {' in found.actions[-1].pretty
+
+
+def test_the_worst_consequence_is_named_and_no_guard_calls_a_plan_that_breaks_clients_safe(
+    table: explorer.Table,
+) -> None:
+    found = view(table, kind="set-properties", properties={"delta.enableDeletionVectors": "true"})
+    assert found.worst_tone == "danger"
+    assert found.worst.endswith(("lose access.", "give wrong answers."))
+    number = int(found.worst.split(" and ")[1].split()[0]) + 1
+    assert 1 < number <= found.lost_versions
+    (properties,) = (guard for guard in found.guards if guard.name == "properties")
+    assert properties.sentence == "The new value is in its safe range."
+    harmless = view(table, kind="set-description", description="What a row is.")
+    assert (harmless.worst, harmless.worst_tone) == ("", "")
+    sooner = view(table, kind="set-properties", properties={"delta.deletedFileRetentionDuration": "interval 2 days"})
+    assert sooner.worst_tone == "warning"
+    assert "2 days" in sooner.worst

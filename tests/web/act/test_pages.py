@@ -1,6 +1,7 @@
 """The Act tab as HTML: every change can be chosen, hostile answers stay text, a wrong answer is told at its place."""
 
 import hashlib
+import html
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import explorer
+from explorer.core.protocol.actions import Protocol
 from explorer.views.act.intents.registry import offered_kinds
 from explorer.web.act.desk import ActDesk
 from explorer.web.act.form import ask_desk, redrawn_parts
@@ -100,7 +102,7 @@ def test_every_change_is_offered_with_how_the_table_stands(catalog: Catalog) -> 
     lead = page(catalog, "plain").regions["lead"]
     impossible = {
         "drop-constraint", "rename-column", "drop-columns", "drop-not-null", "drop-feature", "restore", "compact-log",
-        "unset-properties",
+        "unset-properties", "delete",
     }  # fmt: skip
     for kind in set(offered_kinds()) - impossible:
         assert f"act={kind}" in lead
@@ -255,3 +257,61 @@ def test_a_plan_that_was_shown_stays_and_says_that_the_table_has_moved_on(tmp_pa
     again = table_page(catalog, address, "light", work_at(desk)).regions["lead"]
     assert "Commit v2" in again
     assert "data-confirm" in again
+
+
+def test_a_change_of_a_table_whose_old_version_is_shown_says_which_one_it_is_made_on(catalog: Catalog) -> None:
+    for change in ("", "&act=set-description", "&act=set-description&f.description=x&step=plan"):
+        old = page(catalog, "hostile", f"{change}&v=0").regions["lead"]
+        assert "v0 is shown above, and the table is at v1." in old, change
+        assert "other-version" in old
+        assert "is shown above" not in page(catalog, "hostile", change).regions["lead"]
+
+
+def test_a_remedy_is_a_link_and_leads_back_to_the_plan(catalog: Catalog) -> None:
+    asked = "&act=rename-column&f.column=id&f.to=key&step=plan"
+    lead = page(catalog, "plain", asked).regions["lead"]
+    (link,) = re.findall(r'href="([^"]*act=set-column-mapping[^"]*)"', lead)
+    step = Address.parse(html.unescape(link))
+    assert (step.act, step.step, step.answers) == ("set-column-mapping", "fill", (("mode", "name"),))
+    desk = ActDesk(catalog, "ana", signed_in=False, changed=list)
+    lead = table_page(catalog, step, "light", work_at(desk)).regions["lead"]
+    assert "Back to the plan: rename a column" in lead
+    resumed = step.resumed()
+    assert resumed is not None
+    assert (resumed.act, resumed.step, dict(resumed.answers)) == (
+        "rename-column",
+        "plan",
+        {"column": "id", "to": "key"},
+    )
+    # It outlives the commit in between: the receipt leads back too.
+    assert Address.parse(step.receipt_of(1)).resumed() is not None
+    assert Address.parse(step.chosen("restore")).back == ""
+
+
+@pytest.mark.parametrize("back", ["act=nonsense", hostile_tables.HOSTILE, "act=vacuum&f.x=%00"])
+def test_a_way_back_made_by_hand_does_no_harm(catalog: Catalog, back: str) -> None:
+    address = Address(table="w/plain", tab="act", act="set-description", step="plan", back=back)
+    desk = ActDesk(catalog, "ana", signed_in=False, changed=list)
+    shown = table_page(catalog, address, "light", work_at(desk))
+    assert_harmless("".join(shown.regions.values()))
+    assert ("Back to the plan" in shown.regions["lead"]) == back.startswith("act=vacuum")
+
+
+def test_what_the_protocol_has_already_is_said_in_plain_words(tmp_path: Path) -> None:
+    legacy = [
+        small_logs.commit_info("CREATE TABLE"),
+        Protocol(min_reader_version=1, min_writer_version=3),
+        small_logs.metadata({"id": "long"}),
+    ]
+    named = [
+        small_logs.commit_info("CREATE TABLE"),
+        Protocol(min_reader_version=1, min_writer_version=7, writer_features=("appendOnly",)),
+        small_logs.metadata({"id": "long"}),
+    ]
+    small_logs.write_log(tmp_path / "w" / "legacy", [legacy])
+    small_logs.write_log(tmp_path / "w" / "named", [named])
+    served = Catalog([str(tmp_path / "w")])
+    lead = page(served, "legacy", "&act=enable-feature").regions["lead"]
+    assert "appendOnly, part of writer version 3 already" in lead
+    assert "appendOnly, in the protocol already" in page(served, "named", "&act=enable-feature").regions["lead"]
+    assert "listed already" not in lead

@@ -48,7 +48,7 @@ def properties_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | No
     if risks:
         remedy = "Commit only if you intend this."
         return GuardResult("properties", "warn", evidence | {"detail": " ".join(risks)}, remedy)
-    detail = f"{len(changed)} {'property changes' if len(changed) == 1 else 'properties change'}; nothing is risky."
+    detail = "The new value is in its safe range." if len(changed) == 1 else "The new values are in their safe ranges."
     return GuardResult("properties", "pass", evidence | {"detail": detail})
 
 

@@ -60,7 +60,7 @@ class IntentEntry:
         beside: The part of the table listed beside the form: `COLUMNS`, `CONSTRAINTS`, `PROPERTIES`.
         why_not: Why it is not possible on a version; empty if it is.
         needs_answer: It needs at least one answer, even if no single one is required.
-        costly: Planning it reads more than the log, so a page does not plan it while a person types.
+        costly: What planning it reads beyond the log, so that a page does not plan it while a person types; else empty.
         writes_commit: It makes a version.
     """
 
@@ -75,7 +75,7 @@ class IntentEntry:
     beside: frozenset[str]
     why_not: Callable[[Snapshot], str]
     needs_answer: bool
-    costly: bool
+    costly: str
     writes_commit: bool
 
 
@@ -100,7 +100,7 @@ def intent_entry(
     beside: Sequence[str] = (),
     why_not: Callable[[Snapshot], str] = lambda _snapshot: "",
     needs_answer: bool = True,
-    costly: bool = False,
+    costly: str = "",
 ) -> IntentEntry:
     """Make the entry of an intent; its kind, and whether it writes a commit, come from the record.
 

@@ -15,6 +15,8 @@ from explorer.views.act.intents.hints import version_hints
 
 __all__ = ["MAINTENANCE_INTENTS"]
 
+_LISTING: Final = "Planning lists all files of the table."
+
 
 def _compaction(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     return (
@@ -81,7 +83,7 @@ MAINTENANCE_INTENTS: Final = IntentGroup(
             intents.Vacuum, "Delete unused files",
             "Vacuum: data files that no version has needed for long. Old versions may need them.",
             fields=_file_age, document=_aged, state=_kept(FILE_RETENTION), needs_answer=False,
-            headline=lambda intent: _aged_headline("Delete unused files", intent.older_than), costly=True,
+            headline=lambda intent: _aged_headline("Delete unused files", intent.older_than), costly=_LISTING,
         ),
     ),
 )  # fmt: skip

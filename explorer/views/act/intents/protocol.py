@@ -32,11 +32,18 @@ def _enable(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
             continue
         why = "" if feature.writable else "this program does not write tables with it"
         binds = "readers and writers" if feature.reader else "writers"
-        listed = ", listed already" if feature.name in supported else ""
-        choices.append(Choice(feature.name, f"{feature.name}{listed}", f"Binds {binds}. {_switch(feature)}", why))
+        state = _state(feature.name, snapshot) if feature.name in supported else ""
+        choices.append(Choice(feature.name, f"{feature.name}{state}", f"Binds {binds}. {_switch(feature)}", why))
     value = answers.get("feature", "")
     help_ = "A feature that binds readers costs more: clients that do not know it can no longer read the table."
     return (FormField("feature", "Feature", "choice", help_, value=value, choices=tuple(choices)),)
+
+
+def _state(name: str, snapshot: Snapshot) -> str:
+    """How the protocol already has a feature: by name, or because its version includes it."""
+    if name in _listed(snapshot):
+        return ", in the protocol already"
+    return f", part of writer version {snapshot.protocol.min_writer_version} already"
 
 
 def _switch(feature: TableFeature) -> str:

@@ -12,12 +12,14 @@ from explorer.views.act.intents.entry import Headline, IntentEntry, IntentGroup,
 from explorer.views.act.intents.maintenance import MAINTENANCE_INTENTS
 from explorer.views.act.intents.protocol import PROTOCOL_INTENTS
 from explorer.views.act.intents.restore import RESTORE_INTENTS
+from explorer.views.act.intents.rows import ROW_INTENTS
 from explorer.views.act.intents.table import TABLE_INTENTS
 
 __all__ = ["GROUPS", "entry_of", "headline", "offered_kinds"]
 
 GROUPS: Final[tuple[IntentGroup, ...]] = (
-    CONSTRAINT_INTENTS, COLUMN_INTENTS, TABLE_INTENTS, PROTOCOL_INTENTS, RESTORE_INTENTS, MAINTENANCE_INTENTS,
+    CONSTRAINT_INTENTS, COLUMN_INTENTS, ROW_INTENTS, TABLE_INTENTS, PROTOCOL_INTENTS, RESTORE_INTENTS,
+    MAINTENANCE_INTENTS,
 )  # fmt: skip
 _ENTRIES: Final[dict[str, IntentEntry]] = {entry.kind: entry for group in GROUPS for entry in group.entries}
 
