@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from explorer.core import errors
 
-__all__ = ["Problem", "problem_of"]
+__all__ = ["Problem", "lost_problem", "problem_of", "replaced_problem"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,31 @@ def problem_of(error: Exception, nearest: int | None = None) -> Problem:
         next_step=step,
         facts=shown,
         nearest=named if isinstance(named, int) else nearest,
+    )
+
+
+def lost_problem(error: errors.ExplorerError) -> Problem:
+    """Describe why a table that is on show cannot be read any more."""
+    found, step = problem_of(error), "The page shows what was read before."
+    if isinstance(error, errors.TableNotFound):
+        return replace(found, title="The table is gone", next_step=f"{step} Put the table back, then try again.")
+    return replace(found, title=f"The table cannot be read now: {found.title.lower()}", next_step=step)
+
+
+def replaced_problem(version: int, newest: int) -> Problem:
+    """Describe that the log of a table on show was written again.
+
+    Args:
+        version: The newest version that had been read.
+        newest: The newest version of the log that is there now.
+    """
+    return Problem(
+        kind="TableReplaced",
+        severity="warning",
+        title="The table was replaced",
+        message=f"The commit of v{version} is not the one that was read before: someone deleted the table and made it "
+        f"again, brought it back from a copy, or wrote its log again. v{newest} of what is there now is shown.",
+        next_step="Ask who did it before you rely on earlier links and receipts.",
     )
 
 

@@ -197,7 +197,7 @@ def _around(view: TableView, address: Address) -> dict[str, str]:
     }
     if not len(facts.commits):
         if facts.problem is not None and facts.snapshot_works(view.version):
-            regions["notice"] = notice(problem_of(facts.problem))
+            regions["notice"] = notice(problem_of(facts.problem), retry=True)
         return regions
     regions["still"] = still_bars(facts.timeline(view.window))
     if address.view == "table" and address.fold != "1":

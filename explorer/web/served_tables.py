@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -58,6 +58,21 @@ class TableSummary:
         return self.problem.severity if self.problem else "ok"
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A table that was opened.
+
+    Attributes:
+        facts: What is known of it; their log stays as it was read, as a session may still show it.
+        tail: Another object of the same table, which follows the end of its log.
+        looked: When that was done last.
+    """
+
+    facts: TableFacts
+    tail: explorer.Table
+    looked: float
+
+
 class Catalog:
     """The served tables.
 
@@ -73,7 +88,7 @@ class Catalog:
         self.roots = ServedRoots(roots)
         self.allow_commits = allow_commits
         self._lock = threading.Lock()
-        self._kept: dict[str, tuple[TableFacts, float]] = {}
+        self._kept: dict[str, _Kept] = {}
         self._opening: dict[str, threading.Lock] = {}
 
     def refs(self) -> list[TableRef]:
@@ -83,6 +98,9 @@ class Catalog:
     def facts(self, name: str) -> TableFacts:
         """Return the facts of a table as it is now (the log is checked at most every two seconds).
 
+        A check lists what came after the newest commit, and reads nothing; the facts are the same object until the log
+        has another newest commit.
+
         Raises:
             NotAllowed: The name leads outside the served roots.
             ExplorerError: The table cannot be read.
@@ -91,17 +109,16 @@ class Catalog:
         with self._opener(ref.location):
             kept = self._kept.get(ref.location)
             if kept is not None:
-                facts, looked = kept
-                if time.monotonic() - looked < _FRESH:
-                    return facts
-                # A session may still hold the old facts, so another object reads the log again.
-                newest = explorer.open_table(ref.location, roots=(ref.root,), read_only=True)
-                if newest.latest_version() == facts.last:
-                    self._keep(ref.location, facts)
-                    return facts
-            facts = TableFacts(explorer.open_table(ref.location, roots=(ref.root,), read_only=True), ref.title)
-            self._keep(ref.location, facts)
-            return facts
+                if time.monotonic() - kept.looked < _FRESH:
+                    return kept.facts
+                kept.tail.refresh()
+                if kept.tail.newest_commit() == kept.facts.log.newest_commit():
+                    self._keep(ref.location, replace(kept, looked=time.monotonic()))
+                    return kept.facts
+            log, tail = (explorer.open_table(ref.location, roots=(ref.root,), read_only=True) for _ in range(2))
+            found = _Kept(TableFacts(log, ref.title), tail, time.monotonic())
+            self._keep(ref.location, found)
+            return found.facts
 
     def open(self, name: str) -> explorer.Table:
         """Return the table as an object of its own, to plan changes of it; read-only unless commits are allowed.
@@ -125,7 +142,7 @@ class Catalog:
             if reopen:
                 self._kept.pop(location, None)
             elif location in self._kept:
-                self._kept[location] = (self._kept[location][0], -_FRESH)
+                self._kept[location] = replace(self._kept[location], looked=-_FRESH)
 
     def summary(self, ref: TableRef) -> TableSummary:
         """Return a table's row in the list; any failure becomes the row's problem."""
@@ -137,9 +154,9 @@ class Catalog:
             _log.exception("cannot summarise %s", ref.location)
             return TableSummary(ref, problem=problem_of(error))
 
-    def _keep(self, location: str, facts: TableFacts) -> None:
+    def _keep(self, location: str, found: _Kept) -> None:
         with self._lock:
-            self._kept[location] = (facts, time.monotonic())
+            self._kept[location] = found
 
     def _opener(self, location: str) -> threading.Lock:
         with self._lock:

@@ -20,7 +20,7 @@ from bokeh.document import Document
 
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.views import TableFacts, TableView
-from explorer.views.problems import problem_of
+from explorer.views.problems import Problem, lost_problem, problem_of, replaced_problem
 from explorer.web.address import Address
 from explorer.web.export import export_files
 from explorer.web.figure_pane import FigurePane
@@ -76,6 +76,10 @@ class Session:
         self._newest = 0
         self._visible = True
         self._looking = False
+        # Why the table on show cannot be read any more, and what to say above the next page; both end with a request.
+        self._lost = ""
+        self._news: Problem | None = None
+        self._found: TableFacts | None = None
         self._summaries: dict[str, TableSummary] = {}
         self._handlers: Mapping[str, Handler] = {
             "hello": self._hello,
@@ -162,7 +166,7 @@ class Session:
         self._go(message)
 
     def _show(self, query: str, number: int) -> None:
-        self.query = query
+        self.query, self._lost, self._news = query, "", None
         self._newest = max(self._newest, number)
         if _kind(query) != self.kind:
             # The two kinds of page have different skeletons.
@@ -191,33 +195,70 @@ class Session:
         self._look()
 
     def _look(self) -> None:
-        """See whether others have committed; the shown version stays, the newest one is offered."""
-        view = self.view
-        if view is None or not self._visible or self._looking:
+        """See what became of the table; the shown version stays, a newer one is offered."""
+        if not (self._visible and self.complete and self.kind == "table") or self._looking:
             return
+        try:
+            address = Address.parse(self.query)
+        except ExplorerError:
+            return  # the page says what is wrong with its address, and no look changes that
         self._looking = True
-        facts = partial(self._catalog.facts, Address.parse(self.query).table)
-        _WORKERS.submit(facts).add_done_callback(partial(self._looked, view.facts))
+        facts = partial(self._catalog.facts, address.table)
+        _WORKERS.submit(facts).add_done_callback(partial(self._looked, self.query))
 
-    def _looked(self, known: TableFacts, done: Future[TableFacts]) -> None:
+    def _looked(self, query: str, done: Future[TableFacts]) -> None:
         self._looking = False
-        # A log that cannot be read just now is no news: the next look, or the next page, says why.
-        if done.exception() is None and done.result().last != known.last:
-            self._later(partial(self._stay, done.result().last), self._newest)
+        if query == self.query:
+            self._later(partial(self._follow, done), self._newest)
 
-    def _stay(self, newest: int) -> None:
-        """Keep the shown version in the address, and draw what follows from a newer one: its offer, stale plans."""
-        view = self.view
-        if view is not None and view.facts.last != newest:
-            query = Address.parse(self.query).to(version=view.version)
-            self._patch({}, self._newest, query, say=f"v{newest} landed")
+    def _follow(self, done: Future[TableFacts]) -> None:
+        """Draw what follows from a look: a newer version, another table in its place, none, or one that is back."""
+        view, error = self.view, done.exception()
+        if isinstance(error, Exception):
+            self._say_lost(error)
+        elif view is None:
+            # The page says why there is nothing to show; a table that is there again may have it.
+            if done.result() is not self._found:
+                self._found = done.result()
+                self._draw_again()
+        elif self._lost:
+            self._draw_again()
+        elif done.result() is not view.facts:
+            self._follow_facts(view, done.result())
+
+    def _follow_facts(self, view: TableView, facts: TableFacts) -> None:
+        before = view.facts
+        if not facts.follows(before):
+            query = Address.parse(self.query).to(version=None, compared=None)
+            self._patch({}, self._newest, query, say="the table was replaced")
             self._show(query, self._newest)
+            self._news = replaced_problem(before.last, facts.last)
+        elif facts.last > before.last:
+            # The shown version stays in the address; its offer and stale plans follow from the newer one.
+            query = Address.parse(self.query).to(version=view.version)
+            self._patch({}, self._newest, query, say=f"v{facts.last} landed")
+            self._show(query, self._newest)
+        else:
+            self._draw_again()
+
+    def _say_lost(self, error: Exception) -> None:
+        """Say once why the table on show cannot be read any more; a page without a table says it itself."""
+        why = f"{type(error).__name__}: {error}"
+        if self.view is None or why == self._lost:
+            return
+        self._lost = why
+        if not isinstance(error, ExplorerError):
+            _log.error("a look at the table of %s failed", self.query or "?", exc_info=error)
+        problem = lost_problem(error) if isinstance(error, ExplorerError) else problem_of(error)
+        self._patch({"notice": notice(problem, retry=True)}, self._newest)
 
     # --- what the window is sent
 
     def _arrived(self, number: int, rendered: Rendered) -> None:
         if number < self._newest:
             return
+        if self._news is not None and not rendered.regions.get("notice"):
+            rendered.regions["notice"] = notice(self._news)
         changed = {id_: html for id_, html in rendered.regions.items() if self._sent.get(id_) != html}
         before, self.shown, self.complete = self.shown, rendered, True
         self._sent |= changed

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +136,35 @@ def test_a_new_version_is_offered_and_the_one_on_show_stays(opened: Any, warehou
     page.get_by_role("link", name="v1 is newest, jump").wait_for(timeout=30_000)
     assert page.locator("h1.version").inner_text() == "v0"
     assert "v=0" in page.url
+
+
+def test_a_table_that_is_deleted_under_an_open_page_is_said_with_a_way_on(opened: Any, warehouse: Path) -> None:
+    gone = warehouse / "odd" / "going"
+    shutil.copytree(warehouse / "reference" / "optimize", gone)
+    page = opened("?t=shop/odd/going&tab=files&v=3")
+    shutil.move(gone, warehouse.parent / "away")
+    page.get_by_text("The table is gone.").wait_for(timeout=30_000)
+    assert page.locator("h1.version").inner_text() == "v3"
+    page.locator("#notice").get_by_role("button", name="Try again").click()
+    page.get_by_role("heading", name="No Delta table here").wait_for()
+    shutil.move(warehouse.parent / "away", gone)
+    page.locator("h1.version").wait_for(timeout=30_000)
+    assert page.locator("h1.version").inner_text() == "v3"
+
+
+def test_rows_whose_files_were_vacuumed_under_an_open_page_name_the_cause(opened: Any, warehouse: Path) -> None:
+    swept = warehouse / "odd" / "swept"
+    shutil.copytree(warehouse / "reference" / "optimize", swept)
+    page = opened("?t=shop/odd/swept&tab=data&v=1")
+    for file in swept.rglob("*.parquet"):
+        if "_delta_log" not in file.parts:
+            file.unlink()
+    page.get_by_role("button", name="Show 100 rows").click()
+    page.locator("#lead .inline-problem").wait_for(timeout=90_000)
+    said = page.locator("#lead .inline-problem").inner_text()
+    if "nstall" in said:
+        pytest.skip("no Spark on this machine")
+    assert "A file is missing" in said
+    assert "Choose a version whose files still exist" in said
+    assert "Traceback" not in said
+    assert page.get_by_role("button", name="Show 100 rows").is_enabled()

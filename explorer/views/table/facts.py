@@ -105,6 +105,15 @@ class TableFacts:
         with self._lock:
             return self.check(self.log.history_record().version_at(time if time.tzinfo else time.replace(tzinfo=UTC)))
 
+    def follows(self, other: TableFacts) -> bool:
+        """Whether these are facts of the same log at the same or a later version: its newest commit is still there.
+
+        A commit that the log no longer lists was cleaned up if there are later ones; one that could not be read may
+        have been repaired.
+        """
+        newest, now = other.log.newest_commit(), self.log.listing.commits.get(other.last)
+        return now == newest or other.problem is not None or (now is None and self.last > other.last)
+
     def snapshot(self, version: int) -> Snapshot:
         """Return the snapshot of a version."""
         return self.keep(("snapshot", version), lambda: self.log.snapshot(version=self.check(version)))
