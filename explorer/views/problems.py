@@ -114,7 +114,10 @@ def lost_problem(error: errors.ExplorerError) -> Problem:
     """Describe why a table that is on show cannot be read any more."""
     found, step = problem_of(error), "The page shows what was read before."
     if isinstance(error, errors.TableNotFound):
-        return replace(found, title="The table is gone", next_step=f"{step} Put the table back, then try again.")
+        message = "Its folder or its log was deleted or moved while this page was open."
+        return replace(
+            found, title="The table is gone", message=message, next_step=f"{step} Put the table back, then try again."
+        )
     return replace(found, title=f"The table cannot be read now: {found.title.lower()}", next_step=step)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 import explorer
 from explorer.core.errors import ExplorerError
+from explorer.core.versions.delta_log import DeltaLog
 from explorer.views import TableFacts
 from explorer.views.problems import Problem, problem_of
 from explorer.web.served_roots import ServedRoots, TableRef
@@ -115,7 +116,8 @@ class Catalog:
                 if kept.tail.newest_commit() == kept.facts.log.newest_commit():
                     self._keep(ref.location, replace(kept, looked=time.monotonic()))
                     return kept.facts
-            log, tail = (explorer.open_table(ref.location, roots=(ref.root,), read_only=True) for _ in range(2))
+            tail = explorer.open_table(ref.location, roots=(ref.root,), read_only=True)
+            log = self._log(ref, kept)
             found = _Kept(TableFacts(log, ref.title), tail, time.monotonic())
             self._keep(ref.location, found)
             return found.facts
@@ -153,6 +155,14 @@ class Catalog:
         except Exception as error:  # noqa: BLE001  # one table must not take the list with it; the fault is logged
             _log.exception("cannot summarise %s", ref.location)
             return TableSummary(ref, problem=problem_of(error))
+
+    def _log(self, ref: TableRef, kept: _Kept | None) -> DeltaLog:
+        """The log as it is now; of one that was read already, the history reads new commits alone."""
+        if kept is not None:
+            return kept.facts.log.successor()
+        opened = explorer.open_table(ref.location, roots=(ref.root,), read_only=True)
+        opened.follow()
+        return opened
 
     def _keep(self, location: str, found: _Kept) -> None:
         with self._lock:

@@ -59,7 +59,7 @@ def test_a_table_that_is_deleted_under_an_open_page_is_said_once_and_comes_back(
     window = opened(folder)
     shutil.move(folder, tmp_path / "away")
     said = noticed(window, "The table is gone")
-    assert "There is no Delta table at" in said
+    assert "was deleted or moved while this page was open" in said
     assert "shows what was read before" in said
     assert 'data-do="retry"' in said
     heard = len(window.page.heard)

@@ -16,7 +16,7 @@ from explorer.core.transaction.proposal import Proposal
 from explorer.core.versions.change_feed.schema_breaks import why_rows_do_not_fit
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["change_feed_effect", "shorter_retentions", "time_travel_effect"]
+__all__ = ["change_feed_effect", "in_days", "shorter_retentions", "time_travel_effect"]
 
 _SAME_FEED: Final = "Nothing changes for readers of the change data feed."
 _RETENTIONS: Final = (
@@ -69,7 +69,7 @@ def shorter_retentions(before: Mapping[str, str], after: Mapping[str, str]) -> I
         except CorruptTable:
             continue  # judged where properties are set
         if new < old:
-            yield f"{who[0].upper()}{who[1:]} may delete {what} after {_days(new)} instead of {_days(old)}."
+            yield f"{who[0].upper()}{who[1:]} may delete {what} after {in_days(new)} instead of {in_days(old)}."
 
 
 def _removed(snapshot: Snapshot, proposal: Proposal) -> Iterator[str]:
@@ -82,11 +82,12 @@ def _removed(snapshot: Snapshot, proposal: Proposal) -> Iterator[str]:
     count = len(proposal.removes)
     yield (
         f"{count:,} {'file is' if count == 1 else 'files are'} removed; earlier versions need them, and VACUUM may "
-        f"delete them after {_days(kept)}."
+        f"delete them after {in_days(kept)}."
     )
 
 
-def _days(length: timedelta) -> str:
+def in_days(length: timedelta) -> str:
+    """Return a length of time in words."""
     hours = length / timedelta(hours=1)
     number, unit = (hours / 24, "day") if hours >= 24 else (hours, "hour")
     return f"{number:g} {unit}{'' if number == 1 else 's'}"

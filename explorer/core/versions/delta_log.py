@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from copy import copy
 from datetime import UTC, datetime, tzinfo
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, Self, TypeVar
 
 import pyarrow as pa
 
@@ -32,7 +33,7 @@ from explorer.core.versions.change_feed.feed import ChangeSources, change_source
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commit_times import commit_time, mentions_in_commit_timestamps, moment
 from explorer.core.versions.diff import SnapshotDiff, diff_versions
-from explorer.core.versions.history import History, read_history
+from explorer.core.versions.history import History, HistoryReader, read_history
 from explorer.core.versions.located import located
 from explorer.core.versions.retention.missing_files import absent, data_locations
 from explorer.core.versions.retention.retention import version_retention
@@ -71,6 +72,8 @@ class DeltaLog:
         self.time_zone = time_zone
         self._catalog = catalog
         self._history: History | None = None
+        self._follows = False
+        self._reader: HistoryReader | None = None
         self._snapshots: OrderedDict[int, Snapshot] = OrderedDict()
         self._newest_state: tuple[int, TableState] | None = None
         self._unusable: set[int] = set()
@@ -129,7 +132,7 @@ class DeltaLog:
     def history_record(self) -> History:
         """The recorded commits and lifetimes, read at the first call."""
         if self._history is None or self._outdated:
-            self._history = read_history(self.store, self.listing)
+            self._history = self._read_history()
         return self._history
 
     @located
@@ -253,6 +256,22 @@ class DeltaLog:
             raise VersionNotFound(f"The commit of version {version} is not in the log.", version=version)
         return seal(self.store, self.listing.commits, version)
 
+    def follow(self) -> None:
+        """Keep what `successor` needs to read new commits alone; call it before the history is read."""
+        self._follows = True
+
+    @located
+    def successor(self) -> Self:
+        """Return the log as it is now, as another object, for whose history only new commits are read.
+
+        This object stays as it is. If the log is another one now, or was cleaned up, all of it is read.
+        """
+        found = copy(self)
+        found._snapshots, found._unusable = OrderedDict(self._snapshots), set(self._unusable)
+        found._reader = None if self._reader is None else self._reader.copy()
+        found.refresh()
+        return found
+
     @property
     def listing(self) -> LogListing:
         """The whole listing, made at first need; the latest version needs only its end."""
@@ -299,6 +318,17 @@ class DeltaLog:
                 self._unusable.add(error.version)
             self._relist()
             return action(self.segment(version))
+
+    def _read_history(self) -> History:
+        listing = self.listing
+        if not self._follows:
+            return read_history(self.store, listing)
+        reader, self._reader = self._reader, None
+        if reader is None or not reader.reads_on(listing):
+            reader = HistoryReader(self.store, listing)
+        found = reader.history(listing)
+        self._reader = reader
+        return found
 
     @property
     def _recent(self) -> LogListing:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Sequence
+from copy import copy
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Final, cast
@@ -18,6 +19,7 @@ import pyarrow as pa
 
 from explorer.core.errors import CorruptTable, TimestampOutOfRange
 from explorer.core.log.commit import Commit
+from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment
 from explorer.core.log.replay import read_commits, replay_files, replay_state
 from explorer.core.protocol.actions import CommitInfo, Metadata, Protocol
@@ -35,7 +37,7 @@ from explorer.core.versions.history_totals import KnownSums, Totals
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 
-__all__ = ["CommitRecord", "History", "read_history"]
+__all__ = ["CommitRecord", "History", "HistoryReader", "read_history"]
 
 _COPIED: Final = ("numCopiedRows", "numTargetRowsCopied")
 # Digits of a count that fits 64 bits; writers record metrics as text, so they may hold anything.
@@ -207,32 +209,94 @@ def read_history(store: LogStore, listing: LogListing) -> History:
         VersionGap: Not even the latest version can be rebuilt.
         MalformedAction: A commit is broken.
     """
-    readable_from = listing.earliest()
-    first = min(listing.first_recorded(), readable_from + 1)
-    base = _Base(store, listing.segment(readable_from)) if first else None
-    builder = LifetimesBuilder(first, readable_from)
-    paths = [path for version, path in listing.commits.items() if version >= first]
-    records: list[CommitRecord] = []
-    clock, pending = -1, base
-    enabled, since = (False, 0) if base is None else base.in_commit_timestamps()
-    for commit, path in zip(read_commits(store, paths), paths, strict=True):
-        if pending is not None and commit.version > pending.version:
-            builder.checkpoint(pending.files())
-            enabled, since = IN_COMMIT_TIMESTAMPS.of(pending.state.metadata.configuration), 0
-            pending = None
-        small = _small_actions(commit, builder.commit(commit))
+    return HistoryReader(store, listing).history(listing, last=True)
+
+
+class HistoryReader:
+    """Reads the recorded commits, in order, and can go on where it stopped.
+
+    Args:
+        store: The log's store.
+        listing: The log.
+
+    Raises:
+        VersionGap: Not even the latest version can be rebuilt.
+    """
+
+    def __init__(self, store: LogStore, listing: LogListing) -> None:
+        self._store = store
+        self._readable_from = listing.earliest()
+        self._first = _first_read(listing)
+        self._base = _Base(store, listing.segment(self._readable_from)) if self._first else None
+        self._pending = self._base
+        self._builder = LifetimesBuilder(self._first, self._readable_from)
+        self._records: list[CommitRecord] = []
+        self._read: dict[int, LogPath] = {}
+        self._clock = -1
+        self._enabled, self._since = (False, 0) if self._base is None else self._base.in_commit_timestamps()
+
+    def reads_on(self, listing: LogListing) -> bool:
+        """Whether a listing is of the same log, which only has more commits: what was read is where it begins."""
+        begins = {version: path for version, path in listing.commits.items() if version in self._read}
+        return (
+            self._pending is None
+            and begins == self._read
+            and (listing.earliest(), _first_read(listing)) == (self._readable_from, self._first)
+        )
+
+    def copy(self) -> HistoryReader:
+        """The same commits so far, to go on with apart."""
+        found = copy(self)
+        found._builder, found._records, found._read = self._builder.copy(), list(self._records), dict(self._read)
+        return found
+
+    def history(self, listing: LogListing, *, last: bool = False) -> History:
+        """Read the commits that were not read yet, and return the history of all.
+
+        Args:
+            listing: The log, of which `reads_on` is true.
+            last: Do not go on afterwards: less is kept.
+
+        Raises:
+            MalformedAction: A commit is broken.
+        """
+        wanted = {version: path for version, path in listing.commits.items() if version >= self._first}
+        paths = [path for version, path in wanted.items() if version not in self._read]
+        for commit, path in zip(read_commits(self._store, paths), paths, strict=True):
+            self._take(commit, path)
+        if self._pending is not None:
+            self._pass(self._pending)
+        base = self._base
+        known = None if base is None else (base.version, base.state.protocol, base.state.metadata)
+        return History(
+            self._records, self._builder.build(listing.latest, last=last), known, by_catalog=listing.by_catalog
+        )
+
+    def _take(self, commit: Commit, path: LogPath) -> None:
+        if self._pending is not None and commit.version > self._pending.version:
+            self._pass(self._pending)
+        small = _small_actions(commit, self._builder.commit(commit))
         info, metadata = small.commit_info(), small.metadata()
         if metadata is not None:
-            enabled, since = IN_COMMIT_TIMESTAMPS.of(metadata.configuration), 0
-        in_force = enabled and commit.version >= since
-        clock = commit_time(path.modified, info if in_force else None, clock)
+            self._enabled, self._since = IN_COMMIT_TIMESTAMPS.of(metadata.configuration), 0
+        in_force = self._enabled and commit.version >= self._since
+        self._clock = commit_time(path.modified, info if in_force else None, self._clock)
         lacking = in_force and (info is None or info.in_commit_timestamp is None)
         changes = small.has_change_files()
-        records.append(CommitRecord(commit.version, clock, info, small.protocol(), metadata, changes, lacking))
-    if pending is not None:
-        builder.checkpoint(pending.files())
-    known = None if base is None else (base.version, base.state.protocol, base.state.metadata)
-    return History(records, builder.build(listing.latest), known, by_catalog=listing.by_catalog)
+        record = CommitRecord(commit.version, self._clock, info, small.protocol(), metadata, changes, lacking)
+        self._records.append(record)
+        self._read[commit.version] = path
+
+    def _pass(self, base: _Base) -> None:
+        """Take the base's files: all commits up to it were taken."""
+        self._builder.checkpoint(base.files())
+        self._enabled, self._since = IN_COMMIT_TIMESTAMPS.of(base.state.metadata.configuration), 0
+        self._pending = None
+
+
+def _first_read(listing: LogListing) -> int:
+    """The first commit that is read."""
+    return min(listing.first_recorded(), listing.earliest() + 1)
 
 
 class _Base:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from explorer import formatting as fmt
 from explorer.core.transaction.commit_plan import Plan
 
-__all__ = ["ClientLoss", "client_losses", "loss_summary", "lost_versions", "worst_loss"]
+__all__ = ["ClientLoss", "client_losses", "loss_summary", "lost_versions"]
 
 _ACCESS: Final = {"yes": "yes", "no": "refuses", "wrong": "answers wrongly", "unknown": "unknown"}
 _WORST: Final = (_ACCESS["wrong"], _ACCESS["no"], _ACCESS["unknown"])
@@ -51,8 +51,9 @@ def _loss(record: Mapping[str, Any], operation: str) -> ClientLoss:
     )
 
 
-def loss_summary(losses: Sequence[ClientLoss], operation: str) -> str:
-    mine = [loss for loss in losses if loss.operation == operation]
+def loss_summary(losses: Sequence[ClientLoss], operation: str = "") -> str:
+    """Return how many client versions lose what, the worst first, each counted once; of one operation, or of both."""
+    mine = [loss for loss in losses if operation in ("", loss.operation)]
     if not mine:
         return "no change"
     worst = {name: min(_gravity(loss) for loss in mine if _version(loss) == name) for name in map(_version, mine)}
@@ -66,22 +67,6 @@ def loss_summary(losses: Sequence[ClientLoss], operation: str) -> str:
 def lost_versions(losses: Sequence[ClientLoss]) -> int:
     """Return how many client versions lose anything: one that loses reading and writing counts once."""
     return len(set(map(_version, losses)))
-
-
-def worst_loss(losses: Sequence[ClientLoss]) -> str:
-    """Return what is worst for clients in one sentence, each client version counted once; empty if none loses."""
-    if not losses:
-        return ""
-    worst = {name: min(_gravity(loss) for loss in losses if _version(loss) == name) for name in map(_version, losses)}
-    counts = [sum(place == kind for place in worst.values()) for kind in range(len(_WORST))]
-    kind = next(place for place, number in enumerate(counts) if number)
-    words = (("gives wrong answers", "give wrong answers"), ("loses access", "lose access"))
-    if kind == len(_WORST) - 1:
-        return f"It is not known whether {fmt.plural(counts[kind], 'client version')} can still use the table."
-    first = next(name for name, place in worst.items() if place == kind)
-    others = counts[kind] - 1
-    more = f" and {fmt.plural(others, 'other client version')}" if others else ""
-    return f"{fmt.plain(' '.join(first), 60)}{more} {words[kind][bool(others)]}."
 
 
 def _version(loss: ClientLoss) -> tuple[str, str]:

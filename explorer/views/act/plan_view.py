@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from explorer import formatting as fmt
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.transaction.commit_plan import CommitPlan, MaintenanceFile, Plan
 from explorer.core.versions.snapshot import Snapshot
-from explorer.views.act.client_losses import ClientLoss, client_losses, loss_summary, lost_versions, worst_loss
+from explorer.views.act.client_losses import ClientLoss, client_losses, loss_summary, lost_versions
 from explorer.views.act.guard_views import GuardView, guard_counts, guard_views, verdict
 from explorer.views.act.intents.entry import Headline
 from explorer.views.act.intents.registry import headline
@@ -101,7 +102,7 @@ def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
     guards = guard_views(plan)
     losses = client_losses(plan)
     sentence, tone = verdict(plan, guards)
-    worst, worst_tone = _worst(losses, guards)
+    worst, worst_tone = _worst(plan, losses, guards)
     actions: Sequence[JsonObject]
     files: Sequence[MaintenanceFile]
     if isinstance(plan, CommitPlan):
@@ -142,14 +143,17 @@ def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
     )
 
 
-def _worst(losses: Sequence[ClientLoss], guards: Sequence[GuardView]) -> tuple[str, str]:
-    """What a commit breaks for clients comes first, then what a guard warns of, then what is not known of clients."""
+def _worst(plan: Plan, losses: Sequence[ClientLoss], guards: Sequence[GuardView]) -> tuple[str, str]:
+    """What a commit breaks for clients comes first, then rows that go, then what a guard warns of."""
     if any(loss.severity == "danger" for loss in losses):
-        return worst_loss(losses), "danger"
+        return f"{loss_summary(losses)}.", "danger"
+    deleted = plan.proposal.metrics.get("numDeletedRows", "0") if isinstance(plan, CommitPlan) else "0"
+    if deleted != "0":
+        return f"{fmt.plural(int(deleted), 'row is', 'rows are')} deleted.", "warning"
     warning = next((guard for guard in guards if guard.status == "warn" and guard.name not in _SMALL), None)
     if warning is not None:
         return warning.sentence, "warning"
-    return worst_loss(losses), "warning" if losses else ""
+    return (f"{loss_summary(losses)}.", "warning") if losses else ("", "")
 
 
 def _action(action: Mapping[str, object]) -> ActionView:

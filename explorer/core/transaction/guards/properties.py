@@ -24,7 +24,7 @@ from explorer.core.protocol.table_properties.registry import (
     STATS_AS_JSON,
     STATS_AS_STRUCT,
 )
-from explorer.core.transaction.consequences import shorter_retentions
+from explorer.core.transaction.consequences import in_days, shorter_retentions
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.versions.snapshot import Snapshot
 
@@ -48,7 +48,8 @@ def properties_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | No
     if risks:
         remedy = "Commit only if you intend this."
         return GuardResult("properties", "warn", evidence | {"detail": " ".join(risks)}, remedy)
-    detail = "The new value is in its safe range." if len(changed) == 1 else "The new values are in their safe ranges."
+    number = "1 property changes" if len(changed) == 1 else f"{len(changed)} properties change"
+    detail = f"{number}. The guard access says what that means for clients."
     return GuardResult("properties", "pass", evidence | {"detail": detail})
 
 
@@ -66,7 +67,9 @@ def retention_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | Non
         return GuardResult("retention", "fail", {"detail": error.message}, "Set the property again.")
     evidence: dict[str, object] = {LOG_RETENTION.key: str(log), FILE_RETENTION.key: str(files)}
     if files > log:
-        detail = f"Removed files would be kept for {files}, but the log that names them only for {log}."
+        detail = (
+            f"Removed files would be kept for {in_days(files)}, but the log that names them only for {in_days(log)}."
+        )
         remedy = f"Set {LOG_RETENTION} to at least {FILE_RETENTION}."
         return GuardResult("retention", "fail", evidence | {"detail": detail}, remedy)
     if shorter := " ".join(shorter_retentions(before, after)):

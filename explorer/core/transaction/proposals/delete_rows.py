@@ -173,6 +173,6 @@ def _metrics(
 def _found(deleted: int, removes: Sequence[Remove]) -> GuardResult:
     evidence: dict[str, object] = {"rows": deleted, "files": len(removes)}
     if deleted:
-        return GuardResult("rows-found", "pass", evidence | {"detail": f"{deleted} rows in {len(removes)} files."})
+        return GuardResult("rows-found", "pass", evidence | {"detail": f"{deleted:,} rows in {len(removes):,} files."})
     detail = "No row matches, so there is nothing to commit."
     return GuardResult("rows-found", "fail", evidence | {"detail": detail}, "Check the predicate.")

@@ -74,6 +74,17 @@ class LifetimesBuilder:
         self._versions: list[int] = []
         self._bounds: list[int] = [0]
 
+    def copy(self) -> LifetimesBuilder:
+        """The same commits so far, to go on with apart."""
+        self._take()
+        found = LifetimesBuilder(self._first, self._readable_from)
+        found._base = self._base
+        found._paths, found._vectors = self._paths.copy(), self._vectors.copy()
+        found._recorded = self._recorded.copy(found._paths, found._vectors)
+        found._events, found._events_before = list(self._events), self._events_before
+        found._count, found._rows = self._count, self._rows
+        return found
+
     def checkpoint(self, files: LogicalFiles) -> None:
         """Take the live files of the first readable version; files that earlier commits added keep their rows."""
         self._base = files
@@ -110,8 +121,12 @@ class LifetimesBuilder:
             self._take()
         return others
 
-    def build(self, last: int) -> Lifetimes:
+    def build(self, newest: int, *, last: bool = False) -> Lifetimes:
         """Make the lifetimes of everything taken so far.
+
+        Args:
+            newest: The newest version.
+            last: Nothing is taken afterwards, so the actions need not be kept.
 
         Raises:
             MalformedAction: A path names no file.
@@ -120,8 +135,8 @@ class LifetimesBuilder:
         base, split = self._base, self._base.num_rows
         rows, paths, vectors = self._named()
         intervals = Intervals(split + self._rows, self._first - 1)
-        intervals.apply(self._all_events(rows, paths, vectors), self._vectors)
-        recorded = self._recorded.build(intervals.keep()[split:])
+        intervals.apply(self._all_events(rows, paths, vectors, last=last), self._vectors)
+        recorded = self._recorded.build(intervals.keep()[split:], last=last)
         in_base = np.full(len(self._paths), -1, np.int32)
         in_base[paths] = rows
         own = recorded.path_codes
@@ -135,7 +150,7 @@ class LifetimesBuilder:
             path_ids=np.concatenate([np.arange(split, dtype=np.int32), path_ids]),
             vectors=np.concatenate([of_base, recorded.vector_codes]),
             vector_codes=self._vectors,
-            versions=(self._first, self._readable_from, last),
+            versions=(self._first, self._readable_from, newest),
         )
 
     def _take(self) -> None:
@@ -170,13 +185,16 @@ class LifetimesBuilder:
         ]
         return rows, self._paths.of(paths), self._vectors.of(vectors)
 
-    def _all_events(self, rows: Int64s, paths: Int32s, vectors: Int64s) -> FileEvents:
+    def _all_events(self, rows: Int64s, paths: Int32s, vectors: Int64s, *, last: bool) -> FileEvents:
         """The events of all batches, and the files of the checkpoint between those of commits."""
         found: _Batch = {name: np.zeros(len(rows), dtype) for name, dtype in _EVENT.items()}
         found |= {"path": paths, "row": rows - self._base.num_rows, "vector": vectors}
         found["kind"][:], found["version"][:] = FOUND, self._readable_from
-        parts, self._events = [*self._events, found], []
-        columns = {name: np.concatenate([part.pop(name) for part in parts]) for name in _EVENT}
+        if last:
+            parts, self._events = [*self._events, found], []
+            columns = {name: np.concatenate([part.pop(name) for part in parts]) for name in _EVENT}
+        else:
+            columns = {name: np.concatenate([part[name] for part in (*self._events, found)]) for name in _EVENT}
         columns["row"] += self._base.num_rows
         order = np.concatenate([np.arange(self._count) * 2 + 1, np.full(len(rows), 2 * self._events_before)])
         return FileEvents(order=order, **columns)

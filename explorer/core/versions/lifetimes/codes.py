@@ -34,6 +34,12 @@ class PathCodes:
     def __len__(self) -> int:
         return len(self._known)
 
+    def copy(self) -> PathCodes:
+        """The same numbers, to go on with apart."""
+        found = PathCodes()
+        found._known = defaultdict(count(len(self)).__next__, self._known)
+        return found
+
     def of(self, paths: Collection[str]) -> Int32s:
         """The numbers of paths as written; a new one gets the next."""
         return np.fromiter(map(self._known.__getitem__, paths), np.int32, len(paths))
@@ -64,6 +70,15 @@ class VectorCodes:
         numbers = count()
         self._heads: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(numbers.__next__))
         self._listed: list[tuple[str, str]] = []
+
+    def copy(self) -> VectorCodes:
+        """The same numbers, to go on with apart."""
+        found, numbers = VectorCodes(), count(sum(map(len, self._heads.values())))
+        found._heads = defaultdict(
+            lambda: defaultdict(numbers.__next__),
+            {kind: defaultdict(numbers.__next__, paths) for kind, paths in self._heads.items()},
+        )
+        return found
 
     def of(self, vectors: Sequence[DeletionVectorDescriptor | DeletionVectorId | None]) -> Int64s:
         """The numbers of some vectors."""

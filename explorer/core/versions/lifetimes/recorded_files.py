@@ -54,6 +54,13 @@ class RecordedFilesBuilder:
         self._known: list[_Masks] = []
         self._partitions: list[pa.LargeBinaryArray] = []
 
+    def copy(self, paths: PathCodes, vectors: VectorCodes) -> RecordedFilesBuilder:
+        """The same files so far, to go on with apart; the numbers are those of copies of what gave them."""
+        found = RecordedFilesBuilder(paths, vectors)
+        found._arrays, found._known = list(self._arrays), list(self._known)
+        found._partitions = list(self._partitions)
+        return found
+
     def take(self, lines: Sequence[AddLine]) -> tuple[Int32s, Int64s]:
         """Keep some files; returns the numbers of their decoded paths and of their deletion vectors.
 
@@ -79,17 +86,24 @@ class RecordedFilesBuilder:
         self._partitions.append(_binaries([line.partition_values for line in lines]))
         return paths, vectors
 
-    def build(self, kept: Mask) -> RecordedFiles:
-        """Put the batches together, of the files those that are to be kept; the builder is empty afterwards."""
+    def build(self, kept: Mask, *, last: bool) -> RecordedFiles:
+        """Put the batches together, of the files those that are to be kept.
+
+        Args:
+            kept: Which are.
+            last: Nothing is taken afterwards; the builder is empty then.
+        """
         if not self._arrays:
             self.take(())
         partitions = one_array(self._partitions, pa.large_binary())
-        self._partitions = []
+        arrays, known = _joined(self._arrays, last=last), _joined(self._known, last=last)
+        # One batch from now on, which shares its columns with what is returned.
+        self._arrays, self._known, self._partitions = ([], [], []) if last else ([arrays], [known], [partitions])
         return RecordedFiles(
             paths=self._paths,
             vectors=self._vectors,
-            arrays=_joined(self._arrays, kept),
-            known=_joined(self._known, kept),
+            arrays=_chosen(arrays, kept),
+            known=_chosen(known, kept),
             partitions=partitions if kept.all() else partitions.take(int64s(np.flatnonzero(kept))),
         )
 
@@ -176,14 +190,18 @@ class RecordedFiles:
         return string_maps(maps).take(encoded.indices)
 
 
-def _joined(batches: list[dict[str, npt.NDArray[_ScalarT]]], kept: Mask) -> dict[str, npt.NDArray[_ScalarT]]:
-    """Columns of all batches, only the kept rows; each batch drops a column once it is copied."""
-    found = {}
-    for name in tuple(batches[0]):
-        column = np.concatenate([batch.pop(name) for batch in batches])
-        found[name] = column if kept.all() else column[kept]
-    batches.clear()
-    return found
+def _joined(batches: list[dict[str, npt.NDArray[_ScalarT]]], *, last: bool) -> dict[str, npt.NDArray[_ScalarT]]:
+    """Columns of all batches; if they are the last, each batch drops a column once it is copied."""
+    if len(batches) == 1:
+        return batches[0]
+    names = tuple(batches[0])
+    if last:
+        return {name: np.concatenate([batch.pop(name) for batch in batches]) for name in names}
+    return {name: np.concatenate([batch[name] for batch in batches]) for name in names}
+
+
+def _chosen(columns: dict[str, npt.NDArray[_ScalarT]], kept: Mask) -> dict[str, npt.NDArray[_ScalarT]]:
+    return dict(columns) if kept.all() else {name: column[kept] for name, column in columns.items()}
 
 
 def _of_codes(
