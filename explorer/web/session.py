@@ -128,8 +128,13 @@ class Session:
         self._later(self._draw_again, self._newest)
 
     def begin(self, work: Callable[[], object]) -> None:
-        """Do long work on a thread; the work itself reports its result."""
-        _WORKERS.submit(work)
+        """Do long work on a thread; the work itself reports its result, and what it raises is shown."""
+
+        def ended(done: Future[object]) -> None:
+            if done.exception() is not None:
+                self._later(done.result, self._newest)
+
+        _WORKERS.submit(work).add_done_callback(ended)
 
     def compute(self, message: Message, work: Callable[[], Result], then: Callable[[Result], None]) -> None:
         """Compute something on a thread, and continue with it on the server's loop; the answer may be an error."""
@@ -281,12 +286,12 @@ class Session:
 
         _WORKERS.submit(work).add_done_callback(computed)
 
-    def _later(self, then: Callable[[], None], number: int) -> None:
+    def _later(self, then: Callable[[], object], number: int) -> None:
         """Do something on the server's loop, if the window is still there; from any thread."""
         if self._document is not None:
             self._document.add_next_tick_callback(partial(self._guarded, then, number))
 
-    def _guarded(self, then: Callable[[], None], number: int) -> None:
+    def _guarded(self, then: Callable[[], object], number: int) -> None:
         try:
             then()
         except Exception as error:  # noqa: BLE001  # shown and logged: a request must never end in silence

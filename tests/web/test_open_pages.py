@@ -1,6 +1,7 @@
 """What becomes of an open page while its table is deleted, replaced or half written, or its store does not answer."""
 
 import logging
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,6 +98,16 @@ def test_another_table_in_the_same_place_is_called_one(folder: Path, versions: i
     assert "other0.parquet" in shown
     assert window.session.query == "?t=w/t&tab=files"
     assert window.ask("go", query=ROWS)["regions"]["notice"] == ""
+
+
+def test_a_log_whose_files_were_only_touched_is_the_same_table(folder: Path) -> None:
+    window = opened(folder)
+    newest = max((folder / "_delta_log").glob("*.json"))
+    os.utime(newest, (1_772_460_311, 1_772_460_311))
+    heard = len(window.page.heard)
+    window.session._look()
+    window.until(lambda message: message is window.page.heard[-1] and len(window.page.heard) > heard)
+    assert "replaced" not in str(window.page.heard)
 
 
 def test_a_plan_for_a_table_that_was_replaced_writes_nothing(folder: Path) -> None:
@@ -239,3 +250,25 @@ def test_what_a_look_raises_by_a_fault_of_ours_is_said_and_logged(
         assert "KeyError" in noticed(window, "This page failed")
     assert [record.exc_info is not None for record in caplog.records] == [True]
     assert ROWS in caplog.records[0].getMessage()
+
+
+def test_what_work_on_a_thread_raises_is_said_and_logged(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    window = opened(folder)
+    with caplog.at_level(logging.ERROR, "explorer.web"):
+        window.session.begin(lambda: 1 / 0)
+        found = window.until(lambda message: "ZeroDivisionError" in message.get("regions", {}).get("notice", ""))
+    assert 'data-do="retry"' in found["regions"]["notice"]
+    assert ROWS in caplog.records[0].getMessage()
+
+
+@pytest.mark.spark
+def test_a_job_that_fails_is_shown_in_words_and_logged_with_its_name(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    window = opened(folder, "?t=w/t&tab=data")
+    with caplog.at_level(logging.WARNING, "explorer.views"):
+        window.ask("rows", where="")
+        found = window.until(lambda message: "inline-problem" in message.get("regions", {}).get("lead", ""), 90)
+    assert "A file is missing" in found["regions"]["lead"]
+    assert "Read again" in found["regions"]["lead"] or "Show 100 rows" in found["regions"]["lead"]
+    assert "t at version 3" in caplog.text

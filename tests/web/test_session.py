@@ -62,9 +62,9 @@ class Window:
             self.turn()
         pytest.fail(f"request {self.number} was not answered: {self.page.heard}")
 
-    def until(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    def until(self, wanted: Callable[[dict[str, Any]], bool], seconds: float = 30) -> dict[str, Any]:
         """Wait for a message."""
-        ends = time.monotonic() + 30
+        ends = time.monotonic() + seconds
         while time.monotonic() < ends:
             if found := [message for message in self.page.heard if wanted(message)]:
                 return found[-1]

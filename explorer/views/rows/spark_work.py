@@ -5,13 +5,14 @@ Only a job starts Spark here.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from explorer.core.errors import ExplorerError
+from explorer.core.errors import Cancelled, ExplorerError
 from explorer.core.transaction.row_engine import RowJob
 from explorer.views.problems import Problem, problem_of
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["SparkWork", "WorkState", "each_second", "engine_state", "start_notice"]
 
 _PACE = 0.25
+_log = logging.getLogger(__name__)
 Result = TypeVar("Result")
 _AnyJob = TypeVar("_AnyJob", bound=RowJob[object])
 
@@ -107,6 +109,8 @@ class SparkWork(Generic[Result]):
                 self.result = job.result()
             elif job.error is not None:
                 self._problem = problem_of(job.error)
+                if not isinstance(job.error, Cancelled):
+                    _log.warning("%s failed: %s", job.name, job.error, exc_info=job.error.__cause__)
         self._changed()
 
 

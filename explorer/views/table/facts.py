@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar, cast
 
@@ -109,10 +110,18 @@ class TableFacts:
         """Whether these are facts of the same log at the same or a later version: its newest commit is still there.
 
         A commit that the log no longer lists was cleaned up if there are later ones; one that could not be read may
-        have been repaired.
+        have been repaired; one that differs by its file's time alone was touched or copied.
         """
         newest, now = other.log.newest_commit(), self.log.listing.commits.get(other.last)
-        return now == newest or other.problem is not None or (now is None and self.last > other.last)
+        if now == newest or other.problem is not None:
+            return True
+        if now is None or newest is None:
+            return self.last > other.last
+        mine, theirs = self.commits.record(other.last), other.commits.record(other.last)
+        if mine is None or theirs is None or now.size != newest.size:
+            return False
+        same_table = self.snapshot(other.last).metadata.id == other.snapshot(other.last).metadata.id
+        return same_table and replace(mine, timestamp=None) == replace(theirs, timestamp=None)
 
     def snapshot(self, version: int) -> Snapshot:
         """Return the snapshot of a version."""
