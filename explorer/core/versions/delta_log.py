@@ -348,7 +348,7 @@ class DeltaLog:
             self._whole = self._history = None
         if found.latest < known.latest or not _same_commits(found, known):
             self._snapshots.clear()
-            self._newest_state = self._history = None
+            self._newest_state = self._history = self._whole = None
         self._listed, self._outdated = found.without_checkpoints(self._unusable), False
 
     def _snapshot(self, version: int) -> Snapshot:

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import explorer
@@ -37,7 +38,7 @@ def _followed_to_the_end(source: Path, folder: Path, steps: int) -> int:
     first = int(commits[0][:20])
     cuts = sorted({first + (len(commits) * step) // steps for step in range(1, steps)} | {int(commits[-1][:20]) + 1})
     table: explorer.Table | None = None
-    before = [(None, None)] * 0
+    before: list[tuple[explorer.Table, pa.Table]] = []
     continued = 0
     for cut in cuts:
         for name in (*commits, *others):
@@ -90,14 +91,15 @@ def test_only_new_commits_are_read(tmp_path: Path) -> None:
     assert table.history_record().latest == 30
 
 
-def test_a_log_that_is_another_one_is_read_whole(tmp_path: Path) -> None:
+@pytest.mark.parametrize("files", [["x", "yy"], ["x", "yy", "z"], ["x"]])
+def test_a_log_that_is_another_one_is_read_whole(tmp_path: Path, files: list[str]) -> None:
     created = [small_logs.commit_info("CREATE TABLE"), small_logs.PROTOCOL, small_logs.metadata({"id": "long"})]
     folder = small_logs.write_log(tmp_path / "t", [created, [small_logs.add("a", 1)], [small_logs.add("b", 1)]])
     table = explorer.open_table(folder)
     table.follow()
     assert isinstance(table.history_record(), History)
     shutil.rmtree(folder)
-    small_logs.write_log(
-        folder, [created, [small_logs.add("x", 1)], [small_logs.add("yy", 2)], [small_logs.add("z", 1)]]
-    )
+    small_logs.write_log(folder, [created, *([small_logs.add(name, 7)] for name in files)])
     _same(table.successor(), explorer.open_table(folder))
+    table.refresh()
+    _same(table, explorer.open_table(folder))
