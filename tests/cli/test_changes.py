@@ -62,6 +62,23 @@ def test_what_was_inferred_or_left_out_is_said_beside_the_rows(cli: Call) -> Non
     assert "_change_type" in shown.out
 
 
+@pytest.mark.spark
+def test_inferred_updates_are_paired_by_key_in_every_format(cli: Call, tmp_path: Path) -> None:
+    asked = ("changes", _table(), "--from", 12, "--to", 12, "--inferred")
+    apart = [json.loads(line) for line in cli(*asked, "--json").out.splitlines()]
+    assert {line["_change_type"] for line in apart} == {"delete", "insert"}
+    paired = [json.loads(line) for line in cli(*asked, "--key", "id", "--json").out.splitlines()]
+    assert [line["_change_type"] for line in paired] == ["update_preimage", "update_postimage"] * (len(apart) // 2)
+    assert [line["id"] for line in paired[::2]] == [line["id"] for line in paired[1::2]]
+    assert cli(*asked, "--key", "id", "--output", tmp_path / "out.parquet", "--json").document()["rows"] == len(paired)
+    assert pq.read_table(tmp_path / "out.parquet").column("_change_type").to_pylist() == [
+        line["_change_type"] for line in paired
+    ]
+    shown = cli(*asked, "--key", "id")
+    assert "only rewritten: in another file now, with the same values" in shown.err
+    assert cli(*asked, "--key", "nope", "--json").error()["error"] == "RequestError"
+
+
 def test_holes_and_bad_requests_end_before_spark_starts(cli: Call, tmp_path: Path) -> None:
     hole = cli("changes", _table(), "--from", 2, "--json")
     assert (hole.code, hole.error()["error"]) == (2, "ChangeFeedGap")

@@ -63,6 +63,18 @@ def test_changes_and_differences_of_two_versions_are_read_when_asked(opened: Any
     assert "rows that differ" in page.locator("#row-differences").inner_text()
 
 
+def test_inferred_updates_are_paired_by_the_key_that_a_person_names(opened: Any) -> None:
+    page = opened(f"{FEED}&tab=changes&v=12&c=11&feed=inferred")
+    page.locator("#changes-keys").fill("id")
+    _read(page, "#lead", "Read the changes")
+    assert "keys=id" in page.url
+    kinds = page.locator("#lead tbody tr td:nth-child(2)").all_inner_texts()
+    assert kinds == ["update, before", "update, after"] * (len(kinds) // 2)
+    assert kinds
+    assert "only rewritten" in page.locator("#lead").inner_text()
+    assert "rewritten" in page.locator("#side").inner_text()
+
+
 def test_a_clipped_value_is_shown_in_full_by_click_and_by_key(opened: Any) -> None:
     page = opened("?t=shop/odd/long&tab=data")
     _read(page, "#lead", "Show 100 rows")

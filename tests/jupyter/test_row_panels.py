@@ -198,6 +198,23 @@ def test_changes_and_differences_are_those_the_reference_wrote(spark: None) -> N
     assert widget.differences.rows.value == ""
 
 
+@pytest.mark.spark
+@pytest.mark.reference
+def test_inferred_updates_are_paired_by_the_key_columns_of_the_widget(spark: None) -> None:
+    widget = explorer.open_table(ROOT / "tables" / "change-feed").explore(version=12, compared=11, tab="changes")
+    panel = widget.changes
+    assert not visible(panel.key_columns)
+    panel.source.value = "inferred"
+    assert visible(panel.key_columns)
+    assert "id" in panel.key_columns.options
+    panel.key_columns.value = "id"
+    panel.begin.click()
+    settled(panel, lambda: visible(panel.list))
+    changes = panel.list.listing.matching().column("change").to_pylist()
+    assert changes == ["update, before", "update, after"] * (len(changes) // 2)
+    assert "only rewritten" in panel.counts.value
+
+
 @pytest.mark.reference
 @pytest.mark.spark
 def test_a_read_is_cancelled_within_a_second_and_a_file_that_is_gone_is_named(spark: None, tmp_path: Path) -> None:
