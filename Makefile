@@ -50,9 +50,10 @@ lint: $(DEVELOPMENT) ## ruff, formatting, strict types, import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-prove: $(DEVELOPMENT) ## properties, damage, races and kills, with many more examples than the tests take
+prove: $(DEVELOPMENT) ## the whole dose of what the tests try in a small one: CONTRIBUTING.md lists it
 	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile \
-		--timeout 3600 tests/properties tests/faults tests/spark/changes/test_random_changes.py
+		--timeout 3600 tests/properties tests/faults tests/core/transaction/test_odd_metadata.py tests/interop \
+		tests/e2e/test_answers.py tests/spark/changes/test_random_changes.py tests/spark/checks/test_constraint_check.py
 	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --timeout 3600 -s tests/prove
 
 bench: $(DEVELOPMENT) ## measure the speeds that the documents state
