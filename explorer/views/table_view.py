@@ -90,8 +90,11 @@ class TableView(param.Parameterized):
 
     @property
     def lanes(self) -> tuple[Lane, ...]:
-        """The stripes under the timeline: versions the log can rebuild, versions with the change feed on."""
-        readable = Lane("log readable", ((self.facts.first, self.facts.last),))
+        """The stripes under the timeline: versions that are safe to read, versions with the change feed on."""
+        if self.facts.problem is None:
+            readable = self.facts.retention_lane().only("readable")
+        else:
+            readable = Lane("log readable", ((self.facts.first, self.facts.last),))
         feed = self.facts.feed_lane()
         return (readable, feed) if feed else (readable,)
 

@@ -7,7 +7,6 @@ the server's loop.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from explorer.core.errors import ExplorerError
@@ -16,9 +15,9 @@ from explorer.views import TableFacts, TableView
 from explorer.views.figures.plotly import Figure
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import CommitRecord
-from explorer.views.table.overview import Finding, findings_of
 from explorer.web.act.desk import ActDesk
 from explorer.web.address import Address
+from explorer.web.findings import AuditCard, audit_card
 from explorer.web.render import render, render_blocks
 from explorer.web.served_tables import Catalog
 from explorer.web.strip import commits_table, still_bars, strip
@@ -107,7 +106,7 @@ def bar(
     commit: CommitRecord | None = None,
     protocol: Protocol | None = None,
     view: TableView | None = None,
-    findings: Sequence[Finding] = (),
+    card: AuditCard | None = None,
     may_commit: bool,
     person: str = "",
 ) -> str:
@@ -121,7 +120,7 @@ def bar(
         protocol=protocol,
         version=None if view is None else view.version,
         other=None if view is None else view.other,
-        findings=findings,
+        card=card,
         may_commit=may_commit,
         person=person,
     )
@@ -156,8 +155,10 @@ def _table(view: TableView, address: Address, work: WindowWork, *, may_commit: b
     try:
         tab.ask(view, address, work)
         shown = tab.view(view, address, work)
-        regions |= render_blocks(shown.template or tab.template, **shown.values, **_shared(view, address))
-        regions["bar"] = _bar_of_version(view, address, may_commit=may_commit, person=person)
+        card = audit_card(facts.audit(), address)
+        values = shown.values | _shared(view, address) | {"card": card}
+        regions |= render_blocks(shown.template or tab.template, **values)
+        regions["bar"] = _bar_of_version(view, address, card, may_commit=may_commit, person=person)
     except ExplorerError as error:
         # The version cannot be shown; the history around it can, and is the way to one that can.
         shown = Tab()
@@ -205,15 +206,15 @@ def _around(view: TableView, address: Address) -> dict[str, str]:
     return regions
 
 
-def _bar_of_version(view: TableView, address: Address, *, may_commit: bool, person: str) -> str:
-    facts, version = view.facts, view.version
+def _bar_of_version(view: TableView, address: Address, card: AuditCard, *, may_commit: bool, person: str) -> str:
+    facts = view.facts
     return bar(
         address,
         facts.location,
         commit=view.commit,
         view=view,
-        protocol=facts.snapshot(version).protocol,
-        findings=facts.keep(("findings", version), lambda: findings_of(facts, version)),
+        protocol=facts.snapshot(view.version).protocol,
+        card=card,
         may_commit=may_commit,
         person=person,
     )

@@ -15,7 +15,7 @@ import jinja2
 from explorer import formatting as fmt
 from explorer.views.table.commits import commit_sentence
 
-__all__ = ["render", "render_blocks"]
+__all__ = ["render", "render_block", "render_blocks"]
 
 
 @cache
@@ -54,6 +54,12 @@ def environment() -> jinja2.Environment:
 def render(template: str, /, **values: Any) -> str:
     """Return a template's HTML."""
     return environment().get_template(f"{template}.html").render(values)
+
+
+def render_block(template_name: str, block: str, /, **values: Any) -> str:
+    """Return one block of a template as HTML."""
+    template = environment().get_template(f"{template_name}.html")
+    return "".join(template.blocks[block](template.new_context(values))).strip()
 
 
 def render_blocks(template_name: str, /, **values: Any) -> dict[str, str]:

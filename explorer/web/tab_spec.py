@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from explorer.audit import Aspect
 from explorer.views import TableView
 from explorer.views.figures.plotly import Figure
 from explorer.views.listing import Listing
@@ -67,6 +68,7 @@ class TabSpec:
         exports: Its exports, by the name that the page uses.
         messages: Handlers of the browser's messages, by kind.
         work: Makes its work in a new window.
+        shows: The aspects of a table whose evidence it shows.
     """
 
     key: str
@@ -77,6 +79,7 @@ class TabSpec:
     exports: Mapping[str, Export] = field(default_factory=dict)
     messages: Callable[[Window], Mapping[str, Handler]] = _hears_nothing
     work: Callable[[NewWindow], TabWork] | None = None
+    shows: tuple[Aspect, ...] = ()
 
 
 def arranged(listing: Listing, address: Address) -> Listing:

@@ -164,7 +164,7 @@ def test_row_strip_places_rows_by_their_share_of_the_file() -> None:
 def test_early_history_that_was_cleaned_is_said() -> None:
     facts = _facts("log-cleanup")
     assert facts.first > 0
-    findings = TableView(facts).overview().findings
+    findings = facts.audit().findings
     assert any("history was cleaned" in finding.title for finding in findings)
 
 

@@ -37,6 +37,7 @@ from explorer.core.versions.history import History, HistoryReader, read_history
 from explorer.core.versions.located import located
 from explorer.core.versions.retention.missing_files import absent, data_locations
 from explorer.core.versions.retention.retention import version_retention
+from explorer.core.versions.retention.version_states import VersionRisks
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["DeltaLog"]
@@ -213,6 +214,11 @@ class DeltaLog:
         history = self.history_record()
         missing = absent(self.store, data_locations(history.lifetimes))
         return version_retention(history, self.listing, now, missing)
+
+    @located
+    def version_risks(self) -> VersionRisks:
+        """What leads to the loss of versions, from the log alone; `VersionRisks.at` says their states at a time."""
+        return VersionRisks(self.history_record(), self.listing)
 
     @located
     def verify(self) -> IntegrityReport:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from explorer.core.transaction.intents.documents import intent_document
+from explorer.core.transaction.intents.records import Intent
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.fields import Answers, FormField, number_or_text, numbered_answers
 from explorer.views.act.intents.registry import GROUPS, entry_of
@@ -16,6 +18,7 @@ __all__ = [
     "IntentForm",
     "Offer",
     "OfferGroup",
+    "answers_of",
     "hints",
     "intent_form",
     "intent_of",
@@ -135,3 +138,20 @@ def malformed_answers(form: IntentForm, answers: Answers) -> dict[str, str]:
 def intent_of(kind: str, answers: Answers) -> dict[str, object]:
     """Return the intent that the answers make, as the JSON object that `parse_intent` reads."""
     return {"kind": kind, **entry_of(kind).document(answers)}
+
+
+def answers_of(intent: Intent) -> dict[str, str]:
+    """Return the answers that make an intent: the texts of its fields, those of a list or an object numbered."""
+    answers: dict[str, str] = {}
+    for name, value in intent_document(intent).items():
+        match value:
+            case dict():
+                for place, (key, text) in enumerate(value.items()):
+                    answers |= {f"key.{place}": key, f"value.{place}": str(text)}
+            case list():
+                answers |= {f"{name}.{place}": str(item) for place, item in enumerate(value)}
+            case None:
+                pass
+            case _ if name != "kind":
+                answers[name] = str(value)
+    return answers

@@ -18,18 +18,22 @@ import numpy as np
 import pyarrow as pa
 
 from explorer import formatting as fmt
+from explorer.audit import Audit, Subject, audit
 from explorer.core.errors import ExplorerError, TableError, VersionNotFound
+from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.diff import SnapshotDiff
+from explorer.core.versions.retention.version_states import VersionStates
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.table.commits import Commits
 from explorer.views.table.ranges import ColumnRanges, column_ranges
-from explorer.views.table.timeline import MARKS, Lane, Timeline, timeline_of
+from explorer.views.table.timeline import MARKS, Lane, Timeline, retention_lane, timeline_of
 
 __all__ = ["TableFacts"]
 
 _KEPT = 64
+_FRESH_MINUTES = 5
 T = TypeVar("T")
 
 
@@ -39,6 +43,7 @@ class TableFacts:
     Args:
         log: The table's log.
         name: Its name for people; the table's own name unless given.
+        clock: Says what time it is.
 
     Attributes:
         first, last: The readable versions.
@@ -49,8 +54,11 @@ class TableFacts:
         ExplorerError: The table cannot be read at all.
     """
 
-    def __init__(self, log: DeltaLog, name: str = "") -> None:
+    def __init__(
+        self, log: DeltaLog, name: str = "", clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
         self.log = log
+        self._clock = clock
         self.name: str = name or log.name
         self.location: str = log.location
         self._lock = threading.RLock()
@@ -171,6 +179,35 @@ class TableFacts:
         A commit records changes if the property is on in the metadata after it.
         """
         return self.keep("feed", self._feed_lane)
+
+    def states(self) -> VersionStates:
+        """Return which versions can be read now, which a clean-up may take, and which are gone, by the log alone."""
+        return self.keep("risks", self.log.version_risks).at(milliseconds(self._clock()))
+
+    def retention_lane(self) -> Lane:
+        """Return all versions in runs of one state: ``readable``, ``at risk``, ``data gone``, ``log gone``."""
+        return self.keep(("retention", self._now()), lambda: retention_lane(self.states()))
+
+    def audit(self) -> Audit:
+        """Return what the rules find in the table as it is now, by the log alone."""
+        return self.keep(("audit", self._now()), self._audit)
+
+    def _now(self) -> datetime:
+        """The time, to some minutes: what is found now holds for so long."""
+        now = self._clock()
+        return now.replace(minute=now.minute // _FRESH_MINUTES * _FRESH_MINUTES, second=0, microsecond=0)
+
+    def _audit(self) -> Audit:
+        return audit(
+            Subject(
+                self.log,
+                self._clock(),
+                commits=lambda: self.commits.history,
+                lineage=self.lineage,
+                risks=lambda: self.keep("risks", self.log.version_risks),
+                problem=self.problem,
+            )
+        )
 
     def keep(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the value kept under a key, or make it (one thread at a time) and keep it."""

@@ -1,15 +1,8 @@
-"""The overview of a version: one sentence, four key figures with their basis, and findings that were computed.
-
-A finding is stated only with its evidence; what was not measured is not mentioned.
-"""
+"""The overview of a version: one sentence, four key figures with their basis, schema, properties and protocol."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.core.protocol.schema.data_types import StructType, format_column, type_name
@@ -17,10 +10,7 @@ from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["Field", "Finding", "KeyFigure", "Overview", "overview_of"]
-
-_SMALL = 1_000_000
-_SHARE = 0.30
+__all__ = ["Field", "KeyFigure", "Overview", "overview_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +20,6 @@ class KeyFigure:
     value: str
     label: str
     basis: str
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something a person should know: what, the evidence, the effect, and the tab that shows it."""
-
-    severity: str
-    title: str
-    evidence: str
-    effect: str
-    tab: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +40,6 @@ class Overview:
 
     verdict: str
     figures: tuple[KeyFigure, ...]
-    findings: tuple[Finding, ...]
     fields: tuple[Field, ...]
     properties: tuple[tuple[str, str], ...]
     features: tuple[str, ...]
@@ -80,7 +58,6 @@ def overview_of(facts: TableFacts, version: int) -> Overview:
     return Overview(
         verdict=_verdict(facts, snapshot),
         figures=_figures(snapshot),
-        findings=facts.keep(("findings", version), lambda: findings_of(facts, version)),
         fields=fields_of(snapshot.schema, snapshot.partition_columns),
         properties=tuple(sorted(snapshot.properties.items())),
         features=tuple(features),
@@ -105,16 +82,6 @@ def fields_of(schema: StructType, partition_columns: tuple[str, ...]) -> tuple[F
         )
         for path, field in walk(schema)
     )
-
-
-def findings_of(facts: TableFacts, version: int) -> tuple[Finding, ...]:
-    """Return what the log itself proves, the most serious first."""
-    files = facts.snapshot(version).files()
-    if facts.problem is not None:
-        return ()
-    found = [*_hazards(facts, version), *_masked(files), *_uncounted(files), *_small(files), *_cleaned(facts)]
-    order = {"danger": 0, "warning": 1, "info": 2}
-    return tuple(sorted(found, key=lambda finding: order[finding.severity]))
 
 
 def _verdict(facts: TableFacts, snapshot: Snapshot) -> str:
@@ -155,81 +122,3 @@ def _figures(snapshot: Snapshot) -> tuple[KeyFigure, ...]:
         KeyFigure(fmt.size(snapshot.size_in_bytes), "size", "exact, of the live files"),
         KeyFigure(f"v{snapshot.version}", "version", fmt.day(snapshot.timestamp)),
     )
-
-
-def _hazards(facts: TableFacts, version: int) -> list[Finding]:
-    hazards = [hazard for hazard in facts.lineage().hazards if hazard.version <= version]
-    if not hazards:
-        return []
-    names = sorted({hazard.name for hazard in hazards})
-    title = (
-        f"The name {names[0]} moved to another column"
-        if len(names) == 1
-        else f"{len(names)} names moved to other columns"
-    )
-    evidence = ", ".join(f"{fmt.shorten(hazard.name, 40)} at v{hazard.version}" for hazard in hazards[:4])
-    more = f" and {len(hazards) - 4} more" if len(hazards) > 4 else ""
-    effect = "A client that ignores column mapping reads one column's values under the other's name."
-    return [Finding("warning", title, evidence + more, effect, "columns")]
-
-
-def _masked(files: pa.Table) -> list[Finding]:
-    cardinality = files.column("dv_cardinality").cast(pa.float64()).to_numpy(zero_copy_only=False)
-    records = files.column("num_records").cast(pa.float64()).to_numpy(zero_copy_only=False)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        heavy = int(np.sum(cardinality / records > _SHARE))
-    if not heavy:
-        return []
-    effect = "Each read of such a file decodes rows that it then drops; a purge rewrites them."
-    return [
-        Finding(
-            "warning",
-            f"{fmt.plural(heavy, 'file')} with more than 30 % of the rows masked",
-            f"of {files.num_rows} live files",
-            effect,
-            "deletion-vectors",
-        )
-    ]
-
-
-def _uncounted(files: pa.Table) -> list[Finding]:
-    missing = files.column("num_records").null_count
-    if not missing:
-        return []
-    effect = "The table's row count is unknown, and queries cannot skip these files."
-    return [
-        Finding(
-            "info",
-            f"{fmt.plural(missing, 'file')} without a row count",
-            f"of {files.num_rows} live files",
-            effect,
-            "files",
-        )
-    ]
-
-
-def _small(files: pa.Table) -> list[Finding]:
-    small = pc.sum(pc.less(files.column("size"), _SMALL)).as_py() or 0
-    if small < 20 or small * 2 < files.num_rows:
-        return []
-    effect = "A query opens each of them; compaction would leave fewer, larger ones."
-    return [
-        Finding(
-            "info", f"{fmt.plural(small, 'file')} smaller than 1 MB", f"of {files.num_rows} live files", effect, "files"
-        )
-    ]
-
-
-def _cleaned(facts: TableFacts) -> list[Finding]:
-    if not facts.first:
-        return []
-    evidence = f"v0 to v{facts.first - 1}" if facts.first > 1 else "v0"
-    return [
-        Finding(
-            "info",
-            "Early history was cleaned from the log",
-            evidence,
-            f"The oldest version that can be shown is v{facts.first}.",
-            "overview",
-        )
-    ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from explorer.audit import Aspect
 from explorer.core.errors import RequestError
 from explorer.web.tab_spec import Export, TabSpec
 from explorer.web.tabs import (
@@ -26,7 +27,7 @@ from explorer.web.tabs import (
 from explorer.web.window import Handler, Window
 from explorer.web.window_work import NewWindow, WindowWork
 
-__all__ = ["TABS", "begin_work", "export_named", "handlers", "tab_named"]
+__all__ = ["TABS", "begin_work", "export_named", "handlers", "tab_named", "tab_showing"]
 
 TABS: tuple[TabSpec, ...] = (
     overview.TAB,
@@ -51,6 +52,11 @@ def tab_named(key: str) -> TabSpec:
     if key not in keys:
         raise RequestError(f"tab={key} is not known. It can be: {', '.join(keys)}.", field="tab", allowed=keys)
     return TABS[keys.index(key)]
+
+
+def tab_showing(aspect: Aspect) -> TabSpec:
+    """Return the tab that shows evidence of an aspect of a table."""
+    return next(tab for tab in TABS if aspect in tab.shows)
 
 
 def export_named(name: str) -> Export:

@@ -104,6 +104,7 @@ TAB = TabSpec(
     "changes",
     _changes,
     exports={"changes": _export},
+    shows=("changes",),
     messages=_messages,
     work=lambda window: FeedWork(window.changed),
 )

@@ -31,4 +31,4 @@ def _export(view: TableView, address: Address, _work: WindowWork) -> Listing:
     return arranged(columns_listing(view.facts, view.version), address)
 
 
-TAB = TabSpec("columns", "Columns", "columns", _columns, exports={"columns": _export})
+TAB = TabSpec("columns", "Columns", "columns", _columns, exports={"columns": _export}, shows=("columns",))

@@ -118,4 +118,5 @@ TAB = TabSpec(
     "deletion-vectors",
     _deletion_vectors,
     exports={"deletion-vectors": _export},
+    shows=("masked rows",),
 )

@@ -38,6 +38,7 @@ TAB = TabSpec(
     "diff",
     _diff,
     exports={"diff": _export},
+    shows=("difference",),
     messages=messages,
     work=lambda window: DifferencesWork(window.changed),
 )

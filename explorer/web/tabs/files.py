@@ -22,4 +22,4 @@ def _export(view: TableView, address: Address, _work: WindowWork) -> Listing:
     return arranged(files_listing(view.facts, view.version), address)
 
 
-TAB = TabSpec("files", "Files", "files", _files, exports={"files": _export})
+TAB = TabSpec("files", "Files", "files", _files, exports={"files": _export}, shows=("files",))

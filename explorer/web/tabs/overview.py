@@ -8,7 +8,7 @@ from typing import Any
 
 from explorer.views import TableView
 from explorer.web.address import Address
-from explorer.web.render import render_blocks
+from explorer.web.render import render_block
 from explorer.web.tab_spec import Tab, TabSpec
 from explorer.web.window import Handler, Message, Window
 from explorer.web.window_work import WindowWork
@@ -52,7 +52,7 @@ def _side_with_raw(view: TableView, address: Address) -> dict[str, str]:
     lines = view.facts.log.commit_actions(view.version)
     raw = "\n".join(line.decode("utf-8", "replace") for line in lines[:_MOST_LINES])[:_LONGEST]
     shared = {"address": address, "version": view.version, "commit": view.commit}
-    return {"side": render_blocks("overview", **_values(view) | {"raw": raw}, **shared)["side"]}
+    return {"side": render_block("overview", "side", **_values(view) | {"raw": raw}, **shared)}
 
 
-TAB = TabSpec("overview", "Overview", "overview", _overview, messages=_messages)
+TAB = TabSpec("overview", "Overview", "overview", _overview, messages=_messages, shows=("commit", "state"))

@@ -106,4 +106,11 @@ def _undrawn(nothing: NoRanges) -> dict[str, Any]:
     }
 
 
-TAB = TabSpec("statistics", "Statistics", "statistics", _statistics, exports={"statistics": _export})
+TAB = TabSpec(
+    "statistics",
+    "Statistics",
+    "statistics",
+    _statistics,
+    exports={"statistics": _export},
+    shows=("statistics",),
+)

@@ -34,6 +34,7 @@ __all__ = [
     "Risk",
     "Terms",
     "data_risk",
+    "expiries",
     "file_times",
     "is_hidden",
     "log_risk",
@@ -88,8 +89,8 @@ def retention_terms(history: History) -> Terms:
     return Terms(kept, log if cleaned else None, _partition_names(history))
 
 
-def data_risk(life: Lifetimes, terms: Terms) -> Risk:
-    """From when VACUUM may delete a file of each readable version."""
+def expiries(life: Lifetimes, terms: Terms) -> Int64s:
+    """From when VACUUM may delete the file of each instance or its deletion vector, ms; `FOREVER` if never."""
     ended = life.removed != NEVER
     files, _ = life.vector_files
     tombstones = np.where(ended, life.deletion_times, FOREVER)
@@ -100,7 +101,11 @@ def data_risk(life: Lifetimes, terms: Terms) -> Risk:
     masked = files >= 0
     vectors[masked] = _latest_by(files[masked], tombstones[masked])
     last = np.minimum(paths, vectors)
-    expiry = np.where(last == FOREVER, FOREVER, last + terms.files)
+    return np.where(last == FOREVER, FOREVER, last + terms.files)
+
+
+def data_risk(life: Lifetimes, expiry: Int64s) -> Risk:
+    """From when VACUUM may delete a file of each readable version, with the `expiries` of the instances."""
     start, stop, rows = readable_spans(life, expiry != FOREVER)
     return _earliest(start, stop, rows, expiry, life.last - life.readable_from + 1)
 

@@ -1,0 +1,16 @@
+"""What a person should know of a table: rules over its log, each of which finds something, nothing, or cannot say.
+
+In: a table's log, the present, and, where somebody looked, the files that are missing.
+Out: an `Audit`: for each rule its findings or why it has no answer. A finding has a severity, a claim, evidence
+(versions, files, rows, bytes), its effect on this table, and a remedy: an intent filled in, a command, or a place to
+look at.
+Always: a finding is stated only with its evidence, and withheld where its remedy would change nothing. No answer is
+another thing than nothing found. A rule is one entry in one module of `explorer.audit.rules`; it starts no engine and
+reads no data file and no clock.
+"""
+
+from explorer.audit.finding import Aspect, Evidence, Finding, Place, Remedy
+from explorer.audit.subject import Subject
+from explorer.audit.verdict import Audit, RuleResult, audit
+
+__all__ = ["Aspect", "Audit", "Evidence", "Finding", "Place", "Remedy", "RuleResult", "Subject", "audit"]

@@ -1,0 +1,25 @@
+"""The rules, each in the module of what it is about: to add one is to add it there.
+
+In: a `Subject`. Out: findings, or why there is no answer. Always: a rule names the evidence and the effect on the table
+at hand, and finds nothing where its remedy would change nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from explorer.audit.rule import Rule
+from explorer.audit.rules.changes import CHANGE_RULES
+from explorer.audit.rules.clients import CLIENT_RULES
+from explorer.audit.rules.columns import COLUMN_RULES
+from explorer.audit.rules.files import FILE_RULES
+from explorer.audit.rules.log import LOG_RULES
+from explorer.audit.rules.retention import RETENTION_RULES
+from explorer.audit.rules.rows import ROW_RULES
+
+__all__ = ["RULES"]
+
+RULES: Final[tuple[Rule, ...]] = (
+    *ROW_RULES, *COLUMN_RULES, *CLIENT_RULES, *LOG_RULES, *CHANGE_RULES, *RETENTION_RULES, *FILE_RULES,
+)  # fmt: skip
+"""Every rule; of findings of one severity the earlier rule's come first."""

@@ -1,0 +1,68 @@
+"""The change feed: versions that changed rows while it was off, after it had been on."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from explorer import formatting as fmt
+from explorer.audit.finding import Evidence, Finding, Place, Remedy
+from explorer.audit.rule import Rule
+from explorer.audit.subject import Subject
+from explorer.audit.words import commit_evidence, runs, spans
+from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED
+from explorer.core.transaction.intents.records import SetProperties
+
+__all__ = ["CHANGE_RULES"]
+
+
+def _holes(subject: Subject) -> tuple[Finding, ...]:
+    """Versions without a feed since it was first on; those before it was on are not in it, and nobody expects them."""
+    commits = subject.commits
+    on = commits.flags("change_feed")
+    first = int(np.argmax(on)) if on.any() else len(on)
+    since = np.arange(len(on)) > first
+    off = since & ~on
+    missed = off & commits.flags("data_change")
+    # A version without changes of data needs no feed, but its commit is where the feed went off.
+    if not missed.any():
+        return ()
+    hole = runs(commits.versions[np.flatnonzero(off)])
+    rows = commits.numbers("rows_added") + commits.numbers("rows_removed") - 2 * commits.numbers("rows_rewritten")
+    count, amount = int(missed.sum()), rows[missed].sum()
+    off_now = not on[-1]
+    went = hole[-1][0]
+    known = bool(np.isfinite(amount))
+    return (
+        Finding(
+            rule="feed-hole",
+            severity="warning",
+            label=f"feed off since v{went}" if off_now else f"feed has a hole, {spans(hole[-1:])}",
+            title=f"The change feed is off since v{went}" if off_now else f"The change feed has a hole, {spans(hole)}",
+            evidence=(
+                commit_evidence(subject, went),
+                Evidence(
+                    f"{fmt.plural(count, 'commit')}{f', {int(amount):,} rows,' if known else ''} not in it",
+                    Place("changes", hole[-1][1], hole[-1][0] - 1),
+                ),
+            ),
+            effect="Whoever follows the feed has missed them; they can be read as inferred changes.",
+            remedy=Remedy("Switch it on\u2026", intent=SetProperties(properties={CHANGE_DATA_FEED.key: "true"}))
+            if off_now
+            else Remedy("Show the changes", place=Place("changes", hole[-1][1], hole[-1][0] - 1)),
+            versions=hole,
+            rows=int(amount) if known else None,
+        ),
+    )
+
+
+CHANGE_RULES: Final = (
+    Rule(
+        "feed-hole",
+        "warning",
+        "holes in the change feed",
+        "Whoever follows the feed misses what changed while it was off, without an error.",
+        _holes,
+    ),
+)

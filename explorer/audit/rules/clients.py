@@ -1,0 +1,159 @@
+"""Access: clients that answer wrongly or refuse, and commits that raised what clients must know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from explorer import formatting as fmt
+from explorer.audit.finding import Evidence, Finding, Place, Remedy
+from explorer.audit.rule import Rule
+from explorer.audit.subject import Subject
+from explorer.audit.words import commit_evidence, named, spans
+from explorer.core.compatibility.access import ClientVerdict, losses, requirements
+from explorer.core.compatibility.client_facts import client_facts
+from explorer.core.protocol.actions import Protocol
+
+__all__ = ["CLIENT_RULES"]
+
+
+def _wrong(subject: Subject) -> tuple[Finding, ...]:
+    wrong = [client for client in subject.clients if client.read == "wrong" or client.write == "wrong"]
+    if not wrong:
+        return ()
+    count, one = fmt.plural(len(wrong), "client"), len(wrong) == 1
+    engines = " ".join(subject.commits.unique("engine_info")).casefold()
+    used = [client for client in wrong if client.client.split()[0].casefold() in engines]
+    return (
+        Finding(
+            rule="wrong-answers",
+            severity="warning" if used else "info",
+            label=f"{count} answer{'s' if one else ''} wrongly",
+            title=f"{count}, in the newest known release, answer{'s' if one else ''} wrongly and without an error",
+            evidence=(
+                Evidence(_names(wrong), Place("state")),
+                Evidence(f"because of {named(_features(wrong))}"),
+                Evidence(_as_of(wrong)),
+                *([Evidence(f"has written this table: {named([client.client for client in used])}")] if used else ()),
+            ),
+            effect="They do not refuse the table, so nobody notices."
+            if used
+            else "They do not refuse the table, so nobody notices. None of them has written it.",
+            remedy=Remedy("See the protocol", place=Place("state")),
+        ),
+    )
+
+
+def _refusing(subject: Subject) -> tuple[Finding, ...]:
+    """Clients that refuse for a feature that the table has; one that reads no Delta table at all is no news."""
+    features = subject.requirements.reader_features
+    refusing = [client for client in subject.clients if client.read == "no" and features.intersection(client.because)]
+    if not refusing:
+        return ()
+    count = fmt.plural(len(refusing), "client")
+    return (
+        Finding(
+            rule="refusing-clients",
+            severity="info",
+            label=f"{count} refuse{'s' if len(refusing) == 1 else ''} it",
+            title=f"{count}, in the newest known release, cannot read the table",
+            evidence=(
+                Evidence(_names(refusing), Place("state")),
+                Evidence(f"because of {named(_features(refusing))}"),
+                Evidence(_as_of(refusing)),
+            ),
+            effect="They say so when they open it.",
+        ),
+    )
+
+
+def _names(clients: Sequence[ClientVerdict]) -> str:
+    return named([f"{client.client} {client.version_from}" for client in clients])
+
+
+def _as_of(clients: Sequence[ClientVerdict]) -> str:
+    dates = sorted({client.as_of[:4] for client in clients})
+    return f"sources of {dates[0]}" if len(dates) == 1 else f"sources of {dates[0]} to {dates[-1]}"
+
+
+def _features(clients: Sequence[ClientVerdict]) -> list[str]:
+    return list(dict.fromkeys(name for client in clients for name in client.because))
+
+
+def _raised(subject: Subject) -> tuple[Finding, ...]:
+    """The newest commit that demands more of clients; the first version demands what it demands."""
+    raised = list(_raises(subject))
+    if not raised:
+        return ()
+    version, before, after = raised[-1]
+    metadata = subject.history.metadata_at(version) or subject.snapshot.metadata
+    lost = losses(requirements(before, metadata), requirements(after, metadata), client_facts())
+    clients = {loss.client for loss in lost if loss.certain and loss.operation == "read"}
+    earlier = [(other, other) for other, _, _ in raised[:-1]]
+    return (
+        Finding(
+            rule="protocol-raised",
+            severity="info",
+            label=f"protocol raised, v{version}",
+            title=_raise(version, before, after),
+            evidence=(
+                commit_evidence(subject, version),
+                Evidence(f"before: reader {before.min_reader_version}, writer {before.min_writer_version}"),
+                *([Evidence(f"also {spans(earlier)}")] if earlier else ()),
+            ),
+            effect=f"{fmt.plural(len(clients), 'client')} that read it before {'does' if len(clients) == 1 else 'do'} "
+            "not, or not rightly, in some release."
+            if clients
+            else "No client is known to have lost it.",
+            versions=(*earlier, (version, version)),
+        ),
+    )
+
+
+def _raises(subject: Subject) -> Iterator[tuple[int, Protocol, Protocol]]:
+    """Yield each commit that demands more than the one before: its version, and the protocols before and after."""
+    for version in subject.commits.versions[subject.commits.flags("protocol_changed")].tolist():
+        before, after = subject.history.protocol_at(version - 1), subject.history.protocol_at(version)
+        if before is not None and after is not None and _demands_more(before, after):
+            yield version, before, after
+
+
+def _demands_more(before: Protocol, after: Protocol) -> bool:
+    higher = after.min_reader_version > before.min_reader_version
+    return (
+        higher
+        or after.min_writer_version > before.min_writer_version
+        or bool(_features_of(after) - _features_of(before))
+    )
+
+
+def _features_of(protocol: Protocol) -> set[str]:
+    return {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+
+
+def _raise(version: int, before: Protocol, after: Protocol) -> str:
+    new = sorted(_features_of(after) - _features_of(before))
+    reader, writer = after.min_reader_version, after.min_writer_version
+    if (before.min_reader_version, before.min_writer_version) == (reader, writer):
+        return f"v{version} added {named(new)} to the protocol"
+    features = f", with {named(new)}" if new else ""
+    return f"v{version} raised the protocol to reader {reader}, writer {writer}{features}"
+
+
+CLIENT_RULES: Final = (
+    Rule(
+        "wrong-answers",
+        "warning",
+        "clients that answer wrongly",
+        "A client that answers wrongly is worse than one that refuses: nobody notices.",
+        _wrong,
+    ),
+    Rule("refusing-clients", "info", "clients that refuse the table", "They cannot be used on it.", _refusing),
+    Rule(
+        "protocol-raised",
+        "info",
+        "commits that raised the protocol",
+        "From then on clients need to know more, and some lost the table.",
+        _raised,
+    ),
+)

@@ -1,0 +1,182 @@
+"""The live files: masked rows, small files, statistics that are missing or cannot be used."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from explorer import formatting as fmt
+from explorer.audit.finding import Evidence, Finding, Place, Remedy
+from explorer.audit.rule import NotAnswered, Rule
+from explorer.audit.subject import Subject
+from explorer.audit.words import named
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s
+
+__all__ = ["FILE_RULES"]
+
+_SHARE: Final = 0.30
+_SMALL: Final = 1_000_000
+_TARGET: Final = 1_000_000_000
+_FEW: Final = 20
+_MANY: Final = 100
+_WITHOUT_BOUNDS: Final = frozenset({"binary", "boolean", "variant", "void"})
+_MOST_STATISTICS: Final = 200_000
+
+
+def _masked(subject: Subject) -> tuple[Finding, ...]:
+    files = subject.snapshot.file_columns
+    hidden, records = _floats(files.column("dv_cardinality")), _floats(files.column("num_records"))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        heavy = hidden / records > _SHARE
+    count = int(heavy.sum())
+    if not count:
+        return ()
+    rows, sizes = int(hidden[heavy].sum()), _floats(files.column("size"))[heavy]
+    size = int(sizes.sum()) if np.isfinite(sizes).all() else None
+    return (
+        Finding(
+            rule="masked-rows",
+            severity="warning",
+            label=f"{fmt.plural(count, 'file')} heavily masked",
+            title=f"{fmt.plural(count, 'file')} with more than {_SHARE:.0%} of the rows masked".replace("%", " %"),
+            evidence=(
+                Evidence(f"{count:,} of {fmt.plural(files.num_rows, 'live file')}", Place("masked rows")),
+                Evidence(f"{fmt.plural(rows, 'row')} masked in {'it' if count == 1 else 'them'}"),
+            ),
+            effect="Each read of such a file decodes rows that it then drops, and the masked rows are still in it.",
+            remedy=Remedy("Copy the purge", command=f"REORG TABLE {subject.name_in_sql} APPLY (PURGE)"),
+            files=count,
+            rows=rows,
+            size=size,
+        ),
+    )
+
+
+def _small(subject: Subject) -> tuple[Finding, ...]:
+    """Small files that compaction can join: those of one partition."""
+    files = subject.snapshot.file_columns
+    sizes = _floats(files.column("size"))
+    small = sizes < _SMALL
+    count = int(small.sum())
+    if count < _FEW or count * 2 < files.num_rows:
+        return ()
+    after = _joined(_partitions(files.column("partition_values"))[small], sizes[small])
+    if count - after < _FEW:
+        return ()
+    return (
+        Finding(
+            rule="small-files",
+            severity="warning" if count >= _MANY else "info",
+            label=fmt.plural(count, "small file"),
+            title=f"{fmt.plural(count, 'file')} smaller than 1 MB",
+            evidence=(Evidence(f"of {fmt.plural(files.num_rows, 'live file')}", Place("files")),),
+            effect=f"A query opens each of them; compaction would leave about {after:,} in their place.",
+            remedy=Remedy("Copy the compaction", command=f"OPTIMIZE {subject.name_in_sql}"),
+            files=count,
+            size=int(sizes[small].sum()),
+        ),
+    )
+
+
+def _joined(partitions: Int64s, sizes: Float64s) -> int:
+    """About how many files compaction leaves."""
+    return int(np.ceil(np.bincount(partitions, weights=sizes)[np.unique(partitions)] / _TARGET).clip(1).sum())
+
+
+def _partitions(values: pa.Array) -> Int64s:
+    """A number for the partition of each file, equal for equal values."""
+    lengths = np.diff(np.asarray(values.offsets))
+    width = int(lengths.max(initial=0))
+    if not width or (lengths != width).any():
+        return np.zeros(len(values), np.int64)
+    items = values.items.slice(values.offsets[0].as_py(), len(values) * width)
+    codes = items.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False).reshape(-1, width)
+    _, places = np.unique(codes, axis=0, return_inverse=True)
+    return places.reshape(-1)
+
+
+def _uncounted(subject: Subject) -> tuple[Finding, ...]:
+    records = subject.snapshot.file_columns.column("num_records")
+    if not records.null_count:
+        return ()
+    return (
+        Finding(
+            rule="uncounted-files",
+            severity="info",
+            label=f"{fmt.plural(records.null_count, 'file')} uncounted",
+            title=f"{fmt.plural(records.null_count, 'file')} without a row count",
+            evidence=(Evidence(f"of {fmt.plural(len(records), 'live file')}", Place("files")),),
+            effect="The table\u2019s row count is unknown, and queries cannot skip these files.",
+            remedy=Remedy("See the statistics", place=Place("statistics")),
+            files=records.null_count,
+        ),
+    )
+
+
+def _unusable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    """Statistics that cannot be used, and columns of which no file says anything."""
+    snapshot = subject.snapshot
+    if snapshot.num_files * len(snapshot.statistics_columns) > _MOST_STATISTICS:
+        return NotAnswered(
+            f"The statistics of {fmt.plural(snapshot.num_files, 'file')} and "
+            f"{fmt.plural(len(snapshot.statistics_columns), 'column')} are not all read here; the Statistics tab does."
+        )
+    return (*_broken(subject), *_silent(subject))
+
+
+def _broken(subject: Subject) -> tuple[Finding, ...]:
+    problems = subject.snapshot.statistics_problems()
+    if not problems:
+        return ()
+    count = len({problem.path for problem in problems})
+    return (
+        Finding(
+            rule="statistics",
+            severity="warning",
+            label="unreadable statistics",
+            title=f"The statistics of {fmt.plural(count, 'file')} cannot be used",
+            evidence=(Evidence(fmt.plain(problems[0].detail, 200), Place("statistics")),),
+            effect="Queries cannot skip these files, and what other clients make of them is not known.",
+            remedy=Remedy("See the statistics", place=Place("statistics")),
+            files=count,
+        ),
+    )
+
+
+def _silent(subject: Subject) -> tuple[Finding, ...]:
+    if subject.snapshot.num_files < _FEW:
+        return ()
+    coverage = subject.snapshot.statistics_coverage()
+    names = [row["column"] for row in coverage.to_pylist() if not row["files"] and row["type"] not in _WITHOUT_BOUNDS]
+    if not names:
+        return ()
+    return (
+        Finding(
+            rule="statistics",
+            severity="info",
+            label=f"{fmt.plural(len(names), 'column')} without statistics",
+            title=f"{fmt.plural(len(names), 'column')} without statistics in any file",
+            evidence=(Evidence(named(names), Place("statistics", column=names[0])),),
+            effect=f"A condition on {'it' if len(names) == 1 else 'them'} reads all "
+            f"{fmt.plural(subject.snapshot.num_files, 'file')}.",
+            remedy=Remedy("See the statistics", place=Place("statistics", column=names[0])),
+            files=subject.snapshot.num_files,
+        ),
+    )
+
+
+def _floats(column: pa.Array) -> Float64s:
+    found: Float64s = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return found
+
+
+FILE_RULES: Final = (
+    Rule("masked-rows", "warning", "heavily masked files", "Readers decode rows only to drop them.", _masked),
+    Rule("small-files", "warning", "many small files", "Opening a file costs more than reading a small one.", _small),
+    Rule(
+        "statistics", "warning", "statistics that cannot be used", "Queries cannot skip files without them.", _unusable
+    ),
+    Rule("uncounted-files", "info", "files without row counts", "Totals are then not known.", _uncounted),
+)

@@ -1,0 +1,108 @@
+"""The log: commits that are missing, history that was cleaned away, checkpoints that are overdue."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from explorer import formatting as fmt
+from explorer.audit.finding import Evidence, Finding, Place, Remedy
+from explorer.audit.rule import Rule
+from explorer.audit.subject import Subject
+from explorer.audit.words import span, spans
+from explorer.core.protocol.table_properties.registry import CHECKPOINT_INTERVAL
+from explorer.core.transaction.intents.records import Checkpoint
+
+__all__ = ["LOG_RULES"]
+
+_OVERDUE: Final = 3
+_FEWEST: Final = 30
+
+
+def _holes(subject: Subject) -> tuple[Finding, ...]:
+    """Commits that are missing between others; a checkpoint after them lets later versions be read."""
+    versions = np.array(sorted(subject.listing.commits), np.int64)
+    places = np.flatnonzero(np.diff(versions) > 1)
+    holes = [(int(versions[at]) + 1, int(versions[at + 1]) - 1) for at in places.tolist()]
+    if not holes:
+        return ()
+    count = sum(last - first + 1 for first, last in holes)
+    readable = subject.listing.earliest()
+    return (
+        Finding(
+            rule="log-hole",
+            severity="warning",
+            label=f"log has a hole, {span(*holes[-1])}",
+            title=f"{fmt.plural(count, 'commit')} {'is' if count == 1 else 'are'} missing from the middle of the log",
+            evidence=(
+                Evidence(spans(holes)),
+                Evidence(f"the oldest version that can be shown is v{readable}", Place("state", readable)),
+            ),
+            effect="What they did is not known; neither history nor change feed leads across the hole.",
+            versions=tuple(holes),
+        ),
+    )
+
+
+def _cleaned(subject: Subject) -> tuple[Finding, ...]:
+    """History before everything that is left."""
+    checkpoints = [checkpoint.version for checkpoint in subject.listing.checkpoints]
+    oldest = min([*subject.listing.commits, *checkpoints])
+    if not oldest:
+        return ()
+    readable = subject.listing.earliest()
+    return (
+        Finding(
+            rule="history-cleaned",
+            severity="info",
+            label=f"history from v{readable}",
+            title="Early history was cleaned from the log",
+            evidence=(Evidence(span(0, oldest - 1)),),
+            effect=f"The oldest version that can be shown is v{readable}.",
+            versions=((0, oldest - 1),),
+        ),
+    )
+
+
+def _overdue(subject: Subject) -> tuple[Finding, ...]:
+    listing = subject.listing
+    newest = listing.checkpoints[-1].version if listing.checkpoints else -1
+    since = subject.version - newest
+    interval = CHECKPOINT_INTERVAL.of(subject.snapshot.metadata.configuration)
+    if since < max(_FEWEST, _OVERDUE * interval):
+        return ()
+    size = sum(path.size for version, path in listing.commits.items() if version > newest)
+    return (
+        Finding(
+            rule="checkpoint-overdue",
+            severity="warning",
+            label=f"no checkpoint for {since:,} commits",
+            title=f"No checkpoint for {fmt.plural(since, 'commit')}",
+            evidence=(
+                Evidence(f"the newest checkpoint is of v{newest}", Place("commit", newest))
+                if newest >= 0
+                else Evidence("the log has none"),
+                Evidence(f"{CHECKPOINT_INTERVAL} is {interval}"),
+            ),
+            effect=f"Each reader opens {fmt.plural(since, 'file')} ({fmt.size(size)}) of the log to find the newest "
+            "version.",
+            remedy=Remedy("Write a checkpoint\u2026", intent=Checkpoint()),
+            versions=((newest + 1, subject.version),),
+            files=since,
+            size=size,
+        ),
+    )
+
+
+LOG_RULES: Final = (
+    Rule("log-hole", "warning", "commits missing from the log", "What they did can no longer be known.", _holes),
+    Rule(
+        "checkpoint-overdue",
+        "warning",
+        "checkpoints that are overdue",
+        "Without one, every reader reads all commits since.",
+        _overdue,
+    ),
+    Rule("history-cleaned", "info", "cleaned history", "Versions before it cannot be read.", _cleaned),
+)

@@ -1,0 +1,227 @@
+"""Retention: files that are gone, versions that a clean-up may take or has taken, retention that is short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from explorer import formatting as fmt
+from explorer.audit.finding import Evidence, Finding, Place, Remedy
+from explorer.audit.rule import NotAnswered, Rule
+from explorer.audit.subject import Subject
+from explorer.audit.words import commit_evidence, duration, named, runs, spans, time_text
+from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION
+from explorer.core.protocol.table_properties.table_property import Interval
+from explorer.core.protocol.times import span_milliseconds
+from explorer.core.transaction.intents.records import SetProperties
+from explorer.core.versions.retention.missing_files import MissingFiles
+
+__all__ = ["RETENTION_RULES"]
+
+_SOON: Final = 2 * 86_400_000
+
+
+def _missing(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    """Files of the newest version that are not there; an older version may lack files, as VACUUM is meant to work."""
+    if subject.missing is None:
+        return NotAnswered("The files were not looked for: this needs a listing of the table\u2019s folder.")
+    lost = MissingFiles(subject.risks.life, subject.missing)
+    count = int(lost.count[-1])
+    if not count:
+        return ()
+    names = lost.named[len(lost.count) - 1]
+    return (
+        Finding(
+            rule="missing-files",
+            severity="error",
+            label=f"{fmt.plural(count, 'file')} missing",
+            title=f"{fmt.plural(count, 'live file')} {'is' if count == 1 else 'are'} not there",
+            evidence=(Evidence(named(names), Place("files", subject.version)),),
+            effect="A query that needs one of them fails.",
+            versions=((subject.version, subject.version),),
+            files=count,
+        ),
+    )
+
+
+def _taken(subject: Subject) -> tuple[Finding, ...]:
+    """Versions that the log rebuilds and whose data is gone."""
+    states = subject.states
+    versions = states.versions("data gone")
+    if not len(versions):
+        return ()
+    found = runs(versions)
+    vacuums = [span.vacuum for span in states.spans() if span.vacuum is not None]
+    basis = (
+        Evidence("their files were looked for")
+        if states.checked
+        else Evidence(
+            f"v{vacuums[-1]} records that VACUUM took files older than {duration(subject.risks.terms.files)}; the "
+            "files were not looked for",
+            Place("commit", vacuums[-1]),
+        )
+    )
+    one = len(versions) == 1
+    return (
+        Finding(
+            rule="versions-gone",
+            severity="info",
+            label=f"{fmt.plural(len(versions), 'version')} vacuumed",
+            title=f"{fmt.plural(len(versions), 'version')} {'has' if one else 'have'} lost {'its' if one else 'their'} "
+            "data",
+            evidence=(Evidence(spans(found)), basis),
+            effect="The log still shows what they did; their rows can no longer be read or restored.",
+            versions=found,
+        ),
+    )
+
+
+def _at_risk(subject: Subject) -> tuple[Finding, ...]:
+    """Versions that VACUUM may take now, or within two days."""
+    states = subject.states
+    now = states.versions("at risk")
+    by_data = states.by_data | (states.codes != 1)
+    now = now[by_data[now - states.first]]
+    soon = np.flatnonzero((states.codes == 0) & states.by_data & (states.since <= subject.now + _SOON)) + states.first
+    versions = np.union1d(now, soon)
+    if not len(versions):
+        return ()
+    found = runs(versions)
+    files, size = _expiring(subject)
+    kept = duration(subject.risks.terms.files)
+    deadline = int(states.since[soon - states.first].min()) if len(soon) else None
+    evidence = [
+        Evidence(spans(found)),
+        Evidence(f"{fmt.plural(files, 'file')}{'' if size is None else f', {fmt.size(size)}'} removed more than "
+                 f"{kept} ago" if len(now) else f"{FILE_RETENTION} is {kept}"),
+    ]  # fmt: skip
+    title = (
+        f"A vacuum now takes the data of {fmt.plural(len(now), 'version')}"
+        if len(now)
+        else f"{fmt.plural(len(soon), 'version')} can be vacuumed from {time_text(deadline or 0)}"
+    )
+    if len(now) and len(soon):
+        evidence.append(Evidence(f"{len(soon):,} more from {time_text(deadline or 0)}"))
+    return (
+        Finding(
+            rule="versions-at-risk",
+            severity="info",
+            label=f"{fmt.plural(len(versions), 'version')} at risk",
+            title=title,
+            evidence=tuple(evidence),
+            effect="They can then not be read, compared or restored. By the log: a vacuum may have run unrecorded."
+            if not states.checked
+            else "They can then not be read, compared or restored. All their files are there now.",
+            remedy=Remedy(
+                "Keep files longer\u2026", intent=SetProperties(properties={FILE_RETENTION.key: "interval 30 days"})
+            )
+            if subject.risks.terms.files < 30 * 86_400_000
+            else None,
+            versions=found,
+            files=files if len(now) else None,
+            size=size if len(now) else None,
+            deadline=deadline,
+        ),
+    )
+
+
+def _expiring(subject: Subject) -> tuple[int, int | None]:
+    """How many files of readable versions VACUUM may delete now, and their bytes if all are known."""
+    risks = subject.risks
+    life = risks.life
+    rows = np.flatnonzero((risks.expiry < subject.now) & (life.removed > life.readable_from))
+    _, first = np.unique(life.path_ids[rows], return_index=True)
+    sizes, known = life.sizes
+    return len(first), int(sizes[rows[first]].sum()) if known[rows[first]].all() else None
+
+
+def _short(subject: Subject) -> tuple[Finding, ...]:
+    """File retention below the default, or below the log's; and retention that a commit shortened."""
+    changed = [(version, change) for version, change in _changes(subject, FILE_RETENTION)]
+    kept = subject.risks.terms.files
+    usual = span_milliseconds(FILE_RETENTION.of({}))
+    shortened = [(version, before) for version, (before, after) in changed if after < before]
+    version, before = shortened[-1] if shortened else (None, 0)
+    if kept >= usual and (version is None or kept >= before):
+        return ()
+    better = max(usual, before)
+    evidence = [Evidence(f"{FILE_RETENTION} is {duration(kept)}", Place("state"))]
+    if version is not None and kept < before:
+        evidence = [commit_evidence(subject, version), Evidence(f"before: {duration(before)}"), *evidence]
+    return (
+        Finding(
+            rule="short-retention",
+            severity="warning",
+            label=f"files kept {duration(kept)}",
+            title=f"Removed files are kept for {duration(kept)} only"
+            if kept < usual
+            else f"File retention fell from {duration(before)} to {duration(kept)}",
+            evidence=tuple(evidence),
+            effect=f"A restore, a comparison or a slow reader of the change feed reaches back {duration(kept)}, and no "
+            "further once a vacuum has run.",
+            remedy=Remedy(
+                f"Keep them for {duration(better)}\u2026",
+                intent=SetProperties(properties={FILE_RETENTION.key: _interval(better)}),
+            ),
+            versions=() if version is None else ((version, subject.version),),
+        ),
+    )
+
+
+def _log_short(subject: Subject) -> tuple[Finding, ...]:
+    """A log that is kept for less long than the files: versions are lost although their data is there."""
+    terms = subject.risks.terms
+    if terms.log is None or terms.log >= terms.files:
+        return ()
+    return (
+        Finding(
+            rule="short-log-retention",
+            severity="warning",
+            label=f"log kept {duration(terms.log)}",
+            title=f"The log is kept for {duration(terms.log)}, the files for {duration(terms.files)}",
+            evidence=(Evidence(f"{LOG_RETENTION} and {FILE_RETENTION}", Place("state")),),
+            effect="Versions are lost with their log although their files are still paid for.",
+            remedy=Remedy(
+                f"Keep the log for {duration(terms.files)}\u2026",
+                intent=SetProperties(properties={LOG_RETENTION.key: _interval(terms.files)}),
+            ),
+        ),
+    )
+
+
+def _changes(subject: Subject, row: Interval) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield each change of a duration: its version, and the ms before and after."""
+    known = subject.history.metadata_changes()
+    for (_, before), (version, after) in pairwise(known):
+        spans_ = tuple(span_milliseconds(row.of(metadata.configuration)) for metadata in (before, after))
+        if spans_[0] != spans_[1]:
+            yield version, (spans_[0], spans_[1])
+
+
+def _interval(milliseconds: int) -> str:
+    days, rest = divmod(milliseconds, 86_400_000)
+    return f"interval {days} days" if not rest else f"interval {-(-milliseconds // 1000)} seconds"
+
+
+RETENTION_RULES: Final = (
+    Rule("missing-files", "error", "live files that are not there", "A query that needs one fails.", _missing),
+    Rule(
+        "short-retention",
+        "warning",
+        "file retention that is short, or was shortened",
+        "It is how far back a restore and the change feed reach.",
+        _short,
+    ),
+    Rule(
+        "short-log-retention",
+        "warning",
+        "log retention below file retention",
+        "A version without its log is lost, whatever files there are.",
+        _log_short,
+    ),
+    Rule("versions-at-risk", "info", "versions that a vacuum may take", "They can then not be restored.", _at_risk),
+    Rule("versions-gone", "info", "versions whose data is gone", "They can no longer be read.", _taken),
+)

@@ -1,0 +1,118 @@
+"""Rows that went: commits that removed a large share of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from explorer import formatting as fmt
+from explorer.audit.finding import Evidence, Finding, Place, Remedy
+from explorer.audit.rule import Rule
+from explorer.audit.subject import Subject
+from explorer.audit.words import commit_evidence, spans, time_text
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s
+from explorer.core.transaction.intents.records import Restore
+
+__all__ = ["ROW_RULES"]
+
+_SHARE: Final = 0.20
+_FEWEST: Final = 100
+_REFILLED: Final = 0.9
+_SOON: Final = 5
+
+
+def _bulk_loss(subject: Subject) -> tuple[Finding, ...]:
+    """Live rows after each commit against those before: a rewrite is no loss, and neither is a reload soon after."""
+    rows = subject.commits.numbers("num_rows")
+    lost = _losses(rows)
+    restored = {at: back for at in lost if (back := _restored(subject, rows, at)) is not None}
+    open_ = [at for at in lost if at not in restored and not _reloaded(rows, at)]
+    if open_:
+        return (_lost(subject, rows, np.array(open_, np.int64)),)
+    return (_came_back(subject, rows, *list(restored.items())[-1]),) if restored else ()
+
+
+def _losses(rows: Float64s) -> list[int]:
+    """The places of commits that lost many rows."""
+    before, loss = rows[:-1], rows[:-1] - rows[1:]
+    return (np.flatnonzero((loss >= _FEWEST) & (loss >= _SHARE * before)) + 1).tolist()
+
+
+def _reloaded(rows: Float64s, at: int) -> bool:
+    """Whether the next commits bring about as many rows again."""
+    return bool(np.any(rows[at + 1 : at + 1 + _SOON] >= _REFILLED * rows[at - 1]))
+
+
+def _restored(subject: Subject, rows: Float64s, at: int) -> int | None:
+    """The place of a later RESTORE that brought back at least half of what was lost."""
+    for back in subject.commits.where("operation", "RESTORE").tolist():
+        if back > at and rows[back] - rows[back - 1] >= (rows[at - 1] - rows[at]) / 2:
+            return int(back)
+    return None
+
+
+def _lost(subject: Subject, rows: Float64s, places: Int64s) -> Finding:
+    versions = subject.commits.versions
+    worst = int(places[np.argmax(rows[places - 1] - rows[places])])
+    version, loss = int(versions[worst]), int(rows[worst - 1] - rows[worst])
+    before = int(versions[worst - 1])
+    state = subject.states.state(before)
+    others = [int(versions[at]) for at in places.tolist() if at != worst]
+    more = () if not others else (Evidence(f"also {spans([(other, other) for other in others])}"),)
+    readable = state in ("readable", "at risk")
+    deadline = subject.states.lost_at(before)
+    return Finding(
+        rule="bulk-loss",
+        severity="warning" if readable else "info",
+        label=f"bulk loss, v{version}",
+        title=f"{fmt.plural(loss, 'row')} went in one commit, and did not come back",
+        evidence=(
+            commit_evidence(subject, version),
+            Evidence(f"{fmt.percent(loss, rows[worst - 1])} of the rows", Place("difference", version, before)),
+            *more,
+        ),
+        effect=_until(before, deadline, subject.now) if readable else f"v{before} can no longer be read: {state}.",
+        remedy=Remedy(f"Restore v{before}\u2026", intent=Restore(version=before)) if readable else None,
+        versions=tuple((int(versions[at]),) * 2 for at in places.tolist()),
+        rows=loss,
+        deadline=deadline if readable else None,
+    )
+
+
+def _until(version: int, deadline: int | None, now: int) -> str:
+    if deadline is None:
+        return f"v{version} still has them, and nothing leads to its loss yet."
+    if deadline < now:
+        return f"v{version} still has them, by the log; a clean-up may take it at any time since {time_text(deadline)}."
+    return f"v{version} still has them, and is kept until {time_text(deadline)}."
+
+
+def _came_back(subject: Subject, rows: Float64s, at: int, back: int) -> Finding:
+    versions = subject.commits.versions
+    version, restored = int(versions[at]), int(versions[back])
+    loss = int(rows[at - 1] - rows[at])
+    between = back - at - 1
+    return Finding(
+        rule="bulk-loss",
+        severity="info",
+        label=f"rows lost and back, v{version}",
+        title=f"{fmt.plural(loss, 'row')} went in one commit, and were restored",
+        evidence=(commit_evidence(subject, version), commit_evidence(subject, restored)),
+        effect="Whoever read the table in between missed them"
+        + (f"; {fmt.plural(between, 'commit')} lie between." if between else "."),
+        remedy=Remedy("See what went", place=Place("difference", version, int(versions[at - 1]))),
+        versions=((version, restored - 1),),
+        rows=loss,
+    )
+
+
+ROW_RULES: Final = (
+    Rule(
+        "bulk-loss",
+        "warning",
+        "commits that lost a fifth of the rows or more",
+        "Rows that went by mistake can be restored only as long as the version before is kept.",
+        _bulk_loss,
+    ),
+)

@@ -1,0 +1,72 @@
+"""How findings name versions, commits, times and columns; texts of the table are shortened, and shown as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from explorer import formatting as fmt
+from explorer.audit.finding import Evidence, Place
+from explorer.audit.subject import Subject
+from explorer.core.protocol.arrow.arrays import Integers
+from explorer.core.versions.commit_times import moment
+
+__all__ = ["by_whom", "commit_evidence", "duration", "named", "runs", "span", "spans", "time_text"]
+
+_DAY = 86_400_000
+_MOST_NAMED = 4
+
+
+def span(first: int, last: int) -> str:
+    """Return ``v3``, or ``v3 to v7``."""
+    return f"v{first}" if first == last else f"v{first} to v{last}"
+
+
+def spans(found: Sequence[tuple[int, int]]) -> str:
+    """Return ``v3 to v7, v9``; of many the first ones, and how many more."""
+    shown = ", ".join(span(first, last) for first, last in found[:_MOST_NAMED])
+    more = len(found) - _MOST_NAMED
+    return f"{shown} and {fmt.plural(more, 'more run', 'more runs')}" if more > 0 else shown
+
+
+def runs(versions: Integers) -> tuple[tuple[int, int], ...]:
+    """The unbroken runs of ascending versions, both ends included."""
+    found: list[tuple[int, int]] = []
+    for version in versions.tolist():
+        if found and found[-1][1] == version - 1:
+            found[-1] = (found[-1][0], version)
+        else:
+            found.append((version, version))
+    return tuple(found)
+
+
+def named(names: Sequence[str]) -> str:
+    """Return some names of many: ``a, b and 3 more``."""
+    shown = ", ".join(fmt.shorten(fmt.plain(name, 200), 40) for name in names[:_MOST_NAMED])
+    more = len(names) - _MOST_NAMED
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def duration(milliseconds: int) -> str:
+    """Return ``7 days``, or hours and minutes where it is no whole number of days."""
+    days, rest = divmod(milliseconds, _DAY)
+    return fmt.plural(days, "day") if not rest else str(timedelta(milliseconds=milliseconds))
+
+
+def time_text(milliseconds: int) -> str:
+    """Return a time as lists show it."""
+    return fmt.day(moment(milliseconds))
+
+
+def by_whom(subject: Subject, version: int) -> str:
+    """Return ``DELETE by ben, 23 Oct 2026 21:47 UTC``: what the log says of a commit."""
+    operation = fmt.plain(subject.commits.text(version, "operation") or "commit", 40)
+    user = subject.commits.text(version, "user_name")
+    who = f" by {fmt.shorten(fmt.plain(user, 200), 40)}" if user else ""
+    when = subject.when(version)
+    return f"{operation}{who}" + ("" if when is None else f", {fmt.day(when)}")
+
+
+def commit_evidence(subject: Subject, version: int) -> Evidence:
+    """The commit of a version as evidence, with what it changed to look at."""
+    return Evidence(f"v{version} {by_whom(subject, version)}", Place("difference", version))

@@ -1,0 +1,152 @@
+"""Findings as a page shows them: evidence as links, remedies as links to the change filled in, a chip of the worst."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from explorer import formatting as fmt
+from explorer.audit import Audit, Evidence, Finding, Place, Remedy
+from explorer.core.transaction.intents.documents import intent_kind
+from explorer.core.versions.commit_times import moment
+from explorer.views.act.intent_form import answers_of
+from explorer.web.address import Address
+from explorer.web.tabs import tab_showing
+
+__all__ = ["AuditCard", "FindingView", "Part", "audit_card", "tone"]
+
+_TONES = {"error": "danger", "warning": "warning", "info": "info"}
+_COUNTED = {"error": "wrong", "warning": "warning", "info": "note"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of text, and the address that shows it; empty if there is none."""
+
+    text: str
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingView:
+    """A finding.
+
+    Attributes:
+        tone: ``danger``, ``warning`` or ``info``.
+        title, effect: As the finding has them.
+        evidence: In pieces, each a link where there is something to see.
+        remedy: The next step, as a link; None if there is none or it is a command.
+        command: A command to copy; empty if there is none.
+        command_label: What copying it is called.
+        worst: Whether it is the first of those that somebody should act on.
+    """
+
+    tone: str
+    title: str
+    effect: str
+    evidence: tuple[Part, ...]
+    remedy: Part | None
+    command: str
+    command_label: str
+    worst: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AuditCard:
+    """What the rules say of a table.
+
+    Attributes:
+        version: The newest version, of which they say it.
+        findings: The worst first.
+        verdict: How many there are, in words.
+        tone: Of the worst; ``ok`` if there is none.
+        chip: The worst in two or three words, with how many more.
+        basis: How many rules looked, at what, when.
+        checked: What was looked for and not found.
+        unanswered: Rules without an answer, and why.
+    """
+
+    version: int
+    findings: tuple[FindingView, ...]
+    verdict: str
+    tone: str
+    chip: str
+    basis: str
+    checked: tuple[str, ...]
+    unanswered: tuple[Part, ...]
+
+
+def audit_card(audit: Audit, address: Address) -> AuditCard:
+    """Return what a page shows of an audit, with links that start from its address."""
+    found = audit.findings
+    more = len(found) - 1
+    findings = tuple(_view(finding, address, worst=not place) for place, finding in enumerate(found))
+    answered = len(audit.results) - len(audit.not_answered)
+    looked = "log and files" if audit.checked_files else "the log alone"
+    return AuditCard(
+        version=audit.version,
+        findings=findings,
+        verdict=_verdict(audit),
+        tone=tone(found[0]) if found else "ok",
+        chip="" if not found else found[0].label + (f" +{more}" if more else ""),
+        basis=f"{answered} of {fmt.plural(len(audit.results), 'rule')} answered, v{audit.version}, from {looked}, "
+        f"{fmt.day(moment(audit.now))}",
+        checked=tuple(rule.title for rule in audit.silent),
+        unanswered=_unanswered(audit),
+    )
+
+
+def tone(finding: Finding) -> str:
+    """Return the tone of a finding."""
+    return _TONES[finding.severity]
+
+
+def _verdict(audit: Audit) -> str:
+    if not audit.findings:
+        return "Nothing found" if len(audit.not_answered) < len(audit.results) / 2 else "Not checked"
+    kinds = [_COUNTED[finding.severity] for finding in audit.findings]
+    return ", ".join(
+        f"{len(list(group))} {kind}" if kind == "wrong" else fmt.plural(len(list(group)), kind)
+        for kind, group in groupby(kinds)
+    )
+
+
+def _unanswered(audit: Audit) -> tuple[Part, ...]:
+    """The rules without an answer, those of one reason together."""
+    reasons: dict[str, list[str]] = {}
+    for result in audit.not_answered:
+        reasons.setdefault(result.not_answered, []).append(result.rule.title)
+    return tuple(Part(f"{', '.join(titles)}: {reason}") for reason, titles in reasons.items())
+
+
+def _view(finding: Finding, address: Address, *, worst: bool) -> FindingView:
+    remedy = finding.remedy
+    return FindingView(
+        tone=tone(finding),
+        title=finding.title,
+        effect=finding.effect,
+        evidence=tuple(_part(piece, address) for piece in finding.evidence),
+        remedy=None if remedy is None or remedy.command else Part(remedy.label, _way(remedy, address)),
+        command="" if remedy is None else remedy.command,
+        command_label="" if remedy is None else remedy.label,
+        worst=worst and finding.severity != "info",
+    )
+
+
+def _part(evidence: Evidence, address: Address) -> Part:
+    return Part(evidence.text, "" if evidence.place is None else _seen_at(evidence.place, address))
+
+
+def _seen_at(place: Place, address: Address) -> str:
+    key = tab_showing(place.aspect).key
+    feed = "inferred" if place.aspect == "changes" else None
+    plain = Address(table=address.table, fold=address.fold)
+    return plain.to(tab=key, version=place.version or "", compared=place.compared, column=place.column, feed=feed)
+
+
+def _way(remedy: Remedy, address: Address) -> str:
+    if remedy.intent is None:
+        return "" if remedy.place is None else _seen_at(remedy.place, address)
+    answers = tuple(sorted(answers_of(remedy.intent).items()))
+    filled = Address(table=address.table, fold=address.fold, act=intent_kind(remedy.intent))
+    return replace(filled, answers=answers).to(tab="act")
