@@ -15,7 +15,10 @@ from explorer.views.act.intents.registry import offered_kinds
 from explorer.views.table.comparison import CHANGES
 from explorer.views.table_view import METRICS
 
-__all__ = ["Address"]
+__all__ = ["STANDINGS", "Address"]
+
+STANDINGS = ("", "broken", "wrong", "watch", "fine", "pending")
+"""Which tables the list shows: all, those that cannot be read, and those by their worst finding."""
 
 _KEYS = {
     "table": "t",
@@ -39,6 +42,7 @@ _KEYS = {
     "act": "act",
     "step": "step",
     "back": "back",
+    "standing": "standing",
 }
 _ANSWER = "f."
 _MOST_ANSWERS = 400
@@ -52,6 +56,7 @@ _CHOICES = {
     "feed": ("recorded", "inferred"),
     "act": ("", *offered_kinds()),
     "step": ("fill", "plan", "receipt"),
+    "standing": STANDINGS,
 }
 
 
@@ -84,6 +89,7 @@ class Address:
     act: str = ""
     step: str = "fill"
     back: str = ""
+    standing: str = ""
     answers: tuple[tuple[str, str], ...] = ()
 
     @classmethod

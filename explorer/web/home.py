@@ -1,36 +1,91 @@
-"""The list of tables: sorted, filtered, each with its health or the reason why it cannot be read."""
+"""The list of tables: sorted, filtered, each with its worst finding or the reason why it cannot be read."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from explorer.web.address import Address
+from explorer import formatting as fmt
+from explorer.web.address import STANDINGS, Address
+from explorer.web.findings import tone
+from explorer.web.home_reading import Progress
 from explorer.web.pages import Rendered, bar
-from explorer.web.render import render_blocks
+from explorer.web.render import render, render_blocks
 from explorer.web.served_tables import Catalog, TableSummary
 
-__all__ = ["home_page"]
+__all__ = ["home_page", "home_rows", "progress_line"]
 
 _HEALTH = ("danger", "warning", "info", "ok")
+_PAGE = 200
 SortValue: TypeAlias = str | int | float | None
 
 
-def home_page(catalog: Catalog, address: Address, summaries: list[TableSummary]) -> Rendered:
-    """Return the list of tables."""
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of the list: a table, and its worst finding as a chip: tone, words, the claim, and how many more."""
+
+    row: TableSummary
+    tone: str = ""
+    label: str = ""
+    said: str = ""
+    more: int = 0
+
+
+def home_page(
+    catalog: Catalog, address: Address, summaries: list[TableSummary], progress: Progress | None = None
+) -> Rendered:
+    """Return the list of tables.
+
+    Args:
+        catalog: The served tables.
+        address: What to show.
+        summaries: The tables, as far as they are known.
+        progress: How far reading them is; None if all are read.
+    """
     key = address.sort.removeprefix("-") or "name"
     descending = address.sort.startswith("-")
-    found = [row for row in summaries if address.find.casefold() in row.ref.name.casefold()]
+    named = [row for row in summaries if address.find.casefold() in row.ref.name.casefold()]
+    found = _sorted([row for row in named if address.standing in ("", row.standing)], key, descending=descending)
+    pages = max(1, -(-len(found) // _PAGE))
+    page = min(address.page_number, pages)
+    shown = found[(page - 1) * _PAGE : page * _PAGE]
     values = {
-        "rows": _sorted(found, key, descending=descending),
+        "rows": [_row(row) for row in shown],
+        "matched": len(found),
         "total": len(summaries),
         "address": address,
         "sort": key,
         "descending": descending,
+        "page": page,
+        "pages": pages,
+        "first_row": (page - 1) * _PAGE + 1,
         "roots": catalog.roots.locations,
-        "counts": {health: sum(row.health == health for row in summaries) for health in _HEALTH},
+        "counts": {standing: sum(row.standing == standing for row in named) for standing in STANDINGS if standing},
+        "named": len(named),
+        "unreadable": sum(row.problem is not None and row.problem.severity != "danger" for row in summaries),
+        "progress": progress,
     }
-    shown = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": ""}
-    return Rendered(shown | render_blocks("home", **values))
+    regions = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": ""}
+    return Rendered(regions | render_blocks("home", **values))
+
+
+def home_rows(summaries: Iterable[TableSummary], shown: str) -> dict[str, str]:
+    """Return the rows of tables that are on a page, as HTML by the row's id."""
+    return {row.row_id: render("home-row", item=_row(row)) for row in summaries if f'id="{row.row_id}"' in shown}
+
+
+def progress_line(progress: Progress) -> str:
+    """Return how far reading is, as HTML; nothing in its first second, and nothing when all tables are read."""
+    return render("home-progress", progress=progress)
+
+
+def _row(row: TableSummary) -> _Row:
+    if not row.findings:
+        return _Row(row)
+    worst, more = row.findings[0], len(row.findings) - 1
+    said = worst.title + (f", and {fmt.plural(more, 'more finding')}" if more else "")
+    return _Row(row, tone(worst), worst.label, said, more)
 
 
 def _sorted(rows: list[TableSummary], key: str, *, descending: bool) -> list[TableSummary]:
@@ -44,7 +99,9 @@ def _sorted(rows: list[TableSummary], key: str, *, descending: bool) -> list[Tab
 def _sort_value(row: TableSummary, key: str) -> SortValue:
     match key:
         case "health":
-            return _HEALTH.index(row.health)
+            # A broken table is worse than any finding; of equal ones, the one with more findings.
+            place = 0 if row.problem is not None else 1 + _HEALTH.index(row.health)
+            return None if row.pending else 100_000 * place - min(len(row.findings), 1_000)
         case "operation":
             return row.operation or None
         case "version":

@@ -5,6 +5,7 @@ A table that cannot be read stays in the list, with its cause; it never hides an
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import threading
 import time
@@ -15,6 +16,7 @@ from datetime import datetime
 import numpy as np
 
 import explorer
+from explorer.audit import Finding
 from explorer.core.errors import ExplorerError
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.views import TableFacts
@@ -25,6 +27,7 @@ __all__ = ["Catalog", "SparkBar", "TableSummary"]
 
 _FRESH = 2.0
 _RECENT = 30
+_HEALTH = {"error": "danger", "warning": "warning", "info": "info"}
 _log = logging.getLogger(__name__)
 
 
@@ -51,12 +54,27 @@ class TableSummary:
     size: int | None = None
     files: int | None = None
     bars: tuple[SparkBar, ...] = ()
+    findings: tuple[Finding, ...] = ()
     pending: bool = False
 
     @property
     def health(self) -> str:
-        """``ok``, or the severity of the problem."""
-        return self.problem.severity if self.problem else "ok"
+        """``ok``, or how bad the problem or the worst finding is: ``danger``, ``warning``, ``info``."""
+        if self.problem is not None:
+            return self.problem.severity
+        return _HEALTH[self.findings[0].severity] if self.findings else "ok"
+
+    @property
+    def standing(self) -> str:
+        """What a person looks for: ``broken``, ``wrong``, ``watch``, ``fine``, or ``pending``."""
+        if self.pending or self.problem is not None:
+            return "pending" if self.pending else "broken"
+        return {"danger": "wrong", "warning": "watch"}.get(self.health, "fine")
+
+    @property
+    def row_id(self) -> str:
+        """The id of the table's row on the page, the same as long as the table has its name."""
+        return f"row-{hashlib.sha256(self.ref.name.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +205,7 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
             rows=None if rows is None else rows - snapshot.num_deleted_records,
             size=snapshot.size_in_bytes,
             files=snapshot.num_files,
+            findings=facts.audit().findings,
         )
     return TableSummary(
         ref,
@@ -198,6 +217,7 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
         size=commit.num_bytes,
         files=commit.num_files,
         bars=_bars(facts),
+        findings=facts.audit().findings,
     )
 
 

@@ -7,7 +7,7 @@ answered. The person sees every error as a notice, and the server's log records 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
@@ -24,7 +24,8 @@ from explorer.views.problems import Problem, lost_problem, problem_of, replaced_
 from explorer.web.address import Address
 from explorer.web.export import export_files
 from explorer.web.figure_pane import FigurePane
-from explorer.web.home import home_page
+from explorer.web.home import home_page, home_rows, progress_line
+from explorer.web.home_reading import HomeReading
 from explorer.web.page import Page
 from explorer.web.pages import Rendered, notice, problem_page, table_page, waiting_page
 from explorer.web.served_tables import Catalog, TableSummary
@@ -36,7 +37,6 @@ __all__ = ["Session", "show_failure"]
 
 _log = logging.getLogger(__name__)
 _WORKERS = ThreadPoolExecutor(max_workers=8, thread_name_prefix="explorer-page")
-_HOME_WORKERS = ThreadPoolExecutor(max_workers=4, thread_name_prefix="explorer-home")
 _PATIENCE = 0.6
 _LOOK_EVERY = 3_000
 _TIMELINE_HEIGHT, _CHART_HEIGHT = 146, 210
@@ -80,13 +80,16 @@ class Session:
         self._lost = ""
         self._news: Problem | None = None
         self._found: TableFacts | None = None
-        self._summaries: dict[str, TableSummary] = {}
+        self._reading = HomeReading(catalog, self._read_some)
+        self._all_read = True
         self._handlers: Mapping[str, Handler] = {
             "hello": self._hello,
             "go": self._go,
             "theme": self._set_theme,
             "download": self._download,
             "visible": self._set_visible,
+            "stop-reading": self._stop_reading,
+            "read-on": self._read_on,
             **handlers(self),
         }
         self.shown, self.complete = self._first()
@@ -105,6 +108,7 @@ class Session:
 
     def _close(self, _context: object) -> None:
         self._work.stop_reading()
+        self._reading.stop()
         self._document = None
 
     # --- the window, as its messages see it
@@ -191,6 +195,30 @@ class Session:
         for part in export_files(found, f"{name}-{message.number}", message.text("format")):
             self.page.send(part)
         self.answer(message)
+
+    # --- the list of tables, as it is read
+
+    def _read_some(self, summaries: Sequence[TableSummary]) -> None:
+        """Show what was read, in its place; at the end everything once more, as order and counts depend on it."""
+        self._later(partial(self._show_read, summaries), self._newest)
+
+    def _show_read(self, summaries: Sequence[TableSummary]) -> None:
+        if self.kind != "home":
+            return
+        progress = self._reading.progress
+        if progress.running:
+            rows = home_rows(summaries, self.shown.regions.get("lead", ""))
+            self._patch(rows | {"home-progress": progress_line(progress)}, self._newest)
+        else:
+            self._draw_again()
+
+    def _stop_reading(self, message: Message) -> None:
+        self._reading.stop()
+        self._show(self.query, message.number)
+
+    def _read_on(self, message: Message) -> None:
+        self._reading.read_on()
+        self._show(self.query, message.number)
 
     # --- whether the table has a newer version
 
@@ -302,12 +330,14 @@ class Session:
     def _first(self) -> tuple[Rendered, bool]:
         future = _WORKERS.submit(self._render, self.query, self.theme)
         try:
-            return future.result(timeout=_PATIENCE), True
+            rendered = future.result(timeout=_PATIENCE)
         except NotYet:
             address = _address(self.query)
             if self.kind == "table":
                 return waiting_page(address, may_commit=self._catalog.allow_commits), False
-            return self._home(address, wait=False), False
+            return self._home(address, patience=0), False
+        # What is read before the browser listens would be lost: it asks again.
+        return rendered, self._all_read
 
     def _render(self, query: str, theme: str) -> Rendered:
         try:
@@ -315,17 +345,17 @@ class Session:
         except ExplorerError as error:
             return problem_page(_address(query), error, may_commit=self._catalog.allow_commits)
         if not address.table:
-            return self._home(address, wait=True)
+            return self._home(address, patience=_PATIENCE / 2)
         return table_page(self._catalog, address, theme, self._work)
 
-    def _home(self, address: Address, *, wait: bool) -> Rendered:
+    def _home(self, address: Address, *, patience: float) -> Rendered:
+        """The list of tables: names at once, and what is known of them; the rest comes as it is read."""
         try:
             refs = self._catalog.refs()
-            if wait:
-                for summary in _HOME_WORKERS.map(self._catalog.summary, refs):
-                    self._summaries[summary.ref.name] = summary
-            rows = [self._summaries.get(ref.name) or TableSummary(ref, pending=True) for ref in refs]
-            return home_page(self._catalog, address, rows)
+            self._reading.begin(refs, patience=patience)
+            progress, rows = self._reading.progress, self._reading.rows(refs)
+            self._all_read = not any(row.pending for row in rows) and not progress.running
+            return home_page(self._catalog, address, rows, progress)
         except Exception as error:  # noqa: BLE001  # shown and logged: a page must never stay blank
             rendered = problem_page(address, error, may_commit=self._catalog.allow_commits)
             return Rendered({key: rendered.regions[key] for key in ("bar", "lead", "notice")}, {}, rendered.title)
