@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from explorer import formatting as fmt
-from explorer.audit.finding import Evidence, Finding, Place, Remedy
+from explorer.audit.finding import Evidence, Finding, Remedy
 from explorer.audit.rule import Rule
 from explorer.audit.subject import Subject
 from explorer.audit.words import commit_evidence, named, spans
@@ -31,7 +32,7 @@ def _wrong(subject: Subject) -> tuple[Finding, ...]:
             label=f"{count} answer{'s' if one else ''} wrongly",
             title=f"{count}, in the newest known release, answer{'s' if one else ''} wrongly and without an error",
             evidence=(
-                Evidence(_names(wrong), Place("state")),
+                Evidence(_names(wrong)),
                 Evidence(f"because of {named(_features(wrong))}"),
                 Evidence(_as_of(wrong)),
                 *([Evidence(f"has written this table: {named([client.client for client in used])}")] if used else ()),
@@ -39,7 +40,7 @@ def _wrong(subject: Subject) -> tuple[Finding, ...]:
             effect="They do not refuse the table, so nobody notices."
             if used
             else "They do not refuse the table, so nobody notices. None of them has written it.",
-            remedy=Remedy("See the protocol", place=Place("state")),
+            remedy=_list_them(subject),
         ),
     )
 
@@ -58,13 +59,18 @@ def _refusing(subject: Subject) -> tuple[Finding, ...]:
             label=f"{count} refuse{'s' if len(refusing) == 1 else ''} it",
             title=f"{count}, in the newest known release, cannot read the table",
             evidence=(
-                Evidence(_names(refusing), Place("state")),
+                Evidence(_names(refusing)),
                 Evidence(f"because of {named(_features(refusing))}"),
                 Evidence(_as_of(refusing)),
             ),
             effect="They say so when they open it.",
+            remedy=_list_them(subject),
         ),
     )
+
+
+def _list_them(subject: Subject) -> Remedy:
+    return Remedy("Copy the look-up", command=f"delta-explorer compatibility {shlex.quote(subject.log.location)}")
 
 
 def _names(clients: Sequence[ClientVerdict]) -> str:
