@@ -126,6 +126,12 @@ class Subject:
         return self.log.snapshot()
 
     @cached_property
+    def live(self) -> Int64s:
+        """The live files, as rows of the lifetimes: what is known of them without reading a checkpoint again."""
+        life = self.history.lifetimes
+        return np.flatnonzero(life.live(life.last))
+
+    @cached_property
     def lineage(self) -> Lineage:
         """How each column was named and typed."""
         assert self.history is not None
@@ -145,8 +151,7 @@ class Subject:
     @cached_property
     def requirements(self) -> Requirements:
         """What the newest version demands of its clients."""
-        masked = self.snapshot.file_columns.column("dv_unique_id")
-        some = masked.null_count < len(masked)
+        some = bool(self.history.lifetimes.with_vector[self.live].any())
         return requirements(self.snapshot.protocol, self.snapshot.metadata, has_vectors=some)
 
     @cached_property

@@ -33,6 +33,14 @@ _RULES = """
   overflow-wrap: break-word; }
 .dte .dte-card h4 { margin: 0 0 4px; font-size: 12.5px; font-weight: 600; color: var(--ink); }
 .dte .dte-card p { margin: 0; padding-left: 14px; text-indent: -14px; }
+.dte .dte-findings { font-size: 12.5px; margin: 2px 0; }
+.dte .dte-findings summary { cursor: pointer; }
+.dte .dte-findings ul { margin: 4px 0; padding-left: 18px; }
+.dte .dte-findings li { overflow-wrap: anywhere; }
+.dte .dte-chip { display: inline-block; padding: 1px 9px; border: 1px solid var(--line); border-radius: 11px;
+  font-size: 11.5px; color: var(--muted); }
+.dte .dte-chip.dte-warning { border-color: transparent; background: var(--warning-ground); color: var(--warning); }
+.dte .dte-chip.dte-error { border-color: transparent; background: var(--danger-ground); color: var(--danger); }
 .dte .dte-list { overflow-x: auto; }
 .dte table { width: 100%; border-collapse: collapse; font-size: 12.5px; font-variant-numeric: tabular-nums; }
 .dte th { text-align: left; font-weight: 500; font-size: 11.5px; color: var(--muted); padding: 3px 8px;

@@ -20,6 +20,7 @@ from explorer.jupyter.changes_panel import ChangesPanel
 from explorer.jupyter.controls import VersionControls
 from explorer.jupyter.differences_panel import DifferencesPanel
 from explorer.jupyter.file_list import FileList
+from explorer.jupyter.findings import findings_line
 from explorer.jupyter.host_page import HostPage
 from explorer.jupyter.panels import comparison_panel, problem_panel, signs, version_line
 from explorer.jupyter.row_panel import RowPanel
@@ -191,7 +192,7 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
 
     def _draw(self, view: TableView) -> None:
         self._controls.show(view.version, view.compared, view.other)
-        self._line.value = version_line(view, datetime.now(UTC))
+        self._line.value = version_line(view, datetime.now(UTC)) + findings_line(view.facts.audit())
         if self._chart is not None:
             self._chart.move()
         self._draw_tab(view)

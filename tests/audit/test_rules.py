@@ -220,6 +220,15 @@ def test_a_checkpoint_is_overdue_after_three_intervals() -> None:
     assert _silent(of(40, "100"), "checkpoint-overdue")
 
 
+def test_a_table_that_is_checkpointed_every_thirty_commits_is_not_overdue_after_forty() -> None:
+    store = small_logs.new_store()
+    adds = [small_logs.add(f"{n}.parquet") for n in range(1, 101)]
+    small_logs.write(store, dict(enumerate([[small_logs.PROTOCOL, small_logs.METADATA], *([add] for add in adds)])))
+    for version in (30, 60):
+        write_checkpoint(store, version, [small_logs.PROTOCOL, small_logs.METADATA, *adds[:version]], "classic")
+    assert _silent(explorer.Table(store), "checkpoint-overdue")
+
+
 # --- the change feed
 
 

@@ -171,3 +171,24 @@ def test_a_window_that_is_seen_follows_the_log_and_one_that_is_not_does_not(
     assert "v1 is newest" in landed["regions"]["strip"]
     (said,) = [message for message in window.page.heard[heard:] if message.get("say")]
     assert (said["say"], "v=0" in said["query"].split("&")) == ("v1 landed", True)
+
+
+def test_the_list_of_tables_is_filled_in_row_by_row_and_can_be_stopped(tmp_path: Path) -> None:
+    for number in range(40):
+        hostile_tables.empty_table(tmp_path / "w" / f"t{number:02}")
+    catalog = Catalog([str(tmp_path / "w")])
+    document = Document()
+    page = Heard()
+    with set_curdoc(document):
+        session = Session(catalog, "", "light", page=page)
+    assert session.shown.regions["lead"].count('<tr id="row-') == 40
+    window = Window.__new__(Window)
+    window.document, window.page, window.number, window.session = document, page, 0, session
+    window.ask("hello", query="", theme="light", shown="light")
+    window.ask("stop-reading")
+    window.ask("read-on")
+    whole = window.until(lambda message: "not read yet" not in message.get("regions", {}).get("lead", "not read yet"))
+    assert whole["regions"]["lead"].count("not read yet") == 0
+    rows = [region for message in page.heard for region in message.get("regions", {}) if region.startswith("row-")]
+    assert len(rows) == len(set(rows))
+    session._close(None)

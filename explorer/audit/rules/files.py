@@ -12,7 +12,7 @@ from explorer.audit.finding import Evidence, Finding, Place, Remedy
 from explorer.audit.rule import NotAnswered, Rule
 from explorer.audit.subject import Subject
 from explorer.audit.words import named
-from explorer.core.protocol.arrow.arrays import Float64s, Int64s
+from explorer.core.protocol.arrow.arrays import Int64s, Mask
 
 __all__ = ["FILE_RULES"]
 
@@ -26,15 +26,13 @@ _MOST_STATISTICS: Final = 200_000
 
 
 def _masked(subject: Subject) -> tuple[Finding, ...]:
-    files = subject.snapshot.file_columns
-    hidden, records = _floats(files.column("dv_cardinality")), _floats(files.column("num_records"))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        heavy = hidden / records > _SHARE
+    life, live = subject.history.lifetimes, subject.live
+    hidden, (shown, known) = life.masked[live], life.rows
+    heavy = known[live] & (hidden > _SHARE * (hidden + shown[live]))
     count = int(heavy.sum())
     if not count:
         return ()
-    rows, sizes = int(hidden[heavy].sum()), _floats(files.column("size"))[heavy]
-    size = int(sizes.sum()) if np.isfinite(sizes).all() else None
+    rows, size = int(hidden[heavy].sum()), _sum(life.sizes, live[heavy])
     return (
         Finding(
             rule="masked-rows",
@@ -42,7 +40,7 @@ def _masked(subject: Subject) -> tuple[Finding, ...]:
             label=f"{fmt.plural(count, 'file')} heavily masked",
             title=f"{fmt.plural(count, 'file')} with more than {_SHARE:.0%} of the rows masked".replace("%", " %"),
             evidence=(
-                Evidence(f"{count:,} of {fmt.plural(files.num_rows, 'live file')}", Place("masked rows")),
+                Evidence(f"{count:,} of {fmt.plural(len(live), 'live file')}", Place("masked rows")),
                 Evidence(f"{fmt.plural(rows, 'row')} masked in {'it' if count == 1 else 'them'}"),
             ),
             effect="Each read of such a file decodes rows that it then drops, and the masked rows are still in it.",
@@ -56,13 +54,13 @@ def _masked(subject: Subject) -> tuple[Finding, ...]:
 
 def _small(subject: Subject) -> tuple[Finding, ...]:
     """Small files that compaction can join: those of one partition."""
-    files = subject.snapshot.file_columns
-    sizes = _floats(files.column("size"))
-    small = sizes < _SMALL
-    count = int(small.sum())
-    if count < _FEW or count * 2 < files.num_rows:
+    life, live = subject.history.lifetimes, subject.live
+    sizes, known = life.sizes
+    small = live[known[live] & (sizes[live] < _SMALL)]
+    count = len(small)
+    if count < _FEW or count * 2 < len(live):
         return ()
-    after = _joined(_partitions(files.column("partition_values"))[small], sizes[small])
+    after = _joined(_partitions(life.take(small, ["partition_values"]).column(0).combine_chunks()), sizes[small])
     if count - after < _FEW:
         return ()
     return (
@@ -71,7 +69,7 @@ def _small(subject: Subject) -> tuple[Finding, ...]:
             severity="warning" if count >= _MANY else "info",
             label=fmt.plural(count, "small file"),
             title=f"{fmt.plural(count, 'file')} smaller than 1 MB",
-            evidence=(Evidence(f"of {fmt.plural(files.num_rows, 'live file')}", Place("files")),),
+            evidence=(Evidence(f"of {fmt.plural(len(live), 'live file')}", Place("files")),),
             effect=f"A query opens each of them; compaction would leave about {after:,} in their place.",
             remedy=Remedy("Copy the compaction", command=f"OPTIMIZE {subject.name_in_sql}"),
             files=count,
@@ -80,7 +78,7 @@ def _small(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
-def _joined(partitions: Int64s, sizes: Float64s) -> int:
+def _joined(partitions: Int64s, sizes: Int64s) -> int:
     """About how many files compaction leaves."""
     return int(np.ceil(np.bincount(partitions, weights=sizes)[np.unique(partitions)] / _TARGET).clip(1).sum())
 
@@ -98,19 +96,20 @@ def _partitions(values: pa.Array) -> Int64s:
 
 
 def _uncounted(subject: Subject) -> tuple[Finding, ...]:
-    records = subject.snapshot.file_columns.column("num_records")
-    if not records.null_count:
+    known = subject.history.lifetimes.rows[1][subject.live]
+    count = int((~known).sum())
+    if not count:
         return ()
     return (
         Finding(
             rule="uncounted-files",
             severity="info",
-            label=f"{fmt.plural(records.null_count, 'file')} uncounted",
-            title=f"{fmt.plural(records.null_count, 'file')} without a row count",
-            evidence=(Evidence(f"of {fmt.plural(len(records), 'live file')}", Place("files")),),
+            label=f"{fmt.plural(count, 'file')} uncounted",
+            title=f"{fmt.plural(count, 'file')} without a row count",
+            evidence=(Evidence(f"of {fmt.plural(len(known), 'live file')}", Place("files")),),
             effect="The table\u2019s row count is unknown, and queries cannot skip these files.",
             remedy=Remedy("See the statistics", place=Place("statistics")),
-            files=records.null_count,
+            files=count,
         ),
     )
 
@@ -167,9 +166,9 @@ def _silent(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
-def _floats(column: pa.Array) -> Float64s:
-    found: Float64s = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    return found
+def _sum(values: tuple[Int64s, Mask], rows: Int64s) -> int | None:
+    """The sum over some rows, if all of them are known."""
+    return int(values[0][rows].sum()) if values[1][rows].all() else None
 
 
 FILE_RULES: Final = (

@@ -66,11 +66,14 @@ def _cleaned(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _overdue(subject: Subject) -> tuple[Finding, ...]:
+    """Many intervals without a checkpoint, in a table whose writers do not usually wait so long."""
     listing = subject.listing
-    newest = listing.checkpoints[-1].version if listing.checkpoints else -1
+    made = [checkpoint.version for checkpoint in listing.checkpoints]
+    newest = made[-1] if made else -1
     since = subject.version - newest
     interval = CHECKPOINT_INTERVAL.of(subject.snapshot.metadata.configuration)
-    if since < max(_FEWEST, _OVERDUE * interval):
+    rhythm = int(np.median(np.diff(made))) if len(made) > 1 else 0
+    if since < max(_FEWEST, _OVERDUE * interval, 2 * rhythm):
         return ()
     size = sum(path.size for version, path in listing.commits.items() if version > newest)
     return (

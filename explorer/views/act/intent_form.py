@@ -141,14 +141,14 @@ def intent_of(kind: str, answers: Answers) -> dict[str, object]:
 
 
 def answers_of(intent: Intent) -> dict[str, str]:
-    """Return the answers that make an intent: the texts of its fields, those of a list or an object numbered."""
+    """Return the answers that make an intent whose form asks for its fields: texts, those of several numbered."""
     answers: dict[str, str] = {}
     for name, value in intent_document(intent).items():
         match value:
             case dict():
                 for place, (key, text) in enumerate(value.items()):
                     answers |= {f"key.{place}": key, f"value.{place}": str(text)}
-            case list():
+            case list() | tuple():
                 answers |= {f"{name}.{place}": str(item) for place, item in enumerate(value)}
             case None:
                 pass

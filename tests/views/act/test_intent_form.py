@@ -2,8 +2,9 @@
 
 import pytest
 
-from explorer.core.transaction.intents.documents import intent_kinds, parse_intent
-from explorer.views.act.intent_form import intent_of
+from explorer.core.transaction.intents import records
+from explorer.core.transaction.intents.documents import intent_kind, intent_kinds, parse_intent
+from explorer.views.act.intent_form import answers_of, intent_of
 from explorer.views.act.intents.registry import entry_of, headline, offered_kinds
 
 
@@ -24,6 +25,24 @@ def test_every_form_makes_an_intent_with_a_headline() -> None:
     assert intent_of("move-column", answers | {"at": "2"})["at"] == 2
     assert intent_of("clean-log", {}) == {"kind": "clean-log"}
     assert intent_of("restore", answers) == {"kind": "restore", "version": 7}
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        records.Restore(version=29),
+        records.Checkpoint(),
+        records.SetProperties(properties={"delta.appendOnly": "true", "a.b": "x=1&y"}),
+        records.UnsetProperties(keys=("a", "b")),
+        records.RenameColumn(column="a.b", to="c"),
+        records.EnableFeature(feature="rowTracking"),
+        records.Vacuum(older_than="interval 30 days"),
+        records.CompactLog(from_=2, to=9),
+    ],
+    ids=intent_kind,
+)
+def test_a_form_that_is_filled_in_with_an_intent_makes_that_intent(intent: records.Intent) -> None:
+    assert parse_intent(intent_of(intent_kind(intent), answers_of(intent))) == intent
 
 
 @pytest.mark.parametrize(

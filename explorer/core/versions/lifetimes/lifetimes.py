@@ -119,6 +119,12 @@ class Lifetimes:
         return found
 
     @cached_property
+    def with_vector(self) -> Mask:
+        """Where an instance has a deletion vector."""
+        found: Mask = self._vectors != 0
+        return found
+
+    @cached_property
     def data_change(self) -> Mask:
         """True where the add changed data; the flags in a checkpoint do not come from the adds."""
         return np.concatenate([np.ones(self._base.num_rows, bool), self._recorded.data_change])

@@ -15,9 +15,10 @@ from typing import Final
 
 import msgspec
 import numpy as np
+import pyarrow.compute as pc
 
 from explorer.core.log.log_segment import LogListing
-from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Integers, Mask
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Integers, Mask, flags, int64s
 from explorer.core.protocol.schema.column_mapping import physical_paths
 from explorer.core.protocol.schema.data_types import parse_schema
 from explorer.core.protocol.table_properties.registry import (
@@ -48,6 +49,7 @@ FOREVER: Final = int(np.iinfo(np.int64).max)
 
 _DAY: Final = 86_400_000
 _HIDDEN: Final = re.compile(r"(?:\A|/)[_.]")
+_ODD: Final = r"^[_./]|/[_.]|:"
 _ABSOLUTE: Final = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/")
 _NOT_HIDDEN: Final = ("_change_data", "_delta_index")
 
@@ -187,9 +189,10 @@ def _out_of_reach(life: Lifetimes, terms: Terms) -> Mask:
     """Instances whose data file VACUUM of this table never deletes."""
     rows = np.flatnonzero(life.removed != NEVER)
     found = np.zeros(len(life.added), bool)
-    for row, path in zip(rows.tolist(), life.take(rows, ["path"]).column(0).to_pylist(), strict=True):
-        if path[:1] in "_./" or "/_" in path or "/." in path or ":" in path:
-            found[row] = _ABSOLUTE.match(path) is not None or is_hidden(path, terms.partition_columns)
+    paths = life.take(rows, ["path"]).column(0)
+    odd = np.flatnonzero(flags(pc.match_substring_regex(paths, _ODD).combine_chunks()))
+    for row, path in zip(rows[odd].tolist(), paths.take(int64s(odd)).to_pylist(), strict=True):
+        found[row] = _ABSOLUTE.match(path) is not None or is_hidden(path, terms.partition_columns)
     return found
 
 

@@ -1,0 +1,130 @@
+"""Findings on the pages: the same everywhere, with evidence and remedies as links that lead somewhere."""
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from explorer.web.address import Address
+from explorer.web.home import home_page
+from explorer.web.pages import Rendered, table_page
+from explorer.web.served_tables import Catalog
+from tests.support import small_logs
+from tests.support.audited_tables import loaded
+from tests.support.hostile_tables import HOSTILE
+from tests.support.idle_windows import idle_work
+from tests.support.page_elements import assert_harmless
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    root = tmp_path_factory.mktemp("served") / "w"
+    created = [small_logs.commit_info("CREATE TABLE"), small_logs.PROTOCOL, small_logs.metadata({"id": "long"})]
+    gone = [
+        small_logs.commit_info("DELETE", user_name=HOSTILE),
+        small_logs.remove("1.parquet", deletion_timestamp=32_503_680_000_000),
+    ]
+    small_logs.write_log(root / "lossy", [created, loaded("0.parquet"), loaded("1.parquet"), gone])
+    small_logs.write_log(root / "clean", [created, loaded("0.parquet")])
+    small = [small_logs.commit_info("WRITE"), *(small_logs.add(f"{n}.parquet", 1) for n in range(120))]
+    small_logs.write_log(root / "small", [created, small])
+    broken = small_logs.write_log(root / "broken", [created, loaded("0.parquet"), loaded("1.parquet")])
+    last = broken / "_delta_log" / f"{2:020}.json"
+    last.write_bytes(last.read_bytes()[:-30])
+    return Catalog([str(root)])
+
+
+def _page(catalog: Catalog, query: str) -> Rendered:
+    return table_page(catalog, Address.parse(query), "light", idle_work(catalog))
+
+
+def _findings(page: Rendered) -> str:
+    return re.split(r"(?=<section)", page.regions["lead"])[2]
+
+
+def _links(html: str) -> dict[str, str]:
+    return {
+        unescape(re.sub(r"<[^>]+>", "", text)).strip(): unescape(href)
+        for href, text in re.findall(r'<a [^>]*href="([^"]*)"[^>]*>(.*?)</a>', html, re.DOTALL)
+    }
+
+
+def test_the_bar_the_overview_and_the_list_name_the_same_worst_finding(catalog: Catalog) -> None:
+    page = _page(catalog, "?t=w/lossy")
+    assert "bulk loss, v3" in page.regions["bar"]
+    assert "1,000 rows went in one commit" in _findings(page)
+    rows = [catalog.summary(ref) for ref in catalog.refs()]
+    home = home_page(catalog, Address(), rows).regions["lead"]
+    assert "bulk loss, v3" in home
+    assert {row.ref.title: row.standing for row in rows} == {
+        "broken": "broken", "clean": "fine", "lossy": "watch", "small": "watch",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("query", ["?t=w/lossy&v=0", "?t=w/lossy&v=1&tab=diff"])
+def test_an_older_version_shows_the_findings_of_the_table_as_it_is_now(catalog: Catalog, query: str) -> None:
+    page = _page(catalog, query)
+    assert "bulk loss, v3" in page.regions["bar"]
+    if "diff" not in query:
+        assert "as it is now, v3" in _findings(page)
+
+
+def test_evidence_leads_to_the_difference_that_shows_it(catalog: Catalog) -> None:
+    links = _links(_findings(_page(catalog, "?t=w/lossy&v=0&fold=1")))
+    address = Address.parse(links["50 % of the rows"])
+    assert (address.table, address.tab, address.version, address.compared) == ("w/lossy", "diff", "3", "2")
+    shown = _page(catalog, links["50 % of the rows"])
+    assert shown.view is not None
+    assert (shown.view.version, shown.view.other) == (3, 2)
+
+
+def test_the_remedy_opens_the_change_filled_in(catalog: Catalog) -> None:
+    href = _links(_findings(_page(catalog, "?t=w/lossy")))["Restore v2\u2026"]
+    address = Address.parse(href)
+    assert (address.tab, address.act, dict(address.answers)) == ("act", "restore", {"version": "2"})
+    form = "".join(_page(catalog, href).regions.values())
+    assert re.search(r'<input[^>]*name="f.version"[^>]*value="2"', form)
+
+
+def test_a_remedy_that_needs_spark_is_a_command_to_copy(catalog: Catalog) -> None:
+    html = unescape(_findings(_page(catalog, "?t=w/small")))
+    assert re.search(r'data-do="copy" data-text="OPTIMIZE delta\.`[^`]*w/small`"', html)
+
+
+def test_a_table_without_findings_says_what_was_looked_for_and_what_is_open(catalog: Catalog) -> None:
+    page = _page(catalog, "?t=w/clean")
+    html = _findings(page)
+    assert "Nothing found" in html
+    assert "commits that lost a fifth of the rows or more" in html
+    assert "live files that are not there: The files were not looked for" in html
+    assert "log alone" in html
+    assert 'class="chip warning' not in page.regions["bar"]
+
+
+def test_a_history_that_cannot_be_read_is_not_called_nothing_found(catalog: Catalog) -> None:
+    html = _findings(_page(catalog, "?t=w/broken&v=1"))
+    assert "Not checked" in html
+    assert "Nothing found" not in html
+
+
+def test_hostile_names_in_findings_stay_text(catalog: Catalog) -> None:
+    rows = [catalog.summary(ref) for ref in catalog.refs()]
+    for page in (_page(catalog, "?t=w/lossy"), home_page(catalog, Address(), rows)):
+        assert_harmless("".join(page.regions.values()))
+
+
+def test_the_worst_alone_is_tinted(catalog: Catalog) -> None:
+    assert _findings(_page(catalog, "?t=w/lossy")).count(" worst") == 1
+
+
+def test_the_lane_under_the_bars_shows_what_is_safe_to_read(tmp_path: Path) -> None:
+    created = [small_logs.commit_info("CREATE TABLE"), small_logs.PROTOCOL, small_logs.metadata({"id": "long"})]
+    replaced = [small_logs.remove("0.parquet"), small_logs.add("1.parquet")]
+    small_logs.write_log(tmp_path / "w" / "t", [created, loaded("0.parquet"), replaced])
+    view = _page(Catalog([str(tmp_path / "w")]), "?t=w/t").view
+    assert view is not None
+    assert view.lanes[0].spans == ((0, 0), (2, 2))
+    lane = view.facts.retention_lane()
+    assert (lane.spans, lane.states) == (((0, 0), (1, 1), (2, 2)), ("readable", "at risk", "readable"))
+    assert "a clean-up may take them" in lane.labels[1]
