@@ -81,7 +81,7 @@ def _photograph(url: str, root: str) -> None:
 def _take(page: Any, url: str, target: Path) -> None:
     page.goto(url)
     settle(page)
-    page.wait_for_function("!document.body.innerText.includes('reading the log')")
+    page.wait_for_function("!document.querySelector('.bone')")
     page.wait_for_timeout(700)
     page.screenshot(path=target)
 

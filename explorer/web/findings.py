@@ -16,6 +16,7 @@ from explorer.web.tabs import tab_showing
 __all__ = ["AuditCard", "FindingView", "Part", "audit_card", "tone"]
 
 _TONES = {"error": "danger", "warning": "warning", "info": "info"}
+_MOST_NAMED = 3
 _COUNTED = {"error": "wrong", "warning": "warning", "info": "note"}
 
 
@@ -63,7 +64,7 @@ class AuditCard:
         chip: The worst in two or three words, with how many more.
         basis: How many rules looked, at what, when.
         checked: What was looked for and not found.
-        unanswered: Rules without an answer, and why.
+        unanswered: Rules without an answer, and why; of many with one reason, how many.
     """
 
     version: int
@@ -116,7 +117,11 @@ def _unanswered(audit: Audit) -> tuple[Part, ...]:
     reasons: dict[str, list[str]] = {}
     for result in audit.not_answered:
         reasons.setdefault(result.not_answered, []).append(result.rule.title)
-    return tuple(Part(f"{', '.join(titles)}: {reason}") for reason, titles in reasons.items())
+    return tuple(Part(f"{_asked(titles)}: {reason}") for reason, titles in reasons.items())
+
+
+def _asked(titles: list[str]) -> str:
+    return ", ".join(titles) if len(titles) <= _MOST_NAMED else f"{len(titles)} questions"
 
 
 def _view(finding: Finding, address: Address, *, worst: bool) -> FindingView:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,7 +14,7 @@ from explorer.web.pages import Rendered, bar
 from explorer.web.render import render, render_blocks
 from explorer.web.served_tables import Catalog, TableSummary
 
-__all__ = ["home_page", "home_rows", "progress_line"]
+__all__ = ["home_page", "home_rows", "progress_line", "standings"]
 
 _HEALTH = ("danger", "warning", "info", "ok")
 _PAGE = 200
@@ -45,29 +45,25 @@ def home_page(
     """
     key = address.sort.removeprefix("-") or "name"
     descending = address.sort.startswith("-")
-    named = [row for row in summaries if address.find.casefold() in row.ref.name.casefold()]
-    found = _sorted([row for row in named if address.standing in ("", row.standing)], key, descending=descending)
+    named = (row for row in _named(address, summaries) if address.standing in ("", row.standing))
+    found = _sorted(list(named), key, descending=descending)
     pages = max(1, -(-len(found) // _PAGE))
     page = min(address.page_number, pages)
     shown = found[(page - 1) * _PAGE : page * _PAGE]
-    values = {
+    values = _standings(address, summaries) | {
         "rows": [_row(row) for row in shown],
         "matched": len(found),
-        "total": len(summaries),
-        "address": address,
         "sort": key,
         "descending": descending,
         "page": page,
         "pages": pages,
         "first_row": (page - 1) * _PAGE + 1,
         "roots": catalog.roots.locations,
-        "counts": {standing: sum(row.standing == standing for row in named) for standing in STANDINGS if standing},
-        "named": len(named),
-        "unreadable": sum(row.problem is not None and row.problem.severity != "danger" for row in summaries),
         "progress": progress,
     }
     regions = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": ""}
-    return Rendered(regions | render_blocks("home", **values))
+    pending = frozenset(row.row_id for row in shown if row.pending)
+    return Rendered(regions | render_blocks("home", **values), pending=pending)
 
 
 def home_rows(summaries: Iterable[TableSummary], shown: str) -> dict[str, str]:
@@ -75,9 +71,29 @@ def home_rows(summaries: Iterable[TableSummary], shown: str) -> dict[str, str]:
     return {row.row_id: render("home-row", item=_row(row)) for row in summaries if f'id="{row.row_id}"' in shown}
 
 
+def standings(address: Address, summaries: Sequence[TableSummary]) -> str:
+    """Return the links to the tables of each standing, with their counts, as HTML."""
+    return render("home-standings", **_standings(address, summaries))
+
+
 def progress_line(progress: Progress) -> str:
     """Return how far reading is, as HTML; nothing in its first second, and nothing when all tables are read."""
     return render("home-progress", progress=progress)
+
+
+def _standings(address: Address, summaries: Sequence[TableSummary]) -> dict[str, object]:
+    named = _named(address, summaries)
+    return {
+        "address": address,
+        "total": len(summaries),
+        "counts": {standing: sum(row.standing == standing for row in named) for standing in STANDINGS if standing},
+        "named": len(named),
+        "unreadable": sum(row.problem is not None and row.problem.severity != "danger" for row in summaries),
+    }
+
+
+def _named(address: Address, summaries: Sequence[TableSummary]) -> list[TableSummary]:
+    return [row for row in summaries if address.find.casefold() in row.ref.name.casefold()]
 
 
 def _row(row: TableSummary) -> _Row:

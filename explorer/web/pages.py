@@ -42,6 +42,7 @@ class Rendered:
         timeline, timeline_key: The timeline and what its data follow from; equal keys differ in shapes alone.
         chart, chart_key: The same for the tab's chart.
         view: The state, for what is asked of it later (exports, rows); None where there is no table to show.
+        pending: Ids of the rows of the list of tables that were not read when it was drawn.
     """
 
     regions: dict[str, str]
@@ -52,6 +53,7 @@ class Rendered:
     chart: Figure | None = None
     chart_key: tuple[object, ...] = ()
     view: TableView | None = None
+    pending: frozenset[str] = frozenset()
 
 
 def table_page(catalog: Catalog, address: Address, theme: str, work: WindowWork) -> Rendered:

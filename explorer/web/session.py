@@ -24,10 +24,11 @@ from explorer.views.problems import Problem, lost_problem, problem_of, replaced_
 from explorer.web.address import Address
 from explorer.web.export import export_files
 from explorer.web.figure_pane import FigurePane
-from explorer.web.home import home_page, home_rows, progress_line
+from explorer.web.home import home_page, home_rows, progress_line, standings
 from explorer.web.home_reading import HomeReading
 from explorer.web.page import Page
 from explorer.web.pages import Rendered, notice, problem_page, table_page, waiting_page
+from explorer.web.served_roots import TableRef
 from explorer.web.served_tables import Catalog, TableSummary
 from explorer.web.tabs import begin_work, export_named, handlers
 from explorer.web.window import Handler, Message
@@ -81,6 +82,7 @@ class Session:
         self._news: Problem | None = None
         self._found: TableFacts | None = None
         self._reading = HomeReading(catalog, self._read_some)
+        self._listed: list[TableRef] = []
         self._all_read = True
         self._handlers: Mapping[str, Handler] = {
             "hello": self._hello,
@@ -208,7 +210,8 @@ class Session:
         progress = self._reading.progress
         if progress.running:
             rows = home_rows(summaries, self.shown.regions.get("lead", ""))
-            self._patch(rows | {"home-progress": progress_line(progress)}, self._newest)
+            counts = standings(_address(self.query), self._reading.rows(self._listed))
+            self._patch(rows | {"home-progress": progress_line(progress), "home-standings": counts}, self._newest)
         else:
             self._draw_again()
 
@@ -300,6 +303,11 @@ class Session:
             self.timeline.draw(rendered.timeline, same_data=before.timeline_key == rendered.timeline_key)
             self.chart.draw(rendered.chart, same_data=before.chart_key == rendered.chart_key)
             self.page.send(message | {"title": rendered.title})
+        if rendered.pending:
+            # Rows that were shown while this page was drawn are in it as they were before.
+            rows = [row for row in self._reading.rows(self._listed) if row.row_id in rendered.pending]
+            if known := [row for row in rows if not row.pending]:
+                self._show_read(known)
 
     def _patch(self, regions: Mapping[str, str], number: int, query: str = "", say: str = "") -> None:
         self._sent |= regions
@@ -351,7 +359,7 @@ class Session:
     def _home(self, address: Address, *, patience: float) -> Rendered:
         """The list of tables: names at once, and what is known of them; the rest comes as it is read."""
         try:
-            refs = self._catalog.refs()
+            refs = self._listed = self._catalog.refs()
             self._reading.begin(refs, patience=patience)
             progress, rows = self._reading.progress, self._reading.rows(refs)
             self._all_read = not any(row.pending for row in rows) and not progress.running

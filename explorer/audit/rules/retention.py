@@ -21,6 +21,9 @@ from explorer.core.versions.retention.missing_files import MissingFiles
 
 __all__ = ["RETENTION_RULES"]
 
+_LOST: Final = "They can then not be read, compared or restored."
+_THERE: Final = "All their files are there now."
+_UNKNOWN: Final = "By the log: a vacuum may have run unrecorded."
 _SOON: Final = 2 * 86_400_000
 
 
@@ -112,9 +115,7 @@ def _at_risk(subject: Subject) -> tuple[Finding, ...]:
             label=f"{fmt.plural(len(versions), 'version')} at risk",
             title=title,
             evidence=tuple(evidence),
-            effect="They can then not be read, compared or restored. By the log: a vacuum may have run unrecorded."
-            if not states.checked
-            else "They can then not be read, compared or restored. All their files are there now.",
+            effect=_LOST if not len(now) else f"{_LOST} {_THERE if states.checked else _UNKNOWN}",
             remedy=Remedy(
                 "Keep files longer\u2026", intent=SetProperties(properties={FILE_RETENTION.key: "interval 30 days"})
             )
