@@ -10,6 +10,7 @@ from typing import Any
 
 import param
 
+from explorer.core.errors import TableError
 from explorer.views.figures.charts import masked_shares, ranges_figure, total_over_versions
 from explorer.views.figures.plotly import Figure, Part
 from explorer.views.figures.river import river_figure
@@ -91,9 +92,11 @@ class TableView(param.Parameterized):
     @property
     def lanes(self) -> tuple[Lane, ...]:
         """The stripes under the timeline: versions that are safe to read, versions with the change feed on."""
-        if self.facts.problem is None:
-            readable = self.facts.retention_lane().only("readable")
-        else:
+        try:
+            spans = self.facts.states().spans()
+            readable = Lane("readable", tuple((span.first, span.last) for span in spans if span.state == "readable"))
+        except TableError:
+            # Until when they can be read is not known; the audit says why.
             readable = Lane("log readable", ((self.facts.first, self.facts.last),))
         feed = self.facts.feed_lane()
         return (readable, feed) if feed else (readable,)

@@ -18,11 +18,13 @@ pytestmark = pytest.mark.e2e
 
 def test_the_list_shows_every_table_and_what_is_wrong(opened: Any) -> None:
     page = opened()
-    page.wait_for_function("!document.body.innerText.includes('reading the log')")
+    page.wait_for_function("!document.querySelector('.bone')")
     rows = page.locator("table.tables tbody tr")
     assert rows.count() == 10
-    assert "MalformedAction" in page.locator("tr.danger .chip").get_attribute("title")
-    assert "timeMachine" in page.locator("tr.warning").inner_text()
+    assert "MalformedAction" in page.locator("table.tables .chip.danger").get_attribute("title")
+    unreadable = page.locator("table.tables tr:has(.chip[title=UnsupportedFeature])")
+    assert "timeMachine" in unreadable.inner_text()
+    assert unreadable.locator(".chip.warning").count() == 1
     page.locator("#find-home").press_sequentially("optimize", delay=10)
     page.wait_for_function("location.search.includes('q=optimize')")
     settle(page)

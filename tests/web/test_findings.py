@@ -125,6 +125,14 @@ def test_the_lane_under_the_bars_shows_what_is_safe_to_read(tmp_path: Path) -> N
     view = _page(Catalog([str(tmp_path / "w")]), "?t=w/t").view
     assert view is not None
     assert view.lanes[0].spans == ((0, 0), (2, 2))
-    lane = view.facts.retention_lane()
-    assert (lane.spans, lane.states) == (((0, 0), (1, 1), (2, 2)), ("readable", "at risk", "readable"))
-    assert "a clean-up may take them" in lane.labels[1]
+    found = [(span.first, span.last, span.state) for span in view.facts.states().spans()]
+    assert found == [(0, 0, "readable"), (1, 1, "at risk"), (2, 2, "readable")]
+
+
+def test_retention_that_cannot_be_read_leaves_the_page_and_says_so(tmp_path: Path) -> None:
+    described = small_logs.metadata({"id": "long"}, (), {"delta.deletedFileRetentionDuration": "soon"})
+    small_logs.write_log(tmp_path / "w" / "t", [[small_logs.PROTOCOL, described], loaded("0.parquet")])
+    page = _page(Catalog([str(tmp_path / "w")]), "?t=w/t")
+    assert page.view is not None
+    assert page.view.lanes[0].name == "log readable"
+    assert "delta.deletedFileRetentionDuration" in _findings(page)

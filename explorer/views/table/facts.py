@@ -28,7 +28,7 @@ from explorer.core.versions.retention.version_states import VersionStates
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.table.commits import Commits
 from explorer.views.table.ranges import ColumnRanges, column_ranges
-from explorer.views.table.timeline import MARKS, Lane, Timeline, retention_lane, timeline_of
+from explorer.views.table.timeline import MARKS, Lane, Timeline, timeline_of
 
 __all__ = ["TableFacts"]
 
@@ -181,12 +181,12 @@ class TableFacts:
         return self.keep("feed", self._feed_lane)
 
     def states(self) -> VersionStates:
-        """Return which versions can be read now, which a clean-up may take, and which are gone, by the log alone."""
-        return self.keep("risks", self.log.version_risks).at(milliseconds(self._clock()))
+        """Return which versions can be read now, which a clean-up may take, and which are gone, by the log alone.
 
-    def retention_lane(self) -> Lane:
-        """Return all versions in runs of one state: ``readable``, ``at risk``, ``data gone``, ``log gone``."""
-        return self.keep(("retention", self._now()), lambda: retention_lane(self.states()))
+        Raises:
+            TableError: The history, or the value of a property of retention, cannot be read.
+        """
+        return self.keep("risks", self.log.version_risks).at(milliseconds(self._clock()))
 
     def audit(self) -> Audit:
         """Return what the rules find in the table as it is now, by the log alone."""

@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import assert_never
 
 import numpy as np
 
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
-from explorer.core.versions.commit_times import moment
-from explorer.core.versions.retention.version_states import StateSpan, VersionState, VersionStates
 from explorer.views.table.commits import CommitRecord, Commits, commit_sentence
 
-__all__ = ["MARKS", "Lane", "Timeline", "retention_lane", "timeline_of"]
+__all__ = ["MARKS", "Lane", "Timeline", "timeline_of"]
 
 MARKS = 480
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A stripe under the bars: a name and the inclusive version ranges it covers.
-
-    Attributes:
-        states: What each range is, where the ranges differ; empty where they do not.
-        labels: What is known of each range, in words; empty if there is nothing to say.
-    """
+    """A stripe under the bars: a name and the inclusive version ranges it covers."""
 
     name: str
     spans: tuple[tuple[int, int], ...]
-    states: tuple[VersionState, ...] = ()
-    labels: tuple[str, ...] = ()
-
-    def only(self, state: VersionState) -> Lane:
-        """The ranges of one state, as a lane without states."""
-        kept = (span for span, found in zip(self.spans, self.states, strict=True) if found == state)
-        return Lane(self.name, tuple(kept))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,34 +85,6 @@ def timeline_of(commits: Commits, window: tuple[int, int] | None = None) -> Time
     start = first + np.arange(count) * width
     labels = tuple(_labels(commits, start) if width == 1 else _bin_labels(versions, start, sums, unit))
     return Timeline(first, last, width, start, added, removed, masked, unknown, form, unit, labels)
-
-
-def retention_lane(states: VersionStates) -> Lane:
-    """Return the versions in runs of one state, those of the log alone; `Lane.labels` say since when or why."""
-    found = states.spans()
-    return Lane(
-        "readable",
-        tuple((span.first, span.last) for span in found),
-        tuple(span.state for span in found),
-        tuple(_state_words(span) for span in found),
-    )
-
-
-def _state_words(span: StateSpan) -> str:
-    versions = f"v{span.first}" if span.first == span.last else f"v{span.first} to v{span.last}"
-    when = "" if span.since is None else fmt.day(moment(span.since))
-    match span.state:
-        case "readable":
-            return f"{versions}: readable" + (f", a clean-up may take the first from {when}" if when else "")
-        case "at risk":
-            return f"{versions}: at risk" + (f" since {when}, a clean-up may take them" if when else "")
-        case "data gone":
-            by = "" if span.vacuum is None else f", v{span.vacuum} records the vacuum; the files were not looked for"
-            return f"{versions}: data gone{by}"
-        case "log gone":
-            return f"{versions}: gone from the log"
-        case _:
-            assert_never(span.state)
 
 
 def _amounts(commits: Commits) -> tuple[str, tuple[Float64s, Float64s, Float64s]]:

@@ -6,6 +6,7 @@ import pytest
 
 import explorer
 from explorer.core.log.log_path import commit_name
+from explorer.core.versions.retention.retention import version_retention
 from explorer.core.versions.retention.version_states import StateSpan, VersionRisks
 from tests.support import small_logs
 from tests.support.audited_tables import DAY, HOUR, NOW, ago, loaded, written
@@ -100,3 +101,10 @@ def test_the_states_are_those_that_retention_tells() -> None:
     missing = frozenset(f"{n}.parquet" for n in range(4))
     states = _risks(table).at(NOW_MS, missing)
     assert told.column("status").to_pylist() == [states.state(version) for version in range(5)]
+
+
+def test_retention_without_a_look_believes_the_record_of_a_vacuum() -> None:
+    table = written(loaded("0.parquet"), *_replaced(400 * DAY), *_vacuum(defaultRetentionMillis=str(7 * DAY)))
+    told = version_retention(table.history_record(), table.listing, NOW).to_pylist()
+    assert [row["status"] for row in told] == ["readable", "data gone", "readable", "readable", "readable"]
+    assert told[1]["reason"] == "version 4 records a VACUUM that took files of it; its files were not checked"

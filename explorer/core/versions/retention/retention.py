@@ -44,7 +44,8 @@ def version_retention(
         history: The recorded commits and lifetimes.
         listing: The log.
         now: The present, with a zone.
-        missing: Those of `data_locations` at which there is no file; None if nothing was checked.
+        missing: Those of `data_locations` at which there is no file; None if nothing was checked, so that what the
+            log records of VACUUM is believed.
 
     Returns:
         One row a version, ascending: version; status (``readable``, ``at risk``: a clean-up now may delete it,
@@ -60,7 +61,7 @@ def version_retention(
     if now.tzinfo is None:
         raise RequestError("The present has no zone. Give a time in UTC.")
     risks = VersionRisks(history, listing)
-    lost = MissingFiles(history.lifetimes, missing or frozenset())
+    lost = None if missing is None else MissingFiles(history.lifetimes, missing)
     states = risks.given(milliseconds(now), lost)
     words = _Words(history, risks, states, lost)
     return _table(states, [words.row(place) for place in range(len(states.codes))])
@@ -77,7 +78,7 @@ class _Row(msgspec.Struct, frozen=True):
 class _Words:
     """Gives the row of a version."""
 
-    def __init__(self, history: History, risks: VersionRisks, states: VersionStates, lost: MissingFiles) -> None:
+    def __init__(self, history: History, risks: VersionRisks, states: VersionStates, lost: MissingFiles | None) -> None:
         self._life, self._risks, self._states, self._lost = history.lifetimes, risks, states, lost
         first = np.unique(risks.data.first[risks.data.first >= 0])
         paths = self._life.take(first, ["path"]).column(0).to_pylist()
@@ -89,10 +90,12 @@ class _Words:
         if states.first + index < states.readable_from:
             return _before(int(states.lacking[index]))
         place = states.first + index - states.readable_from
-        missing = int(self._lost.count[place])
-        if missing:
-            names = self._lost.named[place]
+        if self._lost is not None and self._lost.count[place]:
+            missing, names = int(self._lost.count[place]), self._lost.named[place]
             return _Row(None, None, f"{_files(missing)} of it can no longer be read", names, missing)
+        if states.vacuums[index] >= 0:
+            told = f"version {int(states.vacuums[index])} records a VACUUM that took files of it"
+            return _Row(None, None, f"{told}; its files were not checked")
         since, by_data = int(states.since[index]), bool(states.by_data[index])
         if since == FOREVER:
             return _Row(None, None, self._safe(place))
