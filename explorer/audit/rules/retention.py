@@ -75,7 +75,7 @@ def _taken(subject: Subject) -> tuple[Finding, ...]:
             label=f"{fmt.plural(len(versions), 'version')} vacuumed",
             title=f"{fmt.plural(len(versions), 'version')} {'has' if one else 'have'} lost {'its' if one else 'their'} "
             "data",
-            evidence=(Evidence(spans(found)), basis),
+            evidence=(Evidence(spans(found), Place("commit", found[0][0])), basis),
             effect="The log still shows what they did; their rows can no longer be read or restored.",
             versions=found,
         ),
@@ -97,7 +97,7 @@ def _at_risk(subject: Subject) -> tuple[Finding, ...]:
     kept = duration(subject.risks.terms.files)
     deadline = int(states.since[soon - states.first].min()) if len(soon) else None
     evidence = [
-        Evidence(spans(found)),
+        Evidence(spans(found), Place("commit", found[0][0])),
         Evidence(f"{fmt.plural(files, 'file')}{'' if size is None else f', {fmt.size(size)}'} removed more than "
                  f"{kept} ago" if len(now) else f"{FILE_RETENTION} is {kept}"),
     ]  # fmt: skip
