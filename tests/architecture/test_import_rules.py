@@ -1,19 +1,11 @@
 """The rules on who may import whom, and when."""
 
 import ast
-import os
 from collections.abc import Callable
 
 import pytest
-from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
-from tests.architecture.sources import REPOSITORY, imports_when_loaded, modules, within
-
-
-def test_import_contracts_hold(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.chdir(REPOSITORY)
-    status = lint_imports(config_filename=os.fspath(REPOSITORY / "pyproject.toml"), no_cache=True, no_logo=True)
-    assert status == EXIT_STATUS_SUCCESS, capsys.readouterr().out
+from tests.architecture.sources import imports_when_loaded, modules, within
 
 
 @pytest.mark.parametrize("package", ["explorer.spark", "explorer.web", "explorer.jupyter"])
