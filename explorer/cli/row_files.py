@@ -1,7 +1,8 @@
 """Rows -> a Parquet, CSV or JSON-lines file, whole or not at all.
 
 A file is written aside, flushed, and renamed; what was there before stays until then. Parquet and JSON keep nested
-values; CSV holds them as JSON text. Text in CSV is quoted, null is not, so that an empty text and null stay apart.
+values; CSV holds them as JSON text. A column of JSON is JSON in a line of JSON, and text in CSV. Text in CSV is quoted,
+null is not, so that an empty text and null stay apart.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Final
 
+import msgspec
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -19,7 +21,7 @@ from explorer.cli.json_values import encode
 from explorer.core.errors import RequestError, StorageError
 from explorer.storage.written_aside import written_aside
 
-__all__ = ["FORMATS", "check_output", "json_rows", "write_rows"]
+__all__ = ["FORMATS", "check_output", "is_read_by_people", "json_rows", "write_rows"]
 
 FORMATS: Final = (".parquet", ".csv", ".jsonl")
 _ROW_GROUP: Final = 131_072
@@ -35,6 +37,11 @@ def check_output(path: Path) -> None:
         raise RequestError(f"{path} must end in {', '.join(FORMATS)}: the ending chooses the format.", path=str(path))
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise RequestError(f"{path} cannot be written: its folder does not exist, or it is one.", path=str(path))
+
+
+def is_read_by_people(path: Path) -> bool:
+    """Whether a file of this ending holds text, in which a variant is the JSON it holds."""
+    return path.suffix != ".parquet"
 
 
 def write_rows(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
@@ -102,12 +109,14 @@ def _grouped(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]
 def _flat_type(kind: pa.DataType) -> pa.DataType:
     """The type a column has in CSV: times and nested values are text."""
     textual = pa.types.is_nested(kind) or pa.types.is_timestamp(kind) or pa.types.is_binary(kind)
-    return pa.string() if textual else kind
+    return pa.string() if textual or isinstance(kind, pa.JsonType) else kind
 
 
 def _flat(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if column.type == kind:
         return column
+    if isinstance(column.type, pa.JsonType):
+        return column.cast(kind)
     if pa.types.is_nested(column.type):
         return pa.array([None if value is None else encode(value).decode() for value in _plain_column(column)], kind)
     # Times and binary as they are in JSON.
@@ -117,7 +126,7 @@ def _flat(column: pa.Array, kind: pa.DataType) -> pa.Array:
 
 def _plain_column(column: pa.Array) -> list[Any]:
     kind = column.type
-    if not pa.types.is_nested(kind):
+    if not pa.types.is_nested(kind) and not isinstance(kind, pa.JsonType):
         values: list[Any] = column.to_pylist()
         return values
     return [_plain(value, kind) for value in column.to_pylist()]
@@ -127,6 +136,8 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
     """A nested value for JSON; pyarrow gives maps as lists of pairs."""
     if value is None:
         return None
+    if isinstance(kind, pa.JsonType):
+        return msgspec.Raw(value.encode())
     if pa.types.is_struct(kind):
         return {field.name: _plain(value[field.name], field.type) for field in kind}
     if pa.types.is_map(kind):

@@ -52,7 +52,8 @@ def rows(
     file is complete or absent. Ctrl-C cancels.
 
     JSON, a line a row: each column by its name; decimals as numbers with all digits, times as ISO 8601 text, binary as
-    base64. With --output one document: output, rows, table, version.
+    base64, variants as the JSON that they hold. With --output one document: output, rows, table, version. In Parquet a
+    variant is its two binaries.
     """
     if output is not None:
         from explorer.cli.row_files import check_output
@@ -79,10 +80,10 @@ def _write(
     *,
     as_json: bool,
 ) -> None:
-    from explorer.cli.row_files import write_rows
+    from explorer.cli.row_files import is_read_by_people, write_rows
     from explorer.spark.rows.batches import row_batches, version_stream
 
-    stream = version_stream(table, found, where)
+    stream = version_stream(table, found, where, readable=is_read_by_people(output))
     with closing(row_batches(stream, followed)) as batches:
         written = write_rows(output, stream.schema, limited(batches, limit))
     if as_json:
@@ -95,7 +96,7 @@ def _write(
 def _print_json(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int | None) -> None:
     from explorer.spark.rows.batches import row_batches, version_stream
 
-    with closing(row_batches(version_stream(table, found, where), followed)) as batches:
+    with closing(row_batches(version_stream(table, found, where, readable=True), followed)) as batches:
         print_rows(limited(batches, limit))
 
 

@@ -1,5 +1,6 @@
 """``rows``: exact values in every format, masked rows left out, files whole or not there, cancel."""
 
+import csv
 import json
 import os
 import signal
@@ -149,6 +150,21 @@ def test_variants_are_binaries_in_parquet_and_text_for_people(cli: Call, tmp_pat
     assert found[4]["v"] == {"metadata": b"\x01\x00\x00", "value": b"\x11text"}
     assert found[2]["v"] is None
     assert '"text"' in cli("rows", table).out
+
+
+@pytest.mark.spark
+@pytest.mark.reference
+def test_variants_in_lines_of_json_are_the_json_they_hold(cli: Call, tmp_path: Path) -> None:
+    table = reference_root() / "tables" / "variant"
+    expected = {row["id"]: row["v"] for row in map(json.loads, cli("rows", table, "--json").out.splitlines())}
+    shown = {4: "text", 2: None}
+    assert {number: expected[number] for number in shown} == shown
+    assert any(isinstance(value, dict | list) for value in expected.values())
+    assert cli("rows", table, "--output", tmp_path / "v.jsonl").code == 0
+    assert {row["id"]: row["v"] for row in map(json.loads, (tmp_path / "v.jsonl").read_text().splitlines())} == expected
+    assert cli("rows", table, "--output", tmp_path / "v.csv").code == 0
+    rows = list(csv.DictReader((tmp_path / "v.csv").read_text().splitlines()))
+    assert {int(row["id"]): json.loads(row["v"]) if row["v"] else None for row in rows} == expected
 
 
 @pytest.mark.spark

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrow_types import nullable_arrow_schema
+from explorer.core.protocol.arrow.arrow_types import json_variant_schema, nullable_arrow_schema
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.schema.nested_types import holds
 
@@ -48,6 +48,7 @@ class RowStream:
         schema: The schema of the batches.
         plan: Plans all of them.
         pieces: Plans them piece by piece, each small enough to be held, where Spark cannot stream them; else None.
+        readable: Variants are the JSON they hold instead of their binaries.
     """
 
     name: str
@@ -55,6 +56,7 @@ class RowStream:
     schema: pa.Schema
     plan: Callable[[], Planned]
     pieces: Callable[[], Iterator[Planned]] | None
+    readable: bool = False
 
 
 def result_schema(schema: StructType) -> pa.Schema:
@@ -62,8 +64,8 @@ def result_schema(schema: StructType) -> pa.Schema:
     return nullable_arrow_schema(schema)
 
 
-def version_stream(log: DeltaLog, snapshot: Snapshot, where: str | None) -> RowStream:
-    """The rows of a version for which a condition is true."""
+def version_stream(log: DeltaLog, snapshot: Snapshot, where: str | None, *, readable: bool = False) -> RowStream:
+    """The rows of a version for which a condition is true; ``readable`` as in `RowStream`."""
 
     def planned(files: pa.Table | None = None) -> Planned:
         from explorer.spark.scan.scan import scan
@@ -77,14 +79,24 @@ def version_stream(log: DeltaLog, snapshot: Snapshot, where: str | None) -> RowS
     return RowStream(
         f"Rows of {log.name} at version {snapshot.version}",
         f"Reading {snapshot.num_files:,} files",
-        result_schema(snapshot.schema),
+        json_variant_schema(snapshot.schema) if readable else result_schema(snapshot.schema),
         planned,
-        pieces if holds(snapshot.schema, "variant") else None,
+        pieces if holds(snapshot.schema, "variant") and not readable else None,
+        readable,
     )
 
 
-def change_stream(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = ()) -> RowStream:
-    """The rows of the change feed of a range of versions; ``keys`` as in `explorer.spark.changes.changes.changes`."""
+def change_stream(
+    log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = (), *, readable: bool = False
+) -> RowStream:
+    """The rows of the change feed of a range of versions.
+
+    Args:
+        log: The table's log.
+        sources: Where the changes are.
+        keys: As in `explorer.spark.changes.changes.changes`.
+        readable: As in `RowStream`.
+    """
     schema = log.snapshot(sources.schema_version).schema
 
     def planned(files: pa.Table | None = None) -> Planned:
@@ -102,9 +114,10 @@ def change_stream(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = (
     return RowStream(
         f"Changes of {log.name}, versions {sources.from_version} to {sources.to_version}",
         f"Reading the changes of {sources.files.num_rows:,} files",
-        pa.schema([*result_schema(schema), *_CHANGE_FIELDS]),
+        pa.schema([*(json_variant_schema(schema) if readable else result_schema(schema)), *_CHANGE_FIELDS]),
         planned,
-        pieces if holds(schema, "variant") else None,
+        pieces if holds(schema, "variant") and not readable else None,
+        readable,
     )
 
 
@@ -140,15 +153,15 @@ def _produce(job: Job[None], stream: RowStream, batches: queue.Queue[pa.RecordBa
 
     job.report(stream.phase)
     if stream.pieces is None:
-        _hand_over(job, _streamed(stream.plan()), batches)
+        _hand_over(job, _streamed(stream.plan(), readable=stream.readable), batches)
         return
     # Spark cannot hand variants to Python functions: piece by piece instead.
     for piece in stream.pieces():
         _hand_over(job, iter(to_arrow(piece).to_batches()), batches)
 
 
-def _streamed(planned: Planned) -> Iterator[pa.RecordBatch]:
-    from explorer.spark.scan.results import SPARK_ERRORS
+def _streamed(planned: Planned, *, readable: bool) -> Iterator[pa.RecordBatch]:
+    from explorer.spark.scan.results import SPARK_ERRORS, readable_frame
 
     # Defined here, so that it travels to Spark's workers by value: they may not have this package.
     def packed(batches: Any) -> Any:
@@ -160,7 +173,8 @@ def _streamed(planned: Planned) -> Iterator[pa.RecordBatch]:
                 writer.write_batch(batch)
             yield pyarrow.RecordBatch.from_arrays([pyarrow.array([sink.getvalue().to_pybytes()])], names=["stream"])
 
-    found = planned.frame.mapInArrow(packed, "stream binary").toLocalIterator(prefetchPartitions=True)
+    frame = readable_frame(planned.frame) if readable else planned.frame
+    found = frame.mapInArrow(packed, "stream binary").toLocalIterator(prefetchPartitions=True)
     while True:
         try:
             row = next(found, None)

@@ -24,7 +24,7 @@ from explorer.core.protocol.schema.data_types import (
     visit,
 )
 
-__all__ = ["arrow_schema", "nullable_arrow_schema", "physical_arrow_schema", "to_arrow"]
+__all__ = ["arrow_schema", "json_variant_schema", "nullable_arrow_schema", "physical_arrow_schema", "to_arrow"]
 
 
 def to_arrow(kind: DataType) -> pa.DataType:
@@ -40,6 +40,11 @@ def arrow_schema(schema: StructType) -> pa.Schema:
 def nullable_arrow_schema(schema: StructType) -> pa.Schema:
     """The same with every part nullable, as Spark gives rows."""
     return pa.schema(visit(schema, _Nullable()))
+
+
+def json_variant_schema(schema: StructType) -> pa.Schema:
+    """As `nullable_arrow_schema`, with variants as the JSON they hold."""
+    return pa.schema(visit(schema, _JsonVariants()))
 
 
 def physical_arrow_schema(fields: Sequence[StructField]) -> pa.Schema:
@@ -94,6 +99,11 @@ class _Nullable(_Logical):
 
     def struct(self, kind: StructType, types: Sequence[pa.DataType]) -> pa.DataType:
         return pa.struct([pa.field(field.name, inner) for field, inner in zip(kind.fields, types, strict=True)])
+
+
+class _JsonVariants(_Nullable):
+    def primitive(self, kind: PrimitiveType) -> pa.DataType:
+        return pa.json_() if kind.name == "variant" else super().primitive(kind)
 
 
 class _Physical(_Logical):
