@@ -8,15 +8,18 @@ import typer
 
 import explorer
 from explorer.cli.arguments import JsonFlag, TableArgument
-from explorer.cli.output import console, emit, facts, listing, patience
+from explorer.cli.output import console, emit, facts, listing, note, patience
 from explorer.core.protocol.times import from_milliseconds
-from explorer.formatting import UNKNOWN, count, size, timestamp
+from explorer.core.versions.commit_times import is_doubtful
+from explorer.formatting import UNKNOWN, count, plural, size, timestamp
 
 __all__ = ["register"]
 
 _HISTORY = {
     "version": "version",
     "timestamp": "timestamp",
+    "timestampBasis": "timestamp_basis",
+    "commitInfoTimestamp": "commit_info_timestamp",
     "operation": "operation",
     "operationParameters": "parameters",
     "operationMetrics": "metrics",
@@ -33,6 +36,7 @@ _HISTORY = {
     "rowsMasked": "rows_masked",
     "rowsRewritten": "rows_rewritten",
 }
+_TIMES = ("timestamp", "commit_info_timestamp")
 
 
 def register(app: typer.Typer) -> None:
@@ -50,9 +54,13 @@ def history(
 ) -> None:
     """List the commits, newest first.
 
-    JSON, a line a commit: version, timestamp, operation, operationParameters, operationMetrics, userName, userMetadata,
-    engineInfo, numFilesAdded, numFilesRemoved, numFilesRemasked, bytesAdded, bytesRemoved, rowsAdded, rowsRemoved,
-    rowsMasked, rowsRewritten (rows among the added and the removed ones that only moved). Null means unknown.
+    A time is the commit's own where in-commit timestamps are on, else that of its file, which a copy changes: a note
+    says where the writer's clock said otherwise by an hour or more.
+
+    JSON, a line a commit: version, timestamp, timestampBasis (in-commit or file), commitInfoTimestamp, operation,
+    operationParameters, operationMetrics, userName, userMetadata, engineInfo, numFilesAdded, numFilesRemoved,
+    numFilesRemasked, bytesAdded, bytesRemoved, rowsAdded, rowsRemoved, rowsMasked, rowsRewritten (rows among the added
+    and the removed ones that only moved). Null means unknown.
     """
     with patience("Reading the log"):
         commits = explorer.open_table(table).history(limit)
@@ -62,12 +70,17 @@ def history(
             emit({name: row[column] for name, column in _HISTORY.items()})
         return
     listing(
-        ["version", "time", "operation", "by", "files", "rows", "reason"],
+        ["version", "time", "basis", "operation", "by", "files", "rows", "reason"],
         (_commit(row) for row in rows),
         "The log holds no commits.",
         numbers=("version", "files", "rows"),
-        whole=("time",),
+        whole=("time", "basis"),
     )
+    doubtful = [
+        row for row in rows if is_doubtful(row["timestamp"], row["timestamp_basis"], row["commit_info_timestamp"])
+    ]
+    if doubtful:
+        note(_doubts(doubtful, len(rows)))
 
 
 def diff(
@@ -96,11 +109,11 @@ def diff(
 
 def _rows(commits: Any) -> list[dict[str, Any]]:
     """The commits as records; times by hand, because Arrow would load pandas for them."""
-    times = commits.column("timestamp").cast("int64").to_pylist()
-    others = [name for name in _HISTORY.values() if name != "timestamp"]
+    others = [name for name in _HISTORY.values() if name not in _TIMES]
     rows: list[dict[str, Any]] = commits.select(others).to_pylist(maps_as_pydicts="strict")
-    for row, time in zip(rows, times, strict=True):
-        row["timestamp"] = None if time is None else from_milliseconds(time)
+    for name in _TIMES:
+        for row, time in zip(rows, commits.column(name).cast("int64").to_pylist(), strict=True):
+            row[name] = None if time is None else from_milliseconds(time)
     return rows
 
 
@@ -108,11 +121,22 @@ def _commit(row: dict[str, Any]) -> tuple[object, ...]:
     return (
         row["version"],
         timestamp(row["timestamp"]),
+        row["timestamp_basis"],
         row["operation"] or UNKNOWN,
         row["user_name"] or UNKNOWN,
         _signed(row["num_files_added"], row["num_files_removed"], row["num_files_remasked"]),
         _rows_changed(row),
         row["reason"] or "",
+    )
+
+
+def _doubts(rows: list[dict[str, Any]], total: int) -> str:
+    """Where the times of files are not those of the writers: the files were copied, or a clock was wrong."""
+    newest = rows[0]
+    return (
+        f"The file times of {count(len(rows))} of {plural(total, 'commit')} are an hour or more from the writers' "
+        f"clocks: by its commitInfo v{newest['version']} was written at {timestamp(newest['commit_info_timestamp'])}. "
+        "The files were copied, or a clock was wrong. Versions are looked up by the times listed here."
     )
 
 

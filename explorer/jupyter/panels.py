@@ -31,8 +31,13 @@ def version_line(view: TableView, now: datetime) -> Markup:
         if commit.user_name:
             parts.append(tag("span", f"by {commit.user_name}"))
         when = f"{fmt.moment(commit.timestamp)} \u00b7 {fmt.age(commit.timestamp, now)}"
-        parts.append(tag("span", when, class_="dte-muted"))
-    parts.append(tag("span", commit_sentence(commit)))
+        basis = commit.basis
+        parts.append(tag("span", when, class_="dte-muted", title=basis.detail))
+        doubt = f"{basis.word}; written {fmt.day(commit.written)}" if basis.warning else basis.word
+        kind = "dte-chip dte-warning" if basis.warning else "dte-chip"
+        parts.append(tag("span", doubt, class_=kind, title=basis.warning or basis.detail))
+    unread = commit is None and view.facts.problem is not None
+    parts.append(tag("span", "the history cannot be read" if unread else commit_sentence(commit)))
     if commit is not None and commit.reason:
         parts.append(tag("span", f"\u201c{fmt.shorten(commit.reason, 200)}\u201d", class_="dte-muted"))
     return tag("div", *parts, class_="dte-head")

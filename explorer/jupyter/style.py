@@ -20,6 +20,9 @@ _RULES = """
 .dte .dte-muted { color: var(--muted); }
 .dte .dte-caption { color: var(--muted); font-size: 11.5px; }
 .dte .dte-mono { font-family: MONO; font-size: 12px; }
+.dte .dte-chip { border: 1px solid var(--line); border-radius: 11px; padding: 0 8px; color: var(--muted);
+  font-size: 11.5px; }
+.dte .dte-chip.dte-warning { border-color: transparent; color: var(--warning); }
 .dte p { margin: 3px 0; }
 .dte .dte-signs { display: flex; flex-wrap: wrap; gap: 0 16px; color: var(--muted); font-size: 11.5px; }
 .dte .dte-figures { display: flex; flex-wrap: wrap; gap: 6px 32px; margin: 6px 0; }
@@ -70,7 +73,8 @@ _RULES = """
 .dte .dte-problem h4 { margin: 0 0 4px; font-size: 13px; }
 .dte .dte-problem p, .dte .dte-problem dl { margin: 4px 0 0; color: var(--ink); }
 .dte .dte-problem dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 12px; font-size: 12px; }
-.dte .dte-problem dd { margin: 0; }
+.dte .dte-problem dt, .dte .dte-problem dd { float: none; width: auto; margin: 0; padding: 0; font-weight: 400; }
+.dte .dte-problem dt { overflow-wrap: normal; }
 .dte .dte-danger { color: var(--danger); background: var(--danger-ground); }
 .dte .dte-warning { color: var(--warning); background: var(--warning-ground); }
 .dte .dte-info { color: var(--accent); background: var(--accent-ground); }

@@ -80,6 +80,19 @@ def test_diff_that_cannot_be_made_is_said_in_its_place_and_the_rest_works(tmp_pa
     assert 'role="alert"' not in shown(widget)
 
 
+def test_a_damaged_commit_is_not_said_to_be_gone(tmp_path: Path) -> None:
+    commits = [[PROTOCOL, metadata({"a": "long"})], [add("a.parquet")], [add("b.parquet")]]
+    folder = write_log(tmp_path / "damaged", commits)
+    last = folder / "_delta_log" / f"{2:020}.json"
+    last.write_text(last.read_text()[:40])
+    widget = explorer.open_table(folder).explore()
+    if widget.version is not None:
+        widget.version = 1
+    text = Elements(shown(widget)).text
+    assert "no longer in the log" not in text
+    assert "the history cannot be read" in text
+
+
 def test_missing_package_is_named_with_what_to_install(orders: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     with pytest.raises(EngineUnavailable, match="ipywidgets") as refused:

@@ -6,7 +6,8 @@ an in-commit timestamp is taken as it is (ICT-004); a time outside the calendar 
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import CommitInfo, Metadata, Protocol
@@ -17,7 +18,11 @@ from explorer.core.protocol.table_properties.registry import (
 )
 from explorer.core.protocol.times import from_milliseconds
 
-__all__ = ["commit_time", "enablement", "mentions_in_commit_timestamps", "moment"]
+__all__ = ["BASES", "commit_time", "enablement", "is_doubtful", "mentions_in_commit_timestamps", "moment"]
+
+BASES: Final = ("in-commit", "file")
+"""Where a commit's time is from: the commit itself (ICT-004), or the modification time of its file (LOG-025)."""
+_MUCH: Final = timedelta(hours=1)
 
 
 def commit_time(modified: int, info: CommitInfo | None, before: int) -> int:
@@ -31,6 +36,16 @@ def commit_time(modified: int, info: CommitInfo | None, before: int) -> int:
     if info is not None and info.in_commit_timestamp is not None:
         return info.in_commit_timestamp
     return max(modified, before + 1)
+
+
+def is_doubtful(time: datetime | None, basis: str, written: datetime | None) -> bool:
+    """True if the time of a commit's file is not when it was written: the writer's own clock is an hour or more away.
+
+    Args:
+        time, basis: Its time, and which of `BASES` it is from.
+        written: ``commitInfo.timestamp``, which decides nothing (LOG-024); None if it has none.
+    """
+    return basis == BASES[1] and time is not None and written is not None and abs(time - written) >= _MUCH
 
 
 def mentions_in_commit_timestamps(protocol: Protocol, metadata: Metadata) -> bool:

@@ -141,10 +141,12 @@ class DeltaLog:
         """Return the commits, newest first.
 
         Returns:
-            version, timestamp (ms, UTC), operation, user_name, engine_info, parameters, metrics (maps of text),
-            is_blind_append, num_files_added / _removed / _remasked, bytes_added / _removed, rows_added / _removed (rows
-            a reader sees in the added and removed files), rows_masked (rows newly hidden in files that stay),
-            rows_rewritten (rows among those added that existed before), num_files, num_bytes, num_rows,
+            version, timestamp (ms, UTC), timestamp_basis (``in-commit``, or ``file``: that of the commit file, which
+            a copy changes), commit_info_timestamp (the writer's clock, which decides nothing), operation, user_name,
+            engine_info, parameters, metrics (maps of text), is_blind_append, num_files_added / _removed / _remasked,
+            bytes_added / _removed, rows_added / _removed (rows a reader sees in the added and removed files),
+            rows_masked (rows newly hidden in files that stay), rows_rewritten (rows among those added that existed
+            before), num_files, num_bytes, num_rows,
             num_deleted_rows (after the commit), metadata_changed, protocol_changed, schema_changed (values differ from
             those before, not merely written again), data_change, change_files, change_feed, reason. Null means that the
             log does not say.

@@ -30,9 +30,9 @@ from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.schema.column_mapping import MappingMode, mapping_mode
 from explorer.core.protocol.schema.data_types import parse_schema
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, IN_COMMIT_TIMESTAMPS
-from explorer.core.protocol.times import milliseconds
+from explorer.core.protocol.times import from_milliseconds, milliseconds
 from explorer.core.versions.column_lineage import Lineage, column_lineage
-from explorer.core.versions.commit_times import commit_time, enablement, moment
+from explorer.core.versions.commit_times import BASES, commit_time, enablement, moment
 from explorer.core.versions.history_totals import KnownSums, Totals
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
@@ -47,7 +47,8 @@ _MOST_DIGITS: Final = 18
 class CommitRecord(msgspec.Struct, frozen=True, gc=False):
     """One commit: its version, its time (ms since the epoch) and its small actions.
 
-    ``time_lacking`` is True where in-commit timestamps were enabled and the commit has none; its time is the file's.
+    ``time_in_commit`` is True where its time is its in-commit timestamp, else the time is the file's; ``time_lacking``
+    is True where in-commit timestamps were enabled and the commit has none.
     """
 
     version: int
@@ -56,6 +57,7 @@ class CommitRecord(msgspec.Struct, frozen=True, gc=False):
     protocol: Protocol | None
     metadata: Metadata | None
     change_files: bool
+    time_in_commit: bool = False
     time_lacking: bool = False
 
 
@@ -281,9 +283,10 @@ class HistoryReader:
             self._enabled, self._since = IN_COMMIT_TIMESTAMPS.of(metadata.configuration), 0
         in_force = self._enabled and commit.version >= self._since
         self._clock = commit_time(path.modified, info if in_force else None, self._clock)
-        lacking = in_force and (info is None or info.in_commit_timestamp is None)
+        stated = info is not None and info.in_commit_timestamp is not None
+        times = in_force and stated, in_force and not stated
         changes = small.has_change_files()
-        record = CommitRecord(commit.version, self._clock, info, small.protocol(), metadata, changes, lacking)
+        record = CommitRecord(commit.version, self._clock, info, small.protocol(), metadata, changes, *times)
         self._records.append(record)
         self._read[commit.version] = path
 
@@ -369,6 +372,8 @@ def _table(history: History, limit: int | None) -> pa.Table:
         {
             "version": int64s([record.version for record in chosen]),
             "timestamp": int64s([record.timestamp for record in chosen]).view(pa.timestamp("ms", "UTC")),
+            "timestamp_basis": strings([BASES[0] if record.time_in_commit else BASES[1] for record in chosen]),
+            "commit_info_timestamp": _writers_times(infos),
             "operation": strings([info.operation for info in infos]),
             "user_name": strings([info.user_name for info in infos]),
             "engine_info": strings([info.engine_info for info in infos]),
@@ -397,6 +402,21 @@ def _table(history: History, limit: int | None) -> pa.Table:
             "reason": strings([info.user_metadata for info in infos]),
         }
     )
+
+
+def _writers_times(infos: Sequence[CommitInfo]) -> pa.Array:
+    """The times by the clocks of the writers; one that is no time of this calendar is null (LOG-024)."""
+    found = [info.timestamp for info in infos]
+    times, known = integers([time if time is not None and _is_in_calendar(time) else None for time in found])
+    return known_int64s(times, known).view(pa.timestamp("ms", "UTC"))
+
+
+def _is_in_calendar(time: int) -> bool:
+    try:
+        from_milliseconds(time)
+    except OverflowError:
+        return False
+    return True
 
 
 def _metadata_changed(history: History, record: CommitRecord) -> bool:

@@ -17,8 +17,24 @@ import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
+from explorer.core.versions.commit_times import is_doubtful
 
-__all__ = ["CommitRecord", "Commits", "commit_sentence"]
+__all__ = ["CommitRecord", "Commits", "TimeBasis", "commit_sentence"]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeBasis:
+    """What the time of a commit is from.
+
+    Attributes:
+        word: ``in-commit`` or ``file time``.
+        detail: What that means.
+        warning: What the commit's writer said instead, where the file has another time by an hour or more; else empty.
+    """
+
+    word: str
+    detail: str
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +42,7 @@ class CommitRecord:
     """One commit. Counts are ``None`` where the log does not say.
 
     Rows are those a reader sees, net of rewrites; ``num_rows`` is their number after the commit. Sizes are bytes.
+    ``written`` is the time by the writer's clock.
     """
 
     version: int
@@ -52,6 +69,13 @@ class CommitRecord:
     metadata_changed: bool = False
     protocol_changed: bool = False
     schema_changed: bool = False
+    timestamp_basis: str = ""
+    written: datetime | None = None
+
+    @property
+    def basis(self) -> TimeBasis:
+        """What its time is from."""
+        return _basis(self)
 
     @property
     def form_changes(self) -> tuple[str, ...]:
@@ -153,6 +177,19 @@ def commit_sentence(commit: CommitRecord | None) -> str:
     return ", ".join(parts) or "no change to the data"
 
 
+def _basis(commit: CommitRecord) -> TimeBasis:
+    if commit.timestamp_basis == "in-commit":
+        return TimeBasis("in-commit", "The time is in the commit itself: in-commit timestamps are on.")
+    detail = (
+        "The time is that of the commit's file: in-commit timestamps are off, and a copy of the table changes it. "
+        "Versions are looked up by it."
+    )
+    if not is_doubtful(commit.timestamp, commit.timestamp_basis, commit.written):
+        return TimeBasis("file time", detail)
+    warning = f"Its writer's clock said {fmt.moment(commit.written)}: the file was copied, or a clock was wrong."
+    return TimeBasis("file time", detail, warning)
+
+
 def _row_words(commit: CommitRecord) -> list[str]:
     masked = commit.rows_masked
     return [
@@ -204,6 +241,8 @@ def _record(row: Mapping[str, Any]) -> CommitRecord:
         metadata_changed=bool(row["metadata_changed"]),
         protocol_changed=bool(row["protocol_changed"]),
         schema_changed=bool(row["schema_changed"]),
+        timestamp_basis=row["timestamp_basis"],
+        written=row["commit_info_timestamp"],
     )
 
 

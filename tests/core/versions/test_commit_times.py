@@ -15,6 +15,7 @@ import explorer
 from explorer.core.errors import CorruptTable, TimestampOutOfRange
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Action, CommitInfo, Metadata, Protocol
+from explorer.core.versions.commit_times import is_doubtful
 from explorer.storage import open_store
 from tests.support import small_logs
 from tests.support.checkpoint_shapes import write_checkpoint
@@ -185,3 +186,28 @@ def test_milliseconds_are_exact(tmp_path: Path) -> None:
     for number, time in enumerate(times):
         assert table.snapshot(timestamp=epoch + timedelta(milliseconds=time)).version == number
         assert table.snapshot(number).timestamp == epoch + timedelta(milliseconds=time)
+
+
+@pytest.mark.conformance("ICT-004", "LOG-025")
+def test_history_says_which_times_are_in_commits_and_which_are_of_files(tmp_path: Path) -> None:
+    written = CommitInfo(operation="WRITE", timestamp=_ms(-600_000), in_commit_timestamp=_ms(20))
+    unset = CommitInfo(operation="WRITE", timestamp=2**62)
+    table = _table(
+        tmp_path,
+        {
+            0: (0, _first(unset)),
+            1: (10, [_metadata(since=(2, 20))]),
+            2: (30, [written]),
+        },
+    )
+    rows = table.history().to_pylist()[::-1]
+    assert [row["timestamp_basis"] for row in rows] == ["file", "file", "in-commit"]
+    assert [row["commit_info_timestamp"] for row in rows] == [None, None, _at(-600_000)]
+    assert _times(table)[2] == 20
+
+
+def test_a_file_time_an_hour_from_the_clock_of_its_writer_is_doubtful_and_a_time_in_the_commit_is_not() -> None:
+    for minutes, doubtful in ((0, False), (59, False), (60, True), (-60, True)):
+        assert is_doubtful(_at(minutes), "file", _at(0)) is doubtful
+        assert not is_doubtful(_at(minutes), "in-commit", _at(0))
+    assert not is_doubtful(_at(0), "file", None)
