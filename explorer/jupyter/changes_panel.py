@@ -14,7 +14,14 @@ from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.row_panel import RowPanel
 from explorer.views import TableView
 from explorer.views.rows.change_spans import ChangeSpan, VersionCounts, change_counts
-from explorer.views.rows.row_work import RangeChanges, change_origins, change_range, quoted_name
+from explorer.views.rows.row_work import (
+    RangeChanges,
+    change_origins,
+    change_range,
+    nothing_recorded,
+    quoted_name,
+    readable_pieces,
+)
 from explorer.views.rows.spark_work import WorkState
 
 __all__ = ["ChangesPanel"]
@@ -58,8 +65,9 @@ class ChangesPanel(RowPanel):
         self.list = ListBox("changes", "these changes", "by version", page_size=_PAGE)
         self.list.show_list(None)
         super().__init__(view, [self.source, self.key_columns], [self.strip, self.counts, self.list])
-        for control in (self.source, self.key_columns):
-            control.observe(lambda _: self.draw(), "value")
+        self._chosen = False
+        self.source.observe(self._choose, "value")
+        self.key_columns.observe(lambda _: self.draw(), "value")
 
     def ask(self) -> None:
         """Read the changes of the range."""
@@ -76,8 +84,19 @@ class ChangesPanel(RowPanel):
     @property
     def _keys(self) -> str:
         return str(self.key_columns.value) if self._inferred else ""
+    def _choose(self, _change: Any) -> None:
+        self._chosen = True
+        self.draw()
+
+    def _begin_with_what_there_is(self) -> None:
+        """Infer where nothing was recorded, until a person or a program chooses."""
+        if not self._chosen:
+            self.source.unobserve(self._choose, "value")
+            self.source.value = "inferred" if nothing_recorded(self._view) else "recorded"
+            self.source.observe(self._choose, "value")
 
     def _draw(self) -> None:
+        self._begin_with_what_there_is()
         view, inferred = self._view, self._inferred
         first, last = change_range(view)
         origins = change_origins(view, inferred=inferred)
@@ -90,7 +109,14 @@ class ChangesPanel(RowPanel):
         where = f"v{first}" if first == last else f"v{first} to v{last}"
         self.head.value = tag("div", tag("b", f"Rows that changed in {where}"))
         self.strip.value = _strip(origins.spans)
-        before = origins.estimate if origins.available else _nothing(origins.spans, inferred=inferred)
+        pieces = readable_pieces(view, origins.spans, inferred=inferred)
+        unrecorded = inferred and not self._chosen
+        estimate = f"The change feed was off here, so changes are inferred. {origins.estimate}"
+        before = (
+            (estimate if unrecorded else origins.estimate)
+            if origins.available
+            else _nothing(origins.spans, pieces, inferred=inferred)
+        )
         if origins.problem is not None:
             state = WorkState("failed", problem=origins.problem)
         self._show_work(
@@ -120,7 +146,7 @@ def _kind(span: ChangeSpan) -> str:
     return f"dte-from-{span.kind}" + (" dte-hole" if span.is_hole else "")
 
 
-def _nothing(spans: Sequence[ChangeSpan], *, inferred: bool) -> str:
+def _nothing(spans: Sequence[ChangeSpan], pieces: Sequence[tuple[int, int]], *, inferred: bool) -> str:
     if all(span.kind == "none" for span in spans):
         return "No row changed in these versions."
     if not inferred and any(span.kind == "off" for span in spans):
@@ -128,6 +154,9 @@ def _nothing(spans: Sequence[ChangeSpan], *, inferred: bool) -> str:
             "The change feed was off, so nothing was recorded. Choose \u201crecorded or inferred\u201d to infer "
             "the changes from the files that were added and removed."
         )
+    if pieces:
+        named = ", ".join(f"v{first}" if first == last else f"v{first} to v{last}" for first, last in pieces)
+        return f"A column was renamed, dropped or retyped within these versions. Read them in parts: {named}."
     return "No changes of these versions are known: the chart below says why."
 
 

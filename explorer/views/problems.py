@@ -15,7 +15,8 @@ class Problem:
 
     Attributes:
         kind: The error's class name.
-        severity: ``danger`` for a broken table, ``warning`` for what is not possible here, ``info`` for a bad request.
+        severity: ``danger`` for a broken table or a condition that cannot be used, ``warning`` for what is not possible
+            here, ``info`` for a bad request.
         title: A few words.
         message: The error's own sentence.
         next_step: What the person can do.
@@ -39,7 +40,7 @@ _WORDS: tuple[tuple[type[errors.ExplorerError], str, str, str], ...] = (
      "This server shows only tables under the served roots, and changes them only where it allows commits."),
     (errors.InvalidIntent, "info", "This change is not possible here",
      "Correct the answer that the message names."),
-    (errors.ExpressionRefused, "info", "This condition cannot be used",
+    (errors.ExpressionRefused, "danger", "This condition cannot be used",
      "Correct the condition: SQL over the columns of the table that is TRUE or FALSE for a row."),
     (errors.ChangeFeedGap, "warning", "The change feed has a hole",
      "Choose versions outside the hole, or have changes inferred from the files."),

@@ -53,7 +53,7 @@ _CHOICES = {
     "fold": ("0", "1"),
     "view": ("chart", "table"),
     "masked": ("0", "1"),
-    "feed": ("recorded", "inferred"),
+    "feed": ("", "recorded", "inferred"),
     "act": ("", *offered_kinds()),
     "step": ("fill", "plan", "receipt"),
     "standing": STANDINGS,
@@ -84,7 +84,7 @@ class Address:
     view: str = "chart"
     where: str = ""
     masked: str = "0"
-    feed: str = "recorded"
+    feed: str = ""
     keys: str = ""
     act: str = ""
     step: str = "fill"

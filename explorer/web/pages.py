@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field, replace
 
-from explorer.core.errors import ExplorerError
+from explorer.core.errors import ExplorerError, VersionGap
 from explorer.core.protocol.actions import Protocol
 from explorer.views import TableFacts, TableView
 from explorer.views.figures.plotly import Figure
@@ -66,7 +66,7 @@ def table_page(catalog: Catalog, address: Address, theme: str, work: WindowWork)
         work: The window's running work.
     """
     try:
-        facts = catalog.facts(address.table)
+        facts = _facts(catalog, address)
     except Exception as error:  # noqa: BLE001  # shown and logged: a page must never stay blank
         return problem_page(address, error, may_commit=catalog.allow_commits)
     try:
@@ -80,7 +80,7 @@ def problem_page(address: Address, error: Exception, facts: TableFacts | None = 
     """Return the page of an error."""
     if not isinstance(error, ExplorerError):
         _log.error("page %s failed", address.to(), exc_info=error)
-    problem = problem_of(error)
+    problem = problem_of(error, error.latest if isinstance(error, VersionGap) else None)
     regions = dict.fromkeys(TABLE_REGIONS, "")
     regions |= render_blocks("problem", p=problem, address=address)
     regions["bar"] = bar(address, facts.location if facts else "", may_commit=may_commit)
@@ -126,6 +126,18 @@ def bar(
         may_commit=may_commit,
         person=person,
     )
+
+
+def _facts(catalog: Catalog, address: Address) -> TableFacts:
+    """The facts of a table; where a commit is missing, those of the versions before it, if one of them is asked for."""
+    try:
+        return catalog.facts(address.table)
+    except VersionGap as gap:
+        asked = address.version.removeprefix("v")
+        readable = range(gap.earliest, gap.latest + 1) if gap.earliest is not None and gap.latest is not None else ()
+        if not asked.isdecimal() or len(asked) > 18 or int(asked) not in readable:
+            raise
+        return catalog.facts_before(address.table, gap)
 
 
 def _view(facts: TableFacts, address: Address, theme: str) -> TableView:
@@ -224,5 +236,7 @@ def _bar_of_version(view: TableView, address: Address, card: AuditCard, *, may_c
 
 def _before(error: ExplorerError, facts: TableFacts) -> int | None:
     """Return the version before the one an error names, where it can still be shown."""
+    if isinstance(error, VersionGap):
+        return error.latest
     named = error.facts().get("version")
     return named - 1 if isinstance(named, int) and facts.first <= named - 1 < facts.last else None

@@ -17,7 +17,7 @@ import numpy as np
 
 import explorer
 from explorer.audit import Finding
-from explorer.core.errors import ExplorerError
+from explorer.core.errors import ExplorerError, VersionGap
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.views import TableFacts
 from explorer.views.problems import Problem, problem_of
@@ -139,6 +139,16 @@ class Catalog:
             found = _Kept(TableFacts(log, ref.title), tail, time.monotonic())
             self._keep(ref.location, found)
             return found.facts
+
+    def facts_before(self, name: str, gap: VersionGap) -> TableFacts:
+        """Return the facts of the versions before a gap in a table's log.
+
+        Raises:
+            NotAllowed: The name leads outside the served roots.
+            ExplorerError: The table cannot be read.
+        """
+        ref = self.roots.locate(name)
+        return TableFacts(explorer.open_table(ref.location, roots=(ref.root,), read_only=True), ref.title, before=gap)
 
     def open(self, name: str) -> explorer.Table:
         """Return the table as an object of its own, to plan changes of it; read-only unless commits are allowed.

@@ -116,6 +116,9 @@ def test_a_range_without_changes_says_so_and_offers_nothing_to_read(feed: explor
     assert "No row changed in these versions." in widget.changes.progress.value
     assert not visible(widget.changes.begin)
     widget.version = 1
+    assert "The change feed was off here, so changes are inferred." in widget.changes.progress.value
+    assert visible(widget.changes.begin)
+    widget.changes.source.value = "recorded"
     assert "Choose \u201crecorded or inferred\u201d" in widget.changes.progress.value
     assert not visible(widget.changes.begin)
     widget.tab = "diff"

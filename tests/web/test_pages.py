@@ -96,6 +96,16 @@ def test_the_versions_before_a_broken_line_are_shown(catalog: Catalog) -> None:
     assert "v=1" in _page(catalog, "?t=w/broken").regions["lead"]
 
 
+def test_the_versions_before_a_missing_commit_are_offered_and_shown(catalog: Catalog) -> None:
+    assert "Show v1" in _page(catalog, "?t=w/gap").regions["lead"]
+    page = _page(catalog, "?t=w/gap&v=1")
+    assert "VersionGap" not in page.regions["lead"]
+    assert "1 live row in 1 file" in page.regions["lead"]
+    assert "The commit of version 2 is missing" in page.regions["notice"]
+    assert "v4 is newest, jump" in page.regions["strip"]
+    assert "Show v1" in _page(catalog, "?t=w/gap&v=3").regions["lead"]
+
+
 @pytest.mark.parametrize(
     ("tab", "text"),
     [

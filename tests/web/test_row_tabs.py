@@ -1,7 +1,11 @@
 """The tabs that show rows, before Spark is asked: where changes come from, what would be read, what is typed."""
 
+import html
+import json
+import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import explorer
@@ -70,11 +74,49 @@ def test_the_changes_tab_draws_holes_and_says_what_would_be_read(catalog: Catalo
     assert "1 file, 1.0 kB, hold the changes." in lead
     assert "Read the changes" in lead
     assert "No row changed" in page(catalog, "tab=changes&v=3").regions["lead"]
-    off = page(catalog, "tab=changes&v=1").regions["lead"]
+    off = page(catalog, "tab=changes&v=1&feed=recorded").regions["lead"]
     assert "Rows that changed in v1<" in off
     assert "Nothing to read" in off
     assert "recorded or inferred" in off
     assert "Read the changes" in page(catalog, "tab=changes&v=1&feed=inferred").regions["lead"]
+
+
+def test_where_no_feed_was_recorded_changes_are_inferred_and_said_to_be(catalog: Catalog) -> None:
+    off = page(catalog, "tab=changes&v=1").regions["lead"]
+    assert "The change feed was off in this range, so the changes are inferred" in off
+    assert "Read the changes" in off
+    chosen = page(catalog, "tab=changes&v=1&feed=inferred").regions["lead"]
+    assert "The change feed was off in this range" not in chosen
+    recorded = page(catalog, "tab=changes&v=4&c=3").regions["lead"]
+    assert "The change feed was off in this range" not in recorded
+
+
+def test_a_range_over_a_rename_is_offered_in_parts(tmp_path: Path) -> None:
+    def mapped(name: str) -> Metadata:
+        mapping = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "c1"}
+        fields = [{"name": name, "type": "long", "nullable": True, "metadata": mapping}]
+        configuration = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1", **FEED}
+        schema = json.dumps({"type": "struct", "fields": fields})
+        return msgspec.structs.replace(small_logs.METADATA, schema_string=schema, configuration=configuration)
+
+    commits = [
+        [small_logs.commit_info("CREATE TABLE"), Protocol(min_reader_version=2, min_writer_version=5), mapped("a")],
+        [small_logs.commit_info("WRITE"), small_logs.add("a.parquet", 3)],
+        [small_logs.commit_info("RENAME COLUMN"), mapped("b")],
+        [small_logs.commit_info("WRITE"), small_logs.add("b.parquet", 3)],
+    ]
+    small_logs.write_log(tmp_path / "w" / "feed", commits)
+    for name in ("a", "b"):
+        (tmp_path / "w" / "feed" / f"{name}.parquet").write_bytes(b"there")
+    lead = page(Catalog([str(tmp_path / "w")]), "tab=changes&v=3&c=0").regions["lead"]
+    ways = dict(re.findall(r'<a class="button" data-nav href="([^"]*)">(v[^<]*)</a>', lead))
+    parts = {text: html.unescape(way) for way, text in ways.items()}
+    assert set(parts) == {"v1", "v2 to v3"}
+    assert parts["v1"].endswith("v=1&c=0&tab=changes")
+    for way in parts.values():
+        assert (
+            "Read the changes" in page(Catalog([str(tmp_path / "w")]), way.removeprefix("?t=w/feed&")).regions["lead"]
+        )
 
 
 def test_the_diff_tab_says_what_comparing_rows_would_read(catalog: Catalog) -> None:

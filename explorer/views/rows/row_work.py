@@ -6,7 +6,7 @@ Each is one piece of Spark's work at a time, begun on request. The log alone giv
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +16,7 @@ from explorer.core.versions.change_feed.sources import difference_table, read_es
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.listing import Listing
 from explorer.views.problems import Problem, problem_of
-from explorer.views.rows.change_spans import ChangeSpan, change_spans
+from explorer.views.rows.change_spans import ChangeSpan, change_spans, schema_pieces
 from explorer.views.rows.chosen_versions import ChosenVersions
 from explorer.views.rows.differences import RowDifferences, row_differences
 from explorer.views.rows.listings import changes_listing, rows_listing
@@ -40,12 +40,15 @@ __all__ = [
     "comparison_estimate",
     "live_rows",
     "names_in",
+    "nothing_recorded",
     "quoted_name",
+    "readable_pieces",
     "rows_estimate",
 ]
 
 PAGE_ROWS: Final = 100
 _CHANGES: Final = 200
+_PIECES: Final = 12
 _OF_EACH_KIND: Final = 100
 _NAME: Final = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]+?))\s*(?:,|\Z)")
 
@@ -251,6 +254,25 @@ def change_origins(view: ChosenVersions, *, inferred: bool) -> ChangeOrigins:
     reading = read_estimate(sources.files)
     estimate = f"{fmt.plural(reading.files, 'file')}, {fmt.size(reading.bytes)}, hold the changes.{start_notice()}"
     return ChangeOrigins(change_spans(sources), estimate, reading.files > 0)
+
+
+def readable_pieces(
+    view: ChosenVersions, spans: Sequence[ChangeSpan], *, inferred: bool
+) -> tuple[tuple[int, int], ...]:
+    """Return the ranges, each readable alone, into which the view's range falls where its columns changed."""
+    pieces = schema_pieces(spans)[:_PIECES]
+    log = view.facts.log
+    return tuple(
+        (first, last)
+        for first, last in pieces
+        if not any(hole.kind == "schema" for hole in log.change_sources(first, last, inferred, skip=True).skipped)
+    )
+
+
+def nothing_recorded(view: ChosenVersions) -> bool:
+    """Whether the change feed was off wherever the view's range changed rows, so that its changes must be inferred."""
+    origins = change_origins(view, inferred=False)
+    return not origins.available and any(span.kind == "off" for span in origins.spans)
 
 
 def comparison_estimate(view: ChosenVersions) -> tuple[str, bool]:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.audit import Audit, Subject, audit
-from explorer.core.errors import ExplorerError, TableError, VersionNotFound
+from explorer.core.errors import ExplorerError, TableError, VersionGap, VersionNotFound
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.delta_log import DeltaLog
@@ -44,6 +44,7 @@ class TableFacts:
         log: The table's log.
         name: Its name for people; the table's own name unless given.
         clock: Says what time it is.
+        before: A gap in the log: only the versions before it are asked for.
 
     Attributes:
         first, last: The readable versions.
@@ -55,7 +56,12 @@ class TableFacts:
     """
 
     def __init__(
-        self, log: DeltaLog, name: str = "", clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self,
+        log: DeltaLog,
+        name: str = "",
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        before: VersionGap | None = None,
     ) -> None:
         self.log = log
         self._clock = clock
@@ -63,13 +69,17 @@ class TableFacts:
         self.location: str = log.location
         self._lock = threading.RLock()
         self._kept: OrderedDict[Hashable, object] = OrderedDict()
+        self.problem: TableError | None = before
+        self.commits = Commits(None)
+        if before is not None and before.earliest is not None:
+            # The newest version is known, and cannot be shown: asking for it says why.
+            self.first, self.last = before.earliest, log.listing.latest
+            return
         self.first, self.last = log.version_range()
-        self.problem: TableError | None = None
         try:
             self.commits = Commits(log.history())
         except TableError as error:
             # A line that cannot be read makes the history unreadable, but not the versions before it.
-            self.commits = Commits(None)
             self.problem = error
 
     def check(self, version: int) -> int:

@@ -10,7 +10,7 @@ from explorer.core.errors import RequestError
 from explorer.views import TableView
 from explorer.views.listing import Listing
 from explorer.views.rows.change_spans import change_counts
-from explorer.views.rows.row_work import RangeChanges, change_origins, change_range
+from explorer.views.rows.row_work import RangeChanges, change_origins, change_range, nothing_recorded, readable_pieces
 from explorer.views.rows.spark_work import engine_state
 from explorer.web.address import Address
 from explorer.web.data_messages import LONGEST_QUESTION, begin_reading
@@ -33,7 +33,7 @@ class FeedWork:
 
     def start(self, view: TableView, address: Address) -> None:
         """Begin to read the changes that an address asks for; a running read is stopped."""
-        self._changes.start(view, address.keys, inferred=_inferred(address))
+        self._changes.start(view, address.keys, inferred=_inferred(view, address))
 
     def stop_reading(self) -> None:
         """Stop a running read."""
@@ -51,16 +51,19 @@ class FeedWork:
 
     def values(self, view: TableView, address: Address) -> dict[str, Any]:
         """Return the values of the Changes tab's template."""
-        inferred = _inferred(address)
+        inferred = _inferred(view, address)
         first, last = change_range(view)
+        origins = change_origins(view, inferred=inferred)
         found = self._changes.found(view, address.keys, inferred=inferred)
         kept = self._changes.listing() if found is not None else None
         listing = arranged(kept, address) if kept is not None else None
         return {
-            "origins": change_origins(view, inferred=inferred),
+            "origins": origins,
             "first": first,
             "last": last,
             "inferred": inferred,
+            "chosen": bool(address.feed),
+            "pieces": readable_pieces(view, origins.spans, inferred=inferred),
             "engine": engine_state(),
             "job": self._changes.state(view, address.keys, inferred=inferred),
             "found": found,
@@ -72,8 +75,9 @@ class FeedWork:
         }
 
 
-def _inferred(address: Address) -> bool:
-    return address.feed == "inferred"
+def _inferred(view: TableView, address: Address) -> bool:
+    """Whether changes are inferred: as the address says, else where none was recorded in the range."""
+    return address.feed == "inferred" if address.feed else nothing_recorded(view)
 
 
 def _changes(view: TableView, address: Address, work: WindowWork) -> Tab:
