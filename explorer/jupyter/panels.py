@@ -112,7 +112,8 @@ def _figures(comparison: Comparison) -> Markup:
 
 
 def _figure(value: str, basis: str, kind: str | None) -> Markup:
-    return tag("div", tag("b", value, class_=kind), tag("span", basis, class_="dte-caption"), class_="dte-figure")
+    shown = kind if any(character in "123456789" for character in value) else "dte-zero"
+    return tag("div", tag("b", value, class_=shown), tag("span", basis, class_="dte-caption"), class_="dte-figure")
 
 
 def _basis(size: int | None, rows: int | None) -> str:

@@ -10,6 +10,21 @@ ROOT = "dte"
 """The class of the widget's root; ``dte-auto`` beside it takes the host's background, ``dte-dark`` the dark colours."""
 
 _RULES = """
+.dte:not(.dte-auto) { --jp-widgets-color: var(--ink); --jp-widgets-label-color: var(--ink);
+  --jp-widgets-readout-color: var(--ink); --jp-widgets-input-color: var(--ink);
+  --jp-widgets-input-background-color: var(--surface); --jp-widgets-input-border-color: var(--faint);
+  --jp-widgets-input-focus-border-color: var(--accent); --jp-widgets-slider-handle-background-color: var(--surface);
+  --jp-widgets-slider-handle-border-color: var(--faint); --jp-widgets-slider-active-handle-color: var(--accent);
+  --jp-layout-color0: var(--surface); --jp-layout-color1: var(--surface); --jp-layout-color2: var(--lane);
+  --jp-layout-color3: var(--line); --jp-ui-font-color0: var(--ink); --jp-ui-font-color1: var(--ink);
+  --jp-ui-font-color2: var(--muted); --jp-ui-font-color3: var(--muted); --jp-content-font-color1: var(--ink);
+  --jp-border-color0: var(--faint); --jp-border-color1: var(--faint); --jp-border-color2: var(--line);
+  --jp-border-color3: var(--line); --jp-brand-color0: var(--accent); --jp-brand-color1: var(--accent);
+  --jp-brand-color2: var(--accent); --jp-brand-color3: var(--accent-ground);
+  --jp-ui-inverse-font-color1: var(--on-accent); color-scheme: light; }
+.dte.dte-dark:not(.dte-auto) { color-scheme: dark; }
+.dte:not(.dte-auto) input, .dte:not(.dte-auto) select { color: var(--ink); background: var(--surface); }
+.dte:not(.dte-auto) input::placeholder { color: var(--muted); }
 .dte { background: var(--surface); color: var(--ink); border: 1px solid var(--line); border-radius: 8px;
   padding: 12px 14px; font: 13px/1.45 var(--jp-ui-font-family, Roboto, system-ui, sans-serif); overflow: hidden; }
 .dte.dte-auto { background: var(--jp-layout-color1, var(--surface)); }
@@ -27,6 +42,7 @@ _RULES = """
 .dte .dte-signs { display: flex; flex-wrap: wrap; gap: 0 16px; color: var(--muted); font-size: 11.5px; }
 .dte .dte-figures { display: flex; flex-wrap: wrap; gap: 6px 32px; margin: 6px 0; }
 .dte .dte-figure b { display: block; font-size: 19px; font-weight: 650; }
+.dte .dte-figure b.dte-zero { font-size: 13px; line-height: 27px; font-weight: 400; color: var(--muted); }
 .dte .dte-added { color: var(--added); }
 .dte .dte-removed { color: var(--removed-ink); }
 .dte .dte-remasked { color: var(--remasked); }

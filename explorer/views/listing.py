@@ -70,6 +70,10 @@ class ListingColumn:
             case _:
                 return fmt.value_text(value, 300)
 
+    def end(self, value: str) -> str:
+        """Return a path, or of a ``name`` its last part, with what hides in it made visible, and not shortened."""
+        return fmt.plain(value.rpartition("/")[2] if self.kind == "name" else value)
+
     def whole(self, value: Any) -> str:
         """Return a value in full, as far as a person can read it: the text of a tooltip."""
         return self.unknown if value is None else fmt.plain(fmt.value_text(value, 4000), 4000)

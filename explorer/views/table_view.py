@@ -16,7 +16,7 @@ from explorer.views.figures.plotly import Figure, Part
 from explorer.views.figures.river import river_figure
 from explorer.views.figures.theme import Theme, theme_named
 from explorer.views.figures.timeline import timeline_figure, timeline_shapes
-from explorer.views.table.columns import lines_of
+from explorer.views.table.columns import author, lines_of
 from explorer.views.table.commits import CommitRecord
 from explorer.views.table.comparison import Comparison, comparison_of
 from explorer.views.table.facts import TableFacts
@@ -122,7 +122,12 @@ class TableView(param.Parameterized):
     def totals(self, metric: str | None = None, height: int = 210) -> Figure:
         """Draw a total over the versions."""
         return total_over_versions(
-            self.facts.commits, self.colours, metric=metric or self.metric, version=self.version, height=height
+            self.facts.commits,
+            self.colours,
+            metric=metric or self.metric,
+            version=self.version,
+            compared=self.compared,
+            height=height,
         )
 
     def river(self) -> Figure:
@@ -130,15 +135,20 @@ class TableView(param.Parameterized):
         lineage = self.facts.lineage()
         return river_figure(
             lines_of(self.facts), self.colours, first=lineage.first_version, last=lineage.last_version,
-            version=self.version, chosen=self.column,
+            version=self.version, chosen=self.column, authors=self._authors(),
         )  # fmt: skip
 
+    def _authors(self) -> dict[int, str]:
+        """Who made each version from which a column was called or typed otherwise, in words."""
+        columns = self.facts.lineage().columns
+        versions = {span.from_version for line in columns for span in line.spans} | {
+            line.dropped_at for line in columns if line.dropped_at is not None
+        }
+        return {version: author(self.facts, version) for version in versions}
+
     def masked(self) -> Figure:
-        """Draw the share of masked rows by file."""
-        files = self.facts.snapshot(self.version).num_files
-        return masked_shares(
-            masked_listing(self.facts, self.version).table, self.colours, live_files=files, chosen=self.file
-        )
+        """Draw the live and the hidden rows of the files with masked ones."""
+        return masked_shares(masked_listing(self.facts, self.version).table, self.colours, chosen=self.file)
 
     def ranges(self) -> Figure:
         """Draw the ranges of the chosen column."""

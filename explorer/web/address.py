@@ -7,6 +7,7 @@ of that table, the error shows the range.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from urllib.parse import parse_qs, urlencode
 
@@ -35,6 +36,11 @@ _KEYS = {
     "zoom": "zoom",
     "fold": "fold",
     "view": "view",
+    "commit_find": "cq",
+    "commit_operation": "cop",
+    "commit_author": "cby",
+    "commit_sort": "cs",
+    "commit_page": "cp",
     "where": "where",
     "masked": "masked",
     "feed": "feed",
@@ -82,6 +88,11 @@ class Address:
     zoom: str = "0"
     fold: str = "0"
     view: str = "chart"
+    commit_find: str = ""
+    commit_operation: str = ""
+    commit_author: str = ""
+    commit_sort: str = ""
+    commit_page: str = ""
     where: str = ""
     masked: str = "0"
     feed: str = ""
@@ -136,6 +147,14 @@ class Address:
     def chosen(self, kind: str) -> str:
         """Return the query of the form of a kind of change, unanswered."""
         return replace(self, act=kind, step="fill", answers=(), back="").to(tab="act")
+
+    def setting(self, key: str, value: str) -> str:
+        """Return the query of the form that sets a property, filled in."""
+        return self.filled("set-properties", {"key.0": key, "value.0": value})
+
+    def filled(self, kind: str, answers: Mapping[str, str]) -> str:
+        """Return the query of the form of a kind of change, with answers."""
+        return replace(self, act=kind, step="fill", answers=tuple(answers.items())).to(tab="act", version=None)
 
     def receipt_of(self, version: int) -> str:
         """Return the query of the receipt of a version; it stays the same for everyone, at any time."""

@@ -17,10 +17,11 @@ from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import CommitRecord
 from explorer.web.act.desk import ActDesk
 from explorer.web.address import Address
+from explorer.web.commits_table import commits_table
 from explorer.web.findings import AuditCard, audit_card
 from explorer.web.render import render, render_blocks
 from explorer.web.served_tables import Catalog
-from explorer.web.strip import commits_table, still_bars, strip
+from explorer.web.strip import still_bars, strip
 from explorer.web.tab_spec import Tab
 from explorer.web.tabs import TABS, tab_named
 from explorer.web.window_work import WindowWork

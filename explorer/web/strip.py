@@ -1,4 +1,4 @@
-"""The strip above a table's tabs: the chosen version, the ways to others, the commits as a table or as still bars."""
+"""The strip above a table's tabs: the chosen version, the ways to others, the commits as still bars."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from explorer.views.table.timeline import MARKS, Timeline
 from explorer.web.address import Address
 from explorer.web.render import render
 
-__all__ = ["commits_table", "still_bars", "strip"]
-
-_TABLE_ROWS = 60
+__all__ = ["still_bars", "strip"]
 
 
 def strip(view: TableView, address: Address) -> str:
@@ -29,22 +27,6 @@ def strip(view: TableView, address: Address) -> str:
         "long": facts.last - facts.first >= MARKS and len(facts.commits) > 0,
     }
     return render("strip", address=address, version=version, commit=view.commit, **steps)
-
-
-def commits_table(view: TableView, address: Address) -> str:
-    """Return the commits around the chosen version as a table, as HTML."""
-    commits = view.facts.commits
-    middle = int(np.searchsorted(commits.versions, view.version))
-    start = max(0, min(middle - _TABLE_ROWS // 2, len(commits) - _TABLE_ROWS))
-    versions = commits.versions[start : start + _TABLE_ROWS][::-1]
-    return render(
-        "commits",
-        commits=[commits.record(int(version)) for version in versions],
-        version=view.version,
-        address=address,
-        more=len(commits) > len(versions),
-        total=len(commits),
-    )
 
 
 def still_bars(timeline: Timeline) -> str:

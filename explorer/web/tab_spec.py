@@ -14,7 +14,7 @@ from explorer.web.address import Address
 from explorer.web.window import Handler, Window
 from explorer.web.window_work import NewWindow, TabWork, WindowWork
 
-__all__ = ["Document", "Export", "Tab", "TabSpec", "arranged", "listed"]
+__all__ = ["Document", "Export", "Tab", "TabSpec", "arranged", "listed", "pinned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,20 @@ def arranged(listing: Listing, address: Address) -> Listing:
     return listing.arranged(sort=key, descending=address.sort.startswith("-"), find=address.find).at(
         address.page_number
     )
+
+
+def pinned(listing: Listing | None, address: Address, own: int) -> str:
+    """Return the key of the column that stays in sight: the one that the address names, else the first of the table's.
+
+    Args:
+        listing: The rows.
+        address: What was chosen.
+        own: How many columns of ours come before the table's.
+    """
+    if listing is None:
+        return ""
+    keys = [column.key for column in listing.columns]
+    return address.column if address.column in keys else keys[own] if len(keys) > own else ""
 
 
 def listed(listing: Listing, address: Address) -> dict[str, Any]:

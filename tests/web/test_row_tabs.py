@@ -120,10 +120,10 @@ def test_a_range_over_a_rename_is_offered_in_parts(tmp_path: Path) -> None:
 
 
 def test_the_diff_tab_says_what_comparing_rows_would_read(catalog: Catalog) -> None:
-    rest = page(catalog, "tab=diff&v=4&c=0&keys=id").regions["rest"]
-    assert "2 files, 2.0 kB, are read." in rest
-    assert 'value="id"' in rest
-    assert "No file differs, so no row does." in page(catalog, "tab=diff&v=3&c=2").regions["rest"]
+    lead = page(catalog, "tab=diff&v=4&c=0&keys=id").regions["lead"]
+    assert "2 files, 2.0 kB, are read." in lead
+    assert 'value="id"' in lead
+    assert "No file differs, so no row does." in page(catalog, "tab=diff&v=3&c=2").regions["lead"]
     assert page(catalog, "tab=diff&v=3&c=3").regions["rest"] == ""
 
 

@@ -97,7 +97,7 @@ class SnapshotDiff(msgspec.Struct, frozen=True, dict=True):
         from_version, to_version: The compared versions, in the order asked.
         files: One row a file, made when first asked for: change (added, removed, remasked), path, raw_path,
             partition_values, size, num_records (physical), dv_cardinality_before, dv_cardinality_after, data_change
-            (False: data only rearranged).
+            (False: data only rearranged), version (that did it; where the later version comes first, that is undone).
         totals: Sums over ``files``.
         schema: Column changes in the order of the later schema, drops last.
         protocol: None if unchanged.
@@ -195,7 +195,7 @@ def _diff_files(life: Lifetimes, from_version: int, to_version: int) -> tuple[_F
         _sum(rows, removed),
         int((masked[now] - masked[was]).sum()),
     )
-    return _FilesOfDiff(life, added, removed, was, now), totals
+    return _FilesOfDiff(life, added, removed, was, now, from_version <= to_version), totals
 
 
 class _FilesOfDiff(msgspec.Struct, frozen=True):
@@ -206,6 +206,13 @@ class _FilesOfDiff(msgspec.Struct, frozen=True):
     removed: Integers
     was: Integers
     now: Integers
+    forward: bool
+
+    def _versions(self) -> pa.Array:
+        """The version that last did it to each file; seen backwards, the version that is undone."""
+        begun, ended = self.life.added, self.life.removed
+        came, went = (begun, ended) if self.forward else (ended, begun)
+        return int64s(np.concatenate([came[self.added], went[self.removed], came[self.now]]))
 
     def table(self) -> pa.Table:
         life, masked = self.life, self.life.masked.tolist()
@@ -220,7 +227,8 @@ class _FilesOfDiff(msgspec.Struct, frozen=True):
         table = table.add_column(0, "change", strings(kinds))
         table = table.append_column("dv_cardinality_before", int64s(cards_before))
         table = table.append_column("dv_cardinality_after", int64s(cards_after))
-        return table.append_column("data_change", bools([bool(flag) for flag in changed]))
+        table = table.append_column("data_change", bools([bool(flag) for flag in changed]))
+        return table.append_column("version", self._versions())
 
 
 def _sum(numbers: tuple[Int64s, Mask], rows: Integers) -> int | None:

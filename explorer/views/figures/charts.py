@@ -6,6 +6,7 @@ All take Arrow columns or numpy arrays and return a `Figure`; none reads a table
 from __future__ import annotations
 
 from itertools import pairwise
+from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
@@ -22,17 +23,29 @@ __all__ = ["BARS", "HEAVY", "masked_shares", "ranges_figure", "total_over_versio
 BARS = 200
 HEAVY = 30.0
 _LEAST_SLOTS = 24
+_LABELLED = 40
 _STRETCHES = 500
 _TOTALS = {"rows": "live rows", "files": "files", "size": "bytes", "masked": "masked rows"}
 
 
-def total_over_versions(commits: Commits, theme: Theme, *, metric: str, version: int, height: int = 210) -> Figure:
-    """Draw one total (``rows``, ``files``, ``size`` or ``masked``) as a step line over the versions."""
-    chosen = _extremes(_totals(commits, metric))
+def total_over_versions(
+    commits: Commits, theme: Theme, *, metric: str, version: int, compared: int | None = None, height: int = 210
+) -> Figure:
+    """Draw one total (``rows``, ``files``, ``size`` or ``masked``) as a step line over the versions.
+
+    Where a version was chosen to compare with, only those between the two are drawn, on an axis that fits them.
+    """
+    first, last = commits.first, commits.last
+    if compared is not None and compared != version:
+        first, last = max(first, min(version, compared)), min(last, max(version, compared))
+    within = np.flatnonzero((commits.versions >= first) & (commits.versions <= last))
+    chosen = within[_extremes(_totals(commits, metric)[within])]
     versions, values = commits.versions[chosen], _totals(commits, metric)[chosen]
     known = values[np.isfinite(values)]
-    top = float(known.max()) if len(known) else 0.0
-    ticks = nice_ticks(top, wanted=4)
+    top, low = (float(known.max()), float(known.min())) if len(known) else (0.0, 0.0)
+    cut = (first, last) != (commits.first, commits.last) and low > 0 and (top - low) < 0.5 * top
+    low = max(0.0, low - 0.15 * (top - low or top * 0.1)) if cut else 0.0
+    ticks = [low + tick for tick in nice_ticks(top - low or 1, wanted=4)] if cut else nice_ticks(top, wanted=4)
     format_value = fmt.size if metric == "size" else fmt.compact
     color = theme.remasked if metric == "masked" else theme.accent
     line: Part = {
@@ -47,78 +60,96 @@ def total_over_versions(commits: Commits, theme: Theme, *, metric: str, version:
         "hoverinfo": "text",
     }
     layout = base_layout(theme, height, margin={"l": 52, "r": 10, "t": 8, "b": 20})
-    first, last = commits.first, commits.last
     layout |= {
         "hovermode": "x",
         "xaxis": axis(theme, range=[first - 0.5, max(last, first + 1) + 0.5], **version_ticks(first, last, 14)),
         "yaxis": axis(
             theme,
-            range=[0, (top or 1) * 1.12],
-            tickvals=[0, *ticks],
-            ticktext=["0", *(format_value(int(t)) if t >= 1 else f"{t:g}" for t in ticks)],
+            range=[low, low + ((top - low) or 1) * 1.12],
+            tickvals=[low, *ticks],
+            ticktext=[
+                format_value(int(low)) if low else "0",
+                *(format_value(int(t)) if t >= 1 else f"{t:g}" for t in ticks),
+            ],
             showgrid=True,
             zeroline=True,
         ),
-        "shapes": [_cursor(version, theme)],
+        "shapes": [_cursor(version, theme)] if first != last else [],
+        "annotations": [_cut_note(first, last, theme)] if cut else [],
     }
     return {"data": [line], "layout": layout}
 
 
-def masked_shares(vectors: pa.Table, theme: Theme, *, live_files: int, chosen: str = "") -> Figure:
-    """Draw the share of masked rows by file, largest first; the axis has room for every live file.
+def _cut_note(first: int, last: int, theme: Theme) -> Part:
+    return {
+        "xref": "paper", "yref": "paper", "x": 1, "y": 1, "xanchor": "right", "yanchor": "top", "showarrow": False,
+        "text": f"v{first} to v{last} alone; the axis does not begin at 0",
+        "font": {"size": 10.5, "color": theme.muted},
+    }  # fmt: skip
+
+
+def masked_shares(vectors: pa.Table, theme: Theme, *, chosen: str = "") -> Figure:
+    """Draw the live and the hidden rows of each file, one bar a file, in the order given.
 
     Args:
-        vectors: Columns ``path``, ``cardinality``, ``share`` (0 to 1, null unknown), sorted; `BARS` are drawn.
+        vectors: Columns ``path``, ``cardinality``, ``num_records``, ``share`` (0 to 1; null unknown); `BARS` are drawn.
         theme: Colours.
-        live_files: Live files of the version, with and without masked rows.
         chosen: ``path`` of the chosen file.
     """
     shown = vectors.slice(0, BARS)
-    shares = np.nan_to_num(shown.column("share").cast(pa.float64()).to_numpy(zero_copy_only=False)) * 100
-    paths = shown.column("path").to_pylist()
-    masked = shown.column("cardinality").to_pylist()
-    bars = {
-        "type": "bar",
-        "x": np.arange(len(paths), dtype=np.float64),
-        "y": shares,
-        "marker": {"color": [theme.danger if share > HEAVY else theme.remasked for share in shares], "opacity": 0.9},
-        "width": 0.78,
-        "customdata": [fmt.plotly_text(path, 60) for path in paths],
-        "hovertext": [
-            f"{fmt.plotly_text(path, 60)}<br>{fmt.plural(rows, 'row')} masked, {share:.1f} %"
-            for path, rows, share in zip(paths, masked, shares, strict=True)
-        ],
-        "hoverinfo": "text",
-    }
-    top = max(float(shares.max()) if len(shares) else 0.0, 0.1)
-    slots = max(min(live_files, BARS), len(paths), _LEAST_SLOTS)
+    shares = shown.column("share").cast(pa.float64()).to_numpy(zero_copy_only=False) * 100
+    hidden = shown.column("cardinality").cast(pa.float64()).to_numpy(zero_copy_only=False)
+    records = shown.column("num_records").cast(pa.float64()).to_numpy(zero_copy_only=False)
+    live = np.nan_to_num(records - hidden)
+    paths: list[str] = shown.column("path").to_pylist()
+    texts = [_masked_text(path, *numbers) for path, *numbers in zip(paths, hidden, records, shares, strict=True)]
+    heavy = [theme.danger if share > HEAVY else theme.remasked for share in np.nan_to_num(shares)]
+    hatched = {"shape": "/", "size": 5, "solidity": 0.45, "fgcolor": heavy, "bgcolor": theme.surface}
+    bars = [
+        _file_bars(paths, live, texts, {"color": theme.idle, "opacity": 0.8}),
+        _file_bars(paths, hidden, texts, {"pattern": hatched, "line": {"color": heavy, "width": 1}}),
+    ]
+    top = float((live + hidden).max()) if len(paths) else 0.0
+    slots = max(len(paths), _LEAST_SLOTS)
     ticks = nice_ticks(top, wanted=4)
-    layout = base_layout(theme, 220 if len(paths) > 8 else 160, margin={"l": 48, "r": 12, "t": 10, "b": 12})
+    few = len(paths) <= _LABELLED
+    layout = base_layout(theme, 220 if len(paths) > 8 else 180, margin={"l": 48, "r": 12, "t": 20, "b": 12})
     layout |= {
+        "barmode": "stack",
         "bargap": 0.2,
         "xaxis": axis(theme, range=[-0.7, slots - 0.3], showticklabels=False),
         "yaxis": axis(
-            theme, range=[0, top * 1.1], tickvals=[0, *ticks], ticktext=[f"{t:g} %" for t in [0, *ticks]],
+            theme, range=[0, (top or 1) * 1.1], tickvals=[0, *ticks], ticktext=[fmt.compact(t) for t in [0, *ticks]],
             showgrid=True, zeroline=True,
         ),
-        "shapes": [
-            *(_band(index - 0.5, index + 0.5, theme.cursor) for index, path in enumerate(paths) if path == chosen),
-            *([_threshold(theme)] if top > HEAVY / 2 else []),
+        "shapes": [_band(at - 0.5, at + 0.5, theme.cursor) for at, path in enumerate(paths) if path == chosen],
+        "annotations": [
+            _share_label(at, height, share, color)
+            for at, (height, share, color) in enumerate(zip(live + hidden, shares, heavy, strict=True))
+            if few and np.isfinite(share)
         ],
-        "annotations": [_threshold_label(theme)] if top > HEAVY / 2 else [],
+        "meta": {"chooses": "file"},
     }  # fmt: skip
-    return {"data": [bars], "layout": layout}
+    return {"data": bars, "layout": layout}
 
 
-def _threshold(theme: Theme) -> Part:
-    line = {"color": theme.danger, "width": 1, "dash": "4px,3px"}
-    return {"type": "line", "xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": HEAVY, "y1": HEAVY, "line": line}
-
-
-def _threshold_label(theme: Theme) -> Part:
+def _file_bars(paths: list[str], rows: Float64s, texts: list[str], marker: Part) -> Part:
     return {
-        "xref": "paper", "yref": "y", "x": 1, "y": HEAVY, "xanchor": "right", "yanchor": "bottom", "showarrow": False,
-        "text": f"heavily masked above {HEAVY:g} %", "font": {"size": 10.5, "color": theme.danger},
+        "type": "bar", "x": np.arange(len(paths), dtype=np.float64), "y": rows, "marker": marker, "width": 0.78,
+        "customdata": list(map(quote, paths)), "hovertext": texts, "hoverinfo": "text",
+    }  # fmt: skip
+
+
+def _masked_text(path: str, hidden: float, records: float, share: float) -> str:
+    known = np.isfinite(records)
+    of = f" of {fmt.count(int(records))} hidden, {share:.1f} %" if known else " hidden; rows of the file unknown"
+    return f"{fmt.plotly_text(path, 60)}<br>{fmt.plural(int(hidden), 'row')}{of}"
+
+
+def _share_label(at: int, height: float, share: float, color: str) -> Part:
+    return {
+        "x": at, "y": height, "yshift": 8, "showarrow": False, "text": fmt.percent(share, 100),
+        "font": {"size": 10, "color": color},
     }  # fmt: skip
 
 

@@ -6,49 +6,92 @@ knots, drops as crosses, and joins with a dashed arc the columns that shared a n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from urllib.parse import quote
+
+import numpy as np
+
 from explorer import formatting as fmt
 from explorer.views.figures.plotly import Figure, Part, axis, base_layout, version_ticks
 from explorer.views.figures.theme import Theme
-from explorer.views.table.column_lines import RIVER_LINES, RiverLine, RiverSpan
+from explorer.views.table.column_lines import RIVER_LINES, RiverLine, RiverSpan, TakenName, told_apart
 
 __all__ = ["river_figure"]
 
 _PITCH = 44
-_ARCS = 6
+_ARCS = 12
+_LABEL = 20
+_POINTS = 40
 
 
 def river_figure(
-    lines: tuple[RiverLine, ...], theme: Theme, *, first: int, last: int, version: int, chosen: str = ""
+    lines: tuple[RiverLine, ...],
+    theme: Theme,
+    *,
+    first: int,
+    last: int,
+    version: int,
+    chosen: str = "",
+    authors: Mapping[int, str] | None = None,
 ) -> Figure:
-    """Draw the first `RIVER_LINES` lines over the versions ``first`` to ``last``."""
-    lines = lines[:RIVER_LINES]
+    """Draw at most `RIVER_LINES` lines over the versions; of more, those first to which something happened.
+
+    Args:
+        lines: The lines.
+        theme: Colours.
+        first, last: The versions.
+        version: The chosen version.
+        chosen: Name of the chosen column.
+        authors: Who made a version and when, in words, for the hover.
+    """
+    places = _shown(lines, chosen)
+    row_of = {place: row for row, place in enumerate(places)}
     span = max(last - first, 1)
+    names = told_apart((stretch.name for place in places for stretch in lines[place].spans), 34)
+    labels = told_apart((_stored_name(lines[place]) for place in places), _LABEL)
     traces: list[Part] = []
     notes: list[Part] = []
-    for row, line in enumerate(lines):
+    arcs: list[Part] = []
+    for place, row in row_of.items():
+        line = lines[place]
         color = theme.series[row % len(theme.series)]
-        traces += _line_traces(line, row, color, theme, emphasised=bool(chosen) and line.name == chosen)
-        notes += _line_notes(line, row, span, theme)
-    arcs = [
-        _arc(lines[line.reused], line, line.reused, row, theme)
-        for row, line in enumerate(lines)
-        if line.reused is not None
-    ]
-    shapes = [_cursor(version, theme), *arcs[:_ARCS]]
-    layout = base_layout(theme, 34 + _PITCH * len(lines), margin={"l": 116, "r": 18, "t": 24, "b": 6})
+        traces += _line_traces(
+            line, row, color, theme, emphasised=bool(chosen) and line.name == chosen, authors=authors or {}
+        )
+        notes += _line_notes(line, row, span, theme, names=names, stored=labels[_stored_name(line)])
+        arcs += [_arc(taken, row_of[taken.holder], row, theme) for taken in line.took if taken.holder in row_of]
+    shapes = [*([_cursor(version, theme)] if first != last else []), *arcs[:_ARCS]]
+    layout = base_layout(theme, 34 + _PITCH * len(places), margin={"l": 128, "r": 18, "t": 24, "b": 6})
     layout |= {
         "xaxis": axis(
             theme, range=[first - 0.5 - 0.004 * span, last + 0.5 + 0.02 * span], side="top", showgrid=True,
             **version_ticks(first, last, 12),
         ),
-        "yaxis": axis(theme, range=[len(lines) - 0.45, -0.72], showticklabels=False),
+        "yaxis": axis(theme, range=[len(places) - 0.45, -0.72], showticklabels=False),
         "shapes": shapes,
         "annotations": notes,
+        "meta": {"chooses": "col"},
     }  # fmt: skip
     return {"data": traces, "layout": layout}
 
 
-def _line_traces(line: RiverLine, row: int, color: str, theme: Theme, *, emphasised: bool) -> list[Part]:
+def _shown(lines: tuple[RiverLine, ...], chosen: str) -> list[int]:
+    """The places of the lines that are drawn, in the order of the columns."""
+    if len(lines) <= RIVER_LINES:
+        return list(range(len(lines)))
+    held = {taken.holder for line in lines for taken in line.took}
+    told = [place for place, line in enumerate(lines) if line.name == chosen or place in held or line.is_told]
+    rest = [place for place in range(len(lines)) if place not in set(told)]
+    return sorted([*told, *rest][:RIVER_LINES])
+
+
+def _stored_name(line: RiverLine) -> str:
+    return line.physical_name.replace("`", "")
+
+
+def _line_traces(
+    line: RiverLine, row: int, color: str, theme: Theme, *, emphasised: bool, authors: Mapping[int, str]
+) -> list[Part]:
     if not line.spans:
         return []
     start, end = line.spans[0].from_version, line.spans[-1].to_version
@@ -62,19 +105,41 @@ def _line_traces(line: RiverLine, row: int, color: str, theme: Theme, *, emphasi
         "type": "scatter", "mode": "markers", "x": knots, "y": [row] * len(knots), "cliponaxis": False,
         "marker": {"size": 11, "color": theme.surface, "line": {"color": color, "width": 2.2}},
         "hovertext": [
-            f"v{new.from_version}<br>{fmt.plotly_text(_change(old, new), 90)}"
+            f"v{new.from_version}<br>{fmt.plotly_text(_change(old, new), 90)}{_by(new.from_version, authors)}"
             for old, new in zip(line.spans, line.spans[1:], strict=False)
         ],
-        "hoverinfo": "text",
+        "hoverinfo": "text", "customdata": [quote(line.name)] * len(knots),
     }  # fmt: skip
-    return [stream, marks] + ([_cross(line.dropped_at, row, theme)] if line.dropped_at is not None else [])
+    crosses = [_cross(line.dropped_at, row, theme, authors)] if line.dropped_at is not None else []
+    return [stream, _touch(line, row, authors), marks, *crosses]
 
 
-def _cross(version: int, row: int, theme: Theme) -> Part:
+def _touch(line: RiverLine, row: int, authors: Mapping[int, str]) -> Part:
+    """Unseen points along a line: where a pointer finds what the column was called, and chooses it."""
+    x: list[float] = []
+    texts: list[str] = []
+    for span in line.spans:
+        places = np.linspace(span.from_version - 0.3, span.to_version + 0.3, min(_POINTS, 2 + 3 * span.length))
+        versions = f"v{span.from_version}" if span.length == 1 else f"v{span.from_version} to v{span.to_version}"
+        name = f"<b>{fmt.plotly_text(span.name, 60)}</b> {fmt.plotly_text(span.type, 60)}"
+        x += places.tolist()
+        texts += [f"{name}<br>{versions}{_by(span.from_version, authors)}"] * len(places)
+    return {
+        "type": "scatter", "mode": "markers", "x": x, "y": [row] * len(x), "hovertext": texts, "hoverinfo": "text",
+        "customdata": [quote(line.name)] * len(x), "cliponaxis": False,
+        "marker": {"size": 14, "color": "rgba(0,0,0,0)"},
+    }  # fmt: skip
+
+
+def _by(version: int, authors: Mapping[int, str]) -> str:
+    return f"<br>since v{version}: {fmt.plotly_text(authors[version], 90)}" if authors.get(version) else ""
+
+
+def _cross(version: int, row: int, theme: Theme, authors: Mapping[int, str]) -> Part:
     return {
         "type": "scatter", "mode": "markers", "x": [version - 0.5], "y": [row], "cliponaxis": False,
         "marker": {"symbol": "x-thin", "size": 9, "line": {"color": theme.danger, "width": 2.4}},
-        "hovertext": [f"dropped at v{version}"], "hoverinfo": "text",
+        "hovertext": [f"dropped at v{version}{_by(version, authors)}"], "hoverinfo": "text",
     }  # fmt: skip
 
 
@@ -84,19 +149,19 @@ def _change(old: RiverSpan, new: RiverSpan) -> str:
     return f"{old.type} \u2192 {new.type}" if old.type != new.type else "nullability changed"
 
 
-def _line_notes(line: RiverLine, row: int, span: int, theme: Theme) -> list[Part]:
+def _line_notes(
+    line: RiverLine, row: int, span: int, theme: Theme, *, names: Mapping[str, str], stored: str
+) -> list[Part]:
     notes = [
-        _note(line.label, "paper", 0, row, theme.ink, xshift=-116, yshift=5, size=11),
-        _note(
-            line.physical_name.replace("`", ""), "paper", 0, row, theme.muted, xshift=-116, yshift=-8, size=10, limit=17
-        ),
+        _note(line.label, "paper", 0, row, theme.ink, xshift=-128, yshift=5, size=11),
+        _note(stored, "paper", 0, row, theme.muted, xshift=-128, yshift=-8, size=10),
     ]
     previous: RiverSpan | None = None
     for stretch, following in zip(line.spans, [*line.spans[1:], None], strict=True):
         end = following.from_version if following else max(stretch.to_version, stretch.from_version + span // 5)
         room = int((end - stretch.from_version + 1) / (span + 1) * 130)
         if previous is None or (previous.name, previous.type) != (stretch.name, stretch.type):
-            name = fmt.plotly_text(stretch.name, max(8, min(room, 34)))
+            name = fmt.plotly_text(names[stretch.name], max(8, min(room, 34)))
             text = f'<b>{name}</b>  <span style="color:{theme.muted}">{fmt.plotly_text(stretch.type, 24)}</span>'
             notes.append(_note("", "x", stretch.from_version, row, theme.ink, yshift=14, size=11, html=text))
         previous = stretch
@@ -130,14 +195,13 @@ def _note(
     }  # fmt: skip
 
 
-def _arc(old: RiverLine, new: RiverLine, old_row: int, new_row: int, theme: Theme) -> Part:
-    name = new.spans[0].name
-    left = max(span.to_version for span in old.spans if span.name == name) + 0.5
-    right = new.spans[0].from_version - 0.35
-    # The arc leaves sideways and comes down on the new line, so that it crosses no label at the line's start.
+def _arc(taken: TakenName, old_row: int, new_row: int, theme: Theme) -> Part:
+    left, right = taken.held_to + 0.5, taken.version - 0.35
+    # The arc leaves sideways and ends on the new line, so that it crosses no label at the line's start.
+    down = 1 if new_row > old_row else -1
     half = (new_row - old_row) / 2
     bend = f"{min(left, right) - 0.6},{old_row + half} {right},{new_row - half}"
-    path = f"M {left},{old_row} C {bend} {right},{new_row - 0.14}"
+    path = f"M {left},{old_row} C {bend} {right},{new_row - 0.14 * down}"
     return {
         "type": "path",
         "path": path,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from explorer import formatting as fmt
 from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.versions.column_lineage import Lineage
 
-__all__ = ["RIVER_LINES", "RiverLine", "RiverSpan", "river_lines"]
+__all__ = ["RIVER_LINES", "RiverLine", "RiverSpan", "TakenName", "river_lines", "told_apart"]
 
 RIVER_LINES = 40
 
@@ -21,10 +23,30 @@ class RiverSpan:
     name: str
     type: str
 
+    @property
+    def length(self) -> int:
+        """How many versions it spans."""
+        return self.to_version - self.from_version + 1
+
+
+@dataclass(frozen=True, slots=True)
+class TakenName:
+    """A name that a column took at a version: the column that had it, and the last version in which it did."""
+
+    name: str
+    version: int
+    holder: int
+    held_to: int
+
 
 @dataclass(frozen=True, slots=True)
 class RiverLine:
-    """One physical column. ``reused`` names an earlier column's index whose name this one took, or None."""
+    """One physical column.
+
+    Attributes:
+        reused: The place of the earlier column whose name this one was born with, or None.
+        took: Every name that another column had before, also those that two columns swapped.
+    """
 
     label: str
     physical_name: str
@@ -32,23 +54,60 @@ class RiverLine:
     spans: tuple[RiverSpan, ...]
     dropped_at: int | None
     reused: int | None
+    took: tuple[TakenName, ...] = ()
+
+    @property
+    def is_told(self) -> bool:
+        """Whether something happened to it: another name or type, a drop, a name that was another's."""
+        return len(self.spans) > 1 or self.dropped_at is not None or bool(self.took)
 
 
 def river_lines(lineage: Lineage) -> tuple[RiverLine, ...]:
     """Return the lines of a lineage, in its order."""
+    held: dict[str, list[tuple[int, int]]] = {}
+    for place, column in enumerate(lineage.columns):
+        for span in column.spans:
+            held.setdefault(span.name, []).append((span.to_version, place))
     lines: list[RiverLine] = []
-    for column in lineage.columns:
+    for place, column in enumerate(lineage.columns):
         spans = tuple(RiverSpan(s.from_version, s.to_version, s.name, s.type) for s in column.spans)
         label = f"field {column.field_id}" if column.field_id is not None else "by name"
-        reused = _earlier_holder(spans[0], lines) if spans else None
+        took = tuple(_taken(spans, place, held))
+        reused = next((t.holder for t in took if spans and t.version == spans[0].from_version), None)
         lines.append(
-            RiverLine(label, column.physical_name, format_column(column.path), spans, column.dropped_at, reused)
+            RiverLine(label, column.physical_name, format_column(column.path), spans, column.dropped_at, reused, took)
         )
     return tuple(lines)
 
 
-def _earlier_holder(span: RiverSpan, lines: list[RiverLine]) -> int | None:
-    for index, line in enumerate(lines):
-        if any(other.name == span.name and other.to_version < span.from_version for other in line.spans):
-            return index
-    return None
+def told_apart(names: Iterable[str], width: int) -> dict[str, str]:
+    """Return names cut to a width, so that those which begin alike are told apart by their ends."""
+    alike: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        alike.setdefault(fmt.shorten(name, width), []).append(name)
+    found: dict[str, str] = {}
+    for text, group in alike.items():
+        if len(group) == 1:
+            found[group[0]] = text
+            continue
+        shared = _shared(group)
+        for name in group:
+            start = max(0, min(shared - 4, len(name) - width + 1))
+            found[name] = f"\u2026{fmt.plain(name[start:])}"[:width]
+    return found
+
+
+def _shared(names: Sequence[str]) -> int:
+    """How many characters all of them begin with: as many as the first and the last in order have in common."""
+    low, high = min(names), max(names)
+    return next((at for at, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
+
+
+def _taken(spans: Iterable[RiverSpan], place: int, held: Mapping[str, list[tuple[int, int]]]) -> Iterator[TakenName]:
+    before = ""
+    for span in spans:
+        earlier = [(to, other) for to, other in held[span.name] if other != place and to < span.from_version]
+        if earlier and span.name != before:
+            held_to, holder = max(earlier)
+            yield TakenName(span.name, span.from_version, holder, held_to)
+        before = span.name

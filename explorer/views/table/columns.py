@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.core.protocol.schema.data_types import format_column
-from explorer.core.versions.column_lineage import ColumnSpan
+from explorer.core.versions.column_lineage import ColumnLine, ColumnSpan
 from explorer.views.listing import Listing, ListingColumn
 from explorer.views.table.column_lines import RiverLine, river_lines
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.overview import fields_of
 
-__all__ = ["ColumnStory", "column_story", "columns_listing", "lines_of"]
+__all__ = ["ColumnStory", "author", "column_story", "columns_listing", "lines_of"]
 
 _COLUMNS = (
     ListingColumn("name", "column", "text"),
@@ -30,11 +31,16 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class ColumnStory:
-    """One physical column: what it is, and what happened to it, as names and texts."""
+    """One physical column: what it is, and what happened to it and by whom, as names and texts.
+
+    ``consequence`` says what its history means for who reads it; ``is_live`` if the newest version has it.
+    """
 
     name: str
     label: str
     facts: tuple[tuple[str, str], ...]
+    consequence: str = ""
+    is_live: bool = False
 
 
 def lines_of(facts: TableFacts) -> tuple[RiverLine, ...]:
@@ -61,13 +67,36 @@ def column_story(facts: TableFacts, name: str) -> ColumnStory | None:
         ("type", last.type),
         ("null", "allowed" if last.nullable else "not allowed"),
     ]
-    entries.append((f"v{column.spans[0].from_version}", f"first seen as {column.spans[0].name}"))
-    entries += [
-        (f"v{new.from_version}", _befell(old, new)) for old, new in zip(column.spans, column.spans[1:], strict=False)
-    ]
+    events = [(column.spans[0].from_version, f"first seen as {column.spans[0].name}")]
+    events += [(new.from_version, _befell(old, new)) for old, new in pairwise(column.spans)]
     if column.dropped_at is not None:
-        entries.append((f"v{column.dropped_at}", "dropped"))
-    return ColumnStory(name, label, tuple((key, fmt.plain(text, 300)) for key, text in entries))
+        events.append((column.dropped_at, "dropped"))
+    entries += [
+        (f"v{version}", f"{what} ({by})" if (by := author(facts, version)) else what) for version, what in events
+    ]
+    told = tuple((key, fmt.plain(text, 300)) for key, text in entries)
+    return ColumnStory(name, label, told, _consequence(facts, column), column.dropped_at is None)
+
+
+def author(facts: TableFacts, version: int) -> str:
+    """Return who made a version, by which operation and when, in words; empty if its commit is gone."""
+    commit = facts.commits.record(version)
+    if commit is None:
+        return ""
+    who = f" by {commit.user_name}" if commit.user_name else ""
+    return f"{commit.operation}{who}, {fmt.day(commit.timestamp)}"
+
+
+def _consequence(facts: TableFacts, column: ColumnLine) -> str:
+    name, stored = format_column(column.path), column.physical_name
+    if column.dropped_at is not None:
+        return f"Its values stay in the files written before v{column.dropped_at} until those are rewritten."
+    if facts.snapshot(facts.last).column_mapping_mode == "none":
+        return "Files hold it under this name. To rename or drop it, set the column mapping to name first."
+    if stored == name:
+        return "Files hold it under this name, so that a client which ignores column mapping finds it."
+    held = stored.replace("`", "")
+    return f"Files hold it as {held}: a client that ignores column mapping does not find it by its name."
 
 
 def _befell(old: ColumnSpan, new: ColumnSpan) -> str:

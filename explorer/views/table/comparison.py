@@ -28,6 +28,9 @@ _COLUMNS = (
 )
 
 
+_NAME = 18
+
+
 @dataclass(frozen=True, slots=True)
 class FormChange:
     """A change of schema or properties: its sign, its subject, and the change in words."""
@@ -86,7 +89,7 @@ def _compare(facts: TableFacts, from_version: int, to_version: int) -> Compariso
         files=Listing(
             f"{facts.name}-v{from_version}-v{to_version}-files",
             columns,
-            _rows(diff.files, partition_columns),
+            _rows(diff.files, partition_columns, forward=from_version <= to_version),
             ("path", "partition", "happened"),
         ),
         counts={change: int(pc.sum(pc.equal(diff.files.column("change"), change)).as_py() or 0) for change in CHANGES},
@@ -98,35 +101,83 @@ def _compare(facts: TableFacts, from_version: int, to_version: int) -> Compariso
     )
 
 
-def _rows(files: pa.Table, partition_columns: tuple[str, ...]) -> pa.Table:
+def _rows(files: pa.Table, partition_columns: tuple[str, ...], *, forward: bool) -> pa.Table:
     change = files.column("change")
     before, after = files.column("dv_cardinality_before"), files.column("dv_cardinality_after")
     had, has = pc.fill_null(before, 0), pc.fill_null(after, 0)
     masked = pc.if_else(pc.equal(change, "remasked"), pc.subtract(has, had), pc.if_else(pc.equal(has, 0), had, has))
-    moved = pc.binary_join_element_wise("rows masked ", had.cast(pa.string()), " \u2192 ", has.cast(pa.string()), "")
-    rewritten = pc.and_(pc.invert(pc.fill_null(files.column("data_change"), True)), pc.not_equal(change, "remasked"))
-    happened = pc.if_else(
-        pc.equal(change, "remasked"),
-        moved,
-        pc.if_else(rewritten, "rewritten, no row changed", pc.if_else(pc.equal(change, "added"), "new", "gone")),
-    )
     signs = pc.if_else(
         pc.equal(change, "added"),
         SIGNS["added"],
         pc.if_else(pc.equal(change, "removed"), SIGNS["removed"], SIGNS["remasked"]),
     )
+    partition = partition_texts(files.column("partition_values"), partition_columns)
     return pa.table(
         {
             "sign": signs,
             "change": change,
             "path": files.column("path"),
-            "partition": partition_texts(files.column("partition_values"), partition_columns),
+            "partition": partition,
             "num_records": files.column("num_records"),
             "size": files.column("size"),
             "masked": pc.if_else(pc.equal(masked, 0), None, masked),
-            "happened": happened,
+            "happened": _happened(files, partition, had, has, forward=forward),
         }
     )
+
+
+def _happened(
+    files: pa.Table, partition: pa.ChunkedArray, had: pa.ChunkedArray, has: pa.ChunkedArray, *, forward: bool
+) -> pa.ChunkedArray:
+    """What the commit did to each file, in words; seen backwards, what going back undoes."""
+    change, at = files.column("change"), _text("v", files.column("version"))
+    added, removed = pc.equal(change, "added"), pc.equal(change, "removed")
+    rewritten = pc.and_(pc.invert(pc.fill_null(files.column("data_change"), True)), pc.or_(added, removed))
+    others, only = _counterparts(files, partition)
+    into = pc.if_else(
+        pc.equal(others, 1), _text(pc.utf8_slice_codeunits(only, 0, _NAME), "\u2026"), _text("", others, " files")
+    )
+    moved = _text("rows masked ", had, " \u2192 ", has, " at ", at)
+    if not forward:
+        words = pc.if_else(added, _text("removed at ", at), _text("added at ", at))
+        return pc.if_else(pc.or_(added, removed), words, moved)
+    new = _text("new at ", at, pc.if_else(pc.equal(has, 0), "", _text(", ", has, " of its rows masked")))
+    gone = pc.if_else(
+        pc.equal(others, 0), _text("gone at ", at), _text("gone at ", at, ", where ", others, " new took its place")
+    )
+    kept = pc.if_else(
+        added,
+        _text("rewritten at ", at, " from ", into, ", no row changed"),
+        _text("rewritten at ", at, " into ", into, ", no row changed"),
+    )
+    plain = pc.if_else(pc.equal(others, 0), _text("rewritten at ", at, ", no row changed"), kept)
+    return pc.if_else(rewritten, plain, pc.if_else(added, new, pc.if_else(removed, gone, moved)))
+
+
+def _counterparts(files: pa.Table, partition: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """For each file, how many of the other kind the same commit has in the same partition, and the name of one."""
+    rows = pa.table(
+        {
+            "place": pa.array(range(files.num_rows), pa.int64()),
+            "kind": files.column("change"),
+            "version": files.column("version"),
+            "partition": partition,
+            "name": pc.replace_substring_regex(files.column("path"), ".*/", ""),
+        }
+    )
+    found = rows.group_by(["kind", "version", "partition"]).aggregate([("place", "count"), ("name", "min")])
+    other = {"added": "removed", "removed": "added", "remasked": "remasked"}
+    kinds = pa.array([other[kind] for kind in found.column("kind").to_pylist()], pa.string())
+    found = found.set_column(found.schema.get_field_index("kind"), "kind", kinds)
+    keys = ["kind", "version", "partition"]
+    joined = rows.drop_columns(["name"]).join(found, keys).sort_by("place")
+    return pc.fill_null(joined.column("place_count"), 0), pc.fill_null(joined.column("name_min"), "")
+
+
+def _text(*parts: object) -> pa.ChunkedArray:
+    """Texts and columns, joined; numbers as text."""
+    texts = [part if isinstance(part, str) else pc.cast(part, pa.string()) for part in parts]
+    return pc.binary_join_element_wise(*texts, "")
 
 
 def _column_change(change: ColumnChange) -> FormChange:

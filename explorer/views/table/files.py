@@ -32,6 +32,8 @@ _MASKED = (
     ListingColumn("num_records", "rows", "rows", "unknown"),
     ListingColumn("cardinality", "masked", "masked"),
     ListingColumn("share", "share", "share", "unknown"),
+    ListingColumn("since", "since", "version", "unknown"),
+    ListingColumn("dead", "dead bytes", "size", "unknown"),
     ListingColumn("stored", "stored as", "mono"),
     ListingColumn("size_in_bytes", "vector", "size"),
 )
@@ -137,8 +139,31 @@ def _masked(facts: TableFacts, version: int) -> Listing:
     )
     stored = [_stored(row) for row in vectors.select(["storage_type", "file", "offset"]).to_pylist()]
     table = vectors.append_column("share", share).append_column("stored", pa.array(stored, pa.string()))
+    files = facts.snapshot(version).files()
+    size = pc.cast(files.column("size").take(pc.index_in(vectors.column("path"), files.column("path"))), pa.float64())
+    table = table.append_column("dead", pc.cast(pc.round(pc.multiply(size, share)), pa.int64()))
+    table = table.append_column("since", _masked_since(facts, version, vectors.column("path")))
     order = pc.sort_indices(table, sort_keys=[("share", "descending"), ("cardinality", "descending")])
     return Listing(f"{facts.name}-v{version}-deletion-vectors", _MASKED, table.take(order), ("path",), page_size=12)
+
+
+def _masked_since(facts: TableFacts, version: int, paths: pa.ChunkedArray) -> pa.Array:
+    """The version since which some rows of each file are masked; null where the log no longer says."""
+    unknown = pa.nulls(len(paths), pa.int64())
+    if not len(facts.commits) or not facts.commits.has(version):
+        return unknown
+    life = facts.log.history_record().lifetimes
+    rows = np.flatnonzero(life.live(version) & (life.masked > 0))
+    since, current = life.added[rows].astype(np.int64), rows
+    while True:
+        before = life.previous[current]
+        goes_on = (before >= 0) & (life.masked[before] > 0)
+        if not goes_on.any():
+            break
+        current = np.where(goes_on, before, current)
+        since = np.where(goes_on, life.added[current], since)
+    found = pa.array(since, mask=since < life.first)
+    return found.take(pc.index_in(paths, life.take(rows, ["path"]).column("path")))
 
 
 def _ranges(facts: TableFacts, version: int, column: str) -> Listing:

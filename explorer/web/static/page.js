@@ -38,6 +38,7 @@ class Page {
     window.Bokeh?.documents[0]?.on_event("connection_lost", () => this.silent("lost"));
     this.restore(document, []);
     this.root.dataset.live = "yes";
+    this.showChosenCommit();
     this.ask("hello", { query: location.search, theme: this.root.dataset.theme, shown: this.root.dataset.shownTheme });
     if (document.hidden) this.tellVisible();
   }
@@ -89,6 +90,7 @@ class Page {
 
   patch({ regions, hidden, title, number, query, say }) {
     const held = document.activeElement?.id;
+    const had = document.querySelector("[data-result]");
     for (const [id, html] of Object.entries(regions)) this.place(id, html);
     // A button that begins something and the one that stops it share an id, wherever they are.
     if (held && document.activeElement?.id !== held) document.getElementById(held)?.focus();
@@ -100,6 +102,9 @@ class Page {
       this.upwards = false;
       document.getElementById("main").scrollIntoView({ block: "nearest" });
     }
+    const result = document.querySelector("[data-result]");
+    if (result && !had) result.scrollIntoView({ block: "nearest" });
+    if ("commits" in regions) this.showChosenCommit();
     this.speak();
     if (title) document.title = title;
     if (say) this.say(say);
@@ -112,6 +117,13 @@ class Page {
       this.root.classList.remove("busy");
     } else this.listen();
     this.root.dataset.answered = String(this.answered);
+  }
+
+  // The list of commits scrolls to the chosen one by itself, and the page stays where it is.
+  showChosenCommit() {
+    const row = document.querySelector("#commits tr[aria-current]");
+    const box = row?.closest(".tall");
+    if (box) box.scrollTop = row.offsetTop - (box.clientHeight - row.offsetHeight) / 2;
   }
 
   // A screen reader reads the result of a plan or a commit once: it does not read parts that are drawn again.
@@ -355,6 +367,12 @@ class Page {
 
   key(event) {
     if (event.metaKey || event.ctrlKey || event.altKey) return;
+    const menu = event.key === "Escape" && document.querySelector("details.menu[open]");
+    if (menu) {
+      menu.open = false;
+      menu.querySelector("summary").focus();
+      return;
+    }
     const target = event.composedPath()[0];
     if (target instanceof Element && target.matches("input, select, textarea, [contenteditable]")) return;
     if (document.querySelector("dialog[open]")) return;
@@ -390,6 +408,7 @@ class Page {
       if (plot?.on && !plot.dataset.watched) {
         plot.dataset.watched = "yes";
         plot.on("plotly_afterplot", () => this.fit(plot));
+        plot.on("plotly_click", (event) => this.chosen(plot, event.points[0]));
       }
       if (plot) this.fit(plot);
     }
@@ -399,6 +418,15 @@ class Page {
   fit(plot) {
     const width = plot.getRootNode().host?.clientWidth;
     if (width && plot._fullLayout && Math.abs(plot._fullLayout.width - width) > 1) window.Plotly.relayout(plot, { width });
+  }
+
+  // A mark that stands for a column or a file chooses it; the figure says which of the two its marks are.
+  chosen(plot, point) {
+    const key = plot.layout.meta?.chooses;
+    if (!key || typeof point?.customdata !== "string") return;
+    const values = new URLSearchParams(location.search);
+    values.set(key, decodeURIComponent(point.customdata));
+    this.go("?" + values.toString().replaceAll("%2F", "/"));
   }
 
   // --- the timeline

@@ -14,7 +14,7 @@ from explorer.views.rows.row_work import RangeChanges, change_origins, change_ra
 from explorer.views.rows.spark_work import engine_state
 from explorer.web.address import Address
 from explorer.web.data_messages import LONGEST_QUESTION, begin_reading
-from explorer.web.tab_spec import Tab, TabSpec, arranged
+from explorer.web.tab_spec import Tab, TabSpec, arranged, pinned
 from explorer.web.window import Handler, Message, Window
 from explorer.web.window_work import WindowWork
 
@@ -72,6 +72,7 @@ class FeedWork:
             "columns": [field.name for field in view.facts.snapshot(last).schema.fields[:200]],
             "listing": listing,
             "page": listing.paged() if listing is not None else None,
+            "pin": pinned(listing, address, 3),
         }
 
 

@@ -15,7 +15,7 @@ from explorer.views.rows.spark_work import engine_state
 from explorer.views.table.overview import fields_of
 from explorer.web.address import Address
 from explorer.web.data_messages import LONGEST_QUESTION, begin_reading
-from explorer.web.tab_spec import Tab, TabSpec, arranged
+from explorer.web.tab_spec import Tab, TabSpec, arranged, pinned
 from explorer.web.window import Handler, Message, Window
 from explorer.web.window_work import WindowWork
 
@@ -79,6 +79,7 @@ class RowsWork:
             "later": self._rows.has_later,
             "listing": listing,
             "page": listing.paged() if listing is not None else None,
+            "pin": pinned(listing, address, 1 if listing is not None and listing.columns[0].kind == "sign" else 0),
         }
 
 

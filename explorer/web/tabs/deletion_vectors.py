@@ -60,10 +60,8 @@ def _chosen(listing: Listing, rows: list[dict[str, Any]], address: Address) -> s
 
 def _totals(view: TableView, listing: Listing) -> dict[str, Any]:
     snapshot, table = view.facts.snapshot(view.version), listing.table
-    chosen = table.select(["path", "share"])
-    sizes = snapshot.files().select(["path", "size"]).join(chosen, "path", join_type="inner")
     shares = table.column("share").cast("double").to_numpy(zero_copy_only=False)
-    dead = pc.sum(pc.multiply(sizes.column("size").cast("double"), sizes.column("share"))).as_py()
+    dead = pc.sum(table.column("dead")).as_py()
     return {
         "masked_rows": int(pc.sum(table.column("cardinality")).as_py() or 0),
         "physical_rows": snapshot.num_records,
@@ -71,7 +69,8 @@ def _totals(view: TableView, listing: Listing) -> dict[str, Any]:
         "heavy": int(np.nansum(shares > HEAVY / 100)),
         "vector_files": pc.count_distinct(table.column("file")).as_py(),
         "inline": table.column("file").null_count,
-        "dead_bytes": None if dead is None else int(dead),
+        "dead_bytes": dead,
+        "purge": f"REORG TABLE delta.`{view.facts.location}` APPLY (PURGE)",
     }
 
 

@@ -7,7 +7,9 @@ from functools import partial
 from typing import Any
 
 from explorer.views import TableView
+from explorer.views.listing import Listing
 from explorer.web.address import Address
+from explorer.web.commits_table import commits_listing
 from explorer.web.render import render_block
 from explorer.web.tab_spec import Tab, TabSpec
 from explorer.web.window import Handler, Message, Window
@@ -20,8 +22,11 @@ _LONGEST = 200_000
 
 
 def _overview(view: TableView, address: Address, _work: WindowWork) -> Tab:
-    figure = view.totals(address.metric) if len(view.facts.commits) else None
-    return Tab(_values(view), figure, (address.metric,))
+    # One commit has no course.
+    figure = view.totals(address.metric) if len(view.facts.commits) > 1 else None
+    return Tab(
+        _values(view), figure, (address.metric, view.compared, view.version if view.compared is not None else None)
+    )
 
 
 def _values(view: TableView) -> dict[str, Any]:
@@ -45,14 +50,26 @@ def _show_raw(window: Window, message: Message) -> None:
         window.answer(message)
     else:
         then = partial(window.answer, message)
-        window.compute(message, partial(_side_with_raw, view, address), then)
+        window.compute(message, partial(_rest_with_raw, view, address), then)
 
 
-def _side_with_raw(view: TableView, address: Address) -> dict[str, str]:
+def _rest_with_raw(view: TableView, address: Address) -> dict[str, str]:
     lines = view.facts.log.commit_actions(view.version)
     raw = "\n".join(line.decode("utf-8", "replace") for line in lines[:_MOST_LINES])[:_LONGEST]
     shared = {"address": address, "version": view.version, "commit": view.commit}
-    return {"side": render_block("overview", "side", **_values(view) | {"raw": raw}, **shared)}
+    return {"rest": render_block("overview", "rest", **_values(view) | {"raw": raw}, **shared)}
 
 
-TAB = TabSpec("overview", "Overview", "overview", _overview, messages=_messages, shows=("commit", "state"))
+def _commits(view: TableView, address: Address, _work: WindowWork) -> Listing:
+    return commits_listing(view, address)
+
+
+TAB = TabSpec(
+    "overview",
+    "Overview",
+    "overview",
+    _overview,
+    exports={"commits": _commits},
+    messages=_messages,
+    shows=("commit", "state"),
+)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from explorer.views import TableView
 from explorer.views.figures.charts import BARS
 from explorer.views.listing import Listing
+from explorer.views.table.coverage import Covered, coverage_of
 from explorer.views.table.files import ranges_listing
 from explorer.views.table.ranges import ColumnRanges
 from explorer.web.address import Address
@@ -24,12 +26,13 @@ class NoRanges:
     title: str
     why: str
     column: str
+    setting: tuple[str, str] | None = None
 
 
 def _statistics(view: TableView, address: Address, _work: WindowWork) -> Tab:
     facts, version = view.facts, view.version
-    coverage = facts.coverage(version).to_pylist()
-    names = [row["column"] for row in coverage]
+    coverage = coverage_of(facts, version)
+    names = [row.column for row in coverage]
     column = _column(address, coverage, names)
     values: dict[str, Any] = {"coverage": coverage, "names": names, "column": column}
     if nothing := _why_nothing(view, address, names, column):
@@ -51,12 +54,12 @@ def _export(view: TableView, address: Address, _work: WindowWork) -> Listing:
     return arranged(ranges_listing(view.facts, view.version, view.column), address)
 
 
-def _column(address: Address, coverage: list[dict[str, Any]], names: list[str]) -> str:
+def _column(address: Address, coverage: Sequence[Covered], names: list[str]) -> str:
     """The column that the address names, else the one with statistics in most files; empty where there is none."""
     if address.column:
         return address.column if address.column in names else ""
-    best = max(coverage, key=lambda row: row["files"], default=None)
-    return str(best["column"]) if best else ""
+    best = max(coverage, key=lambda row: row.files, default=None)
+    return best.column if best else ""
 
 
 def _why_nothing(view: TableView, address: Address, names: list[str], column: str) -> NoRanges | None:
@@ -76,11 +79,9 @@ def _why_nothing(view: TableView, address: Address, names: list[str], column: st
         )
     ranges = view.facts.ranges(view.version, column)
     if not len(ranges.low):
-        return NoRanges(
-            f"No file has bounds for {column}",
-            _undrawable(ranges),
-            column,
-        )
+        covered = next(row for row in coverage_of(view.facts, view.version) if row.column == column)
+        why = f"{_undrawable(ranges)} {covered.why[:1].upper()}{covered.why[1:]}.".removesuffix(" .")
+        return NoRanges(f"No file has bounds for {column}", why, column, covered.setting)
     return None
 
 
@@ -99,6 +100,7 @@ def _undrawn(nothing: NoRanges) -> dict[str, Any]:
         "drawn": False,
         "title": nothing.title,
         "why": nothing.why,
+        "setting": nothing.setting,
         "column": nothing.column,
         "ranges": None,
         "wide": 0,

@@ -1,0 +1,114 @@
+"""The commits of a table as a list: found by operation, author, date, reason or predicate; sorted, paged, exported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer import formatting as fmt
+from explorer.views.listing import Listing, ListingColumn
+from explorer.views.table.commits import CommitRecord
+from explorer.views.table.facts import TableFacts
+
+__all__ = ["CommitChoice", "choices", "chosen_commits", "page_of"]
+
+PAGE = 100
+_MOST_CHOICES = 60
+_COLUMNS = (
+    ListingColumn("version", "version", "version"),
+    ListingColumn("operation", "operation"),
+    ListingColumn("by", "by"),
+    ListingColumn("committed", "when", "time"),
+    ListingColumn("rows_added", "rows added", "rows", "unknown"),
+    ListingColumn("rows_removed", "removed", "rows", "unknown"),
+    ListingColumn("rows_masked", "masked", "rows", "unknown"),
+    ListingColumn("rows_rewritten", "rewritten", "rows", "unknown"),
+    ListingColumn("files", "files"),
+    ListingColumn("form", "form"),
+    ListingColumn("predicate", "predicate", "mono"),
+    ListingColumn("reason", "reason"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CommitChoice:
+    """Which commits are listed.
+
+    Attributes:
+        find: A text that operation, author, date, reason or predicate holds.
+        operation, author: One of each; empty for all.
+        sort: Key of a column, with a minus for descending; empty for the newest first.
+    """
+
+    find: str = ""
+    operation: str = ""
+    author: str = ""
+    sort: str = ""
+
+
+def chosen_commits(facts: TableFacts, choice: CommitChoice) -> Listing:
+    """Return the commits that are asked for, from the first page."""
+    listing = facts.keep("commit-list", lambda: _listing(facts))
+    table = listing.table
+    for key, wanted in (("operation", choice.operation), ("by", choice.author)):
+        if wanted:
+            table = table.filter(pc.equal(table.column(key), wanted))
+    key = choice.sort.removeprefix("-")
+    return replace(listing, table=table).arranged(sort=key, descending=choice.sort.startswith("-"), find=choice.find)
+
+
+def choices(facts: TableFacts) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the operations and the authors that there are, the most frequent first."""
+    return facts.keep("commit-choices", lambda: (_frequent(facts, "operation"), _frequent(facts, "by")))
+
+
+def page_of(listing: Listing, version: int) -> int:
+    """Return the page that holds a version; 1 if none does."""
+    place: int = pc.index(listing.matching().column("version"), version).as_py()
+    return 1 + max(0, place) // listing.page_size
+
+
+def _frequent(facts: TableFacts, column: str) -> tuple[str, ...]:
+    values = chosen_commits(facts, CommitChoice()).table.column(column)
+    counted = pc.value_counts(values.combine_chunks()).to_pylist()
+    counted.sort(key=lambda found: -found["counts"])
+    return tuple(found["values"] for found in counted if found["values"])[:_MOST_CHOICES]
+
+
+def _listing(facts: TableFacts) -> Listing:
+    records = [facts.commits.record(int(version)) for version in facts.commits.versions[::-1]]
+    found = [record for record in records if record is not None]
+    whole = pa.int64()
+    table = pa.table(
+        {
+            "version": pa.array([c.version for c in found], whole),
+            "operation": pa.array([c.operation for c in found], pa.string()),
+            "by": pa.array([c.user_name or None for c in found], pa.string()),
+            "committed": pa.array([c.timestamp for c in found], pa.timestamp("ms", "UTC")),
+            "rows_added": pa.array([c.rows_added for c in found], whole),
+            "rows_removed": pa.array([c.rows_removed for c in found], whole),
+            "rows_masked": pa.array([c.rows_masked for c in found], whole),
+            "rows_rewritten": pa.array([c.rows_rewritten for c in found], whole),
+            "files": pa.array([_files(c) for c in found], pa.string()),
+            "form": pa.array([", ".join(c.form_changes) or None for c in found], pa.string()),
+            "predicate": pa.array([_predicate(c) for c in found], pa.string()),
+            "reason": pa.array([c.reason or None for c in found], pa.string()),
+            "day": pa.array([fmt.timestamp(c.timestamp) for c in found], pa.string()),
+        }
+    )
+    empty = {name for name in ("form", "predicate", "reason", "by") if table.column(name).null_count == len(found)}
+    columns = tuple(column for column in _COLUMNS if column.key not in empty)
+    searched = ("operation", "by", "day", "reason", "predicate", "form")
+    return Listing(f"{facts.name}-commits", columns, table, searched, page_size=PAGE)
+
+
+def _files(commit: CommitRecord) -> str:
+    remasked = f" ~{commit.files_remasked}" if commit.files_remasked else ""
+    return f"+{commit.files_added or 0} \u2212{commit.files_removed or 0}{remasked}"
+
+
+def _predicate(commit: CommitRecord) -> str | None:
+    found = commit.parameters.get("predicate") or ""
+    return None if found in {"", "[]"} else found

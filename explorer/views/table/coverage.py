@@ -1,0 +1,68 @@
+"""Which columns have statistics, and why one has none: a property leaves it out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from explorer.core.protocol.statistics.collect import indexed_fields
+from explorer.core.protocol.table_properties.registry import NUM_INDEXED_COLS, STATS_COLUMNS
+from explorer.views.table.facts import TableFacts
+
+__all__ = ["Covered", "coverage_of"]
+
+_NONE: Final = "no file has statistics for it, though no property leaves it out"
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """A column that can have statistics.
+
+    Attributes:
+        files, files_total: How many live files have them, of how many.
+        tight: How many of these hold exactly for the live rows.
+        why: Why no new file has them; empty where new files do.
+        setting: The property that leaves the column out, and the value that would take it in; None where none does.
+    """
+
+    column: str
+    type: str
+    files: int
+    files_total: int
+    tight: int | None
+    why: str = ""
+    setting: tuple[str, str] | None = None
+
+
+def coverage_of(facts: TableFacts, version: int) -> tuple[Covered, ...]:
+    """Return the columns of a version in the order of the schema."""
+    return facts.keep(("covered", version), lambda: _covered(facts, version))
+
+
+def _covered(facts: TableFacts, version: int) -> tuple[Covered, ...]:
+    snapshot = facts.snapshot(version)
+    stored = [field for field in snapshot.schema.fields if field.name not in snapshot.partition_columns]
+    everything = indexed_fields(stored, {NUM_INDEXED_COLS.key: "-1"})
+    places = {physical: place for place, (physical, _) in enumerate(everything, 1)}
+    indexed = {physical for physical, _ in indexed_fields(stored, snapshot.properties)}
+    columns = {column.name: column for column in snapshot.statistics_columns}
+    found = []
+    for row in facts.coverage(version).to_pylist():
+        column = columns[row["column"]]
+        why, setting = "", None
+        if column.physical not in indexed and not column.partition and column.name not in snapshot.clustering_columns:
+            why, setting = _left_out(snapshot.properties, column.name, places.get(column.physical, 0))
+        elif not row["files"] and row["files_total"]:
+            why = _NONE
+        found.append(Covered(row["column"], row["type"], row["files"], row["files_total"], row["tight"], why, setting))
+    return tuple(found)
+
+
+def _left_out(properties: dict[str, str], name: str, place: int) -> tuple[str, tuple[str, str] | None]:
+    listed = properties.get(STATS_COLUMNS.key)
+    if listed is not None:
+        return f"{STATS_COLUMNS.key} does not list it", (STATS_COLUMNS.key, f"{listed},{name}" if listed else name)
+    limit = NUM_INDEXED_COLS.of(properties)
+    default = "" if NUM_INDEXED_COLS.is_set(properties) else ", the default"
+    why = f"{NUM_INDEXED_COLS.key} is {limit}{default}: only the first {limit} columns have statistics"
+    return why, (NUM_INDEXED_COLS.key, str(place)) if place else None
