@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
-from explorer.views.figures.plotly import Figure, Part, axis, base_layout, nice_ticks, version_ticks
+from explorer.views.figures.plotly import Figure, Part, axis, base_layout, nice_ticks, version_cursor, version_ticks
 from explorer.views.figures.theme import Theme
 from explorer.views.table.commits import Commits
 from explorer.views.table.ranges import ColumnRanges, depth
@@ -24,6 +24,7 @@ BARS = 200
 HEAVY = 30.0
 _LEAST_SLOTS = 24
 _LABELLED = 40
+_NUMBERS = ("cardinality", "num_records", "share")
 _STRETCHES = 500
 _TOTALS = {"rows": "live rows", "files": "files", "size": "bytes", "masked": "masked rows"}
 
@@ -74,7 +75,7 @@ def total_over_versions(
             showgrid=True,
             zeroline=True,
         ),
-        "shapes": [_cursor(version, theme)] if first != last else [],
+        "shapes": [version_cursor(version, last - first, theme)] if first != last else [],
         "annotations": [_cut_note(first, last, theme)] if cut else [],
     }
     return {"data": [line], "layout": layout}
@@ -89,7 +90,7 @@ def _cut_note(first: int, last: int, theme: Theme) -> Part:
 
 
 def masked_shares(vectors: pa.Table, theme: Theme, *, chosen: str = "") -> Figure:
-    """Draw the live and the hidden rows of each file, one bar a file, in the order given.
+    """Draw for each file which share of its rows is live and which is hidden, in the order given.
 
     Args:
         vectors: Columns ``path``, ``cardinality``, ``num_records``, ``share`` (0 to 1; null unknown); `BARS` are drawn.
@@ -97,37 +98,27 @@ def masked_shares(vectors: pa.Table, theme: Theme, *, chosen: str = "") -> Figur
         chosen: ``path`` of the chosen file.
     """
     shown = vectors.slice(0, BARS)
-    shares = shown.column("share").cast(pa.float64()).to_numpy(zero_copy_only=False) * 100
-    hidden = shown.column("cardinality").cast(pa.float64()).to_numpy(zero_copy_only=False)
-    records = shown.column("num_records").cast(pa.float64()).to_numpy(zero_copy_only=False)
-    live = np.nan_to_num(records - hidden)
+    columns = [shown.column(name).cast(pa.float64()).to_numpy(zero_copy_only=False) for name in _NUMBERS]
+    hidden, records, shares = columns[0], columns[1], columns[2] * 100
     paths: list[str] = shown.column("path").to_pylist()
     texts = [_masked_text(path, *numbers) for path, *numbers in zip(paths, hidden, records, shares, strict=True)]
     heavy = [theme.danger if share > HEAVY else theme.remasked for share in np.nan_to_num(shares)]
     hatched = {"shape": "/", "size": 5, "solidity": 0.45, "fgcolor": heavy, "bgcolor": theme.surface}
     bars = [
-        _file_bars(paths, live, texts, {"color": theme.idle, "opacity": 0.8}),
-        _file_bars(paths, hidden, texts, {"pattern": hatched, "line": {"color": heavy, "width": 1}}),
+        _file_bars(paths, 100 - shares, texts, {"color": theme.idle, "opacity": 0.55}),
+        _file_bars(paths, shares, texts, {"pattern": hatched, "line": {"color": heavy, "width": 1}}),
     ]
-    top = float((live + hidden).max()) if len(paths) else 0.0
-    slots = max(len(paths), _LEAST_SLOTS)
-    ticks = nice_ticks(top, wanted=4)
-    few = len(paths) <= _LABELLED
-    layout = base_layout(theme, 220 if len(paths) > 8 else 180, margin={"l": 48, "r": 12, "t": 20, "b": 12})
+    layout = base_layout(theme, 200, margin={"l": 48, "r": 12, "t": 20, "b": 12})
     layout |= {
         "barmode": "stack",
         "bargap": 0.2,
-        "xaxis": axis(theme, range=[-0.7, slots - 0.3], showticklabels=False),
+        "xaxis": axis(theme, range=[-0.7, max(len(paths), _LEAST_SLOTS) - 0.3], showticklabels=False),
         "yaxis": axis(
-            theme, range=[0, (top or 1) * 1.1], tickvals=[0, *ticks], ticktext=[fmt.compact(t) for t in [0, *ticks]],
-            showgrid=True, zeroline=True,
+            theme, range=[0, 104], tickvals=[0, 50, 100], ticktext=["0 %", "50 %", "100 %"], showgrid=True,
+            zeroline=True,
         ),
         "shapes": [_band(at - 0.5, at + 0.5, theme.cursor) for at, path in enumerate(paths) if path == chosen],
-        "annotations": [
-            _share_label(at, height, share, color)
-            for at, (height, share, color) in enumerate(zip(live + hidden, shares, heavy, strict=True))
-            if few and np.isfinite(share)
-        ],
+        "annotations": [_share_label(at, share, theme) for at, share in enumerate(shares) if len(paths) <= _LABELLED],
         "meta": {"chooses": "file"},
     }  # fmt: skip
     return {"data": bars, "layout": layout}
@@ -146,10 +137,11 @@ def _masked_text(path: str, hidden: float, records: float, share: float) -> str:
     return f"{fmt.plotly_text(path, 60)}<br>{fmt.plural(int(hidden), 'row')}{of}"
 
 
-def _share_label(at: int, height: float, share: float, color: str) -> Part:
+def _share_label(at: int, share: float, theme: Theme) -> Part:
     return {
-        "x": at, "y": height, "yshift": 8, "showarrow": False, "text": fmt.percent(share, 100),
-        "font": {"size": 10, "color": color},
+        "x": at, "y": 100, "yshift": 9, "showarrow": False,
+        "text": fmt.percent(share, 100) if np.isfinite(share) else "?",
+        "font": {"size": 10, "color": theme.danger if share > HEAVY else theme.remasked},
     }  # fmt: skip
 
 
@@ -261,10 +253,6 @@ def _amount(value: float, metric: str) -> str:
     if not np.isfinite(value):
         return f"{_TOTALS[metric]} unknown"
     return fmt.size(int(value)) if metric == "size" else f"{fmt.count(int(value))} {_TOTALS[metric]}"
-
-
-def _cursor(version: int, theme: Theme) -> Part:
-    return _band(version - 0.5, version + 0.5, theme.cursor)
 
 
 def _band(left: float, right: float, fill: str) -> Part:

@@ -14,7 +14,7 @@ from explorer.views.figures.theme import FONT_FAMILY, Theme
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure as PlotlyFigure
 
-__all__ = ["Figure", "Part", "as_plotly", "axis", "base_layout", "nice_ticks", "version_ticks"]
+__all__ = ["Figure", "Part", "as_plotly", "axis", "base_layout", "nice_ticks", "version_cursor", "version_ticks"]
 
 Part: TypeAlias = dict[str, object]
 """A trace, a shape, an annotation, an axis or a layout, in plotly's own names."""
@@ -83,6 +83,15 @@ def version_ticks(first: int, last: int, most: int) -> Part:
     step = next(s * 10**p for p in range(18) for s in (1, 2, 5) if (last - first + 1) / (s * 10**p) <= most)
     ticks = list(range(-(-first // step) * step, last + 1, step))
     return {"tickvals": ticks, "ticktext": [f"v{tick}" for tick in ticks]}
+
+
+def version_cursor(version: int, span: int, theme: Theme) -> Part:
+    """Return the mark of a version over the height of a figure: as wide as its slot, and narrow where slots are wide."""
+    half = min(0.5, 0.06 * (span + 1))
+    return {
+        "type": "rect", "xref": "x", "yref": "paper", "x0": version - half, "x1": version + half, "y0": 0, "y1": 1,
+        "fillcolor": theme.cursor, "line": {"width": 0}, "layer": "below",
+    }  # fmt: skip
 
 
 def as_plotly(figure: Figure) -> PlotlyFigure:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import numpy as np
 
 from explorer import formatting as fmt
-from explorer.views.figures.plotly import Figure, Part, axis, base_layout, version_ticks
+from explorer.views.figures.plotly import Figure, Part, axis, base_layout, version_cursor, version_ticks
 from explorer.views.figures.theme import Theme
 from explorer.views.table.column_lines import RIVER_LINES, RiverLine, RiverSpan, TakenName, told_apart
 
@@ -60,7 +60,7 @@ def river_figure(
         )
         notes += _line_notes(line, row, span, theme, names=names, stored=labels[_stored_name(line)])
         arcs += [_arc(taken, row_of[taken.holder], row, theme) for taken in line.took if taken.holder in row_of]
-    shapes = [*([_cursor(version, theme)] if first != last else []), *arcs[:_ARCS]]
+    shapes = [*([version_cursor(version, last - first, theme)] if first != last else []), *arcs[:_ARCS]]
     layout = base_layout(theme, 34 + _PITCH * len(places), margin={"l": 128, "r": 18, "t": 24, "b": 6})
     layout |= {
         "xaxis": axis(
@@ -196,22 +196,14 @@ def _note(
 
 
 def _arc(taken: TakenName, old_row: int, new_row: int, theme: Theme) -> Part:
-    left, right = taken.held_to + 0.5, taken.version - 0.35
-    # The arc leaves sideways and ends on the new line, so that it crosses no label at the line's start.
-    down = 1 if new_row > old_row else -1
-    half = (new_row - old_row) / 2
-    bend = f"{min(left, right) - 0.6},{old_row + half} {right},{new_row - half}"
-    path = f"M {left},{old_row} C {bend} {right},{new_row - 0.14 * down}"
+    """From where the name was given up to where it was taken; two that were swapped make a cross."""
+    left, right = taken.held_to + 0.5, taken.version - 0.12
+    edge = 0.15 if new_row > old_row else -0.15
+    half = (old_row + new_row) / 2
+    path = f"M {left},{old_row + edge} C {left},{half} {right},{half} {right},{new_row - edge}"
     return {
         "type": "path",
         "path": path,
-        "line": {"color": theme.danger, "width": 1.4, "dash": "4px,3px"},
+        "line": {"color": theme.danger, "width": 1.6, "dash": "4px,3px"},
         "layer": "above",
     }
-
-
-def _cursor(version: int, theme: Theme) -> Part:
-    return {
-        "type": "rect", "xref": "x", "yref": "paper", "x0": version - 0.5, "x1": version + 0.5, "y0": 0, "y1": 1,
-        "fillcolor": theme.cursor, "line": {"width": 0}, "layer": "below",
-    }  # fmt: skip

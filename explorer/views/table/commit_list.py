@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -110,5 +111,10 @@ def _files(commit: CommitRecord) -> str:
 
 
 def _predicate(commit: CommitRecord) -> str | None:
+    """The predicate; writers record it as text, or as a list of texts in JSON."""
     found = commit.parameters.get("predicate") or ""
-    return None if found in {"", "[]"} else found
+    try:
+        parts = json.loads(found)
+    except ValueError:
+        return found or None
+    return " AND ".join(map(str, parts)) or None if isinstance(parts, list) else found
