@@ -45,7 +45,9 @@ def head_styles() -> str:
     """Return the HTML of the page's styles: tokens and faces inline, the sheet by its address."""
     version = hashlib.sha256((_STATIC / "app.css").read_bytes()).hexdigest()[:12]
     faces = "".join(_face(name) for name in FONT_FILES)
-    tokens = f":root{{{css_variables(LIGHT)}}}:root[data-theme=dark]{{{css_variables(DARK)}}}"
+    light, dark = css_variables(LIGHT), css_variables(DARK)
+    # Paper is light, whatever the screen is.
+    tokens = f":root{{{light}}}:root[data-theme=dark]{{{dark}}}@media print{{:root[data-theme=dark]{{{light}}}}}"
     sheet = component_resource_path(Page, "_css", "static/app.css")
     return f'<style>{tokens}{faces}</style><link rel="stylesheet" href="{sheet}?v={version}">'
 

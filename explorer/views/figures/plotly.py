@@ -86,7 +86,7 @@ def version_ticks(first: int, last: int, most: int) -> Part:
 
 
 def version_cursor(version: int, span: int, theme: Theme) -> Part:
-    """Return the mark of a version over the height of a figure: as wide as its slot, and narrow where slots are wide."""
+    """Return the mark of a version over a figure: as wide as its slot, but narrow where slots are wide."""
     half = min(0.5, 0.06 * (span + 1))
     return {
         "type": "rect", "xref": "x", "yref": "paper", "x0": version - half, "x1": version + half, "y0": 0, "y1": 1,

@@ -25,11 +25,11 @@ _COLUMNS = (
     ListingColumn("rows_added", "rows added", "rows", "unknown"),
     ListingColumn("rows_removed", "removed", "rows", "unknown"),
     ListingColumn("rows_masked", "masked", "rows", "unknown"),
-    ListingColumn("rows_rewritten", "rewritten", "rows", "unknown"),
-    ListingColumn("files", "files"),
-    ListingColumn("form", "form"),
-    ListingColumn("predicate", "predicate", "mono"),
     ListingColumn("reason", "reason"),
+    ListingColumn("predicate", "predicate", "mono"),
+    ListingColumn("files", "files"),
+    ListingColumn("rows_rewritten", "rewritten", "rows", "unknown"),
+    ListingColumn("form", "form"),
 )
 
 

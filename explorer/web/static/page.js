@@ -5,6 +5,7 @@ const STEP_KEYS = { ArrowLeft: -1, ArrowRight: 1 };
 const BUSY_AFTER = 300;      // ms without an answer until the bar at the top moves
 const SILENT_AFTER = 20_000; // ms without an answer until the page says so
 const FIGURES = ["timeline-slot", "chart-slot"];
+const PAPER = 960;           // px that a figure may take on a printed page
 const FIT_EVERY = 1_000;     // ms between two looks for a figure that was placed again
 
 function pierce(node, selector) {
@@ -404,6 +405,9 @@ class Page {
 
   fitAll() {
     for (const id of FIGURES) {
+      // On paper a figure is made smaller as a whole: plotly does not draw it again for the page.
+      const slot = document.getElementById(id);
+      if (slot?.clientWidth) slot.style.setProperty("--print-zoom", Math.min(1, PAPER / slot.clientWidth).toFixed(3));
       const plot = document.getElementById(id) && pierce(document.getElementById(id), ".js-plotly-plot");
       if (plot?.on && !plot.dataset.watched) {
         plot.dataset.watched = "yes";
