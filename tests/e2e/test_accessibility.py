@@ -1,0 +1,42 @@
+"""What axe-core finds on each tab, light and dark: nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.e2e.conftest import settle
+
+pytestmark = pytest.mark.e2e
+VECTORS = "?t=shop/reference/deletion-vectors"
+PAGES = [
+    "",
+    VECTORS,
+    f"{VECTORS}&tab=diff&v=6&c=2",
+    f"{VECTORS}&tab=files",
+    "?t=shop/reference/column-mapping&tab=columns&col=id",
+    f"{VECTORS}&tab=deletion-vectors&v=6",
+    f"{VECTORS}&tab=statistics",
+    f"{VECTORS}&tab=data",
+    f"{VECTORS}&tab=changes",
+    f"{VECTORS}&view=table",
+    f"{VECTORS}&tab=act",
+    f"{VECTORS}&tab=act&act=enable-feature&f.feature=rowTracking&step=plan",
+    "?t=shop/odd/broken",
+]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing(opened: Any, watched: Any, theme: str) -> None:
+    watched.emulate_media(color_scheme=theme)
+    found: dict[str, list[str]] = {}
+    for query in PAGES:
+        page = opened(query)
+        page.wait_for_function("!document.body.innerText.includes('reading the log')")
+        settle(page)
+        violations = Axe().run(page).response["violations"]
+        if violations:
+            found[query] = [f"{v['id']}: {node['html'][:120]}" for v in violations for node in v["nodes"]]
+    assert found == {}

@@ -1,0 +1,119 @@
+"""The tabs in a browser: what a key, a click, a printer and a narrow window do to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import plotted, settle
+
+pytestmark = pytest.mark.e2e
+VECTORS = "?t=shop/reference/deletion-vectors"
+MAPPING = "?t=shop/reference/column-mapping"
+PAPER = 1032  # px between the margins of a landscape A4 page
+
+
+def test_escape_closes_an_open_menu_and_leaves_the_focus_at_it(opened: Any) -> None:
+    page = opened(f"{VECTORS}&tab=files&v=6")
+    menu = page.locator("#lead details.menu")
+    menu.locator("summary").click()
+    assert menu.get_attribute("open") is not None
+    page.keyboard.press("Escape")
+    assert menu.get_attribute("open") is None
+    assert page.evaluate("document.activeElement.textContent") == "Export"
+
+
+def test_the_list_of_commits_scrolls_to_the_chosen_one_and_the_page_stays(opened: Any) -> None:
+    page = opened(f"{VECTORS}&view=table&v=1")
+    inside = """() => {
+        const row = document.querySelector('#commits tr[aria-current]').getBoundingClientRect();
+        const box = document.querySelector('#commits .tall').getBoundingClientRect();
+        return row.top >= box.top && row.bottom <= box.bottom && scrollY === 0;
+    }"""
+    assert page.evaluate(inside)
+    page.keyboard.press("End")
+    settle(page)
+    assert "v17" in page.locator("#commits tr[aria-current]").inner_text()
+    assert page.evaluate(inside)
+
+
+def test_commits_are_filtered_while_typing_and_by_a_choice(opened: Any) -> None:
+    page = opened(f"{VECTORS}&view=table")
+    page.get_by_label("Operation", exact=True).select_option("MERGE")
+    settle(page)
+    assert "cop=MERGE" in page.url
+    rows = page.locator("#commits tbody tr")
+    assert rows.count() < 18
+    page.locator("#commits-find").fill("no such commit")
+    page.get_by_text("No commit matches.").wait_for()
+    page.get_by_role("link", name="show all").click()
+    settle(page)
+    assert rows.count() == 18
+
+
+def test_a_click_on_a_line_of_the_river_chooses_its_column(opened: Any) -> None:
+    page = opened(f"{MAPPING}&tab=columns")
+    plot = plotted(page, "chart-slot")
+    place = plot.evaluate("""plot => {
+        const points = plot.data.find(trace => trace.customdata && trace.x.length);
+        const area = plot._fullLayout._size;
+        return {
+            x: area.l + plot._fullLayout.xaxis.d2p(points.x[0]), y: area.t + plot._fullLayout.yaxis.d2p(points.y[0]),
+            name: decodeURIComponent(points.customdata[0]),
+        };
+    }""")
+    box = plot.bounding_box()
+    page.wait_for_timeout(1_200)  # the page looks for new figures once a second
+    page.mouse.move(box["x"] + place["x"] - 2, box["y"] + place["y"])
+    page.mouse.move(box["x"] + place["x"], box["y"] + place["y"])
+    page.wait_for_timeout(150)
+    page.mouse.click(box["x"] + place["x"], box["y"] + place["y"])
+    page.wait_for_function("location.search.includes('col=')")
+    settle(page)
+    assert place["name"] in page.locator("#side").inner_text()
+
+
+@pytest.mark.parametrize("width", [1440, 2560])
+def test_no_page_is_cut_on_paper(opened: Any, width: int) -> None:
+    page = opened(f"{VECTORS}&tab=diff&v=6&c=2")
+    page.set_viewport_size({"width": width, "height": 900})
+    plotted(page, "timeline-slot")
+    page.wait_for_timeout(1_200)  # the page measures its figures once a second
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": PAPER, "height": 720})
+    beyond = """paper => [...document.querySelectorAll('#time *, main *')].filter(
+        part => part.getClientRects().length && part.getBoundingClientRect().right > paper + 1
+    ).map(part => part.outerHTML.slice(0, 120))"""
+    assert page.evaluate(beyond, PAPER) == []
+    drawn = page.locator("#timeline-slot .js-plotly-plot .main-svg").first.bounding_box()
+    assert drawn["x"] + drawn["width"] <= PAPER + 1
+    assert page.locator("#lead .tools").count() == 0 or not page.locator("#lead .tools").first.is_visible()
+    page.emulate_media(media="screen")
+
+
+def test_on_a_very_wide_window_the_header_stands_over_the_content(opened: Any) -> None:
+    page = opened(VECTORS)
+    page.set_viewport_size({"width": 2560, "height": 900})
+    left = page.evaluate("""() => ['.brand', '#strip .step', '#tabs a', '#lead .card'].map(
+        place => document.querySelector(place).getBoundingClientRect().left)""")
+    assert max(left) - min(left) <= 1
+
+
+def test_a_wide_table_keeps_its_first_column_in_sight(opened: Any) -> None:
+    page = opened(f"{VECTORS}&view=table")
+    page.set_viewport_size({"width": 700, "height": 800})
+    places = page.evaluate("""() => {
+        const box = document.querySelector('#commits .tall');
+        box.scrollLeft = 400;
+        return [box.scrollLeft > 0, document.querySelector('#commits tbody td').getBoundingClientRect().left
+            - box.getBoundingClientRect().left];
+    }""")
+    assert places == [True, 0]
+
+
+@pytest.mark.parametrize("tab", ["overview", "diff", "files", "columns", "deletion-vectors", "statistics", "changes"])
+def test_on_a_telephone_nothing_is_wider_than_the_window(opened: Any, tab: str) -> None:
+    page = opened(f"{VECTORS}&v=6&c=2&tab={tab}")
+    page.set_viewport_size({"width": 375, "height": 800})
+    page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
