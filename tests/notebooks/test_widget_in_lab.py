@@ -14,6 +14,7 @@ from playwright.sync_api import Locator, Page, Playwright, expect
 
 from tests.notebooks.lab import TOKEN, running_lab
 from tests.support.shared_tables import REPOSITORY
+from tests.support.small_logs import PROTOCOL, add, metadata, write_log
 
 BROWSER_OPTIONS = [
     "--headless",
@@ -27,11 +28,11 @@ BROWSER_OPTIONS = [
 ]
 DARK = re.compile(r"\bdte-dark\b")
 FITS = """() => {
-  const figure = document.querySelector(".dte .js-plotly-plot");
+  const figure = document.querySelector(".dte.dte-auto .js-plotly-plot");
   return Math.abs(figure._fullLayout.width - figure.closest(".dte").clientWidth) < 60;
 }"""
 PLACE = """(version) => {
-  const figure = document.querySelector(".dte .js-plotly-plot");
+  const figure = document.querySelector(".dte.dte-auto .js-plotly-plot");
   const { left, top } = figure.getBoundingClientRect();
   const { xaxis, _size } = figure._fullLayout;
   return { x: left + _size.l + xaxis.d2p(version), y: top + _size.t + 3 };
@@ -47,6 +48,8 @@ def test_widget_draws_and_answers_in_a_dark_lab(jupyter_home: Path, playwright: 
     folder.mkdir()
     story = nbformat.read(REPOSITORY / "notebooks" / "orders_story.ipynb", as_version=4)
     story.cells = [cell for cell in story.cells if cell["id"] in {"open", "explore"}]
+    story.cells += [nbformat.v4.new_code_cell(text, id=name) for name, text in _MORE.items()]
+    _damaged(folder / "damaged")
     nbformat.write(story, folder / "story.ipynb")
     strangers: list[str] = []
     faults: list[str] = []
@@ -58,10 +61,44 @@ def test_widget_draws_and_answers_in_a_dark_lab(jupyter_home: Path, playwright: 
             page.on("pageerror", lambda error: faults.append(str(error)))
             _run_all(page, f"{address}lab/tree/story.ipynb?token={TOKEN}")
             _drive(page)
+            _look_at_the_others(page)
         finally:
             browser.close()
     assert strangers == []
     assert faults == []
+
+
+_MORE = {
+    "broken": "import explorer\nbroken = explorer.open_table('damaged').explore()\nbroken.theme = 'dark'\nbroken",
+    "own-theme": "dark = orders.explore()\ndark.theme = 'dark'\ndark",
+}
+
+
+def _damaged(folder: Path) -> None:
+    """A table with a line that is cut off."""
+    write_log(folder, [[PROTOCOL, metadata({"a": "long"})], [add("a.parquet")]])
+    last = folder / "_delta_log" / f"{1:020}.json"
+    last.write_text(last.read_text()[:40])
+
+
+def _look_at_the_others(page: Page) -> None:
+    """In a lab that is light by now a dark widget has dark controls, and each name of an error's facts is one line."""
+    dark = page.locator(".widget-vbox.dte:not(.dte-auto)")
+    names = dark.locator(".dte-problem dt")
+    expect(names.first).to_be_visible(timeout=60_000)
+    lines = names.evaluate_all("names => names.map(name => name.getBoundingClientRect().height)")
+    assert len(lines) > 2
+    assert max(lines) < 30
+    field = dark.locator("input[type=text]:visible").first
+    surface, ground = field.evaluate(
+        "field => [field.closest('.dte'), field].map(part => getComputedStyle(part).backgroundColor)"
+    )
+    assert ground == surface == "rgb(25, 28, 32)"
+    button = dark.locator("button:visible", has_text="Data").first
+    assert button.evaluate("button => getComputedStyle(button).backgroundColor") in {
+        "rgb(34, 38, 43)",
+        "rgb(43, 48, 54)",
+    }
 
 
 def _leaves(url: str) -> bool:
@@ -73,11 +110,12 @@ def _run_all(page: Page, address: str) -> None:
     page.goto(address)
     page.locator(".jp-StatusBar-Widget").get_by_text("| Idle").wait_for(timeout=60_000)
     page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells') }")
-    page.locator(".dte .js-plotly-plot .bars").first.wait_for(state="attached", timeout=60_000)
+    page.locator(".dte.dte-auto .js-plotly-plot .bars").first.wait_for(state="attached", timeout=60_000)
 
 
 def _drive(page: Page) -> None:
-    root, version = page.locator(".widget-vbox.dte"), page.locator(".dte .dte-version")
+    root = page.locator(".widget-vbox.dte.dte-auto")
+    version = root.locator(".dte-version")
     compared = root.locator("input[type=number]")
     last = int(version.inner_text().removeprefix("v"))
     expect(root).to_have_class(DARK)
