@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError, RequestError
+from explorer.core.versions.change_feed.feed import ChangeSources
 from explorer.core.versions.change_feed.sources import difference_table, read_estimate
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.listing import Listing
@@ -244,11 +245,8 @@ def change_range(view: ChosenVersions) -> tuple[int, int]:
 
 def change_origins(view: ChosenVersions, *, inferred: bool) -> ChangeOrigins:
     """Return where the changes of the view's range would come from."""
-    facts, (first, last) = view.facts, change_range(view)
     try:
-        sources = facts.keep(
-            ("sources", first, last, inferred), lambda: facts.log.change_sources(first, last, inferred, skip=True)
-        )
+        sources = _sources(view, change_range(view), inferred=inferred)
     except ExplorerError as error:
         return ChangeOrigins(problem=problem_of(error))
     reading = read_estimate(sources.files)
@@ -261,12 +259,8 @@ def readable_pieces(
 ) -> tuple[tuple[int, int], ...]:
     """Return the ranges, each readable alone, into which the view's range falls where its columns changed."""
     pieces = schema_pieces(spans)[:_PIECES]
-    log = view.facts.log
-    return tuple(
-        (first, last)
-        for first, last in pieces
-        if not any(hole.kind == "schema" for hole in log.change_sources(first, last, inferred, skip=True).skipped)
-    )
+    found = ((piece, _sources(view, piece, inferred=inferred)) for piece in pieces)
+    return tuple(piece for piece, sources in found if not any(hole.kind == "schema" for hole in sources.skipped))
 
 
 def nothing_recorded(view: ChosenVersions) -> bool:
@@ -309,6 +303,13 @@ def live_rows(snapshot: Snapshot) -> int | None:
 def names_in(text: str) -> list[str]:
     """Return the column names in a list with commas; a name with a comma is written in backticks."""
     return [(quoted.replace("``", "`") or plain).strip() for quoted, plain in _NAME.findall(text) if quoted or plain]
+
+
+def _sources(view: ChosenVersions, versions: tuple[int, int], *, inferred: bool) -> ChangeSources:
+    facts = view.facts
+    return facts.keep(
+        ("sources", *versions, inferred), lambda: facts.log.change_sources(*versions, inferred, skip=True)
+    )
 
 
 def quoted_name(name: str) -> str:

@@ -79,8 +79,7 @@ def _frequent(facts: TableFacts, column: str) -> tuple[str, ...]:
 
 
 def _listing(facts: TableFacts) -> Listing:
-    records = [facts.commits.record(int(version)) for version in facts.commits.versions[::-1]]
-    found = [record for record in records if record is not None]
+    found = facts.commits.newest_first()
     whole = pa.int64()
     table = pa.table(
         {

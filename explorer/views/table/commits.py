@@ -133,6 +133,10 @@ class Commits:
         wanted = [version for version in self.versions if from_version < version <= to_version][-limit:]
         return [record for version in reversed(wanted) if (record := self.record(int(version))) is not None]
 
+    def newest_first(self) -> list[CommitRecord]:
+        """Return all commits, newest first."""
+        return [_record(row) for row in reversed(self.history.to_pylist())]
+
     def values(self, column: str) -> Float64s:
         """Return a numeric column as float64, NaN where unknown."""
         found: Float64s = self.history.column(column).cast(pa.float64()).to_numpy(zero_copy_only=False)
