@@ -80,8 +80,8 @@ def _why_nothing(view: TableView, address: Address, names: list[str], column: st
     ranges = view.facts.ranges(view.version, column)
     if not len(ranges.low):
         covered = next(row for row in coverage_of(view.facts, view.version) if row.column == column)
-        why = f"{_undrawable(ranges)} {covered.why[:1].upper()}{covered.why[1:]}.".removesuffix(" .")
-        return NoRanges(f"No file has bounds for {column}", why, column, covered.setting)
+        cause = f"{_undrawable(ranges)[:-1]}: {covered.why}." if covered.setting else _undrawable(ranges)
+        return NoRanges(f"No file has bounds for {column}", cause, column, covered.setting)
     return None
 
 
