@@ -24,6 +24,7 @@ _RULES = """
   --jp-ui-inverse-font-color1: var(--on-accent); color-scheme: light; }
 .dte.dte-dark:not(.dte-auto) { color-scheme: dark; }
 .dte:not(.dte-auto) input, .dte:not(.dte-auto) select { color: var(--ink); background: var(--surface); }
+.dte:not(.dte-auto) .widget-toggle-button.mod-active { background: var(--accent-ground); color: var(--accent); }
 .dte:not(.dte-auto) input::placeholder { color: var(--muted); }
 .dte { background: var(--surface); color: var(--ink); border: 1px solid var(--line); border-radius: 8px;
   padding: 12px 14px; font: 13px/1.45 var(--jp-ui-font-family, Roboto, system-ui, sans-serif); overflow: hidden; }
