@@ -84,6 +84,7 @@ class ChangesPanel(RowPanel):
     @property
     def _keys(self) -> str:
         return str(self.key_columns.value) if self._inferred else ""
+
     def _choose(self, _change: Any) -> None:
         self._chosen = True
         self.draw()
