@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
+import numpy as np
+
 from explorer.views.figures.theme import FONT_FAMILY, Theme
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure as PlotlyFigure
 
-__all__ = ["Figure", "Part", "as_plotly", "axis", "base_layout", "nice_ticks", "version_ticks"]
+__all__ = ["Figure", "Part", "as_plotly", "axis", "base_layout", "nice_ticks", "plain_json", "version_ticks"]
 
 Part: TypeAlias = dict[str, object]
 """A trace, a shape, an annotation, an axis or a layout, in plotly's own names."""
@@ -90,6 +92,19 @@ def as_plotly(figure: Figure) -> PlotlyFigure:
     import plotly.graph_objects as go
 
     return go.Figure(figure)
+
+
+def plain_json(value: object) -> object:
+    """Return a figure, or a part of one, with its arrays as lists: what JSON can hold."""
+    match value:
+        case dict():
+            return {str(key): plain_json(part) for key, part in value.items()}
+        case list() | tuple():
+            return [plain_json(part) for part in value]
+        case np.ndarray() | np.generic():
+            return value.tolist()
+        case _:
+            return value
 
 
 def _round_down(value: float) -> float:
