@@ -14,15 +14,16 @@ from explorer.core.errors import TableError
 from explorer.views.figures.charts import masked_shares, ranges_figure, total_over_versions
 from explorer.views.figures.plotly import Figure, Part
 from explorer.views.figures.river import river_figure
+from explorer.views.figures.strip_frame import Frame, most_marks
 from explorer.views.figures.theme import Theme, theme_named
-from explorer.views.figures.timeline import Frame, most_marks, timeline_ends, timeline_figure
+from explorer.views.figures.timeline import timeline_ends, timeline_figure
 from explorer.views.table.columns import lines_of
 from explorer.views.table.commits import CommitRecord
 from explorer.views.table.comparison import Comparison, comparison_of
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.files import masked_listing
-from explorer.views.table.overview import Overview, overview_of
 from explorer.views.table.lanes import Lane
+from explorer.views.table.overview import Overview, overview_of
 from explorer.views.table.timeline import COLOURINGS, Timeline
 
 __all__ = ["LEAST_WINDOW", "METRICS", "TableView", "clamped"]
@@ -55,6 +56,7 @@ class TableView(param.Parameterized):
     window: Any = param.Parameter(default=None, doc="First and last version that the strip shows; None for all.")
     colouring: Any = param.Selector(default="effect", objects=list(COLOURINGS), doc="What colours the strip's bars.")
     width = param.Integer(default=1200, doc="Pixels that the strip is drawn for.")
+    mapped = param.Boolean(default=True, doc="Draw the map of the whole history below a strip that can be zoomed.")
     folded = param.Boolean(default=False, doc="Draw the strip as one low row.")
 
     def __init__(self, facts: TableFacts, **state: Any) -> None:
@@ -143,7 +145,7 @@ class TableView(param.Parameterized):
 
     @property
     def _mapped(self) -> bool:
-        return self.zoomable and not self.folded
+        return self.mapped and self.zoomable and not self.folded
 
     def _frame(self, left: int) -> Frame:
         whole = self.facts.whole
@@ -151,9 +153,7 @@ class TableView(param.Parameterized):
 
     def _drawn(self, left: int) -> Figure:
         history = self.facts.timeline(None, MAP_MARKS) if self._mapped else None
-        return timeline_figure(
-            self.bars(left), self.colours, self._frame(left), lanes=self.lanes, history=history
-        )
+        return timeline_figure(self.bars(left), self.colours, self._frame(left), lanes=self.lanes, history=history)
 
     def totals(self, metric: str | None = None, height: int = 210) -> Figure:
         """Draw a total over the versions."""

@@ -21,6 +21,7 @@ from tornado.web import decode_signed_value
 from explorer.core.errors import RequestError
 from explorer.web.figure_pane import load_figures
 from explorer.web.page import head_styles
+from explorer.web.pages import TABLE_REGIONS
 from explorer.web.render import environment, render
 from explorer.web.served_tables import Catalog
 from explorer.web.session import Session, show_failure
@@ -127,10 +128,11 @@ def _template(session: Session) -> pn.Template:
         "page_title": shown.title,
         "icon": _icon(),
         "head_styles": head_styles(),
-        "regions": {name: shown.regions.get(name, "") for name in _REGIONS},
+        "regions": {name: shown.regions.get(name, "") for name in TABLE_REGIONS},
         "hidden": {"timeline-slot": False, "chart-card": False} | shown.hidden,
         "chart_height": session.chart.height,
         "shortcuts": render("shortcuts"),
+        "strip_script": _strip_script(),
         "strip_height": 208 if shown.timeline is None else shown.timeline.figure["layout"]["height"],
         "strip_figure": _script_json(None if shown.timeline is None else shown.timeline.message(None)),
     }
@@ -141,9 +143,6 @@ def _template(session: Session) -> pn.Template:
     return template
 
 
-_REGIONS = ("bar", "strip", "still", "opening", "commits", "tabs", "notice", "lead", "charthead", "chartfoot", "rest", "side")
-
-
 @cache
 def _page() -> jinja2.Template:
     # Panel's own environment knows the macros that place the roots; the regions come in as HTML, rendered and escaped.
@@ -152,6 +151,11 @@ def _page() -> jinja2.Template:
     source, _, _ = environment().loader.get_source(environment(), "page.html")  # type: ignore[union-attr]
     page: jinja2.Template = _env.from_string(source)
     return page
+
+
+@cache
+def _strip_script() -> str:
+    return (_HERE / "static" / "strip.js").read_text(encoding="utf-8")
 
 
 @cache

@@ -29,7 +29,7 @@ _UNICODE_RANGES = {
 class Page(JSComponent):
     """The bridge between the page's script and its session. It shows nothing itself."""
 
-    _esm = "\n".join((_STATIC / name).read_text(encoding="utf-8") for name in ("strip.js", "page.js"))
+    _esm = Path(__file__).parent / "static" / "page.js"
     # Panel serves what a component lists here, in `panel serve` as in `explorer.web.serve`.
     _css: ClassVar[list[str]] = ["static/app.css"]
     _resources: ClassVar[Mapping[str, Mapping[str, str]]] = {

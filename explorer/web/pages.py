@@ -28,7 +28,9 @@ from explorer.web.window_work import WindowWork
 __all__ = ["TABLE_REGIONS", "Rendered", "bar", "notice", "problem_page", "table_page", "waiting_page"]
 
 _log = logging.getLogger(__name__)
-TABLE_REGIONS = ("bar", "strip", "still", "opening", "commits", "tabs", "notice", "lead", "charthead", "chartfoot", "rest", "side")
+TABLE_REGIONS = (
+    "bar", "strip", "still", "opening", "commits", "tabs", "notice", "lead", "charthead", "chartfoot", "rest", "side",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

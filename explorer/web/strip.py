@@ -22,6 +22,7 @@ _TABLE_ROWS: Final = 60
 _DAY: Final = 86_400_000
 _PERIODS: Final = (("30 d", 30 * _DAY), ("1 y", 365 * _DAY))
 _BESIDE: Final = 32
+_WIDEST: Final = 2200
 _LOW: Final = 680
 
 
@@ -35,7 +36,7 @@ class Screen:
     @property
     def strip(self) -> int:
         """Pixels for the strip's figure."""
-        return max(self.width - _BESIDE, 240)
+        return max(min(self.width, _WIDEST) - _BESIDE, 240)
 
     @property
     def low(self) -> bool:
@@ -135,13 +136,13 @@ def commits_table(view: TableView, address: Address) -> str:
 
 def still_bars(timeline: Timeline) -> str:
     """Return the bars as plain SVG: what is shown until the figure reacts."""
-    scale = np.sqrt if timeline.square_root else np.asarray
+    scale = timeline.scale.heights
     single = timeline.width == 1
     added = timeline.added + np.maximum(-timeline.masked, 0) if single else timeline.up.largest
     gone = timeline.removed if single else timeline.down.largest
     up, removed = scale(added), scale(gone)
     down = scale(gone + np.maximum(timeline.masked, 0)) if single else removed
-    top, bottom = (max(float(scale(np.asarray(amount))), 1e-9) * 1.06 for amount in timeline.top)
+    top, bottom = (np.maximum(scale(np.array(timeline.top)), 1e-9) * 1.06).tolist()
     unit, width = 100 / (top + bottom), 0.8 * timeline.width
     bars = []
     for index, start in enumerate(timeline.start):

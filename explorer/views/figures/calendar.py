@@ -50,7 +50,7 @@ def calendar_ticks(versions: Int64s, times: Int64s, most: int) -> list[Tick]:
         # Units without a commit share the place of the next one, and have no tick of their own.
         found = {int(place): bound for place, bound in zip(places, bounds, strict=True) if place < len(times)}
         if 0 < len(found) <= most:
-            return _labelled(versions, found, unit, size, start)
+            return _labelled(versions, found, unit)
     return []
 
 
@@ -63,10 +63,11 @@ def apart(places: Float64s, gap: float) -> list[int]:
     return kept
 
 
-def _labelled(versions: Int64s, found: dict[int, datetime], unit: str, size: int, start: datetime) -> list[Tick]:
-    ticks, year, month = [], start.year if unit != "year" else -1, -1
-    for number, (place, bound) in enumerate(sorted(found.items())):
-        new_year, new_month = bound.year != year or number == 0, bound.month != month
+def _labelled(versions: Int64s, found: dict[int, datetime], unit: str) -> list[Tick]:
+    ticks: list[Tick] = []
+    year = month = -1
+    for place, bound in sorted(found.items()):
+        new_year, new_month = bound.year != year, bound.month != month
         ticks.append(Tick(float(versions[place]) - 0.5, _text(bound, unit, new_year=new_year, new_month=new_month)))
         year, month = bound.year, bound.month
     return ticks
@@ -77,10 +78,12 @@ def _text(bound: datetime, unit: str, *, new_year: bool, new_month: bool) -> str
         return str(bound.year)
     if unit == "month":
         return f"{bound:%b} {bound.year}" if new_year else f"{bound:%b}"
-    if unit == "week" or unit == "day":
+    if unit in {"week", "day"}:
         day = f"{bound:%a} {bound.day}"
         return f"{day} {bound:%b} {bound.year}" if new_year else f"{day} {bound:%b}" if new_month else day
-    return f"{bound:%H:%M}" if (bound.hour or bound.minute) and not new_year else f"{bound.day} {bound:%b} {bound:%H:%M}"
+    return (
+        f"{bound:%H:%M}" if (bound.hour or bound.minute) and not new_year else f"{bound.day} {bound:%b} {bound:%H:%M}"
+    )
 
 
 def _bounds(start: datetime, end: datetime, unit: str, size: int) -> Iterator[datetime]:

@@ -29,6 +29,7 @@ from explorer.core.versions.snapshot import Snapshot
 from explorer.views.table.commits import Commits, plain_reason
 from explorer.views.table.ranges import ColumnRanges, column_ranges
 from explorer.views.table.lanes import Lane, Span, feed_lane, retention_lanes
+from explorer.views.table.ranges import ColumnRanges, column_ranges
 from explorer.views.table.timeline import MARKS, Colouring, Signs, Timeline, timeline_of
 
 __all__ = ["TableFacts"]
@@ -248,8 +249,12 @@ class TableFacts:
         texts = commits.history.column("reason").take(pa.array(tagged)).to_pylist()
         return Signs(
             form=form,
-            protocols=tuple((v, f"protocol {p.min_reader_version} \u00b7 {p.min_writer_version}") for v, p in protocols),
-            tags=tuple((int(versions[place]), plain_reason(text)) for place, text in zip(tagged, texts, strict=True) if text),
+            protocols=tuple(
+                (v, f"protocol {p.min_reader_version} \u00b7 {p.min_writer_version}") for v, p in protocols
+            ),
+            tags=tuple(
+                (int(versions[place]), plain_reason(text)) for place, text in zip(tagged, texts, strict=True) if text
+            ),
             checkpoints=tuple(sorted({checkpoint.version for checkpoint in self.log.listing.checkpoints})),
         )
 

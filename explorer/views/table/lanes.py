@@ -85,9 +85,7 @@ def spans_of(versions: Int64s, codes: npt.NDArray[np.int64]) -> list[tuple[int, 
     ]
 
 
-def _spans(
-    versions: Int64s, codes: npt.NDArray[np.int64], since: Int64s, words: Mapping[str, str]
-) -> tuple[Span, ...]:
+def _spans(versions: Int64s, codes: npt.NDArray[np.int64], since: Int64s, words: Mapping[str, str]) -> tuple[Span, ...]:
     start = int(versions[0]) if len(versions) else 0
     found = []
     for first, last, code in spans_of(versions, codes):

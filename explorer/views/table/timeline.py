@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
@@ -20,13 +19,15 @@ from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
 from explorer.views.table.commits import CommitRecord, Commits, commit_sentence
 from explorer.views.table.lanes import spans_of
 
-__all__ = ["ALONE", "COLOURINGS", "MARKS", "Alone", "Colouring", "Heights", "Signs", "Timeline", "timeline_of"]
+__all__ = ["ALONE", "COLOURINGS", "MARKS", "Alone", "Colouring", "Heights", "Scale", "Signs", "Timeline", "timeline_of"]
 
 MARKS = 480
 """Marks at most, unless the drawing has room for fewer."""
 ALONE: Final = 5
 """How many times the median makes a commit one to be drawn alone."""
 _MOST_ALONE: Final = 24
+_LINEAR: Final = 8
+_ROOT: Final = 60
 _GROUPS: Final = 7
 _WIDTHS: Final = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80)
 
@@ -82,6 +83,29 @@ class Signs:
 
 
 @dataclass(frozen=True, slots=True)
+class Scale:
+    """How amounts become heights.
+
+    Attributes:
+        kind: ``linear``; ``root`` or ``log`` where amounts differ so much that a linear scale would hide most of them.
+        least: Of a logarithmic scale: the amount far below which heights are proportional to amounts.
+    """
+
+    kind: Literal["linear", "root", "log"] = "linear"
+    least: float = 1.0
+
+    def heights(self, amounts: Float64s) -> Float64s:
+        """Heights of amounts that are not negative."""
+        match self.kind:
+            case "linear":
+                return amounts
+            case "root":
+                return np.sqrt(amounts)
+            case "log":
+                return np.log10(1 + amounts / self.least)
+
+
+@dataclass(frozen=True, slots=True)
 class Timeline:
     """The marks, oldest first: equal-length arrays over marks (a version, or a bin of versions).
 
@@ -102,7 +126,7 @@ class Timeline:
         labels: Plain text for each mark, unescaped.
         group: For each mark the place of its colour in ``groups``, -1 for the rest.
         groups: Names of the authors or operations that have a colour.
-        scale: Whether amounts are drawn on a square-root scale; the same for all windows of a table.
+        scale: How amounts become heights; the same for all windows of a table.
         top: The largest amounts above and below zero among all commits drawn.
     """
 
@@ -128,7 +152,7 @@ class Timeline:
     names: tuple[tuple[str, str], ...]
     group: Int64s
     groups: tuple[str, ...]
-    square_root: bool
+    scale: Scale
     top: tuple[float, float]
 
     @property
@@ -193,7 +217,11 @@ def timeline_of(
     sums = [_summed(column[kept], bins, count) for column in (amounts.added, amounts.removed, amounts.masked)]
     unknown = _summed(np.isnan(amounts.added[kept]) | np.isnan(amounts.removed[kept]), bins, count) > 0
     form = commits.flags("metadata_changed", "protocol_changed", "schema_changed")
-    records = _records(commits, kept) if width == 1 else []
+    records = _records(commits, kept) if width == 1 else {}
+    if width == 1:
+        labels = _labels(records, start)
+    else:
+        labels = _bin_labels(start, np.bincount(bins, minlength=count), sums, up, amounts.unit)
     return Timeline(
         first=first,
         last=last,
@@ -213,11 +241,11 @@ def timeline_of(
         versions=versions,
         times=np.maximum.accumulate(commits.times[kept]) if len(versions) else np.zeros(0, np.int64),
         unit=amounts.unit,
-        labels=tuple(_labels(records, start) if width == 1 else _bin_labels(start, width, last, bins, sums, up, amounts.unit)),
+        labels=tuple(labels),
         names=tuple(_names(records, start)) if width == 1 and count <= 60 else (),
         group=_dominant(codes[kept], bins, count, len(groups)),
         groups=groups,
-        square_root=_spread(amounts),
+        scale=_scale(amounts),
         top=(_top(amounts.up[kept]), _top(amounts.down[kept])),
     )  # fmt: skip
 
@@ -227,7 +255,7 @@ def _bin_width(span: int, marks: int) -> int:
     found = next((width for width in _WIDTHS if width >= least), None)
     if found is not None:
         return found
-    power = 10 ** (len(str(least)) - 2)
+    power: int = 10 ** (len(str(least)) - 2)
     return -(-least // power) * power
 
 
@@ -262,11 +290,16 @@ def _alone(values: Float64s, limit: float, kept: Mask) -> Mask:
     return found
 
 
-def _spread(amounts: _Amounts) -> bool:
-    """Whether amounts differ so much that a linear scale would hide most bars."""
+def _scale(amounts: _Amounts) -> Scale:
     values = np.concatenate([amounts.up, amounts.down])
     values = values[values > 0]
-    return len(values) > 2 and bool(values.max() > 8 * np.median(values))
+    if len(values) < 3:
+        return Scale()
+    median = float(np.median(values))
+    ratio = float(values.max()) / median
+    if ratio <= _LINEAR:
+        return Scale()
+    return Scale("root") if ratio <= _ROOT else Scale("log", max(10.0 ** float(np.round(np.log10(median))), 1.0))
 
 
 def _summed(values: Float64s | Mask, bins: Int64s, count: int) -> Float64s:
@@ -313,7 +346,8 @@ def _dominant(codes: Int64s, bins: Int64s, count: int, groups: int) -> Int64s:
     if not groups:
         return np.full(count, -1)
     votes = np.bincount(bins * (groups + 1) + codes + 1, minlength=count * (groups + 1)).reshape(count, groups + 1)
-    return votes.argmax(axis=1) - 1
+    found: Int64s = votes.argmax(axis=1) - 1
+    return found
 
 
 def _alone_commits(commits: Commits, amounts: _Amounts, up: Mask, down: Mask, codes: Int64s) -> Alone:
@@ -323,7 +357,9 @@ def _alone_commits(commits: Commits, amounts: _Amounts, up: Mask, down: Mask, co
     return Alone(
         versions=commits.versions[places].astype(np.int64) if places else np.zeros(0, np.int64),
         amounts=values,
-        masked=np.concatenate([np.zeros(int(up.sum()), bool), (_known(amounts.masked) > _known(amounts.removed))[down]]),
+        masked=np.concatenate(
+            [np.zeros(int(up.sum()), bool), (_known(amounts.masked) > _known(amounts.removed))[down]]
+        ),
         labels=tuple(
             f"{'+' if value > 0 else chr(0x2212)}{fmt.compact(abs(float(value)))} {amounts.unit}" for value in values
         ),
@@ -374,17 +410,14 @@ def _short_time(record: CommitRecord) -> str:
     return f"{words[0]} {words[1]} {words[3]}" if record.timestamp else ""
 
 
-def _bin_labels(
-    start: Int64s, width: int, last: int, bins: Int64s, sums: Sequence[Float64s], up: Heights, unit: str
-) -> list[str]:
-    commits = np.bincount(bins, minlength=len(start))
+def _bin_labels(start: Int64s, commits: Int64s, sums: Sequence[Float64s], up: Heights, unit: str) -> list[str]:
+    width = int(start[1] - start[0]) if len(start) > 1 else 1
+    columns = (start, commits, sums[0], sums[1], up.median, up.largest)
     return [
-        f"v{first} to v{min(first + width - 1, last)}, {fmt.plural(commits_in, 'commit')}\n"
+        f"v{first} to v{first + width - 1}, {fmt.plural(number, 'commit')}\n"
         f"+{fmt.compact(added)} \u2212{fmt.compact(removed)} {unit} in all\n"
-        f"median +{fmt.compact(median)}, largest +{fmt.compact(largest)}"
-        for first, commits_in, added, removed, median, largest in zip(
-            *(column.tolist() for column in (start, commits, sums[0], sums[1], up.median, up.largest)), strict=True
-        )
+        f"added: median {fmt.compact(median)}, largest {fmt.compact(largest)}"
+        for first, number, added, removed, median, largest in zip(*(c.tolist() for c in columns), strict=True)
     ]
 
 

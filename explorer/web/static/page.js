@@ -33,7 +33,8 @@ class Page {
     document.addEventListener("keydown", (event) => this.key(event));
     document.addEventListener("visibilitychange", () => this.tellVisible());
     window.addEventListener("popstate", () => this.ask("go", { query: location.search }));
-    if (document.getElementById("timeline-slot")) this.strip = new Strip(this);
+    this.strip = window.explorerStrip;
+    if (this.strip) this.strip.page = this;
     this.heights();
     window.setInterval(() => this.fitAll(), FIT_EVERY);
     window.Bokeh?.documents[0]?.on_event("connection_lost", () => this.silent("lost"));

@@ -1,6 +1,8 @@
 // The strip's figure: drawn here from what the server sends, always as wide as its place; pointer and wheel become
-// addresses. Zooming and panning move the axis at once; the server then draws the new window.
+// addresses. Zooming and panning move the axis at once; the server then draws the new window. The first drawing is in
+// the page itself, so it does not wait for the connection; the page's script joins it when it is there.
 
+(() => {
 const PLOT = { displayModeBar: false, responsive: false, scrollZoom: false, doubleClick: false, showTips: false };
 const PRINTED = 700;        // px of a printed page
 const SETTLED = 180;        // ms after the last turn of the wheel until the server draws the window
@@ -8,8 +10,8 @@ const GRIP = 7;             // px around an edge of the brush
 const LEAST_VERSIONS = 12;
 
 class Strip {
-  constructor(page) {
-    this.page = page;
+  constructor() {
+    this.page = null;
     this.slot = document.getElementById("timeline-slot");
     this.place = document.getElementById("strip-figure");
     this.ends = {};
@@ -56,7 +58,7 @@ class Strip {
   fit() {
     this.size(this.width());
     const size = this.sizeOfWindow();
-    if (size === this.told) return;
+    if (size === this.told || !this.page) return;
     window.clearTimeout(this.telling);
     this.telling = window.setTimeout(() => {
       this.told = size;
@@ -141,7 +143,7 @@ class Strip {
   }
 
   all() {
-    if (!this.meta?.whole) return;
+    if (!this.meta?.whole || !this.page) return;
     this.window = [...this.meta.whole];
     this.settle();
   }
@@ -160,7 +162,7 @@ class Strip {
 
   down(event) {
     const spot = this.at(event);
-    if (event.button !== 0 || !spot?.inside) return;
+    if (event.button !== 0 || !spot?.inside || !this.page) return;
     const [first, last] = this.meta ? this.shown() : [0, 0];
     let kind = "compare";
     if (spot.map) {
@@ -235,7 +237,7 @@ class Strip {
 
   wheel(event) {
     const spot = this.at(event);
-    if (!this.meta?.whole || !spot?.inside || event.ctrlKey) return;
+    if (!this.meta?.whole || !spot?.inside || !this.page || event.ctrlKey) return;
     const [first, last] = this.shown();
     const [least, most] = this.meta.whole;
     const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
@@ -254,3 +256,6 @@ class Strip {
     this.turning = window.setTimeout(() => this.settle(), SETTLED);
   }
 }
+
+if (document.getElementById("timeline-slot")) window.explorerStrip = new Strip();
+})();

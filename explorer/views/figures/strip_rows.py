@@ -1,0 +1,157 @@
+"""The rows under the bars of the version strip: signs, lanes, and dates and versions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from explorer import formatting as fmt
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s
+from explorer.views.figures.calendar import apart, calendar_ticks
+from explorer.views.figures.plotly import Part, round_versions
+from explorer.views.figures.strip_frame import CHARACTER, Frame, Rows, axis_range
+from explorer.views.figures.strip_traces import points, stripes, words
+from explorer.views.figures.theme import Theme
+from explorer.views.table.lanes import Lane, Span, State
+from explorer.views.table.timeline import Timeline
+
+__all__ = ["LowerRows"]
+
+
+class LowerRows:
+    """The traces of the rows under the bars."""
+
+    def __init__(self, timeline: Timeline, theme: Theme, frame: Frame, rows: Rows) -> None:
+        self._t, self._theme, self._frame, self._rows = timeline, theme, frame, rows
+        first, last = axis_range(timeline, frame)
+        self._pixel = (last - first) / frame.plot
+        self._slot = timeline.width / self._pixel
+
+    def signs(self) -> list[Part]:
+        """Diamonds and flags in their own row, thinned to what there is room for; words where they fit."""
+        t, theme, y = self._t, self._theme, self._rows.sign
+        near = self._pixel * 11
+        flags = _apart_values(np.array([version for version, _ in t.signs.tags], np.int64), near)
+        free = [v for v in t.signs.form.tolist() if all(abs(v - flag) > near for flag in flags)]
+        form = _apart_values(np.array(free, np.int64), near)
+        taken = {*form, *flags}
+        room = len(t.signs.checkpoints) * 26 < self._frame.plot
+        checks = [v for v in t.signs.checkpoints if room and all(abs(v - other) > near for other in taken)]
+        diamond: Part = {
+            "symbol": "diamond", "size": 8.5, "color": theme.surface, "line": {"color": theme.ink, "width": 1.4},
+        }  # fmt: skip
+        return [
+            points("schema, protocol or properties", _places(form), y, diamond, lower=True),
+            self._flags("tags", flags, theme.accent, "\u2691"),
+            self._flags("checkpoints", checks, theme.idle, "\u2690"),
+            *self._sign_words(sorted({*form, *flags, *checks})),
+        ]
+
+    def _flags(self, name: str, versions: Sequence[int], colour: str, sign: str) -> Part:
+        texts = [sign] * len(versions)
+        return words(name, _places(versions), self._rows.sign, texts, colour=colour, position="middle center", size=13)
+
+    def _sign_words(self, taken: Sequence[int]) -> list[Part]:
+        """What tags and protocols say, beside their sign, where nothing else is."""
+        said = dict(self._t.signs.protocols) | dict(self._t.signs.tags)
+        first, _ = axis_range(self._t, self._frame)
+        texts: dict[int, str] = {}
+        for version, after in zip(taken, [*taken[1:], None], strict=False):
+            text = fmt.plotly_text(said.get(version, ""), 26)
+            right = (version - first) / self._pixel + 12 + CHARACTER * len(text)
+            end = self._frame.plot if after is None else (after - first) / self._pixel - 7
+            if text and right < end:
+                texts[version] = text
+        if not texts:
+            return []
+        x = _places(list(texts)) + 8 * self._pixel
+        return [
+            words(
+                "signs in words", x, self._rows.sign, list(texts.values()), colour=self._theme.ink,
+                position="middle right",
+            )
+        ]  # fmt: skip
+
+    def stripes(self, lanes: tuple[Lane, ...]) -> list[Part]:
+        """The lanes: solid readable, hatched amber at risk, dotted gone, hatched red a hole."""
+        theme = self._theme
+        plain: Part = {"line": {"width": 0}}
+        looks: tuple[tuple[State, Part, int], ...] = (
+            ("readable", plain | {"color": theme.ok}, 0),
+            ("recorded", plain | {"color": theme.accent}, 0),
+            ("unknown", plain | {"color": theme.idle}, 0),
+            # What is a warning is drawn wide enough to be seen.
+            ("at risk", stripes(theme.warning_mark, theme.warning_ground), 4),
+            ("hole", stripes(theme.danger, theme.danger_ground), 4),
+        )
+        return [*(self._lane(state, marker, lanes, least) for state, marker, least in looks), self._gone(lanes)]
+
+    def _lane(self, state: State, marker: Part, lanes: tuple[Lane, ...], least: int) -> Part:
+        first, last = axis_range(self._t, self._frame)
+        spans = self._spans(lanes, state)
+        left = np.array([max(span.first - 0.5, first) for _, span in spans])
+        right = np.array([min(span.last + 0.5, last) for _, span in spans])
+        return {
+            "type": "bar", "orientation": "h", "name": state, "x": np.maximum(right - left, least * self._pixel),
+            "base": left, "y": np.array([y for y, _ in spans], np.float64), "width": 5, "yaxis": "y3", "marker": marker,
+            "hoverinfo": "skip", "showlegend": False,
+        }  # fmt: skip
+
+    def _gone(self, lanes: tuple[Lane, ...]) -> Part:
+        first, last = axis_range(self._t, self._frame)
+        spans = self._spans(lanes, "gone")
+        return {
+            "type": "scatter", "mode": "lines", "name": "gone",
+            "x": [end for _, span in spans for end in (max(span.first - 0.5, first), min(span.last + 0.5, last), None)],
+            "y": [place for y, _ in spans for place in (y, y, None)], "yaxis": "y3",
+            "line": {"color": self._theme.idle, "width": 1.4, "dash": "1px,3px"},
+            "hoverinfo": "skip", "showlegend": False,
+        }  # fmt: skip
+
+    def _spans(self, lanes: tuple[Lane, ...], state: str) -> list[tuple[float, Span]]:
+        return [
+            (place, span)
+            for lane, place in zip(lanes, self._rows.lanes, strict=True)
+            for span in lane.spans
+            if span.state == state and span.last >= self._t.first and span.first <= self._t.last
+        ]
+
+    def axes(self) -> list[Part]:
+        """Dates and versions in two rows; or, where there is room, what each version is in three."""
+        if self._rows.named:
+            return [self._names()]
+        t, frame = self._t, self._frame
+        ticks = calendar_ticks(t.versions, t.times, max(frame.plot // 74, 1))
+        places = np.array([tick.place for tick in ticks], np.float64)
+        kept = apart(places, 66 * self._pixel)
+        first, _ = axis_range(t, frame)
+        numbers = [tick for tick in round_versions(t.first, t.last, max(frame.plot // 64, 1))
+                   if (tick - first) / self._pixel > 16]  # fmt: skip
+        bar: Part = {"symbol": "line-ns", "size": 9, "line": {"color": self._theme.faint, "width": 1}}
+        return [
+            self._words("dates", places[kept] + 2 * self._pixel, 0, [ticks[index].text for index in kept], "right"),
+            points("date ticks", places[kept], self._rows.lower[0], bar, lower=True),
+            self._words("version ticks", _places(numbers), 1, [f"v{number}" for number in numbers], "center"),
+        ]
+
+    def _names(self) -> Part:
+        t = self._t
+        room = int(self._slot / 6.1)
+        texts = [
+            f"<b>v{version}</b><br>{fmt.plotly_text(operation, room)}<br>{fmt.plotly_text(time, room)}"
+            for version, (operation, time) in zip(t.start.tolist(), t.names, strict=True)
+        ]
+        return self._words("names", t.middles, 1, texts, "center")
+
+    def _words(self, name: str, x: Float64s, row: int, texts: Sequence[str], side: str) -> Part:
+        y = self._rows.lower[row]
+        return words(name, x, y, texts, colour=self._theme.muted, position=f"middle {side}")
+
+
+def _places(versions: Sequence[int]) -> Float64s:
+    return np.array(versions, np.float64)
+
+
+def _apart_values(versions: Int64s, gap: float) -> list[int]:
+    return [int(versions[index]) for index in apart(versions.astype(np.float64), gap)]
