@@ -135,7 +135,7 @@ def test_diff_lists_every_file_that_differs(vectors: TableFacts) -> None:
 
 def test_a_rename_is_a_rename(mapping: TableFacts) -> None:
     changes = comparison_of(mapping, 3, 4).schema
-    assert [(change.sign, change.subject) for change in changes] == [("~", "name \u2192 title")]
+    assert [(change.sign, change.subject) for change in changes] == [("\u25c7", "name \u2192 title")]
     story = column_story(mapping, "s.b")
     assert story is not None
     assert column_story(mapping, "never there") is None

@@ -110,15 +110,16 @@ class Marks:
         head, detail = fmt.plotly_text(alone.labels[index], 30), fmt.plotly_text(alone.details[index], 44)
         wide = CHARACTER * max(len(head) + 1, len(detail))
         place = (at - axis_range(self._t, self._frame)[0]) / self._pixel
-        right = place + wide + 10 < self._frame.plot
+        beside = (self._bar if self._t.width == 1 else self._alone) / self._pixel / 2 + 3
+        right = place + beside + wide + 4 < self._frame.plot
         per_pixel = (reach.high + reach.low) / BARS
         y = tip - np.sign(tip) * _HALF * per_pixel
         return _Label(
-            x=at + (6 if right else -6) * self._pixel,
+            x=at + (beside if right else -beside) * self._pixel,
             y=y,
             text=f"<b>{head}</b><br>{detail}",
             right=right,
-            left=place + 6 if right else place - 6 - wide,
+            left=place + beside if right else place - beside - wide,
             wide=wide,
             middle=y / per_pixel,
         )

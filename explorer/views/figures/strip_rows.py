@@ -114,7 +114,9 @@ class LowerRows:
             (place, span)
             for lane, place in zip(lanes, self._rows.lanes, strict=True)
             for span in lane.spans
-            if span.state == state and span.last >= self._t.first and span.first <= self._t.last
+            if span.state == state
+            and span.last + 0.5 > axis_range(self._t, self._frame)[0]
+            and span.first <= self._t.last
         ]
 
     def axes(self) -> list[Part]:
@@ -137,7 +139,7 @@ class LowerRows:
 
     def _names(self) -> Part:
         t = self._t
-        room = int(self._slot / 6.1)
+        room = int(self._slot / 7.2)
         texts = [
             f"<b>v{version}</b><br>{fmt.plotly_text(operation, room)}<br>{fmt.plotly_text(time, room)}"
             for version, (operation, time) in zip(t.start.tolist(), t.names, strict=True)

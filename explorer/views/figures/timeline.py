@@ -112,18 +112,18 @@ def timeline_ends(
     seen = {end: timeline.first <= end <= timeline.last for end in (version, version if compared is None else compared)}
     at = timeline.position(version)
     other = None if compared is None or compared == version else compared
+    if seen[version]:
+        shapes.append(_band(at - half, at + half, floor, fill=theme.cursor))
     if other is not None:
-        left, right = sorted((timeline.position(other), at))
+        place = timeline.position(other)
+        left, right = sorted((place, at))
         left, right = max(left + half, first), min(right - half, last)
         if right > left:
             shapes.append(_band(left, right, floor, fill=theme.between))
         if seen[other]:
-            place = timeline.position(other)
             shapes.append(_band(place - half, place + half, floor, fill="rgba(0,0,0,0)", outline=theme.accent))
-    if seen[version]:
-        shapes.append(_band(at - half, at + half, floor, fill=theme.cursor))
-        if timeline.width < 8 * pixel:
-            shapes.append(_line(at, floor, theme.cursor_line, 1.2))
+    if seen[version] and timeline.width < 8 * pixel:
+        shapes.append(_line(at, floor, theme.cursor_line, 1.2))
     brush: list[int] = []
     if mapped and frame.whole is not None:
         brush = [len(shapes), len(shapes) + 1, len(shapes) + 2]
@@ -208,7 +208,7 @@ def _apart(places: list[float], values: list[float], gap: float) -> tuple[list[f
 
 def _unit_label(timeline: Timeline, theme: Theme) -> Part:
     """The axis' unit, and its scale where that is not linear."""
-    scale = {"linear": "", "root": "<br>\u221a scale", "log": "<br>log scale"}[timeline.scale.kind]
+    scale = {"linear": "", "root": ", \u221a scale", "log": ", log scale"}[timeline.scale.kind]
     text = timeline.unit + scale + (f"<br>{timeline.width} a mark" if timeline.width > 1 else "")
     return {
         "xref": "paper", "yref": "paper", "x": 0, "y": 1, "xshift": -74, "yshift": 14,

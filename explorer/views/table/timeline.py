@@ -28,7 +28,7 @@ ALONE: Final = 5
 _MOST_ALONE: Final = 24
 _LINEAR: Final = 8
 _ROOT: Final = 60
-_GROUPS: Final = 7
+_GROUPS: Final = 5
 _WIDTHS: Final = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80)
 
 Colouring: TypeAlias = Literal["effect", "author", "operation"]

@@ -6,6 +6,7 @@
 const PLOT = { displayModeBar: false, responsive: false, scrollZoom: false, doubleClick: false, showTips: false };
 const PRINTED = 700;        // px of a printed page
 const SETTLED = 180;        // ms after the last turn of the wheel until the server draws the window
+const TWICE = 400;          // ms between the clicks of a double click
 const GRIP = 7;             // px around an edge of the brush
 const LEAST_VERSIONS = 12;
 
@@ -157,7 +158,6 @@ class Strip {
     window.addEventListener("pointerup", (event) => this.up(event), true);
     window.addEventListener("pointercancel", () => { this.drag = null; }, true);
     this.slot.addEventListener("wheel", (event) => this.wheel(event), { passive: false, capture: true });
-    this.slot.addEventListener("dblclick", (event) => { if (this.at(event)?.inside) this.all(); });
   }
 
   down(event) {
@@ -210,6 +210,10 @@ class Strip {
     this.band?.remove();
     this.band = null;
     const spot = this.at(event);
+    // Plotly's cover takes the second click of two, so they are told by their time.
+    const twice = !drag.far && !drag.from.map && event.timeStamp - (this.clicked || 0) < TWICE;
+    this.clicked = drag.far ? 0 : event.timeStamp;
+    if (twice && this.meta.whole) return this.all();
     if (!drag.far) return drag.from.map ? this.centre(drag.from.place) : this.choose(drag.version, drag.shift);
     this.slot.classList.remove("dragging");
     if (drag.kind === "compare") {
