@@ -43,7 +43,8 @@ def calendar_ticks(versions: Int64s, times: Int64s, most: int) -> list[Tick]:
         return []
     start, end = _utc(int(times[0])), _utc(int(times[-1]))
     for unit, size, length in _STEPS:
-        if (times[-1] - times[0]) / length > 60 * max(most, 1):
+        # Few commits over a long time would each have an hour of their own.
+        if (times[-1] - times[0]) / length > 4 * max(most, 1):
             continue
         bounds = list(_bounds(start, end, unit, size))
         places = np.searchsorted(times, [_ms(bound) for bound in bounds])

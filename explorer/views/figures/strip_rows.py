@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
 
 import numpy as np
 
@@ -18,6 +20,9 @@ from explorer.views.table.timeline import Timeline
 
 __all__ = ["LowerRows"]
 
+_SIGN: Final = 11
+"""Pixels of a sign, with the space around it."""
+
 
 class LowerRows:
     """The traces of the rows under the bars."""
@@ -31,47 +36,56 @@ class LowerRows:
     def signs(self) -> list[Part]:
         """Diamonds and flags in their own row, thinned to what there is room for; words where they fit."""
         t, theme, y = self._t, self._theme, self._rows.sign
-        near = self._pixel * 11
-        flags = _apart_values(np.array([version for version, _ in t.signs.tags], np.int64), near)
-        free = [v for v in t.signs.form.tolist() if all(abs(v - flag) > near for flag in flags)]
-        form = _apart_values(np.array(free, np.int64), near)
-        taken = {*form, *flags}
+        near = self._pixel * _SIGN
+        form = _apart_values(t.signs.form, near)
+        flags = self._flag_places([version for version, _ in t.signs.tags], form)
         room = len(t.signs.checkpoints) * 26 < self._frame.plot
+        taken = [*form, *flags.values()]
         checks = [v for v in t.signs.checkpoints if room and all(abs(v - other) > near for other in taken)]
         diamond: Part = {
             "symbol": "diamond", "size": 8.5, "color": theme.surface, "line": {"color": theme.ink, "width": 1.4},
         }  # fmt: skip
         return [
             points("schema, protocol or properties", _places(form), y, diamond, lower=True),
-            self._flags("tags", flags, theme.accent, "\u2691"),
+            self._flags("tags", list(flags.values()), theme.accent, "\u2691"),
             self._flags("checkpoints", checks, theme.idle, "\u2690"),
-            *self._sign_words(sorted({*form, *flags, *checks})),
+            *self._sign_words(form, flags, checks),
         ]
 
-    def _flags(self, name: str, versions: Sequence[int], colour: str, sign: str) -> Part:
-        texts = [sign] * len(versions)
-        return words(name, _places(versions), self._rows.sign, texts, colour=colour, position="middle center", size=13)
+    def _flag_places(self, versions: Sequence[int], form: Sequence[int]) -> dict[int, float]:
+        """Where tags stand: at their version, or beside its diamond; those without room have no flag."""
+        near = self._pixel * _SIGN
+        diamonds, last = np.array(form, np.float64), -np.inf
+        found: dict[int, float] = {}
+        for version in versions:
+            beside = diamonds[np.abs(diamonds - version) <= near]
+            place = float(beside.max()) + near if len(beside) else float(version)
+            if place - last > near and not np.any(np.abs(diamonds - place) < 0.99 * near):
+                found[version] = last = place
+        return found
 
-    def _sign_words(self, taken: Sequence[int]) -> list[Part]:
+    def _flags(self, name: str, places: Sequence[float], colour: str, sign: str) -> Part:
+        texts = [sign] * len(places)
+        return words(name, _places(places), self._rows.sign, texts, colour=colour, position="middle center", size=13)
+
+    def _sign_words(self, form: Sequence[int], flags: dict[int, float], checks: Sequence[int]) -> list[Part]:
         """What tags and protocols say, beside their sign, where nothing else is."""
-        said = dict(self._t.signs.protocols) | dict(self._t.signs.tags)
+        tags = dict(self._t.signs.tags)
+        said = {float(v): text for v, text in self._t.signs.protocols if v in form}
+        said |= {place: tags[version] for version, place in flags.items()}
+        taken = sorted({*map(float, form), *flags.values(), *map(float, checks)})
         first, _ = axis_range(self._t, self._frame)
-        texts: dict[int, str] = {}
-        for version, after in zip(taken, [*taken[1:], None], strict=False):
-            text = fmt.plotly_text(said.get(version, ""), 26)
-            right = (version - first) / self._pixel + 12 + CHARACTER * len(text)
-            end = self._frame.plot if after is None else (after - first) / self._pixel - 7
-            if text and right < end:
-                texts[version] = text
+        texts: dict[float, str] = {}
+        for place, after in pairwise([*taken, np.inf]):
+            text = fmt.plotly_text(said.get(place, ""), 26)
+            right = (place - first) / self._pixel + 12 + CHARACTER * len(text)
+            if text and right < min(self._frame.plot, (after - first) / self._pixel - 7):
+                texts[place] = text
         if not texts:
             return []
         x = _places(list(texts)) + 8 * self._pixel
-        return [
-            words(
-                "signs in words", x, self._rows.sign, list(texts.values()), colour=self._theme.ink,
-                position="middle right",
-            )
-        ]  # fmt: skip
+        ink, shown = self._theme.ink, list(texts.values())
+        return [words("signs in words", x, self._rows.sign, shown, colour=ink, position="middle right")]
 
     def stripes(self, lanes: tuple[Lane, ...]) -> list[Part]:
         """The lanes: solid readable, hatched amber at risk, dotted gone, hatched red a hole."""
@@ -151,7 +165,7 @@ class LowerRows:
         return words(name, x, y, texts, colour=self._theme.muted, position=f"middle {side}")
 
 
-def _places(versions: Sequence[int]) -> Float64s:
+def _places(versions: Sequence[float]) -> Float64s:
     return np.array(versions, np.float64)
 
 

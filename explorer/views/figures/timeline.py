@@ -71,7 +71,7 @@ def timeline_figure(
         ),
         "yaxis3": axis(
             theme, range=[rows.mapped, rows.bars], domain=[rows.share(rows.mapped), rows.share(rows.bars)], anchor="x",
-            ticklabelstandoff=5, tickvals=[place for _, place in rows.names], ticktext=[name for name, _ in rows.names],
+            ticklabelstandoff=9, tickvals=[place for _, place in rows.names], ticktext=[name for name, _ in rows.names],
         ),
     }  # fmt: skip
     if history is not None and frame.whole is not None:

@@ -1,18 +1,21 @@
 """The strip's figure: what lies where, what a step changes, and that no text of a table is markup."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from explorer.views.figures.plotly import as_plotly, plain_json
 from explorer.views.figures.strip_frame import Frame, axis_range, most_marks
 from explorer.views.figures.theme import DARK, LIGHT, Theme
 from explorer.views.figures.timeline import timeline_ends, timeline_figure
+from explorer.views.table.commits import Commits
 from explorer.views.table.lanes import Lane, Span
 from explorer.views.table.timeline import Signs, timeline_of
-from tests.views.table.test_timeline import history, rows_of
+from tests.views.table.test_timeline import START, history, rows_of
 
 LANES = (
     Lane("log", (Span(0, 899, "gone", "gone from the log"), Span(900, 999, "readable"))),
@@ -50,6 +53,23 @@ def test_no_sign_lies_on_the_bars_and_all_signs_have_their_row() -> None:
     for name, versions in (("schema, protocol or properties", [100, 300]), ("tags", [500]), ("checkpoints", [700])):
         assert (found[name]["x"].tolist(), found[name]["yaxis"]) == (versions, "y3")
     assert found["signs in words"]["text"] == ["protocol 1 \u00b7 7", "close"]
+
+
+def test_a_note_stands_beside_the_diamond_of_its_commit() -> None:
+    signs = Signs(np.array([4, 8]), (), ((4, "names split"), (6, "usual")), ())
+    found = traces(12, signs=signs)
+    pixel = 12 / Frame().plot
+    assert found["schema, protocol or properties"]["x"].tolist() == [4, 8]
+    assert found["tags"]["x"].tolist() == [pytest.approx(4 + 11 * pixel), 6]
+
+
+def test_few_commits_over_weeks_are_dated_by_days() -> None:
+    hours = history([5] * 15)
+    column = hours.history.schema.get_field_index("timestamp")
+    moments = pa.array([START + timedelta(days=2 * n, hours=3) for n in range(15)], pa.timestamp("ms", "UTC"))
+    timeline = timeline_of(Commits(hours.history.set_column(column, "timestamp", moments)))
+    dates = next(t for t in timeline_figure(timeline, LIGHT, Frame())["data"] if t["name"] == "dates")
+    assert dates["text"][:2] == ["Sat 3 Jan 2026", "Mon 5"]  # type: ignore[index]
 
 
 def test_lanes_carry_form_as_well_as_colour() -> None:
