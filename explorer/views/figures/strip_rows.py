@@ -10,7 +10,7 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s
-from explorer.views.figures.calendar import apart, calendar_ticks
+from explorer.views.figures.calendar import Tick, apart, calendar_ticks
 from explorer.views.figures.plotly import Part, round_versions
 from explorer.views.figures.strip_frame import CHARACTER, Frame, Rows, axis_range
 from explorer.views.figures.strip_traces import points, stripes, words
@@ -138,18 +138,27 @@ class LowerRows:
         if self._rows.named:
             return [self._names()]
         t, frame = self._t, self._frame
-        ticks = calendar_ticks(t.versions, t.times, max(frame.plot // 74, 1))
-        places = np.array([tick.place for tick in ticks], np.float64)
-        kept = apart(places, 66 * self._pixel)
+        ticks = self._free(calendar_ticks(t.versions, t.times, max(frame.plot // 74, 1)))
+        places = _places([tick.place for tick in ticks])
         first, _ = axis_range(t, frame)
         numbers = [tick for tick in round_versions(t.first, t.last, max(frame.plot // 64, 1))
                    if (tick - first) / self._pixel > 16]  # fmt: skip
         bar: Part = {"symbol": "line-ns", "size": 9, "line": {"color": self._theme.faint, "width": 1}}
         return [
-            self._words("dates", places[kept] + 2 * self._pixel, 0, [ticks[index].text for index in kept], "right"),
-            points("date ticks", places[kept], self._rows.lower[0], bar, lower=True),
+            self._words("dates", places + 2 * self._pixel, 0, [tick.text for tick in ticks], "right"),
+            points("date ticks", places, self._rows.lower[0], bar, lower=True),
             self._words("version ticks", _places(numbers), 1, [f"v{number}" for number in numbers], "center"),
         ]
+
+    def _free(self, ticks: Sequence[Tick]) -> list[Tick]:
+        """Those whose words do not touch those before."""
+        found: list[Tick] = []
+        end = -np.inf
+        for tick in ticks:
+            if tick.place >= end:
+                found.append(tick)
+                end = tick.place + (CHARACTER * len(tick.text) + 14) * self._pixel
+        return found
 
     def _names(self) -> Part:
         t = self._t
