@@ -248,6 +248,10 @@ def test_the_strip_is_drawn_in_the_colours_of_the_theme(at: Any) -> None:
 def test_print_has_the_whole_strip(at: Any) -> None:
     page = at(LONG)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    page.wait_for_timeout(200)
+    assert page.locator(".zooms").is_hidden()
     assert page.evaluate("document.getElementById('strip-figure')._fullLayout.width") <= 720
+    page.emulate_media(media="screen")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     page.wait_for_function("document.getElementById('strip-figure')._fullLayout.width > 1300")

@@ -20,8 +20,8 @@ class Strip {
     this.told = this.sizeOfWindow();
     new ResizeObserver(() => this.fit()).observe(this.slot);
     window.addEventListener("resize", () => this.fit());
-    window.addEventListener("beforeprint", () => this.size(PRINTED));
-    window.addEventListener("afterprint", () => this.fit());
+    window.addEventListener("beforeprint", () => this.print(true));
+    window.addEventListener("afterprint", () => this.print(false));
     this.listen();
     const first = JSON.parse(document.getElementById("strip-data").textContent);
     if (first) this.show(first);
@@ -57,6 +57,7 @@ class Strip {
 
   // The drawing follows its place at once; the server draws it anew for a width at which labels and ticks differ.
   fit() {
+    if (this.printing) return;
     this.size(this.width());
     const size = this.sizeOfWindow();
     if (size === this.told || !this.page) return;
@@ -66,6 +67,12 @@ class Strip {
       document.cookie = `explorer-screen=${size};path=/;max-age=31536000;SameSite=Lax`;
       this.page.ask("screen", { query: location.search, ...this.page.screen() });
     }, SETTLED);
+  }
+
+  print(begins) {
+    this.printing = begins;
+    if (begins) this.size(PRINTED);
+    else this.fit();
   }
 
   sizeOfWindow() {
