@@ -10,7 +10,6 @@ from typing import Any
 
 import param
 
-from explorer.core.errors import TableError
 from explorer.views.figures.charts import masked_shares, ranges_figure, total_over_versions
 from explorer.views.figures.plotly import Figure, Part
 from explorer.views.figures.river import river_figure

@@ -27,7 +27,6 @@ from explorer.core.versions.diff import SnapshotDiff
 from explorer.core.versions.retention.version_states import VersionStates
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.table.commits import Commits, plain_reason
-from explorer.views.table.ranges import ColumnRanges, column_ranges
 from explorer.views.table.lanes import Lane, Span, feed_lane, retention_lanes
 from explorer.views.table.ranges import ColumnRanges, column_ranges
 from explorer.views.table.timeline import MARKS, Colouring, Signs, Timeline, timeline_of

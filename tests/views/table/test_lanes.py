@@ -3,42 +3,46 @@
 from datetime import UTC, datetime
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION
+from explorer.core.versions.retention.expiry import FOREVER
+from explorer.core.versions.retention.version_states import STATES, VersionState, VersionStates
 from explorer.views import TableFacts
 from explorer.views.table.lanes import feed_lane, retention_lanes, spans_of
 from tests.support.shared_tables import reference_root
 
 
-def _retention(rows: list[tuple[str, str | None, int | None]], first: int = 0) -> pa.Table:
-    return pa.table(
-        {
-            "version": pa.array(range(first, first + len(rows)), pa.int64()),
-            "status": pa.array([row[0] for row in rows], pa.string()),
-            "by": pa.array([row[1] for row in rows], pa.string()),
-            "at_risk_from": pa.array([row[2] for row in rows], pa.timestamp("ms", "UTC")),
-        }
+def _states(rows: list[tuple[VersionState, bool, int]], first: int = 0) -> VersionStates:
+    """Versions with their state, whether their data decides, and when they may be lost."""
+    count = len(rows)
+    return VersionStates(
+        first=first,
+        readable_from=first,
+        codes=np.array([STATES.index(row[0]) for row in rows], np.int8),
+        since=np.array([row[2] for row in rows], np.int64),
+        by_data=np.array([row[1] for row in rows]),
+        vacuums=np.full(count, -1),
+        lacking=np.full(count, -1),
+        checked=False,
     )
 
 
 def test_each_lane_shows_what_its_own_clean_up_does() -> None:
     may = int(datetime(2026, 5, 4, tzinfo=UTC).timestamp() * 1000)
-    table = _retention(
+    states = _states(
         [
-            ("log gone", None, None),
-            ("data gone", None, None),
-            ("at risk", LOG_RETENTION.key, may),
-            ("at risk", FILE_RETENTION.key, may),
-            ("at risk", FILE_RETENTION.key, may),
-            ("readable", FILE_RETENTION.key, may),
-            ("readable", None, None),
+            ("log gone", False, FOREVER),
+            ("data gone", True, FOREVER),
+            ("at risk", False, may),
+            ("at risk", True, may),
+            ("at risk", True, may),
+            ("readable", True, may),
+            ("readable", True, FOREVER),
         ],
         first=10,
     )
-    log, data = retention_lanes(table)
+    log, data = retention_lanes(states)
     assert [(span.first, span.last, span.state) for span in log.spans] == [
         (10, 10, "gone"), (11, 11, "readable"), (12, 12, "at risk"), (13, 16, "readable"),
     ]  # fmt: skip
@@ -50,15 +54,13 @@ def test_each_lane_shows_what_its_own_clean_up_does() -> None:
 
 
 @pytest.mark.reference
-def test_a_table_whose_files_were_removed_long_ago_is_at_risk_from_the_log_alone() -> None:
+def test_the_lanes_of_a_table_are_its_states() -> None:
     facts = TableFacts(explorer.open_table(str(reference_root() / "tables" / "optimize")))
-    states = {version: span.state for span in facts.lanes()[1].spans for version in range(span.first, span.last + 1)}
-    later = facts.log.retention(datetime.now(UTC))
-    plain = dict(zip(later.column("version").to_pylist(), later.column("status").to_pylist(), strict=True))
-    by = dict(zip(later.column("version").to_pylist(), later.column("by").to_pylist(), strict=True))
-    assert {version for version, state in states.items() if state == "at risk"} == {
-        version for version, status in plain.items() if status == "at risk" and by[version] == FILE_RETENTION.key
-    }
+    shown = {v: span.state for span in facts.lanes()[1].spans for v in range(span.first, span.last + 1)}
+    states = facts.states()
+    for version, state in shown.items():
+        decides = bool(states.by_data[version - states.first])
+        assert (state == "at risk") == (states.state(version) == "at risk" and decides)
 
 
 def test_a_feed_that_was_switched_off_has_a_hole_and_one_that_began_late_none_before() -> None:
