@@ -176,7 +176,7 @@ def _sum(counts: VersionCounts) -> str:
     parts = (
         f"+{fmt.count(counts.inserted)}" if counts.inserted else "",
         f"\u2212{fmt.count(counts.deleted)}" if counts.deleted else "",
-        f"~{fmt.count(counts.updated)}" if counts.updated else "",
+        f"\u0394{fmt.count(counts.updated)}" if counts.updated else "",
     )
     changed = counts.inserted + counts.deleted + counts.updated
     said = [f"{' '.join(filter(None, parts))} {'row' if changed == 1 else 'rows'}"] if changed else []

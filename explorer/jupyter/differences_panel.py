@@ -77,7 +77,9 @@ def _figures(found: RowDifferences, *, keyed: bool) -> Markup:
     figures = [
         _figure(f"+{fmt.count(found.inserted)}", "inserted", "dte-added"),
         _figure(f"\u2212{fmt.count(found.deleted)}", "deleted", "dte-removed"),
-        _figure(f"~{fmt.count(found.updated)}", "updated" if keyed else "updated: unknown without a key", _UPDATED),
+        _figure(
+            f"\u0394{fmt.count(found.updated)}", "updated" if keyed else "updated: unknown without a key", _UPDATED
+        ),
     ]
     if found.repeated:
         repeated = "under keys that several rows share: old and new cannot be matched"
@@ -88,7 +90,7 @@ def _figures(found: RowDifferences, *, keyed: bool) -> Markup:
     return joined([tag("div", *figures, class_="dte-figures"), note, *left_out])
 
 
-_UPDATED = "dte-remasked"
+_UPDATED = "dte-changed-rows"
 
 
 def _figure(value: str, words: str, kind: str | None) -> Markup:

@@ -19,7 +19,7 @@ __all__ = ["comparison_panel", "problem_lines", "problem_panel", "signs", "versi
 
 _SHOWN = 20
 _COMMITS = 6
-_SIGN_CLASSES = {"+": "dte-added", "\u2212": "dte-removed", "~": "dte-remasked"}
+_SIGN_CLASSES = {"+": "dte-added", "\u2212": "dte-removed", "~": "dte-remasked", "\u25c7": "dte-form"}
 
 
 def version_line(view: TableView, now: datetime) -> Markup:
@@ -49,6 +49,7 @@ def signs() -> Markup:
         ("dte-added", "+ added"),
         ("dte-removed", "\u2212 removed (hatched)"),
         ("dte-remasked", "~ masked (outline)"),
+        (None, "solid the median commit, pale the largest"),
         (None, "\u25c7 schema, protocol or properties"),
         (None, "click chooses, Shift+click compares"),
     )

@@ -72,7 +72,7 @@ _RULES = """
 .dte .dte-number { text-align: right; }
 .dte .dte-none { color: var(--muted); font-style: italic; }
 .dte s { color: var(--removed-ink); text-decoration-thickness: 1px; }
-.dte .dte-changed { background: color-mix(in srgb, var(--remasked) 9%, transparent); }
+.dte .dte-changed { background: color-mix(in srgb, var(--ink) 8%, transparent); }
 .dte .dte-progress { color: var(--muted); padding: 10px 0; }
 .dte progress { width: 260px; height: 6px; vertical-align: middle; accent-color: var(--accent); margin-right: 8px; }
 .dte .dte-feed { display: flex; gap: 1px; height: 12px; margin: 6px 0; border-radius: 3px; overflow: hidden; }

@@ -12,7 +12,7 @@ from explorer.views.listing import Listing, ListingColumn, ListingPage
 __all__ = ["listing_table"]
 
 _LONG = 40
-_TONES = {"added": "added", "removed": "removed", "remasked": "re-masked or changed"}
+_TONES = {"added": "added", "removed": "removed", "remasked": "re-masked", "changed": "changed"}
 
 
 def listing_table(listing: Listing, page: ListingPage, label: str) -> Markup:

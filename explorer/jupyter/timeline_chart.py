@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Any, Final
 
-import numpy as np
 from plotly.graph_objects import FigureWidget
 
-from explorer.core.protocol.arrow.arrays import Float64s
 from explorer.views import TableView
-from explorer.views.figures.plotly import Figure, Part
+from explorer.views.figures.plotly import Figure
 from explorer.views.table.timeline import Timeline
 
 __all__ = ["TimelineChart"]
@@ -33,8 +31,9 @@ class TimelineChart:
     def __init__(self, view: TableView, choose: Callable[[int, bool], None]) -> None:
         self._view = view
         self._choose = choose
-        self._timeline: Timeline = view.facts.timeline(view.window)
-        figure = _drawn(view.timeline(left=_LEFT), self._timeline)
+        view.mapped = False
+        self._timeline: Timeline = view.bars(_LEFT)
+        figure = _fitted(view.timeline(left=_LEFT))
         self.widget = FigureWidget(figure)
         self.widget._config = {"displayModeBar": False, "responsive": True}
         for trace in self.widget.data:
@@ -42,11 +41,13 @@ class TimelineChart:
 
     def move(self) -> None:
         """Move the ends of the comparison to where the view has them; no bar is drawn again."""
-        self.widget.layout.shapes = self._view.timeline_shapes()
+        ends = self._view.timeline_ends(_LEFT)
+        with self.widget.batch_update():
+            self.widget.layout.shapes, self.widget.layout.annotations = ends["shapes"], ends["annotations"]
 
     def recolour(self) -> None:
         """Draw in the view's colours."""
-        figure = _drawn(self._view.timeline(left=_LEFT), self._timeline)
+        figure = _fitted(self._view.timeline(left=_LEFT))
         with self.widget.batch_update():
             for trace, fresh in zip(self.widget.data, figure["data"], strict=True):
                 trace.update(fresh, overwrite=False)
@@ -55,10 +56,9 @@ class TimelineChart:
     def version_at(self, place: float) -> int | None:
         """Return the version drawn at a place on the axis: the last one of its mark, or None beside the marks."""
         timeline = self._timeline
-        start = timeline.first + int((place - timeline.first + 0.5) // timeline.width) * timeline.width
-        if not timeline.first <= start <= timeline.last:
+        if not timeline.first - 0.5 <= place < timeline.last + 0.5:
             return None
-        return min(start + timeline.width - 1, timeline.last)
+        return min(int((place + 0.5) // timeline.width) * timeline.width + timeline.width - 1, timeline.last)
 
     def _clicked(self, _trace: Any, points: Any, state: Any) -> None:
         version = self.version_at(float(points.xs[0])) if points.xs else None
@@ -66,33 +66,6 @@ class TimelineChart:
             self._choose(version, bool(getattr(state, "shift", False)))
 
 
-def _drawn(figure: Figure, timeline: Timeline) -> Figure:
-    """Fit the views' figure to a plotly widget.
-
-    An invisible bar over each mark gives commits without a bar of their own a place to point at; bars of no height
-    would still show their outline.
-    """
-    bars = [trace | {"y": _seen(trace["y"])} if trace["type"] == "bar" else trace for trace in figure["data"]]
-    return {"data": [*bars, _targets(figure, timeline)], "layout": figure["layout"]}
-
-
-def _seen(heights: object) -> Float64s:
-    drawn = np.asarray(heights, dtype=np.float64)
-    return np.where(drawn == 0, np.nan, drawn)
-
-
-def _targets(figure: Figure, timeline: Timeline) -> Part:
-    low, high = cast("dict[str, tuple[float, float]]", figure["layout"]["yaxis"])["range"]
-    count = len(timeline.start)
-    return {
-        "type": "bar",
-        "name": "versions",
-        "x": timeline.middles,
-        "y": np.full(count, high - low),
-        "base": low,
-        "width": timeline.width,
-        "marker": {"color": "rgba(0,0,0,0)", "line": {"width": 0}},
-        "hovertext": figure["data"][0]["hovertext"],
-        "hoverinfo": "text",
-        "showlegend": False,
-    }
+def _fitted(figure: Figure) -> Figure:
+    """The figure as wide as its place, whatever width it was made for."""
+    return {"data": figure["data"], "layout": {key: part for key, part in figure["layout"].items() if key != "width"}}

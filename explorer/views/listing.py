@@ -32,7 +32,7 @@ class ListingColumn:
             ``number``, ``share``, ``version``, ``time``, ``masked`` (rows),
             ``gained`` (rows masked more or less), ``amount`` (a number of the table's own).
         unknown: What is shown where there is no value.
-        tone: Of a sign: key of the column that says whether it is ``added``, ``removed`` or ``remasked``.
+        tone: Of a sign: key of the column that says whether it is ``added``, ``removed``, ``remasked`` or ``changed``.
     """
 
     key: str

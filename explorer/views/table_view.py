@@ -10,21 +10,28 @@ from typing import Any
 
 import param
 
-from explorer.core.errors import TableError
 from explorer.views.figures.charts import masked_shares, ranges_figure, total_over_versions
 from explorer.views.figures.plotly import Figure, Part
 from explorer.views.figures.river import river_figure
+from explorer.views.figures.strip_frame import Frame, most_marks
 from explorer.views.figures.theme import Theme, theme_named
-from explorer.views.figures.timeline import timeline_figure, timeline_shapes
+from explorer.views.figures.timeline import timeline_ends, timeline_figure
 from explorer.views.table.columns import author, lines_of
 from explorer.views.table.commits import CommitRecord
 from explorer.views.table.comparison import Comparison, comparison_of
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.files import masked_listing
+from explorer.views.table.lanes import Lane
 from explorer.views.table.overview import Overview, overview_of
-from explorer.views.table.timeline import Lane
+from explorer.views.table.timeline import COLOURINGS, Timeline
 
-__all__ = ["METRICS", "TableView"]
+__all__ = ["LEAST_WINDOW", "METRICS", "TableView", "clamped"]
+
+LEAST_ZOOMABLE = 60
+LEAST_WINDOW = 12
+"""Versions that a window has at least."""
+LEFT = 76
+MAP_MARKS = 240
 
 METRICS = ("rows", "files", "size", "masked")
 
@@ -45,7 +52,11 @@ class TableView(param.Parameterized):
     file = param.String(doc="Decoded path of the chosen file.")
     metric: Any = param.Selector(default="rows", objects=list(METRICS), doc="The total drawn over the versions.")
     theme: Any = param.Selector(default="light", objects=["light", "dark"], doc="Colours of the figures.")
-    zoomed = param.Boolean(default=False, doc="Draw the versions around the chosen one one by one.")
+    window: Any = param.Parameter(default=None, doc="First and last version that the strip shows; None for all.")
+    colouring: Any = param.Selector(default="effect", objects=list(COLOURINGS), doc="What colours the strip's bars.")
+    width = param.Integer(default=1200, doc="Pixels that the strip is drawn for.")
+    mapped = param.Boolean(default=True, doc="Draw the map of the whole history below a strip that can be zoomed.")
+    folded = param.Boolean(default=False, doc="Draw the strip as one low row.")
 
     def __init__(self, facts: TableFacts, **state: Any) -> None:
         version = state.pop("version", None)
@@ -91,33 +102,57 @@ class TableView(param.Parameterized):
 
     @property
     def lanes(self) -> tuple[Lane, ...]:
-        """The stripes under the timeline: versions that are safe to read, versions with the change feed on."""
-        try:
-            spans = self.facts.states().spans()
-            readable = Lane("readable", tuple((span.first, span.last) for span in spans if span.state == "readable"))
-        except TableError:
-            # Until when they can be read is not known; the audit says why.
-            readable = Lane("log readable", ((self.facts.first, self.facts.last),))
-        feed = self.facts.feed_lane()
-        return (readable, feed) if feed else (readable,)
+        """The stripes of the strip: what can be read, what may be lost, where the feed was recorded."""
+        return self.facts.lanes()
 
     @property
-    def window(self) -> tuple[int, int] | None:
-        """The versions that the timeline shows, or None for all of them."""
-        return self.facts.window_around(self.version) if self.zoomed else None
+    def zoomable(self) -> bool:
+        """Whether there are so many versions that the strip can show some of them, with a map of all."""
+        first, last = self.facts.whole
+        return last - first + 1 > LEAST_ZOOMABLE
 
-    def timeline(self, left: int = 64) -> Figure:
-        """Draw the timeline, with so many pixels for the labels of its rows."""
-        return timeline_figure(
-            self.facts.timeline(self.window), self.colours, version=self.version, compared=self.other, lanes=self.lanes,
-            left=left,
+    @property
+    def shown(self) -> tuple[int, int]:
+        """The versions that the strip shows."""
+        whole = self.facts.whole
+        return clamped(self.window, whole) if self.window is not None and self.zoomable else whole
+
+    def bars(self, left: int = LEFT) -> Timeline:
+        """Return the marks that the strip shows."""
+        return self.facts.timeline(self.shown, most_marks(self.width, left), self.colouring)
+
+    def timeline(self, left: int = LEFT) -> Figure:
+        """Draw the strip, with so many pixels for the labels of its rows."""
+        bars, ends = self.drawn_timeline(left), self.timeline_ends(left)
+        return {"data": bars["data"], "layout": bars["layout"] | {k: ends[k] for k in ("shapes", "annotations")}}
+
+    def drawn_timeline(self, left: int = LEFT) -> Figure:
+        """Draw the strip without the two versions; it stays the same while `timeline_key` does."""
+        return self.facts.keep(("strip", left, *self.timeline_key), lambda: self._drawn(left))
+
+    @property
+    def timeline_key(self) -> tuple[object, ...]:
+        """What the strip follows from, besides the two versions."""
+        return self.shown, self.theme, self.width, self.colouring, self.folded
+
+    def timeline_ends(self, left: int = LEFT) -> Part:
+        """Return the parts of the strip's layout that change when a version is chosen."""
+        return timeline_ends(
+            self.bars(left), self.colours, self._frame(left), version=self.version, compared=self.other,
+            lanes=self.lanes, mapped=self._mapped,
         )  # fmt: skip
 
-    def timeline_shapes(self) -> list[Part]:
-        """Return the timeline's shapes alone: what changes when a version is chosen."""
-        return timeline_shapes(
-            self.facts.timeline(self.window), self.colours, version=self.version, compared=self.other, lanes=self.lanes
-        )
+    @property
+    def _mapped(self) -> bool:
+        return self.mapped and self.zoomable and not self.folded
+
+    def _frame(self, left: int) -> Frame:
+        whole = self.facts.whole
+        return Frame(self.width, left, self.folded, whole if self._mapped else None, lead=self.shown[0] == whole[0] > 0)
+
+    def _drawn(self, left: int) -> Figure:
+        history = self.facts.timeline(None, MAP_MARKS) if self._mapped else None
+        return timeline_figure(self.bars(left), self.colours, self._frame(left), lanes=self.lanes, history=history)
 
     def totals(self, metric: str | None = None, height: int = 210) -> Figure:
         """Draw a total over the versions."""
@@ -153,3 +188,10 @@ class TableView(param.Parameterized):
     def ranges(self) -> Figure:
         """Draw the ranges of the chosen column."""
         return ranges_figure(self.facts.ranges(self.version, self.column), self.colours, chosen=self.file)
+
+
+def clamped(window: tuple[int, int], whole: tuple[int, int]) -> tuple[int, int]:
+    """Return a window moved and widened so that it is a part of the whole, and not too small to be seen."""
+    span = min(max(window[1] - window[0] + 1, LEAST_WINDOW), whole[1] - whole[0] + 1)
+    first = min(max(window[0], whole[0]), whole[1] - span + 1)
+    return first, first + span - 1

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlencode
 from explorer.core.errors import RequestError
 from explorer.views.act.intents.registry import offered_kinds
 from explorer.views.table.comparison import CHANGES
+from explorer.views.table.timeline import COLOURINGS
 from explorer.views.table_view import METRICS
 
 __all__ = ["STANDINGS", "Address"]
@@ -34,6 +35,7 @@ _KEYS = {
     "sort": "sort",
     "page": "page",
     "zoom": "zoom",
+    "colour": "colour",
     "fold": "fold",
     "view": "view",
     "commit_find": "cq",
@@ -55,8 +57,8 @@ _MOST_ANSWERS = 400
 _CHOICES = {
     "metric": METRICS,
     "change": ("all", *CHANGES),
-    "zoom": ("0", "1"),
-    "fold": ("0", "1"),
+    "fold": ("", "0", "1"),
+    "colour": COLOURINGS,
     "view": ("chart", "table"),
     "masked": ("0", "1"),
     "feed": ("", "recorded", "inferred"),
@@ -85,8 +87,9 @@ class Address:
     find: str = ""
     sort: str = ""
     page: str = "1"
-    zoom: str = "0"
-    fold: str = "0"
+    zoom: str = ""
+    colour: str = "effect"
+    fold: str = ""
     view: str = "chart"
     commit_find: str = ""
     commit_operation: str = ""
@@ -122,6 +125,8 @@ class Address:
                 allowed = ", ".join(filter(None, choices))
                 message = f"{_KEYS[name]}={value} is not known. It can be: {allowed}."
                 raise RequestError(message, field=_KEYS[name], allowed=choices)
+        if address.zoom and address.window is None:
+            raise RequestError("zoom is two versions, as in zoom=1200-1500.", field="zoom")
         return address
 
     @classmethod
@@ -187,6 +192,14 @@ class Address:
     @property
     def _acts(self) -> bool:
         return bool(self.act) or self.step == "receipt"
+
+    @property
+    def window(self) -> tuple[int, int] | None:
+        """The versions that the strip shows, ``zoom=1200-1500``; None for all."""
+        first, _, last = self.zoom.partition("-")
+        if not (first.isdecimal() and last.isdecimal() and len(self.zoom) < 40):
+            return None
+        return min(int(first), int(last)), max(int(first), int(last))
 
     @property
     def page_number(self) -> int:

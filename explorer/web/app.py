@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import logging
 import secrets
 import socket
@@ -20,9 +21,11 @@ from tornado.web import decode_signed_value
 from explorer.core.errors import RequestError
 from explorer.web.figure_pane import load_figures
 from explorer.web.page import head_styles
+from explorer.web.pages import TABLE_REGIONS
 from explorer.web.render import environment, render
 from explorer.web.served_tables import Catalog
 from explorer.web.session import Session, show_failure
+from explorer.web.strip import Screen
 
 __all__ = ["create_app", "serve"]
 
@@ -48,7 +51,8 @@ def create_app(roots: Sequence[str], *, allow_commits: bool = False) -> Callable
     def app() -> pn.Template:
         signed_in = _signed_in()
         person = signed_in if signed_in is not None else unquote(pn.state.cookies.get("explorer-person", ""))[:200]
-        return _template(Session(catalog, _query(), _theme(), person, signed_in=signed_in is not None))
+        session = Session(catalog, _query(), _theme(), person, signed_in=signed_in is not None, screen=_screen())
+        return _template(session)
 
     return app
 
@@ -124,20 +128,19 @@ def _template(session: Session) -> pn.Template:
         "page_title": shown.title,
         "icon": _icon(),
         "head_styles": head_styles(),
-        "regions": {name: shown.regions.get(name, "") for name in _REGIONS},
+        "regions": {name: shown.regions.get(name, "") for name in TABLE_REGIONS},
         "hidden": {"timeline-slot": False, "chart-card": False} | shown.hidden,
         "chart_height": session.chart.height,
         "shortcuts": render("shortcuts"),
+        "strip_script": _strip_script(),
+        "strip_height": 208 if shown.timeline is None else shown.timeline.figure["layout"]["height"],
+        "strip_figure": _script_json(None if shown.timeline is None else shown.timeline.message(None)),
     }
     if session.kind == "table":
-        template.add_panel("timeline", session.timeline.pane)
         template.add_panel("chart", session.chart.pane)
     for name, value in values.items():
         template.add_variable(name, value)
     return template
-
-
-_REGIONS = ("bar", "strip", "still", "commits", "tabs", "notice", "lead", "charthead", "chartfoot", "rest", "side")
 
 
 @cache
@@ -148,6 +151,11 @@ def _page() -> jinja2.Template:
     source, _, _ = environment().loader.get_source(environment(), "page.html")  # type: ignore[union-attr]
     page: jinja2.Template = _env.from_string(source)
     return page
+
+
+@cache
+def _strip_script() -> str:
+    return (_HERE / "static" / "strip.js").read_text(encoding="utf-8")
 
 
 @cache
@@ -166,6 +174,19 @@ def _query() -> str:
 
 def _theme() -> str:
     return "dark" if pn.state.cookies.get("explorer-theme") == "dark" else "light"
+
+
+def _screen() -> Screen | None:
+    """The window's size as the page before said it."""
+    width, _, height = pn.state.cookies.get("explorer-screen", "").partition("x")
+    if not (width.isdecimal() and height.isdecimal() and len(width + height) < 9):
+        return None
+    return Screen(int(width), int(height))
+
+
+def _script_json(value: object) -> str:
+    """JSON that can stand in a script element: no character of it can end the element."""
+    return json.dumps(value, allow_nan=False).replace("<", "\\u003c")
 
 
 def _signed_in() -> str | None:

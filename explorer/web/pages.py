@@ -21,7 +21,7 @@ from explorer.web.commits_table import commits_table
 from explorer.web.findings import AuditCard, audit_card
 from explorer.web.render import render, render_blocks
 from explorer.web.served_tables import Catalog
-from explorer.web.strip import still_bars, strip
+from explorer.web.strip import Screen, StripFigure, opening, still_bars, strip
 from explorer.web.tab_spec import Tab
 from explorer.web.tabs import TABS, tab_named
 from explorer.web.window_work import WindowWork
@@ -29,7 +29,9 @@ from explorer.web.window_work import WindowWork
 __all__ = ["TABLE_REGIONS", "Rendered", "bar", "notice", "problem_page", "table_page", "waiting_page"]
 
 _log = logging.getLogger(__name__)
-TABLE_REGIONS = ("bar", "strip", "still", "commits", "tabs", "notice", "lead", "charthead", "chartfoot", "rest", "side")
+TABLE_REGIONS = (
+    "bar", "strip", "still", "opening", "commits", "tabs", "notice", "lead", "charthead", "chartfoot", "rest", "side",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Rendered:
         regions: HTML by the id of its element.
         hidden: Whether an element is hidden, by its id.
         title: The document's title.
-        timeline, timeline_key: The timeline and what its data follow from; equal keys differ in shapes alone.
+        timeline: The strip's figure; None where there is none to show.
         chart, chart_key: The same for the tab's chart.
         view: The state, for what is asked of it later (exports, rows); None where there is no table to show.
         pending: Ids of the rows of the list of tables that were not read when it was drawn.
@@ -49,15 +51,16 @@ class Rendered:
     regions: dict[str, str]
     hidden: dict[str, bool] = field(default_factory=dict)
     title: str = "Delta Table Explorer"
-    timeline: Figure | None = None
-    timeline_key: tuple[object, ...] = ()
+    timeline: StripFigure | None = None
     chart: Figure | None = None
     chart_key: tuple[object, ...] = ()
     view: TableView | None = None
     pending: frozenset[str] = frozenset()
 
 
-def table_page(catalog: Catalog, address: Address, theme: str, work: WindowWork) -> Rendered:
+def table_page(
+    catalog: Catalog, address: Address, theme: str, work: WindowWork, screen: Screen | None = None
+) -> Rendered:
     """Return the page of a table; every error becomes the state that shows it.
 
     Args:
@@ -65,13 +68,15 @@ def table_page(catalog: Catalog, address: Address, theme: str, work: WindowWork)
         address: What to show.
         theme: ``light`` or ``dark``, for the figures.
         work: The window's running work.
+        screen: The window's size; a usual one unless given.
     """
+    screen = screen or Screen()
     try:
         facts = _facts(catalog, address)
     except Exception as error:  # noqa: BLE001  # shown and logged: a page must never stay blank
         return problem_page(address, error, may_commit=catalog.allow_commits)
     try:
-        view = _view(facts, address, theme)
+        view = _view(facts, address, theme, screen)
         return _table(view, _numbered(address, view), work, may_commit=catalog.allow_commits)
     except Exception as error:  # noqa: BLE001  # as above
         return problem_page(address, error, facts, may_commit=catalog.allow_commits)
@@ -141,7 +146,7 @@ def _facts(catalog: Catalog, address: Address) -> TableFacts:
         return catalog.facts_before(address.table, gap)
 
 
-def _view(facts: TableFacts, address: Address, theme: str) -> TableView:
+def _view(facts: TableFacts, address: Address, theme: str, screen: Screen) -> TableView:
     return TableView(
         facts,
         version=facts.version_named(address.version) if address.version else facts.last,
@@ -150,7 +155,10 @@ def _view(facts: TableFacts, address: Address, theme: str) -> TableView:
         file=address.file,
         metric=address.metric,
         theme=theme,
-        zoomed=address.zoom == "1",
+        window=address.window,
+        colouring=address.colour,
+        width=screen.strip,
+        folded=address.fold == "1" or (address.fold == "" and screen.low),
     )
 
 
@@ -181,9 +189,12 @@ def _table(view: TableView, address: Address, work: WindowWork, *, may_commit: b
         regions["bar"] = bar(
             address, facts.location, commit=view.commit, view=view, may_commit=may_commit, person=person
         )
-    timeline = view.timeline() if len(facts.commits) else None
+    drawn = len(facts.commits) > 0 and not regions["opening"]
+    timeline = (
+        StripFigure((id(facts), *view.timeline_key), view.drawn_timeline(), view.timeline_ends()) if drawn else None
+    )
     hidden = {
-        "timeline-slot": address.view == "table" or address.fold == "1" or timeline is None,
+        "timeline-slot": timeline is None or (address.view == "table" and not view.folded),
         "chart-card": shown.figure is None,
         "time": False,
         "tabs": False,
@@ -193,7 +204,6 @@ def _table(view: TableView, address: Address, work: WindowWork, *, may_commit: b
         hidden,
         title=f"{facts.name} v{view.version} \u00b7 {tab.label}",
         timeline=timeline,
-        timeline_key=(id(facts), view.window, view.theme),
         chart=shown.figure,
         chart_key=(id(facts), tab.key, view.theme, *shown.drawn),
         view=view,
@@ -209,14 +219,17 @@ def _around(view: TableView, address: Address) -> dict[str, str]:
     facts = view.facts
     regions = {
         "tabs": render("tabs", tabs=TABS, **_shared(view, address)),
-        "strip": strip(view, address),
+        "strip": strip(view, address, view.folded),
     }
     if not len(facts.commits):
         if facts.problem is not None and facts.snapshot_works(view.version):
             regions["notice"] = notice(problem_of(facts.problem), retry=True)
         return regions
-    regions["still"] = still_bars(facts.timeline(view.window))
-    if address.view == "table" and address.fold != "1":
+    if facts.whole[0] == facts.whole[1] and facts.snapshot_works(view.version):
+        regions["opening"] = opening(view)
+        return regions
+    regions["still"] = still_bars(view.bars())
+    if address.view == "table" and not view.folded:
         regions["commits"] = commits_table(view, address)
     return regions
 

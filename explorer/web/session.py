@@ -30,6 +30,7 @@ from explorer.web.page import Page
 from explorer.web.pages import Rendered, notice, problem_page, table_page, waiting_page
 from explorer.web.served_roots import TableRef
 from explorer.web.served_tables import Catalog, TableSummary
+from explorer.web.strip import Screen
 from explorer.web.tabs import begin_work, export_named, handlers
 from explorer.web.window import Handler, Message
 from explorer.web.window_work import NewWindow, WindowWork
@@ -40,7 +41,7 @@ _log = logging.getLogger(__name__)
 _WORKERS = ThreadPoolExecutor(max_workers=8, thread_name_prefix="explorer-page")
 _PATIENCE = 0.6
 _LOOK_EVERY = 3_000
-_TIMELINE_HEIGHT, _CHART_HEIGHT = 146, 210
+_CHART_HEIGHT = 210
 _sessions: WeakKeyDictionary[Document, Session] = WeakKeyDictionary()
 Result = TypeVar("Result")
 
@@ -55,6 +56,7 @@ class Session:
         person: Who looks at it; empty if not known.
         signed_in: The server knows the person.
         page: The bridge to the browser; a new one unless given.
+        screen: The size of the window, if an earlier page of it said so.
     """
 
     def __init__(
@@ -66,8 +68,10 @@ class Session:
         *,
         signed_in: bool = False,
         page: Page | None = None,
+        screen: Screen | None = None,
     ) -> None:
         self.query = query
+        self.screen = screen or Screen()
         self.theme = theme
         self.kind = _kind(query)
         self.page: Page = page or Page(width=0, height=0)  # type: ignore[no-untyped-call]  # param
@@ -88,6 +92,7 @@ class Session:
             "hello": self._hello,
             "go": self._go,
             "theme": self._set_theme,
+            "screen": self._set_screen,
             "download": self._download,
             "visible": self._set_visible,
             "stop-reading": self._stop_reading,
@@ -96,7 +101,6 @@ class Session:
         }
         self.shown, self.complete = self._first()
         self._sent = dict(self.shown.regions)
-        self.timeline = FigurePane(self.shown.timeline, _TIMELINE_HEIGHT)
         self.chart = FigurePane(self.shown.chart, _CHART_HEIGHT)
         self._document: Document | None = pn.state.curdoc
         if self._document is not None:
@@ -163,8 +167,9 @@ class Session:
 
     def _hello(self, message: Message) -> None:
         self.theme = _theme(message)
+        drawn_for, self.screen = self.screen, _screen(message) or self.screen
         same = message.text("theme") == message.text("shown") and message.text("query", _LONGEST) == self.query
-        if self.complete and same:
+        if self.complete and same and self.screen.like(drawn_for):
             self.answer(message)
         else:
             self._go(message)
@@ -176,6 +181,10 @@ class Session:
         self.theme = _theme(message)
         self._go(message)
 
+    def _set_screen(self, message: Message) -> None:
+        self.screen = _screen(message) or self.screen
+        self._go(message)
+
     def _show(self, query: str, number: int) -> None:
         self.query, self._lost, self._news = query, "", None
         self._newest = max(self._newest, number)
@@ -183,7 +192,7 @@ class Session:
             # The two kinds of page have different skeletons.
             self.page.send({"kind": "reload"})
             return
-        self._compute(number, partial(self._render, query, self.theme), partial(self._arrived, number))
+        self._compute(number, partial(self._render, query, self.theme, self.screen), partial(self._arrived, number))
 
     def _draw_again(self) -> None:
         self._show(self.query, self._newest)
@@ -300,9 +309,9 @@ class Session:
         self._sent |= changed
         message = {"kind": "patch", "regions": changed, "hidden": rendered.hidden, "number": number}
         with _together(self._document):
-            self.timeline.draw(rendered.timeline, same_data=before.timeline_key == rendered.timeline_key)
             self.chart.draw(rendered.chart, same_data=before.chart_key == rendered.chart_key)
-            self.page.send(message | {"title": rendered.title})
+            strip = None if rendered.timeline is None else rendered.timeline.message(before.timeline)
+            self.page.send(message | {"title": rendered.title} | ({} if strip is None else {"strip": strip}))
         if rendered.pending:
             # Rows that were shown while this page was drawn are in it as they were before.
             rows = [row for row in self._reading.rows(self._listed) if row.row_id in rendered.pending]
@@ -336,7 +345,7 @@ class Session:
     # --- on a worker's thread
 
     def _first(self) -> tuple[Rendered, bool]:
-        future = _WORKERS.submit(self._render, self.query, self.theme)
+        future = _WORKERS.submit(self._render, self.query, self.theme, self.screen)
         try:
             rendered = future.result(timeout=_PATIENCE)
         except NotYet:
@@ -347,14 +356,14 @@ class Session:
         # What is read before the browser listens would be lost: it asks again.
         return rendered, self._all_read
 
-    def _render(self, query: str, theme: str) -> Rendered:
+    def _render(self, query: str, theme: str, screen: Screen) -> Rendered:
         try:
             address = Address.parse(query)
         except ExplorerError as error:
             return problem_page(_address(query), error, may_commit=self._catalog.allow_commits)
         if not address.table:
             return self._home(address, patience=_PATIENCE / 2)
-        return table_page(self._catalog, address, theme, self._work)
+        return table_page(self._catalog, address, theme, self._work, screen)
 
     def _home(self, address: Address, *, patience: float) -> Rendered:
         """The list of tables: names at once, and what is known of them; the rest comes as it is read."""
@@ -401,6 +410,11 @@ def _together(document: Document | None) -> Iterator[None]:
 
 def _theme(message: Message) -> str:
     return "dark" if message.text("theme") == "dark" else "light"
+
+
+def _screen(message: Message) -> Screen | None:
+    width, height = message.amount("width"), message.amount("height")
+    return Screen(min(width, 8_000), min(height, 8_000)) if width and height else None
 
 
 def _kind(query: str) -> str:

@@ -57,9 +57,14 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def address(warehouse: Path) -> Iterator[str]:
-    """Serve the warehouse in a process of its own; yields the URL."""
+    """Serve the warehouse; yields the URL."""
+    yield from served(warehouse)
+
+
+def served(root: Path) -> Iterator[str]:
+    """Serve the tables under a folder in a process of its own; yields the URL."""
     process = subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(warehouse)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-c", SERVE, str(root)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         cwd=REPOSITORY,
     )  # fmt: skip
     assert process.stdout is not None

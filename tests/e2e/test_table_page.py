@@ -98,9 +98,9 @@ def test_arrow_keys_step_and_shift_moves_the_compared_version(opened: Any) -> No
 
 def test_the_first_version_is_compared_with_none(opened: Any) -> None:
     page = opened(f"{VECTORS}&v=0")
-    assert page.locator("#strip summary").inner_text().startswith("compare with")
-    page.locator("#strip summary").click()
-    assert page.locator("#strip .pop a").all_inner_texts() == ["the newest, v17"]
+    assert page.locator("#strip summary.chip").inner_text().startswith("compare with")
+    page.locator("#strip summary.chip").click()
+    assert page.locator("#strip details:has(summary.chip) .pop a").all_inner_texts() == ["the newest, v17"]
 
 
 def test_the_diff_survives_a_reload_and_the_back_button(opened: Any) -> None:

@@ -195,7 +195,7 @@ def test_changes_and_differences_are_those_the_reference_wrote(spark: None) -> N
     widget.differences.begin.click()
     settled(widget.differences, lambda: widget.differences.figures.value != "")
     updated = expected["describe_history"][4]["operationMetrics"]["numUpdatedRows"]
-    assert f"~{updated}updated" in Elements(widget.differences.figures.value).text
+    assert f"\u0394{updated}updated" in Elements(widget.differences.figures.value).text
     assert Elements(widget.differences.rows.value).names.count("s") == int(updated)
     widget.version = 2
     assert widget.differences.rows.value == ""

@@ -11,6 +11,7 @@ import explorer
 from explorer.core.errors import TimestampOutOfRange, VersionNotFound
 from explorer.views import TableFacts, TableView, as_plotly
 from explorer.views.figures.charts import total_over_versions
+from explorer.views.figures.strip_frame import Frame
 from explorer.views.figures.theme import DARK, LIGHT
 from explorer.views.figures.timeline import timeline_figure
 from explorer.views.table.columns import column_story, columns_listing
@@ -89,8 +90,9 @@ def test_moving_the_cursor_changes_the_shapes_alone(vectors: TableFacts) -> None
     before = view.timeline()
     view.go(6)
     after = view.timeline()
+    ends = view.timeline_ends()
     assert before["layout"]["shapes"] != after["layout"]["shapes"]
-    assert after["layout"]["shapes"] == view.timeline_shapes()
+    assert (after["layout"]["shapes"], after["layout"]["annotations"]) == (ends["shapes"], ends["annotations"])
     np.testing.assert_equal(before["data"], after["data"])
 
 
@@ -133,7 +135,7 @@ def test_diff_lists_every_file_that_differs(vectors: TableFacts) -> None:
 
 def test_a_rename_is_a_rename(mapping: TableFacts) -> None:
     changes = comparison_of(mapping, 3, 4).schema
-    assert [(change.sign, change.subject) for change in changes] == [("~", "name \u2192 title")]
+    assert [(change.sign, change.subject) for change in changes] == [("\u25c7", "name \u2192 title")]
     story = column_story(mapping, "s.b")
     assert story is not None
     assert column_story(mapping, "never there") is None
@@ -143,7 +145,7 @@ def test_change_feed_lane_covers_the_versions_with_the_feed_on() -> None:
     facts = _facts("change-feed")
     lane = facts.feed_lane()
     assert lane is not None
-    on = {v for start, end in lane.spans for v in range(start, end + 1)}
+    on = {v for s in lane.spans if s.state == "recorded" for v in range(s.first, s.last + 1)}
     history = {row["version"]: row["change_feed"] for row in facts.log.history().to_pylist()}
     assert on == {version for version, enabled in history.items() if enabled}
     assert _facts("optimize").feed_lane() is None
@@ -208,5 +210,5 @@ def test_a_log_that_breaks_off_still_shows_the_versions_before(tmp_path: Path) -
 
 def test_an_empty_table_has_an_axis_of_whole_rows() -> None:
     facts = _facts("change-feed")
-    figure = timeline_figure(facts.timeline((0, 0)), LIGHT, version=0)
+    figure = timeline_figure(facts.timeline((0, 0)), LIGHT, Frame())
     assert set(figure["layout"]["yaxis"]["ticktext"]) <= {"0", "1"}

@@ -16,7 +16,7 @@ __all__ = ["ADDED", "REMOVED", "SAME", "WrittenLine", "written_lines"]
 
 ADDED: Final = "+"
 REMOVED: Final = "\u2212"
-CHANGED: Final = "~"
+CHANGED: Final = "\u25c7"
 SAME: Final = "\u00b7"
 _SHOWN: Final = 60
 

@@ -9,12 +9,25 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
+import numpy as np
+
 from explorer.views.figures.theme import FONT_FAMILY, Theme
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure as PlotlyFigure
 
-__all__ = ["Figure", "Part", "as_plotly", "axis", "base_layout", "nice_ticks", "version_cursor", "version_ticks"]
+__all__ = [
+    "Figure",
+    "Part",
+    "as_plotly",
+    "axis",
+    "base_layout",
+    "nice_ticks",
+    "plain_json",
+    "round_versions",
+    "version_cursor",
+    "version_ticks",
+]
 
 Part: TypeAlias = dict[str, object]
 """A trace, a shape, an annotation, an axis or a layout, in plotly's own names."""
@@ -78,10 +91,15 @@ def nice_ticks(top: float, square_root: bool = False, wanted: int = 2) -> list[f
     return [step * index for index in range(1, wanted + 1) if step * index <= top * 1.0001] or [_round_down(top)]
 
 
+def round_versions(first: int, last: int, most: int) -> list[int]:
+    """Return at most ``most`` round versions between two."""
+    step = next(s * 10**p for p in range(18) for s in (1, 2, 5) if (last - first + 1) / (s * 10**p) <= most)
+    return list(range(-(-first // step) * step, last + 1, step))
+
+
 def version_ticks(first: int, last: int, most: int) -> Part:
     """Return at most ``most`` round versions between two, labelled ``v10``."""
-    step = next(s * 10**p for p in range(18) for s in (1, 2, 5) if (last - first + 1) / (s * 10**p) <= most)
-    ticks = list(range(-(-first // step) * step, last + 1, step))
+    ticks = round_versions(first, last, most)
     return {"tickvals": ticks, "ticktext": [f"v{tick}" for tick in ticks]}
 
 
@@ -99,6 +117,19 @@ def as_plotly(figure: Figure) -> PlotlyFigure:
     import plotly.graph_objects as go
 
     return go.Figure(figure)
+
+
+def plain_json(value: object) -> object:
+    """Return a figure, or a part of one, with its arrays as lists: what JSON can hold."""
+    match value:
+        case dict():
+            return {str(key): plain_json(part) for key, part in value.items()}
+        case list() | tuple():
+            return [plain_json(part) for part in value]
+        case np.ndarray() | np.generic():
+            return value.tolist()
+        case _:
+            return value
 
 
 def _round_down(value: float) -> float:

@@ -39,6 +39,10 @@ class Theme:
     danger: str
     danger_ground: str
     cursor: str
+    cursor_solid: str
+    cursor_line: str
+    on_cursor: str
+    warning_mark: str
     between: str
     grid: str
     idle: str
@@ -68,6 +72,10 @@ LIGHT = Theme(
     danger="#B3261E",
     danger_ground="#FCE8E6",
     cursor="rgba(255, 213, 74, 0.38)",
+    cursor_solid="#FFD54A",
+    cursor_line="#B98900",
+    on_cursor="#1B1F24",
+    warning_mark="#B98900",
     between="rgba(11, 92, 173, 0.10)",
     grid="#EEF0F2",
     idle="#8B929C",
@@ -97,6 +105,10 @@ DARK = Theme(
     danger="#FF8A80",
     danger_ground="#3A1D1B",
     cursor="rgba(224, 178, 31, 0.50)",
+    cursor_solid="#E0B21F",
+    cursor_line="#E0B21F",
+    on_cursor="#10151B",
+    warning_mark="#E8B84B",
     between="rgba(108, 182, 255, 0.16)",
     grid="#22262B",
     idle="#7C848F",

@@ -1,214 +1,199 @@
-"""The timeline: what each version did to the rows, and where schema, protocol or properties changed.
+"""The version strip: what each version did to the rows, its signs, its lanes, its dates, and the whole history below.
 
-Rows added are above zero (solid), rows removed below (hatched), rows masked below as an outline; a diamond is a change
-of schema, protocol or properties. A history longer than `MARKS` versions is drawn in bins of equal
-width. The two ends of the comparison are shapes, so that moving them redraws no bar.
+Above zero are rows added, below rows removed (hatched) and masked (outlined). In a bin solid is the median commit and
+pale the largest; a commit far above the median stands alone. Schema, protocol and properties, tags and checkpoints
+have a row of their own. The two ends of the comparison are shapes and annotations: moving them redraws nothing else.
+
+A figure is made for a width in pixels, so that bars, labels and ticks have their size; it can be shown at another one.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from explorer import formatting as fmt
-from explorer.core.protocol.arrow.arrays import Float64s
-from explorer.views.figures.plotly import Figure, Part, axis, base_layout, nice_ticks, version_ticks
+from explorer.views.figures.calendar import calendar_ticks
+from explorer.views.figures.plotly import Figure, Part, axis, base_layout, nice_ticks
+from explorer.views.figures.strip_frame import CHARACTER, MAP, RIGHT, SIGNS, Frame, Reach, Rows, axis_range
+from explorer.views.figures.strip_marks import Marks
+from explorer.views.figures.strip_rows import LowerRows
+from explorer.views.figures.strip_traces import words
 from explorer.views.figures.theme import Theme
-from explorer.views.table.timeline import Lane, Timeline
+from explorer.views.table.lanes import Lane
+from explorer.views.table.timeline import Scale, Timeline
 
-__all__ = ["timeline_figure", "timeline_shapes"]
+__all__ = ["timeline_ends", "timeline_figure"]
 
-_SLOTS = 24
-_HEIGHT = 140
-_LANE = 10
-_LEAST_CURSOR = 0.006
+_LANE_LABELS: Final = 8
 
 
 def timeline_figure(
-    timeline: Timeline, theme: Theme, *, version: int, compared: int | None = None, lanes: tuple[Lane, ...] = (),
-    left: int = 64,
-) -> Figure:  # fmt: skip
-    """Draw the timeline.
+    timeline: Timeline, theme: Theme, frame: Frame, *, lanes: tuple[Lane, ...] = (), history: Timeline | None = None
+) -> Figure:
+    """Draw the strip without the ends of the comparison: see `timeline_ends`.
 
     Args:
-        timeline: The bars.
+        timeline: The marks.
         theme: Colours.
-        version: The chosen end of the comparison (yellow).
-        compared: The other end (dashed).
+        frame: The size.
         lanes: Stripes under the bars.
-        left: Pixels for the labels of the rows.
+        history: All versions, for the map below; none is drawn without it.
     """
-    traces, high, low = _marks(timeline, theme)
-    layout = base_layout(theme, _HEIGHT, margin={"l": left, "r": 12, "t": 8, "b": 18 + _LANE * len(lanes)})
-    right = max(timeline.last + 0.5, timeline.first - 0.5 + _SLOTS * timeline.width)
-    layout |= {
-        "meta": {"first": timeline.first, "last": timeline.last, "width": timeline.width},
-        "barmode": "overlay",
-        "bargap": 0.18 if len(timeline.start) < 200 else 0,
-        "xaxis": axis(
-            theme,
-            range=[timeline.first - 0.5, right],
-            **_version_ticks(timeline),
-            ticklabelstandoff=3 + _LANE * len(lanes),
-        ),
-        "yaxis": axis(
-            theme, range=[-low * 1.08 - _floor(high, low) * 3, high * 1.08], **_row_ticks(timeline, high, low)
-        ),
-        "shapes": timeline_shapes(timeline, theme, version=version, compared=compared, lanes=lanes),
-        "annotations": [
-            _unit_label(timeline, theme),
-            *(_lane_label(lane, row, theme) for row, lane in enumerate(lanes)),
-        ],
-    }
-    return {"data": traces, "layout": layout}
-
-
-def timeline_shapes(
-    timeline: Timeline, theme: Theme, *, version: int, compared: int | None = None, lanes: tuple[Lane, ...] = ()
-) -> list[Part]:
-    """Return the shapes that show the state: the comparison's two ends, the range between, the lanes."""
-    # In a long history one version is too thin to see; the ends are drawn wide enough to be seen.
-    half = max(timeline.width / 2, _LEAST_CURSOR * (timeline.last - timeline.first + 1) / 2)
-    layer = "above" if len(timeline.start) > 200 else "below"
-    at = timeline.position(version)
-    shapes = [_band(at - half, at + half, theme.cursor, layer=layer)]
-    if compared is not None and compared != version:
-        other = timeline.position(compared)
-        left, right = sorted((at, other))
-        shapes.append(_band(left + half, right - half, theme.between))
-        shapes.append(_band(other - half, other + half, theme.between, theme.accent, layer=layer))
-    for row, lane in enumerate(lanes):
-        color = (theme.ok, theme.accent)[row % 2]
-        shapes += [_stripe(start - 0.5, end + 0.5, row, color) for start, end in lane.spans]
-    return shapes
-
-
-def _marks(timeline: Timeline, theme: Theme) -> tuple[list[Part], float, float]:
-    """The bars, stubs, ticks and diamonds, and how far the bars reach above and below zero."""
-    scale = np.sqrt if timeline.square_root else np.asarray
-    up = scale(timeline.added + np.maximum(-timeline.masked, 0))
-    down = scale(timeline.removed + np.maximum(timeline.masked, 0))
-    removed = scale(timeline.removed)
-    low = float(np.max(down))
-    high = max(float(np.max(up)), 1e-9 if low else 1.0)
-    floor = _floor(high, low)
-    taken, hidden = _least(removed, floor), _least(down - removed, floor)
-    x = timeline.middles
-    traces = [
-        _bars("added", x, _least(up, floor), np.zeros(len(x)), marker={"color": theme.added}, timeline=timeline),
-        _bars("removed", x, -taken, np.zeros(len(x)), marker=_hatched(theme), timeline=timeline),
-        _bars("masked", x, -hidden, -taken, marker=_outlined(theme), timeline=timeline),
-        _stubs(timeline, x, floor, theme),
-        _quiet(timeline, x, theme),
-        _diamonds(timeline, x, theme),
-    ]
-    return traces, high, low
-
-
-def _floor(high: float, low: float) -> float:
-    """The least height of a bar."""
-    return 0.025 * (high + low)
-
-
-def _bars(name: str, x: Float64s, height: Float64s, base: Float64s, *, marker: Part, timeline: Timeline) -> Part:
-    there = np.flatnonzero(height)
-    return {
-        "type": "bar",
-        "name": name,
-        "x": x[there],
-        "y": height[there],
-        "base": base[there],
-        "marker": marker,
-        "width": 0.8 * timeline.width if len(x) < 200 else timeline.width,
-        "hovertext": [_hover(timeline.labels[index]) for index in there],
-        "hoverinfo": "text",
-        "showlegend": False,
-    }
-
-
-def _hover(label: str) -> str:
-    return "<br>".join(fmt.plotly_text(line, 90) for line in label.split("\n"))
-
-
-def _least(amounts: Float64s, floor: float) -> Float64s:
-    # What is not zero must be seen: a bar has a least height.
-    return np.where(amounts > 0, np.maximum(amounts, floor), 0)
-
-
-def _hatched(theme: Theme) -> Part:
-    pattern = {"shape": "/", "fgcolor": theme.removed, "bgcolor": theme.surface, "size": 5, "solidity": 0.5}
-    return {"color": theme.removed, "pattern": pattern, "line": {"color": theme.removed, "width": 0.6}}
-
-
-def _outlined(theme: Theme) -> Part:
-    return {"color": theme.surface, "line": {"color": theme.remasked, "width": 1.6}}
-
-
-def _stubs(timeline: Timeline, x: Float64s, floor: float, theme: Theme) -> Part:
-    """Commits whose rows the log does not state: a grey stub across the zero line, not a bar of height zero."""
-    silent = timeline.unknown & (timeline.added == 0) & (timeline.removed == 0) & (timeline.masked == 0)
-    height = np.where(silent, 2 * floor, 0)
-    return _bars(
-        "rows unknown", x, height, -height / 2, marker={"color": theme.idle, "opacity": 0.55}, timeline=timeline
+    rows = Rows.of(timeline, frame, lanes, mapped=history is not None)
+    reach, marks, lower = (
+        Reach.of(timeline),
+        Marks(timeline, theme, frame, rows),
+        LowerRows(timeline, theme, frame, rows),
     )
+    data = marks.amounts()
+    if not frame.folded:
+        data += [*lower.signs(), *lower.stripes(lanes), *lower.axes()]
+    if history is not None:
+        data += _map(history, theme, frame)
+    data.append(marks.targets())
+    layout = base_layout(theme, rows.height, margin={"l": frame.left, "r": RIGHT, "t": rows.top, "b": 0})
+    first, last = axis_range(timeline, frame)
+    layout |= {
+        "width": frame.width,
+        "meta": {
+            "first": timeline.first, "last": timeline.last, "width": timeline.width, "whole": frame.whole,
+            "alone": timeline.alone.versions if timeline.width > 1 else [], "left": frame.left, "right": RIGHT,
+            "bottom": rows.height - MAP if history is not None else rows.height,
+        },
+        "barmode": "overlay",
+        "bargap": 0,
+        "xaxis": axis(theme, range=[first, last], showticklabels=False, anchor="free", position=0),
+        "yaxis": axis(
+            theme, range=[-reach.low, reach.high], domain=[rows.share(rows.bars), 1],
+            **_row_ticks(timeline, reach, frame),
+        ),
+        "yaxis3": axis(
+            theme, range=[rows.mapped, rows.bars], domain=[rows.share(rows.mapped), rows.share(rows.bars)], anchor="x",
+            ticklabelstandoff=9, tickvals=[place for _, place in rows.names], ticktext=[name for name, _ in rows.names],
+        ),
+    }  # fmt: skip
+    if history is not None and frame.whole is not None:
+        start, end = frame.whole
+        layout |= {
+            "xaxis2": axis(theme, range=[start - 0.5, end + 0.5], showticklabels=False, anchor="y2"),
+            "yaxis2": axis(
+                theme,
+                range=[0, 1],
+                domain=[0, rows.share(MAP)],
+                anchor="x2",
+                ticklabelstandoff=5,
+                tickvals=[0.5],
+                ticktext=[f"all {fmt.count(end - start + 1)}"],
+            ),
+        }
+    return {"data": data, "layout": layout}
 
 
-def _quiet(timeline: Timeline, x: Float64s, theme: Theme) -> Part:
-    """Commits that changed no row, schema, protocol or property (a compaction, a vacuum): a tick on the zero line."""
-    moved = (timeline.added != 0) | (timeline.removed != 0) | (timeline.masked != 0)
-    where = np.flatnonzero(~(moved | timeline.form | timeline.unknown))
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "no row changed",
-        "x": x[where],
-        "y": np.zeros(len(where)),
-        "marker": {"symbol": "line-ns", "size": 7, "line": {"color": theme.idle, "width": 1.6}},
-        "hovertext": [_hover(timeline.labels[index]) for index in where],
-        "hoverinfo": "text",
-        "showlegend": False,
-    }
+def timeline_ends(
+    timeline: Timeline, theme: Theme, frame: Frame, *, version: int, compared: int | None = None,
+    lanes: tuple[Lane, ...] = (), mapped: bool = False,
+) -> Part:  # fmt: skip
+    """Return the parts of the layout that show the state: the comparison's two ends, the range between, all labels.
+
+    Args:
+        timeline, theme, frame, lanes: As for the figure.
+        version: The chosen end (yellow).
+        compared: The other end (dashed).
+        mapped: The figure has the map of the whole history.
+    """
+    rows = Rows.of(timeline, frame, lanes, mapped=mapped)
+    first, last = axis_range(timeline, frame)
+    pixel = (last - first) / frame.plot
+    half = max(timeline.width / 2, 4 * pixel)
+    floor = rows.share(rows.bars - (0 if frame.folded else SIGNS))
+    shapes: list[Part] = []
+    seen = {end: timeline.first <= end <= timeline.last for end in (version, version if compared is None else compared)}
+    at = timeline.position(version)
+    other = None if compared is None or compared == version else compared
+    if seen[version]:
+        shapes.append(_band(at - half, at + half, floor, fill=theme.cursor))
+    if other is not None:
+        place = timeline.position(other)
+        left, right = sorted((place, at))
+        left, right = max(left + half, first), min(right - half, last)
+        if right > left:
+            shapes.append(_band(left, right, floor, fill=theme.between))
+        if seen[other]:
+            shapes.append(_band(place - half, place + half, floor, fill="rgba(0,0,0,0)", outline=theme.accent))
+    if seen[version] and timeline.width < 8 * pixel:
+        shapes.append(_line(at, floor, theme.cursor_line, 1.2))
+    brush: list[int] = []
+    if mapped and frame.whole is not None:
+        brush = [len(shapes), len(shapes) + 1, len(shapes) + 2]
+        shapes += _brush(timeline, theme, rows, version, other)
+    annotations: list[Part] = []
+    if not frame.folded:
+        annotations = [_unit_label(timeline, theme), *_lane_labels(timeline, frame, lanes, rows, theme)]
+        annotations += _tags(timeline, frame, theme, version, other)
+    return {"shapes": shapes, "annotations": annotations, "brush": brush}
 
 
-def _diamonds(timeline: Timeline, x: Float64s, theme: Theme) -> Part:
-    where = np.flatnonzero(timeline.form)
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "schema, protocol or properties",
-        "x": x[where],
-        "y": np.zeros(len(where)),
-        "marker": {"symbol": "diamond", "size": 9, "color": theme.surface, "line": {"color": theme.ink, "width": 1.4}},
-        "hovertext": [_hover(timeline.labels[index]) for index in where],
-        "hoverinfo": "text",
-        "cliponaxis": False,
-        "showlegend": False,
-    }
+def _map(history: Timeline, theme: Theme, frame: Frame) -> list[Part]:
+    """The whole history: live rows as a ground, commits that stand alone as ticks, the years."""
+    live, alone = np.nan_to_num(history.live), history.alone
+    height = np.sqrt(abs(alone.amounts) / max(*history.top, 1.0))
+    pixel = (history.last - history.first + 1) / frame.plot
+    ticks = calendar_ticks(history.versions, history.times, max(frame.plot // 200, 1))
+    places, texts = np.array([tick.place for tick in ticks], np.float64), [tick.text for tick in ticks]
+    colours = [theme.added if amount > 0 else theme.removed for amount in alone.amounts.tolist()]
+    shared: Part = {"xaxis": "x2", "yaxis": "y2", "hoverinfo": "skip", "showlegend": False}
+    ground: Part = {
+        "type": "scatter", "mode": "lines", "name": "live rows", "x": history.middles, "fill": "tozeroy",
+        "y": 0.62 * live / max(float(live.max()), 1.0), "fillcolor": theme.line, "line": {"width": 0, "shape": "hv"},
+    }  # fmt: skip
+    large: Part = {
+        "type": "bar", "name": "large commits", "x": alone.versions, "y": 0.25 + 0.75 * height, "width": 3 * pixel,
+        "marker": {"color": colours, "line": {"width": 0}},
+    }  # fmt: skip
+    years = words("years", places, 0.6, texts, colour=theme.muted, position="middle right")
+    return [ground | shared, large | shared, years | shared]
 
 
-def _version_ticks(timeline: Timeline) -> Part:
-    return version_ticks(timeline.first, timeline.last, 18)
+def _brush(timeline: Timeline, theme: Theme, rows: Rows, version: int, other: int | None) -> list[Part]:
+    """The window on the map: a box and its two handles, always the first three; then the two ends."""
+    top = rows.share(MAP)
+    left, right = timeline.first - 0.5, timeline.last + 0.5
+    outline = {"color": theme.accent, "width": 1.4}
+    box: Part = {"type": "rect", "xref": "x2", "yref": "paper", "y0": 0, "y1": top, "line": outline}
+    handle = box | {"xsizemode": "pixel", "x0": -3, "x1": 3, "fillcolor": theme.surface}
+    handle |= {"y0": 0.25 * top, "y1": 0.75 * top}
+    line = box | {"type": "line"}
+    parts = [
+        box | {"x0": left, "x1": right, "fillcolor": theme.between},
+        handle | {"xanchor": left},
+        handle | {"xanchor": right},
+    ]
+    if other is not None:
+        parts.append(line | {"x0": other, "x1": other, "line": outline | {"dash": "2px,2px"}})
+    return [*parts, line | {"x0": version, "x1": version, "line": {"color": theme.cursor_line, "width": 3}}]
 
 
-def _row_ticks(timeline: Timeline, high: float, low: float) -> Part:
-    square = timeline.square_root
-    top = nice_ticks(high**2 if square else high, square)
-    bottom = nice_ticks(low**2 if square else low, square) if low > 0.35 * high else []
+def _row_ticks(timeline: Timeline, reach: Reach, frame: Frame) -> Part:
+    if frame.folded:
+        return {"showticklabels": False, "zeroline": True}
+    up, down = timeline.top
+    top = _amount_ticks(up, timeline.scale)
+    bottom = _amount_ticks(down, timeline.scale) if reach.low > 0.28 * reach.high else []
     # Rows are whole: there is no tick at half a row.
     values = [-value for value in reversed(bottom) if value >= 1] + [0.0, *(value for value in top if value >= 1)]
-    at = [np.sign(value) * np.sqrt(abs(value)) if square else value for value in values]
-    at, values = _apart(at, values, 0.17 * (high + low))
-    texts = [fmt.compact(abs(value)) if value else "0" for value in values]
-    return {"tickvals": at, "ticktext": texts, "zeroline": True}
+    at = (np.sign(values) * timeline.scale.heights(np.abs(np.array(values)))).tolist()
+    at, values = _apart(at, values, 0.15 * (reach.high + reach.low))
+    texts = [fmt.compact(value) if value else "0" for value in values]
+    return {"tickvals": at, "ticktext": texts, "zeroline": True, "showgrid": True}
 
 
-def _unit_label(timeline: Timeline, theme: Theme) -> Part:
-    """The axis' unit, and its scale where that is not linear."""
-    text = f"{timeline.unit}<br>\u221a scale" if timeline.square_root else timeline.unit
-    return {
-        "xref": "paper", "yref": "paper", "x": 0, "y": 1, "xshift": -62, "yshift": 4,
-        "xanchor": "left", "yanchor": "top",
-        "showarrow": False, "align": "left", "text": text, "font": {"size": 9.5, "color": theme.muted},
-    }  # fmt: skip
+def _amount_ticks(top: float, scale: Scale) -> list[float]:
+    if scale.kind == "log":
+        powers = range(int(np.log10(scale.least)) + 1, int(np.log10(max(top, 1))) + 1)
+        return [10.0**power for power in powers]
+    return nice_ticks(top, scale.kind == "root")
 
 
 def _apart(places: list[float], values: list[float], gap: float) -> tuple[list[float], list[float]]:
@@ -221,23 +206,76 @@ def _apart(places: list[float], values: list[float], gap: float) -> tuple[list[f
     return [place for place, _ in kept], [value for _, value in kept]
 
 
-def _lane_label(lane: Lane, row: int, theme: Theme) -> Part:
+def _unit_label(timeline: Timeline, theme: Theme) -> Part:
+    """The axis' unit, and its scale where that is not linear."""
+    scale = {"linear": "", "root": ", \u221a scale", "log": ", log scale"}[timeline.scale.kind]
+    text = timeline.unit + scale + (f"<br>{timeline.width} a mark" if timeline.width > 1 else "")
     return {
-        "xref": "paper", "yref": "paper", "x": 0, "y": 0, "yshift": -(6 + _LANE * row), "xshift": -6,
-        "xanchor": "right", "yanchor": "middle", "showarrow": False,
-        "text": fmt.plotly_text(lane.name), "font": {"size": 9, "color": theme.muted},
+        "xref": "paper", "yref": "paper", "x": 0, "y": 1, "xshift": -74, "yshift": 14,
+        "xanchor": "left", "yanchor": "top",
+        "showarrow": False, "align": "left", "text": text, "font": {"size": 10, "color": theme.muted},
     }  # fmt: skip
 
 
-def _band(left: float, right: float, fill: str, outline: str | None = None, *, layer: str = "below") -> Part:
-    line = {"width": 1.2, "color": outline, "dash": "dot"} if outline else {"width": 0}
-    box = {"type": "rect", "xref": "x", "yref": "paper", "x0": left, "x1": right, "y0": 0, "y1": 1}
-    return box | {"fillcolor": fill, "line": line, "layer": layer}
+def _lane_labels(timeline: Timeline, frame: Frame, lanes: tuple[Lane, ...], rows: Rows, theme: Theme) -> list[Part]:
+    """What a state is, written over its span where it is wide enough."""
+    first, last = axis_range(timeline, frame)
+    pixel = (last - first) / frame.plot
+    found: list[Part] = []
+    for lane, y in zip(lanes, rows.lanes, strict=True):
+        for span in lane.spans:
+            left, right = max(span.first - 0.5, first), min(span.last + 0.5, last)
+            text = fmt.plotly_text(span.label, 60)
+            if text and (right - left) / pixel >= CHARACTER * len(text) + 46:
+                found.append({
+                    "x": left, "y": rows.share(y), "xref": "x", "yref": "paper", "xshift": 14, "xanchor": "left",
+                    "yanchor": "middle", "showarrow": False, "text": f"\u00a0{text}\u00a0", "bgcolor": theme.surface,
+                    "borderpad": 0, "height": 11, "font": {"size": 10, "color": theme.ink},
+                })  # fmt: skip
+    return found[:_LANE_LABELS]
 
 
-def _stripe(left: float, right: float, row: int, color: str) -> Part:
-    top = -(4 + _LANE * row)
+def _tags(timeline: Timeline, frame: Frame, theme: Theme, version: int, other: int | None) -> list[Part]:
+    """The numbers of the two ends above them; of one that is out of the window, at the edge it is behind."""
+    text, at, half = _tag(timeline, frame, version)
+    chosen = _tag_look(frame, at, f"<b>{text}</b>", theme.cursor_solid, theme.cursor_solid, theme.on_cursor)
+    if other is None:
+        return [chosen]
+    words, place, wide = _tag(timeline, frame, other)
+    if abs(place - at) < half + wide + 4:
+        side = -1 if other < version else 1
+        place = at + side * (half + wide + 4)
+        if not wide <= place <= frame.plot - wide:
+            place = at - side * (half + wide + 4)
+    return [chosen, _tag_look(frame, place, words, theme.surface, theme.accent, theme.accent)]
+
+
+def _tag(timeline: Timeline, frame: Frame, end: int) -> tuple[str, float, float]:
+    """The words of a tag, its middle and half its width, in pixels."""
+    first, last = axis_range(timeline, frame)
+    text = f"\u2039 v{end}" if end < timeline.first else f"v{end} \u203a" if end > timeline.last else f"v{end}"
+    half = (CHARACTER * len(text) + 12) / 2
+    at = (timeline.position(end) - first) * frame.plot / (last - first)
+    return text, float(np.clip(at, half, frame.plot - half)), half
+
+
+def _tag_look(frame: Frame, at: float, text: str, *colours: str) -> Part:
+    ground, border, ink = colours
     return {
-        "type": "rect", "xref": "x", "yref": "paper", "ysizemode": "pixel", "yanchor": 0,
-        "x0": left, "x1": right, "y0": top - 3, "y1": top, "fillcolor": color, "line": {"width": 0},
+        "xref": "paper", "yref": "paper", "x": at / frame.plot, "y": 1, "yanchor": "bottom", "xanchor": "center",
+        "yshift": 3, "showarrow": False, "text": text, "borderpad": 2, "height": 12, "bgcolor": ground,
+        "bordercolor": border, "font": {"size": 11, "color": ink},
+    }  # fmt: skip
+
+
+def _band(left: float, right: float, floor: float, *, fill: str, outline: str | None = None) -> Part:
+    line = {"width": 1.4, "color": outline, "dash": "3px,2px"} if outline else {"width": 0}
+    box = {"type": "rect", "xref": "x", "yref": "paper", "x0": left, "x1": right, "y0": floor, "y1": 1}
+    return box | {"fillcolor": fill, "line": line, "layer": "below"}
+
+
+def _line(at: float, floor: float, colour: str, half: float) -> Part:
+    return {
+        "type": "rect", "xref": "x", "yref": "paper", "xsizemode": "pixel", "xanchor": at, "x0": -half, "x1": half,
+        "y0": floor, "y1": 1, "fillcolor": colour, "line": {"width": 0}, "layer": "below",
     }  # fmt: skip

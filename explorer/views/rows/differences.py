@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DifferenceCell", "DifferenceRow", "RowDifferences", "row_differences"]
 
-_SIGNS = {"insert": ("+", "added"), "delete": ("\u2212", "removed"), "update": ("~", "remasked")}
+_SIGNS = {"insert": ("+", "added"), "delete": ("\u2212", "removed"), "update": ("\u0394", "changed")}
 _COLUMNS = 60
 _WIDTH = 120
 

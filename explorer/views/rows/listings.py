@@ -17,8 +17,8 @@ _MASKED = "~"
 _CHANGES = {
     "insert": ("+", "added", "insert"),
     "delete": ("\u2212", "removed", "delete"),
-    "update_preimage": ("~", "remasked", "update, before"),
-    "update_postimage": ("~", "remasked", "update, after"),
+    "update_preimage": ("\u0394", "changed", "update, before"),
+    "update_postimage": ("\u0394", "changed", "update, after"),
 }
 _CHANGE_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 

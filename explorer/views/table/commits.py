@@ -19,7 +19,7 @@ from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
 from explorer.core.versions.commit_times import is_doubtful
 
-__all__ = ["CommitRecord", "Commits", "TimeBasis", "commit_sentence"]
+__all__ = ["CommitRecord", "Commits", "TimeBasis", "commit_sentence", "plain_reason"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +137,16 @@ class Commits:
         """Return all commits, newest first."""
         return [_record(row) for row in reversed(self.history.to_pylist())]
 
+    def records_where(self, chosen: Mask) -> list[CommitRecord]:
+        """Return the commits of a mask over all of them, oldest first."""
+        return [_record(row) for row in self.history.filter(pa.array(chosen)).to_pylist()]
+
+    @property
+    def times(self) -> Int64s:
+        """Commit times, ms since the epoch; that of the commit before where one is unknown."""
+        found = self.history.column("timestamp").cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+        return np.maximum.accumulate(found.astype(np.int64)) if len(found) else found.astype(np.int64)
+
     def values(self, column: str) -> Float64s:
         """Return a numeric column as float64, NaN where unknown."""
         found: Float64s = self.history.column(column).cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -228,7 +238,7 @@ def _record(row: Mapping[str, Any]) -> CommitRecord:
         engine_info=row["engine_info"] or "",
         parameters=dict(row["parameters"] or ()),
         metrics=dict(row["metrics"] or ()),
-        reason=_reason(row["reason"]),
+        reason=plain_reason(row["reason"]),
         files_added=row["num_files_added"],
         files_removed=row["num_files_removed"],
         files_remasked=row["num_files_remasked"],
@@ -254,7 +264,8 @@ def _net(rows: int | None, rewritten: int) -> int | None:
     return None if rows is None else max(rows - rewritten, 0)
 
 
-def _reason(text: str | None) -> str:
+def plain_reason(text: str | None) -> str:
+    """Return what the author of a commit wrote (``userMetadata``), empty for none."""
     # Some writers store userMetadata as a JSON string of a string.
     if not text:
         return ""

@@ -16,6 +16,8 @@ from explorer.views.table.facts import TableFacts
 __all__ = ["CHANGES", "Comparison", "FormChange", "comparison_of"]
 
 CHANGES = ("added", "removed", "remasked")
+FORM = "\u25c7"
+"""The sign of a schema, a protocol or properties that changed."""
 SIGNS = {"added": "+", "removed": "\u2212", "remasked": "~"}
 _COLUMNS = (
     ListingColumn("sign", "", "sign"),
@@ -189,12 +191,12 @@ def _column_change(change: ColumnChange) -> FormChange:
             return FormChange("\u2212", change.column, f"dropped, was {before}")
         case "renamed":
             return FormChange(
-                "~",
+                FORM,
                 f"{before} \u2192 {after}",
                 "renamed" + (f", field {change.field_id}" if change.field_id is not None else ""),
             )
         case _:
-            return FormChange("~", change.column, f"{change.kind}: {before} \u2192 {after}")
+            return FormChange(FORM, change.column, f"{change.kind}: {before} \u2192 {after}")
 
 
 def _described(value: object) -> str:
@@ -207,5 +209,5 @@ def _property_change(change: PropertyChange) -> FormChange:
     if change.after is None:
         return FormChange("\u2212", change.key, f"was {fmt.value_text(change.before, 400)}")
     return FormChange(
-        "~", change.key, f"{fmt.value_text(change.before, 200)} \u2192 {fmt.value_text(change.after, 200)}"
+        FORM, change.key, f"{fmt.value_text(change.before, 200)} \u2192 {fmt.value_text(change.after, 200)}"
     )

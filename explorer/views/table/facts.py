@@ -26,9 +26,10 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.diff import SnapshotDiff
 from explorer.core.versions.retention.version_states import VersionStates
 from explorer.core.versions.snapshot import Snapshot
-from explorer.views.table.commits import Commits
+from explorer.views.table.commits import Commits, plain_reason
+from explorer.views.table.lanes import Lane, Span, feed_lane, retention_lanes
 from explorer.views.table.ranges import ColumnRanges, column_ranges
-from explorer.views.table.timeline import MARKS, Lane, Timeline, timeline_of
+from explorer.views.table.timeline import MARKS, Colouring, Signs, Timeline, timeline_of
 
 __all__ = ["TableFacts"]
 
@@ -171,24 +172,41 @@ class TableFacts:
             ("ranges", version, column), lambda: column_ranges(self.snapshot(version).column_ranges(column))
         )
 
-    def timeline(self, window: tuple[int, int] | None = None) -> Timeline:
-        """Return the timeline of all commits, or of those in a window of versions."""
-        return self.keep(("timeline", window), lambda: timeline_of(self.commits, window))
-
-    def window_around(self, version: int) -> tuple[int, int] | None:
-        """Return as many versions as can be drawn one by one, with the given one in the middle."""
+    @property
+    def whole(self) -> tuple[int, int]:
+        """The versions that the strip covers: those with a commit in the log, and those that can be read."""
         if not len(self.commits):
-            return None
-        first, last = self.commits.first, self.commits.last
-        start = max(first, min(version - MARKS // 2, last - MARKS + 1))
-        return start, min(last, start + MARKS - 1)
+            return self.first, self.last
+        return min(self.first, self.commits.first), max(self.last, self.commits.last)
+
+    def timeline(
+        self, window: tuple[int, int] | None = None, marks: int = MARKS, colouring: Colouring = "effect"
+    ) -> Timeline:
+        """Return the timeline of all versions, or of those in a window, in so many marks at most."""
+        return self.keep(
+            ("timeline", window, marks, colouring),
+            lambda: timeline_of(
+                self.commits, window or self.whole, marks=marks, colouring=colouring, signs=self.signs()
+            ),
+        )
+
+    def signs(self) -> Signs:
+        """Return the diamonds and flags of all versions."""
+        return self.keep("signs", self._signs)
+
+    def lanes(self) -> tuple[Lane, ...]:
+        """Return what can be read, what may be lost by the table's own retention, and where the feed was recorded.
+
+        It is told from the log alone, for the time when these facts were read; no file is looked for.
+        """
+        return self.keep("lanes", self._lanes)
 
     def feed_lane(self) -> Lane | None:
         """Return the versions whose commits recorded the change feed; None if the feed was never on.
 
         A commit records changes if the property is on in the metadata after it.
         """
-        return self.keep("feed", self._feed_lane)
+        return self.keep("feed", lambda: feed_lane(self.commits.versions, self.commits.flags("change_feed")))
 
     def states(self) -> VersionStates:
         """Return which versions can be read now, which a clean-up may take, and which are gone, by the log alone.
@@ -230,11 +248,31 @@ class TableFacts:
                 self._kept.popitem(last=False)
             return made
 
-    def _feed_lane(self) -> Lane | None:
-        on = np.flatnonzero(self.commits.flags("change_feed"))
-        if not len(on):
-            return None
-        versions = self.commits.versions[on]
-        breaks = np.flatnonzero(np.diff(versions) != 1)
-        starts, ends = versions[[0, *(breaks + 1)]], versions[[*breaks, -1]]
-        return Lane("change feed", tuple((int(start), int(end)) for start, end in zip(starts, ends, strict=True)))
+    def _signs(self) -> Signs:
+        commits, history = self.commits, self.log.history_record()
+        versions = commits.versions
+        form = versions[commits.flags("metadata_changed", "protocol_changed", "schema_changed")]
+        jumps = [int(v) for v in versions[commits.flags("protocol_changed")] if v > 0]
+        protocols = [(version, found) for version in jumps if (found := history.protocol_at(version)) is not None]
+        tagged = np.flatnonzero(commits.history.column("reason").is_valid().to_numpy())
+        texts = commits.history.column("reason").take(pa.array(tagged)).to_pylist()
+        return Signs(
+            form=form,
+            protocols=tuple(
+                (v, f"protocol {p.min_reader_version} \u00b7 {p.min_writer_version}") for v, p in protocols
+            ),
+            tags=tuple(
+                (int(versions[place]), plain_reason(text)) for place, text in zip(tagged, texts, strict=True) if text
+            ),
+            checkpoints=tuple(sorted({checkpoint.version for checkpoint in self.log.listing.checkpoints})),
+        )
+
+    def _lanes(self) -> tuple[Lane, ...]:
+        feed = self.feed_lane()
+        try:
+            retention = retention_lanes(self.states())
+        except TableError as error:
+            # A property without a readable value: the versions can be read, but nobody can say until when.
+            said = Span(self.first, self.last, "unknown", f"until when is unknown: {error}")
+            return (Lane("log", (said,)), *((feed,) if feed else ()))
+        return (*retention, *((feed,) if feed else ()))

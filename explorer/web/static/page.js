@@ -4,7 +4,7 @@
 const STEP_KEYS = { ArrowLeft: -1, ArrowRight: 1 };
 const BUSY_AFTER = 300;      // ms without an answer until the bar at the top moves
 const SILENT_AFTER = 20_000; // ms without an answer until the page says so
-const FIGURES = ["timeline-slot", "chart-slot"];
+const FIGURES = ["chart-slot"];
 const PAPER = 960;           // px that a figure may take on a printed page
 const FIT_EVERY = 1_000;     // ms between two looks for a figure that was placed again
 
@@ -34,13 +34,16 @@ class Page {
     document.addEventListener("keydown", (event) => this.key(event));
     document.addEventListener("visibilitychange", () => this.tellVisible());
     window.addEventListener("popstate", () => this.ask("go", { query: location.search }));
-    this.timeline();
+    this.strip = window.explorerStrip;
+    if (this.strip) this.strip.page = this;
+    this.heights();
     window.setInterval(() => this.fitAll(), FIT_EVERY);
     window.Bokeh?.documents[0]?.on_event("connection_lost", () => this.silent("lost"));
     this.restore(document, []);
     this.root.dataset.live = "yes";
     this.showChosenCommit();
-    this.ask("hello", { query: location.search, theme: this.root.dataset.theme, shown: this.root.dataset.shownTheme });
+    const shown = { theme: this.root.dataset.theme, shown: this.root.dataset.shownTheme };
+    this.ask("hello", { query: location.search, ...shown, ...this.screen() });
     if (document.hidden) this.tellVisible();
   }
 
@@ -70,6 +73,22 @@ class Page {
     this.ask("go", { query: location.search });
   }
 
+  screen() {
+    return { width: this.root.clientWidth, height: window.innerHeight };
+  }
+
+  // What sticks to the top covers what is scrolled to; the page keeps that much free.
+  heights() {
+    const ambient = document.getElementById("ambient");
+    if (!ambient) return;
+    const tell = () => {
+      const stuck = getComputedStyle(ambient).position === "sticky" ? ambient.offsetHeight : 0;
+      this.root.style.setProperty("--ambient", `${stuck}px`);
+    };
+    new ResizeObserver(tell).observe(ambient);
+    window.addEventListener("resize", tell);
+  }
+
   // Nothing answers this: a page that is left is hidden too, and its connection gone.
   tellVisible() {
     this.model.send_msg({ kind: "visible", visible: !document.hidden });
@@ -89,7 +108,7 @@ class Page {
     else if (message.kind === "reload") location.reload();
   }
 
-  patch({ regions, hidden, title, number, query, say }) {
+  patch({ regions, hidden, title, number, query, say, strip }) {
     const held = document.activeElement?.id;
     const had = document.querySelector("[data-result]");
     for (const [id, html] of Object.entries(regions)) this.place(id, html);
@@ -99,6 +118,7 @@ class Page {
       const element = document.getElementById(id);
       if (element) element.classList.toggle("off", off);
     }
+    if (strip) this.strip.show(strip);
     if (this.upwards && "lead" in regions) {
       this.upwards = false;
       document.getElementById("main").scrollIntoView({ block: "nearest" });
@@ -384,7 +404,9 @@ class Page {
     const steps = document.getElementById("steps");
     if (event.key === "?") return this.stop(event, () => this.act("shortcuts"));
     if (!steps) return;
-    if (event.key === "t") return this.stop(event, () => this.go(steps.dataset.view));
+    const way = { t: "view", f: "fold", "+": "zoomIn", "=": "zoomIn", "-": "zoomOut" }[event.key];
+    if (way) return this.stop(event, () => steps.dataset[way] && this.go(steps.dataset[way]));
+    if (event.key === "0") return this.stop(event, () => this.strip.all());
     const step = STEP_KEYS[event.key];
     const key = step ? `${event.shiftKey ? "compared" : "version"}${step > 0 ? "Next" : "Previous"}`
       : event.key === "Home" ? "versionFirst" : event.key === "End" ? "versionLast" : "";
@@ -433,25 +455,7 @@ class Page {
     this.go("?" + values.toString().replaceAll("%2F", "/"));
   }
 
-  // --- the timeline
-
-  timeline() {
-    const slot = document.getElementById("timeline-slot");
-    if (!slot) return;
-    let start = null;
-    slot.addEventListener("pointerdown", (event) => { start = this.versionAt(event); }, true);
-    // Plotly lays a cover over the page while a button is down, so the release is heard of by the window alone.
-    window.addEventListener("pointerup", (event) => {
-      const from = start;
-      start = null;
-      const end = from === null ? null : this.versionAt(event);
-      if (end === null) return;
-      if (from !== end) this.choose(end, from);
-      else if (event.shiftKey) this.choose(null, end);
-      else this.choose(end, null);
-    }, true);
-    window.addEventListener("pointercancel", () => { start = null; }, true);
-  }
+  // --- the versions
 
   choose(version, compared) {
     const values = new URLSearchParams(location.search);
@@ -461,19 +465,6 @@ class Page {
     }
     if (compared !== null) values.set("c", compared);
     this.go("?" + values.toString().replaceAll("%2F", "/"));
-  }
-
-  versionAt(event) {
-    const plot = pierce(document.getElementById("timeline-slot"), ".js-plotly-plot");
-    if (!plot || !plot._fullLayout) return null;
-    const { first, last, width } = plot.layout.meta;
-    const area = plot._fullLayout._size;
-    const x = event.clientX - plot.getBoundingClientRect().left - area.l;
-    if (x < 0 || x > area.w) return null;
-    const place = plot._fullLayout.xaxis.p2d(x);
-    const mark = Math.floor((place - first + 0.5) / width);
-    const version = first + mark * width + width - 1;
-    return version < first || first + mark * width > last ? null : Math.min(version, last);
   }
 }
 

@@ -29,8 +29,8 @@ def test_what_a_property_brings_along_is_written_out(table: explorer.Table) -> N
     found = view(table, kind="set-properties", properties={"delta.enableDeletionVectors": "true", "team": "bob"})
     assert written(found) == [
         ("+", "delta.enableDeletionVectors", "true"),
-        ("~", "team", "ana \u2192 bob"),
-        ("~", "protocol", "(1, 2) \u2192 (3, 7)"),
+        ("\u25c7", "team", "ana \u2192 bob"),
+        ("\u25c7", "protocol", "(1, 2) \u2192 (3, 7)"),
         ("+", "feature deletionVectors", "binds readers and writers"),
         ("\u00b7", "no data file", "is added or removed"),
     ]
@@ -45,7 +45,7 @@ def test_a_rename_is_a_rename(table: explorer.Table) -> None:
     mapping = table.plan({"kind": "set-column-mapping", "mode": "name"})
     table.commit(mapping, reason="names may change")
     found = view(table, kind="rename-column", column="id", to="key")
-    assert ("~", "column key", "renamed: id \u2192 key") in written(found)
+    assert ("\u25c7", "column key", "renamed: id \u2192 key") in written(found)
     assert (found.headline.verb, found.headline.subject) == ("Rename column", "id \u2192 key")
 
 

@@ -38,8 +38,8 @@ def test_changes_carry_their_sign_their_version_and_their_time() -> None:
     )
     listing = changes_listing("changes", rows)
     shown = listing.paged().rows
-    assert [row["_sign"] for row in shown] == ["+", "\u2212", "~", "~"]
-    assert [row["tone"] for row in shown] == ["added", "removed", "remasked", "remasked"]
+    assert [row["_sign"] for row in shown] == ["+", "\u2212", "\u0394", "\u0394"]
+    assert [row["tone"] for row in shown] == ["added", "removed", "changed", "changed"]
     assert [row["change"] for row in shown] == ["insert", "delete", "update, before", "update, after"]
     assert [column.title for column in listing.columns] == ["", "change", "version", "sign", "committed"]
 

@@ -1,0 +1,119 @@
+"""The size of the version strip and where its parts are, in pixels, and how amounts become heights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from explorer.core.protocol.arrow.arrays import Float64s
+from explorer.views.table.lanes import Lane
+from explorer.views.table.timeline import Scale, Timeline
+
+__all__ = [
+    "BARS", "CHARACTER", "LEAST_NAMED", "MAP", "RIGHT", "SIGNS", "Frame", "Reach", "Rows", "axis_range", "most_marks",
+]  # fmt: skip
+
+LEAST_NAMED: Final = 76
+"""Pixels of a version from which its operation and time are written below it."""
+RIGHT: Final = 12
+BARS: Final = 96
+SIGNS: Final = 18
+MAP: Final = 26
+CHARACTER: Final = 5.7
+"""Pixels of a character of the strip's labels, on average."""
+_BIN: Final = 4
+_TAGS, _LANE, _ROW, _FOLDED = 22, 11, 13, 28
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The size of the strip and what it shows.
+
+    Attributes:
+        width: Pixels, labels included.
+        left: Pixels for the labels of the rows.
+        folded: The bars alone, in one low row.
+        whole: The table's first and last version, if the map of all is drawn below.
+        lead: Whether versions before the first one are gone from the log.
+    """
+
+    width: int = 1200
+    left: int = 76
+    folded: bool = False
+    whole: tuple[int, int] | None = None
+    lead: bool = False
+
+    @property
+    def plot(self) -> int:
+        """Pixels of the axis."""
+        return max(self.width - self.left - RIGHT, 80)
+
+
+def most_marks(width: int, left: int = 76) -> int:
+    """Return how many marks a strip of a width has room for."""
+    return max(40, (width - left - RIGHT) // _BIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Where things are, in pixels above the bottom of the figure."""
+
+    height: int
+    top: int
+    bars: int
+    sign: float
+    lanes: tuple[float, ...]
+    lower: tuple[float, ...]
+    mapped: int
+    named: bool
+    names: tuple[tuple[str, float], ...]
+
+    @classmethod
+    def of(cls, timeline: Timeline, frame: Frame, lanes: tuple[Lane, ...], *, mapped: bool) -> Rows:
+        if frame.folded:
+            return cls(_FOLDED + 4, 2, 2, 0, (), (), 0, False, ())
+        named = bool(timeline.names) and frame.plot / max(len(timeline.start), 1) >= LEAST_NAMED
+        below = _ROW * (3 if named else 2) + 4
+        floor = MAP + 5 if mapped else 2
+        bars = floor + below + _LANE * len(lanes) + 4 + SIGNS
+        sign = bars - SIGNS / 2
+        stripes = tuple(bars - SIGNS - 6 - _LANE * index for index in range(len(lanes)))
+        lower = tuple(floor + below - 4 - _ROW * (index + 0.5) for index in range(3 if named else 2))
+        names = [("signs", sign), *zip((lane.name for lane in lanes), stripes, strict=True)]
+        names += [] if named else [("date", lower[0]), ("version", lower[1])]
+        return cls(bars + BARS + _TAGS, _TAGS, bars, sign, stripes, lower, floor if mapped else 0, named, tuple(names))
+
+    def share(self, pixels: float) -> float:
+        """A height above the bottom as a share of the plot, as plotly's domains and paper coordinates count."""
+        return pixels / (self.height - self.top)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far the bars reach, and from an amount to a height."""
+
+    scale: Scale
+    high: float
+    low: float
+    floor: float
+
+    @classmethod
+    def of(cls, timeline: Timeline) -> Reach:
+        up, down = timeline.scale.heights(np.array(timeline.top)).tolist()
+        up = max(up, 1e-9 if down else 1.0)
+        floor = 0.03 * (up + down)
+        # A side with little on it still has room for its least bar and for a label.
+        return cls(timeline.scale, max(up * 1.06, 3 * floor), max(down * 1.06, 3 * floor), floor)
+
+    def heights(self, amounts: Float64s) -> Float64s:
+        """Heights of amounts; what is not zero is never too low to be seen."""
+        return np.where(amounts > 0, np.maximum(self.scale.heights(amounts), self.floor), 0)
+
+
+def axis_range(timeline: Timeline, frame: Frame) -> tuple[float, float]:
+    """What the axis covers: the versions, and a strip before them for commits that are gone."""
+    span = timeline.last - timeline.first + 1
+    lead = frame.lead and not frame.folded
+    return timeline.first - 0.5 - (span * 26 / (frame.plot - 26) if lead else 0), timeline.last + 0.5

@@ -1,0 +1,99 @@
+"""The lanes of the strip: which versions can be read, which are at risk or gone, and where the feed was recorded.
+
+Retention is judged from the log alone: whether the files themselves exist is not looked up for a drawing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from explorer import formatting as fmt
+from explorer.core.protocol.arrow.arrays import Int64s, Mask
+from explorer.core.versions.commit_times import moment
+from explorer.core.versions.retention.expiry import FOREVER
+from explorer.core.versions.retention.version_states import STATES, VersionStates
+
+__all__ = ["Lane", "Span", "State", "feed_lane", "retention_lanes", "spans_of"]
+
+State = Literal["readable", "at risk", "gone", "hole", "recorded", "unknown"]
+_STATES: Final[tuple[State, ...]] = ("readable", "at risk", "gone")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Versions of one state, both ends included, and what to say of them."""
+
+    first: int
+    last: int
+    state: State
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A stripe under the bars: a name, and the state of the versions it covers."""
+
+    name: str
+    spans: tuple[Span, ...]
+
+
+def retention_lanes(states: VersionStates) -> tuple[Lane, Lane]:
+    """Return the lanes of the log and of the data."""
+    versions = states.first + np.arange(len(states.codes))
+    status = np.array(STATES)[states.codes]
+    risky, no_log = status == "at risk", status == "log gone"
+    by_log = ~states.by_data
+    log = np.where(no_log, 2, np.where(risky & by_log, 1, 0))
+    data = np.where((status == "data gone") | no_log, 2, np.where(risky & ~by_log, 1, 0))
+    log_words = {"gone": "gone from the log", "at risk": "dies at the next cleanup of the log"}
+    data_words = {"gone": "gone", "at risk": "dies at the next vacuum"}
+    return (
+        Lane("log", _spans(versions, log, np.where(by_log, states.since, FOREVER), log_words)),
+        Lane("data", _spans(versions, data, np.where(by_log, FOREVER, states.since), data_words)),
+    )
+
+
+def feed_lane(versions: Int64s, on: Mask) -> Lane | None:
+    """Return where commits recorded the change feed, and the holes between; None if the feed was never on."""
+    places = np.flatnonzero(on)
+    if not len(places):
+        return None
+    first = places[0]
+    codes = np.where(on[first:], 0, 1)
+    states: tuple[State, State] = ("recorded", "hole")
+    spans = [
+        Span(a, b, states[code], "recorded" if code == 0 else "not recorded")
+        for a, b, code in spans_of(versions[first:], codes)
+    ]
+    before = [Span(int(versions[0]), int(versions[first]) - 1, "gone", "never recorded")] if first else []
+    return Lane("feed", (*before, *spans))
+
+
+def spans_of(versions: Int64s, codes: npt.NDArray[np.int64]) -> list[tuple[int, int, int]]:
+    """Return runs of successive versions with one code: first, last, code."""
+    if not len(versions):
+        return []
+    breaks = np.flatnonzero((np.diff(codes) != 0) | (np.diff(versions) != 1))
+    starts, ends = np.concatenate([[0], breaks + 1]), np.concatenate([breaks, [len(versions) - 1]])
+    return [
+        (int(versions[start]), int(versions[end]), int(codes[start])) for start, end in zip(starts, ends, strict=True)
+    ]
+
+
+def _spans(versions: Int64s, codes: npt.NDArray[np.int64], since: Int64s, words: Mapping[str, str]) -> tuple[Span, ...]:
+    start = int(versions[0]) if len(versions) else 0
+    found = []
+    for first, last, code in spans_of(versions, codes):
+        soonest = int(since[first - start : last - start + 1].min())
+        safe = f"readable at least until {_date(soonest)}" if soonest != FOREVER else ""
+        found.append(Span(first, last, _STATES[code], words.get(_STATES[code], safe)))
+    return tuple(found)
+
+
+def _date(milliseconds: int) -> str:
+    return " ".join(fmt.day(moment(milliseconds)).split(" ")[:3])

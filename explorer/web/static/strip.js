@@ -1,0 +1,272 @@
+// The strip's figure: drawn here from what the server sends, always as wide as its place; pointer and wheel become
+// addresses. Zooming and panning move the axis at once; the server then draws the new window. The first drawing is in
+// the page itself, so it does not wait for the connection; the page's script joins it when it is there.
+
+(() => {
+const PLOT = { displayModeBar: false, responsive: false, scrollZoom: false, doubleClick: false, showTips: false };
+const PRINTED = 960;        // px of a printed page
+const SETTLED = 180;        // ms after the last turn of the wheel until the server draws the window
+const TWICE = 400;          // ms between the clicks of a double click
+const GRIP = 7;             // px around an edge of the brush
+const LEAST_VERSIONS = 12;
+
+class Strip {
+  constructor() {
+    this.page = null;
+    this.slot = document.getElementById("timeline-slot");
+    this.place = document.getElementById("strip-figure");
+    this.ends = {};
+    this.window = null;
+    this.told = this.sizeOfWindow();
+    new ResizeObserver(() => this.fit()).observe(this.slot);
+    window.addEventListener("resize", () => this.fit());
+    window.addEventListener("beforeprint", () => this.print(true));
+    window.addEventListener("afterprint", () => this.print(false));
+    this.listen();
+    const first = JSON.parse(document.getElementById("strip-data").textContent);
+    if (first) this.show(first);
+  }
+
+  // --- drawing
+
+  show(figure) {
+    if (figure.ends) this.ends = figure.ends;
+    const { shapes, annotations, brush } = this.ends;
+    this.brush = brush || [];
+    this.window = null;
+    this.slot.classList.remove("dragging");
+    if (!figure.data) {
+      if (this.layout) window.Plotly.relayout(this.place, { shapes, annotations, "xaxis.range": [...this.range] });
+      return;
+    }
+    this.layout = figure.layout;
+    this.meta = figure.layout.meta;
+    this.range = figure.layout.xaxis.range;
+    this.drawn = figure.layout.width;
+    this.slot.style.height = `${figure.layout.height}px`;
+    this.slot.classList.toggle("zoomable", Boolean(this.meta.whole));
+    window.Plotly.react(this.place, figure.data, { ...figure.layout, shapes, annotations, width: this.width() }, PLOT);
+    this.place.dataset.drawn = String(Number(this.place.dataset.drawn || 0) + 1);
+  }
+
+  width() {
+    const style = getComputedStyle(this.slot);
+    const inner = this.slot.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    return inner > 0 ? inner : this.drawn;
+  }
+
+  // The drawing follows its place at once; the server draws it anew for a width at which labels and ticks differ.
+  fit() {
+    if (this.printing) return;
+    this.size(this.width());
+    const size = this.sizeOfWindow();
+    if (size === this.told || !this.page) return;
+    window.clearTimeout(this.telling);
+    this.telling = window.setTimeout(() => {
+      this.told = size;
+      document.cookie = `explorer-screen=${size};path=/;max-age=31536000;SameSite=Lax`;
+      this.page.ask("screen", { query: location.search, ...this.page.screen() });
+    }, SETTLED);
+  }
+
+  print(begins) {
+    this.printing = begins;
+    if (begins) this.size(PRINTED);
+    else this.fit();
+  }
+
+  sizeOfWindow() {
+    return `${document.documentElement.clientWidth}x${window.innerHeight}`;
+  }
+
+  size(width) {
+    if (!this.layout || !this.place._fullLayout || !(width > 0)) return;
+    if (Math.abs(this.place._fullLayout.width - width) > 0.5) window.Plotly.relayout(this.place, { width });
+  }
+
+  // --- places
+
+  // Where an event is: a version, or null beside the axis; and whether it is on the map of the whole history.
+  at(event) {
+    const layout = this.place._fullLayout;
+    if (!layout || !this.meta) return null;
+    const box = this.place.getBoundingClientRect();
+    const x = event.clientX - box.left - layout._size.l;
+    const y = event.clientY - box.top;
+    const map = Boolean(this.meta.whole) && y >= this.meta.bottom - 3;
+    const axis = map ? layout.xaxis2 : layout.xaxis;
+    return { x, map, inside: x >= -2 && x <= layout._size.w + 2, place: axis.p2d(x), perPixel: Math.abs(axis.p2d(1) - axis.p2d(0)) };
+  }
+
+  version(spot) {
+    if (!spot || !spot.inside || !this.meta) return null;
+    const { first, last, width, alone } = this.meta;
+    if (spot.place < first - 0.5) return null;
+    const lonely = alone.filter((version) => Math.abs(version - spot.place) <= 4 * spot.perPixel);
+    if (lonely.length) return lonely[0];
+    const version = width === 1 ? Math.round(spot.place) : Math.floor((spot.place + 0.5) / width) * width + width - 1;
+    return Math.max(first, Math.min(version, last));
+  }
+
+  // --- windows of versions
+
+  shown() {
+    return this.window || [this.meta.first, this.meta.last];
+  }
+
+  clamp(first, last) {
+    const [least, most] = this.meta.whole;
+    const span = Math.min(Math.max(last - first, LEAST_VERSIONS - 1), most - least);
+    const start = Math.max(least, Math.min(first, most - span));
+    return [start, start + span];
+  }
+
+  // Show a window at once, by moving the axis and the brush of what is drawn.
+  preview(first, last) {
+    this.window = this.clamp(first, last);
+    if (this.frame) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      if (!this.window) return;
+      const [from, to] = [this.window[0] - 0.5, this.window[1] + 0.5];
+      const moved = { "xaxis.range": [from, to] };
+      if (this.brush.length) {
+        const [box, left, right] = this.brush;
+        Object.assign(moved, { [`shapes[${box}].x0`]: from, [`shapes[${box}].x1`]: to, [`shapes[${left}].xanchor`]: from, [`shapes[${right}].xanchor`]: to });
+      }
+      window.Plotly.relayout(this.place, moved);
+    });
+  }
+
+  settle() {
+    if (!this.window) return;
+    const [first, last] = this.window.map(Math.round);
+    const [least, most] = this.meta.whole;
+    const values = new URLSearchParams(location.search);
+    if (first <= least && last >= most) values.delete("zoom");
+    else values.set("zoom", `${first}-${last}`);
+    const query = "?" + values.toString().replaceAll("%2F", "/");
+    if (query === location.search) this.show({ ends: this.ends });
+    else this.page.go(query, true);
+  }
+
+  all() {
+    if (!this.meta?.whole || !this.page) return;
+    this.window = [...this.meta.whole];
+    this.settle();
+  }
+
+  // --- pointer and wheel
+
+  listen() {
+    this.slot.addEventListener("pointerdown", (event) => this.down(event), true);
+    // Plotly lays a cover over the page while a button is down, so the rest is heard of by the window alone.
+    window.addEventListener("pointermove", (event) => this.move(event), true);
+    window.addEventListener("pointerup", (event) => this.up(event), true);
+    window.addEventListener("pointercancel", () => { this.drag = null; }, true);
+    this.slot.addEventListener("wheel", (event) => this.wheel(event), { passive: false, capture: true });
+  }
+
+  down(event) {
+    const spot = this.at(event);
+    if (event.button !== 0 || !spot?.inside || !this.page) return;
+    const [first, last] = this.meta ? this.shown() : [0, 0];
+    let kind = "compare";
+    if (spot.map) {
+      const near = (place) => Math.abs(spot.place - place) < GRIP * spot.perPixel;
+      kind = near(first - 0.5) ? "left" : near(last + 0.5) ? "right" : spot.place > first && spot.place < last ? "carry" : "brush";
+    } else if (this.meta.whole && !event.shiftKey) {
+      const [least, most] = this.meta.whole;
+      kind = first > least || last < most ? "pan" : "brush";
+    }
+    this.drag = { kind, from: spot, first, last, version: this.version(spot), far: false, shift: event.shiftKey };
+  }
+
+  move(event) {
+    const drag = this.drag;
+    if (!drag) return;
+    const spot = this.at(event);
+    const by = (spot.x - drag.from.x) * drag.from.perPixel;
+    drag.far = drag.far || Math.abs(spot.x - drag.from.x) > 4;
+    if (!drag.far) return;
+    this.slot.classList.add("dragging");
+    const place = drag.from.place + by;
+    if (drag.kind === "pan") this.preview(drag.first - by, drag.last - by);
+    else if (drag.kind === "carry") this.preview(drag.first + by, drag.last + by);
+    else if (drag.kind === "left") this.preview(Math.min(place, drag.last - LEAST_VERSIONS), drag.last);
+    else if (drag.kind === "right") this.preview(drag.first, Math.max(place, drag.first + LEAST_VERSIONS));
+    else this.rubber(drag, spot);
+  }
+
+  // A range that is being chosen, as a band over the drawing.
+  rubber(drag, spot) {
+    if (!this.band) {
+      this.band = document.createElement("i");
+      this.band.className = "rubber";
+      this.place.append(this.band);
+    }
+    const left = this.place._fullLayout._size.l;
+    const [from, to] = [drag.from.x, spot.x].sort((one, other) => one - other);
+    this.band.style.cssText = `left:${left + from}px;width:${to - from}px;` + (drag.from.map ? `top:${this.meta.bottom}px;bottom:0` : "top:0;bottom:0");
+  }
+
+  up(event) {
+    const drag = this.drag;
+    this.drag = null;
+    if (!drag) return;
+    this.band?.remove();
+    this.band = null;
+    const spot = this.at(event);
+    // Plotly's cover takes the second click of two, so they are told by their time.
+    const twice = !drag.far && !drag.from.map && event.timeStamp - (this.clicked || 0) < TWICE;
+    this.clicked = drag.far ? 0 : event.timeStamp;
+    if (twice && this.meta.whole) return this.all();
+    if (!drag.far) return drag.from.map ? this.centre(drag.from.place) : this.choose(drag.version, drag.shift);
+    this.slot.classList.remove("dragging");
+    if (drag.kind === "compare") {
+      const end = this.version(spot);
+      if (end !== null && drag.version !== null && end !== drag.version) this.page.choose(end, drag.version);
+    } else if (drag.kind === "brush") {
+      const [from, to] = [drag.from.place, drag.from.place + (spot.x - drag.from.x) * drag.from.perPixel].sort((one, other) => one - other);
+      this.window = this.clamp(Math.ceil(from), Math.floor(to));
+      this.settle();
+    } else this.settle();
+  }
+
+  choose(version, shift) {
+    if (version === null) return;
+    if (shift) this.page.choose(null, version);
+    else this.page.choose(version, null);
+  }
+
+  centre(place) {
+    const [first, last] = this.shown();
+    const half = (last - first) / 2;
+    this.window = this.clamp(place - half, place + half);
+    this.settle();
+  }
+
+  wheel(event) {
+    const spot = this.at(event);
+    if (!this.meta?.whole || !spot?.inside || !this.page || event.ctrlKey) return;
+    const [first, last] = this.shown();
+    const [least, most] = this.meta.whole;
+    const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
+    if (!sideways && event.deltaY > 0 && first <= least && last >= most) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (sideways) {
+      const by = event.deltaX * (last - first) / 1200;
+      this.preview(first + by, last + by);
+    } else {
+      const factor = Math.exp(Math.max(-0.5, Math.min(0.5, event.deltaY / 400)));
+      const at = spot.map ? (first + last) / 2 : first + (last - first) * Math.max(0, Math.min(1, spot.x / this.place._fullLayout._size.w));
+      this.preview(at - (at - first) * factor, at + (last - at) * factor);
+    }
+    window.clearTimeout(this.turning);
+    this.turning = window.setTimeout(() => this.settle(), SETTLED);
+  }
+}
+
+if (document.getElementById("timeline-slot")) window.explorerStrip = new Strip();
+})();

@@ -1,0 +1,140 @@
+"""The strip's figure: what lies where, what a step changes, and that no text of a table is markup."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from explorer.views.figures.plotly import as_plotly, plain_json
+from explorer.views.figures.strip_frame import Frame, axis_range, most_marks
+from explorer.views.figures.theme import DARK, LIGHT, Theme
+from explorer.views.figures.timeline import timeline_ends, timeline_figure
+from explorer.views.table.commits import Commits
+from explorer.views.table.lanes import Lane, Span
+from explorer.views.table.timeline import Signs, timeline_of
+from tests.views.table.test_timeline import START, history, rows_of
+
+LANES = (
+    Lane("log", (Span(0, 899, "gone", "gone from the log"), Span(900, 999, "readable"))),
+    Lane("data", (Span(0, 499, "gone", "gone"), Span(500, 909, "at risk", "dies at the next vacuum"))),
+    Lane("feed", (Span(0, 99, "recorded", "recorded"), Span(100, 101, "hole", "not recorded"))),
+)
+
+
+def traces(count: int = 1_000, window: tuple[int, int] | None = None, **more: Any) -> dict[str, Any]:
+    """The traces of a history by name, as drawn in 1,200 pixels."""
+    timeline = timeline_of(history(rows_of(5, count)), window, marks=most_marks(1_200), signs=more.get("signs"))
+    frame = Frame(whole=(0, count - 1))
+    drawn = timeline_figure(timeline, LIGHT, frame, lanes=more.get("lanes", ()), history=more.get("map"))
+    return {str(trace["name"]): trace for trace in drawn["data"]}
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("count", [1, 2, 12, 500, 10_000])
+@pytest.mark.parametrize("width", [343, 992, 1_408, 2_168])
+def test_it_can_be_drawn_at_any_length_and_width(theme: Theme, count: int, width: int) -> None:
+    commits = history(rows_of(6, count))
+    timeline, whole = timeline_of(commits, marks=most_marks(width)), timeline_of(commits, marks=240)
+    for folded in (False, True):
+        frame = Frame(width, whole=(0, count - 1), folded=folded)
+        drawn = timeline_figure(timeline, theme, frame, lanes=LANES, history=None if folded else whole)
+        ends = timeline_ends(timeline, theme, frame, version=count - 1, compared=0, lanes=LANES, mapped=not folded)
+        json.dumps(plain_json({**drawn, "ends": ends}), allow_nan=False)
+        as_plotly(drawn)
+    assert len(timeline.start) <= most_marks(width) + 1
+
+
+def test_no_sign_lies_on_the_bars_and_all_signs_have_their_row() -> None:
+    signs = Signs(np.array([100, 300]), ((300, "protocol 1 \u00b7 7"),), ((500, "close"),), (700,))
+    found = traces(signs=signs)
+    for name, versions in (("schema, protocol or properties", [100, 300]), ("tags", [500]), ("checkpoints", [700])):
+        assert (found[name]["x"].tolist(), found[name]["yaxis"]) == (versions, "y3")
+    assert found["signs in words"]["text"] == ["protocol 1 \u00b7 7", "close"]
+
+
+def test_a_note_stands_beside_the_diamond_of_its_commit() -> None:
+    signs = Signs(np.array([4, 8]), (), ((4, "names split"), (6, "usual")), ())
+    found = traces(12, signs=signs)
+    pixel = 12 / Frame().plot
+    assert found["schema, protocol or properties"]["x"].tolist() == [4, 8]
+    assert found["tags"]["x"].tolist() == [pytest.approx(4 + 11 * pixel), 6]
+
+
+def test_few_commits_over_weeks_are_dated_by_days() -> None:
+    hours = history([5] * 15)
+    column = hours.history.schema.get_field_index("timestamp")
+    moments = pa.array([START + timedelta(days=2 * n, hours=3) for n in range(15)], pa.timestamp("ms", "UTC"))
+    timeline = timeline_of(Commits(hours.history.set_column(column, "timestamp", moments)))
+    dates = next(t for t in timeline_figure(timeline, LIGHT, Frame())["data"] if t["name"] == "dates")
+    assert dates["text"][:2] == ["Sat 3 Jan 2026", "Wed 7"]  # type: ignore[index]
+    # The first label is longer than a day is wide: the day after it has no room.
+    assert dates["x"][1] - dates["x"][0] == 2  # type: ignore[index]
+
+
+def test_lanes_carry_form_as_well_as_colour() -> None:
+    found = traces(lanes=LANES)
+    assert found["at risk"]["marker"]["pattern"]["shape"] == found["hole"]["marker"]["pattern"]["shape"] == "/"
+    assert "pattern" not in found["readable"]["marker"]
+    assert found["gone"]["line"]["dash"]
+    assert (found["at risk"]["base"].tolist(), found["at risk"]["x"].tolist()) == ([499.5], [410.0])
+    # Two versions of a thousand would be two pixels: what is a warning is wide enough to be seen.
+    pixel = 1_000 / Frame().plot
+    assert found["hole"]["x"].tolist() == [pytest.approx(4 * pixel)]
+
+
+def test_the_ends_have_a_least_width_and_a_tag_at_any_zoom() -> None:
+    timeline = timeline_of(history(rows_of(7, 10_000)), marks=most_marks(1_200))
+    frame = Frame(whole=(0, 9_999))
+    ends = timeline_ends(timeline, LIGHT, frame, version=9_000, compared=100, mapped=True)
+    first, last = axis_range(timeline, frame)
+    pixel = (last - first) / frame.plot
+    shapes: Any = ends["shapes"]
+    bands = [s for s in shapes if s["xref"] == "x" and s["type"] == "rect" and s.get("xsizemode") != "pixel"]
+    assert all((band["x1"] - band["x0"]) / pixel >= 7.9 for band in bands)
+    on_map = [s for s in shapes if s["xref"] == "x2" and s["type"] == "line"]
+    assert [line["x0"] for line in on_map] == [100, 9_000]
+    notes: Any = ends["annotations"]
+    assert {"<b>v9000</b>", "v100"} <= {note["text"] for note in notes}
+
+
+def test_tags_beside_each_other_do_not_touch() -> None:
+    timeline = timeline_of(history([1] * 12))
+    for version, compared in ((11, 10), (0, 1), (5, 5)):
+        notes: Any = timeline_ends(timeline, LIGHT, Frame(343), version=version, compared=compared)["annotations"]
+        places = [note["x"] * Frame(343).plot for note in notes if note["yref"] == "paper" and note["y"] == 1][1:]
+        assert all(0 < place < Frame(343).plot for place in places)
+        if len(places) == 2:
+            assert abs(places[0] - places[1]) > 25
+
+
+def test_dates_and_versions_are_in_two_rows_and_apart() -> None:
+    found = traces(10_000)
+    pixel = 10_000 / Frame().plot
+    for name, gap in (("dates", 30), ("version ticks", 50)):
+        assert len(found[name]["x"]) > 4
+        assert np.diff(found[name]["x"]).min() / pixel >= gap
+    assert found["dates"]["y"][0] > found["version ticks"]["y"][0]
+    # An hour a version from 1 January 2026: the months begin at these versions.
+    assert found["dates"]["text"][:2] == ["Jan 2026", "Feb"]
+    assert found["date ticks"]["x"][1] == 31 * 24 - 0.5
+
+
+def test_texts_of_a_table_are_no_markup() -> None:
+    hostile = "<b>x</b><a href='javascript:1'>"
+    signs = Signs(np.array([], np.int64), (), ((5, hostile),), ())
+    for trace in traces(12, signs=signs).values():
+        texts = trace.get("text") or trace.get("hovertext") or []
+        assert not any("<a" in text or "<b>x" in text for text in texts)
+    lane = Lane("log", (Span(0, 11, "readable", hostile),))
+    ends = timeline_ends(timeline_of(history([1] * 12)), LIGHT, Frame(), version=1, lanes=(lane,))
+    assert "<a" not in json.dumps(plain_json(ends))
+
+
+def test_a_gap_is_hatched_from_top_to_bottom() -> None:
+    timeline = timeline_of(history([5] * 20, versions=[*range(10), *range(15, 25)]))
+    gaps = next(t for t in timeline_figure(timeline, LIGHT, Frame())["data"] if t["name"] == "gaps")
+    assert gaps["hovertext"] == ["v10 to v14: 5 commits missing"]
+    assert (gaps["x"].tolist(), gaps["width"].tolist()) == ([12.0], [5.0])  # type: ignore[attr-defined]
