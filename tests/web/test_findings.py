@@ -124,7 +124,13 @@ def test_the_lane_under_the_bars_shows_what_is_safe_to_read(tmp_path: Path) -> N
     small_logs.write_log(tmp_path / "w" / "t", [created, loaded("0.parquet"), replaced])
     view = _page(Catalog([str(tmp_path / "w")]), "?t=w/t").view
     assert view is not None
-    assert view.lanes[0].spans == ((0, 0), (2, 2))
+    log, data = view.lanes
+    assert [(span.first, span.last, span.state) for span in log.spans] == [(0, 2, "readable")]
+    assert [(span.first, span.last, span.state) for span in data.spans] == [
+        (0, 0, "readable"),
+        (1, 1, "at risk"),
+        (2, 2, "readable"),
+    ]
     found = [(span.first, span.last, span.state) for span in view.facts.states().spans()]
     assert found == [(0, 0, "readable"), (1, 1, "at risk"), (2, 2, "readable")]
 
@@ -134,5 +140,6 @@ def test_retention_that_cannot_be_read_leaves_the_page_and_says_so(tmp_path: Pat
     small_logs.write_log(tmp_path / "w" / "t", [[small_logs.PROTOCOL, described], loaded("0.parquet")])
     page = _page(Catalog([str(tmp_path / "w")]), "?t=w/t")
     assert page.view is not None
-    assert page.view.lanes[0].name == "log readable"
+    (span,) = page.view.lanes[0].spans
+    assert (span.state, span.label.partition(":")[0]) == ("unknown", "until when is unknown")
     assert "delta.deletedFileRetentionDuration" in _findings(page)

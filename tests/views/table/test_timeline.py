@@ -31,6 +31,7 @@ def history(
     columns |= {name: pa.array(values, pa.int64()) for name, values in numbers.items()}
     columns |= {name: pa.array(values, pa.string()) for name, values in texts.items()}
     columns |= {name: pa.nulls(count, pa.string()) for name in ("engine_info", "reason")}
+    columns |= {"timestamp_basis": pa.array(["file"] * count), "commit_info_timestamp": columns["timestamp"]}
     for name in ("rows_rewritten", "num_files_added", "num_files_removed", "num_files_remasked", "bytes_added",
                  "bytes_removed", "num_files", "num_bytes", "num_deleted_rows"):  # fmt: skip
         columns[name] = pa.nulls(count, pa.int64())
