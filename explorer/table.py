@@ -25,6 +25,7 @@ from explorer.storage.roots import AllowedRoots
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from explorer.audit import Audit
     from explorer.core.compatibility.access import ClientVerdict
     from explorer.core.transaction.commit_plan import Plan, PlanResult
     from explorer.core.transaction.context import Context
@@ -260,6 +261,16 @@ class Table(DeltaLog):
             return commit_plan(self, plan, context, reason=reason, user=user, watch=watch)
         check_provenance(user=user, reason=reason)
         return do_maintenance(self, plan, context)
+
+    def audit(self, now: datetime | None = None) -> Audit:
+        """Ask every rule of the newest version: findings with their evidence, from the log alone.
+
+        Args:
+            now: The present, with a zone; else that of this machine.
+        """
+        from explorer.audit import Subject, audit
+
+        return audit(Subject(self, datetime.now(UTC) if now is None else now))
 
     def check(self, predicates: Mapping[str, str], version: int | None = None) -> CheckReport:
         """Check SQL predicates, by name, against all live rows of a version; NULL breaks them

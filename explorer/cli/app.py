@@ -9,7 +9,19 @@ from typing import Annotated, Final
 
 import typer
 
-from explorer.cli import changes, commits, compatibility, files, integrity, plans, retention, rows, serving, state
+from explorer.cli import (
+    audit,
+    changes,
+    commits,
+    compatibility,
+    files,
+    integrity,
+    plans,
+    retention,
+    rows,
+    serving,
+    state,
+)
 from explorer.cli.errors import CANCELLED, exit_code, facts_of
 from explorer.cli.output import complain
 
@@ -25,7 +37,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for module in (state, files, commits, retention, compatibility, integrity, rows, changes, plans, serving):
+for module in (state, files, commits, retention, compatibility, integrity, audit, rows, changes, plans, serving):
     module.register(app)
 
 

@@ -56,6 +56,16 @@ def test_a_clean_table_has_no_finding_and_one_question_that_the_log_cannot_answe
     assert len(found.silent) == len(RULES) - 1
 
 
+# --- the log itself
+
+
+def test_a_log_that_cannot_be_read_is_an_error_that_says_where() -> None:
+    finding = _found(written(loaded("0.parquet"), [b'{"add":{"path":']), "unreadable-log")
+    assert (finding.severity, finding.versions) == ("error", ((2, 2),))
+    assert "00000000000000000002.json" in _said(finding)
+    assert _silent(clean(), "unreadable-log")
+
+
 # --- rows
 
 

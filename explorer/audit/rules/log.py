@@ -1,4 +1,4 @@
-"""The log: commits that are missing, history that was cleaned away, checkpoints that are overdue."""
+"""The log: what cannot be read of it, missing commits, history that was cleaned away, checkpoints that are overdue."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from explorer.audit.finding import Evidence, Finding, Place, Remedy
 from explorer.audit.rule import Rule
 from explorer.audit.subject import Subject
 from explorer.audit.words import span, spans
+from explorer.core.errors import TableError
 from explorer.core.protocol.table_properties.registry import CHECKPOINT_INTERVAL
 from explorer.core.transaction.intents.records import Checkpoint
 
@@ -18,6 +19,28 @@ __all__ = ["LOG_RULES"]
 
 _OVERDUE: Final = 3
 _FEWEST: Final = 30
+
+
+def _unreadable(subject: Subject) -> tuple[Finding, ...]:
+    """A newest version, or a history, that the log does not give."""
+    try:
+        subject.snapshot.files(["path"])
+        assert subject.history is not None
+    except TableError as error:
+        version = getattr(error, "version", None)
+        known = isinstance(version, int)
+        return (
+            Finding(
+                rule="unreadable-log",
+                severity="error",
+                label=f"unreadable from v{version}" if known else "unreadable",
+                title=f"The log cannot be read from v{version} on" if known else "The log cannot be read",
+                evidence=(Evidence(str(error)),),
+                effect="Other readers refuse the table too, or answer wrongly.",
+                versions=((version, subject.version),) if isinstance(version, int) else (),
+            ),
+        )
+    return ()
 
 
 def _holes(subject: Subject) -> tuple[Finding, ...]:
@@ -99,6 +122,7 @@ def _overdue(subject: Subject) -> tuple[Finding, ...]:
 
 
 LOG_RULES: Final = (
+    Rule("unreadable-log", "error", "a log that cannot be read", "Nobody knows what the table is now.", _unreadable),
     Rule("log-hole", "warning", "commits missing from the log", "What they did can no longer be known.", _holes),
     Rule(
         "checkpoint-overdue",

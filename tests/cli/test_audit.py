@@ -1,0 +1,56 @@
+"""``audit``: a line a table, a broken one beside the others, and exit codes that a scheduled job can act on."""
+
+import hashlib
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Call
+from tests.support.hostile_tables import empty_table
+
+
+def test_each_table_below_a_root_is_a_line_and_a_broken_one_stops_no_other(cli: Call, demo_warehouse: Path) -> None:
+    result = cli("audit", demo_warehouse, "--json")
+    lines = [json.loads(line) for line in result.out.splitlines()]
+    names = [line["table"].rpartition("/")[2] for line in lines]
+    assert (result.code, names) == (0, ["sensors-damaged", "customers", "ledger", "orders", "events"])
+    (damaged,) = lines[0]["findings"]
+    assert (damaged["id"], damaged["severity"], damaged["versions"]) == ("unreadable-log", "error", [[4, 4]])
+    assert "00000000000000000004.json" in damaged["evidence"][0]["text"]
+    orders = next(line for line in lines if line["table"].endswith("orders"))
+    assert orders["basis"] == "log"
+    lost = next(finding for finding in orders["findings"] if finding["id"] == "bulk-loss")
+    assert "40,398 rows" in lost["title"]
+    assert {evidence["version"] for evidence in lost["evidence"]} >= {30, 31}
+    assert orders["verdict"].startswith("5 notes; the worst: ")
+    asked = {finding["id"] for finding in orders["findings"]} | {each["id"] for each in orders["notAnswered"]}
+    assert len(asked | set(orders["foundNothing"])) == 19
+
+
+def test_the_digest_is_that_of_the_rest(cli: Call, demo_warehouse: Path) -> None:
+    document = json.loads(cli("audit", demo_warehouse / "crm" / "customers", "--json").out)
+    digest = document.pop("digest")
+    plain = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    assert hashlib.sha256(plain).hexdigest() == digest
+
+
+def test_a_remedy_is_an_intent_that_plan_reads(cli: Call, demo_warehouse: Path) -> None:
+    table = demo_warehouse / "sales" / "orders"
+    findings = json.loads(cli("audit", table, "--json").out)["findings"]
+    intents = [each["remedy"]["intent"] for each in findings if each["remedy"] and each["remedy"]["intent"]]
+    assert intents
+    for intent in intents:
+        assert cli("plan", table, json.dumps(intent), "--json").code == 0, intent
+
+
+def test_fail_on_a_severity(cli: Call, demo_warehouse: Path, tmp_path: Path) -> None:
+    customers = demo_warehouse / "crm" / "customers"
+    assert [cli("audit", customers, *wanted).code for wanted in ([], ["--fail-on", "warning"])] == [0, 1]
+    assert cli("audit", customers, "--fail-on", "error").code == 0
+    assert cli("audit", empty_table(tmp_path / "empty"), "--fail-on", "info").code == 0
+
+
+def test_a_place_without_a_table_is_said(cli: Call, tmp_path: Path) -> None:
+    (tmp_path / "nothing").mkdir()
+    result = cli("audit", tmp_path / "nothing", empty_table(tmp_path / "empty"), "--json")
+    assert (result.code, json.loads(result.err)["error"]) == (3, "TableNotFound")
+    assert json.loads(result.out)["verdict"] == "Nothing found by 18 rules. 1 rule has no answer."
