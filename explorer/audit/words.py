@@ -13,7 +13,7 @@ from explorer.core.versions.commit_times import moment
 
 __all__ = ["by_whom", "commit_evidence", "duration", "named", "runs", "span", "spans", "time_text"]
 
-_DAY = 86_400_000
+_MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 _MOST_NAMED = 4
 
 
@@ -49,8 +49,11 @@ def named(names: Sequence[str]) -> str:
 
 def duration(milliseconds: int) -> str:
     """Return ``7 days``, or hours and minutes where it is no whole number of days."""
-    days, rest = divmod(milliseconds, _DAY)
-    return fmt.plural(days, "day") if not rest else str(timedelta(milliseconds=milliseconds))
+    for size, unit in ((_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute")):
+        count, rest = divmod(milliseconds, size)
+        if not rest:
+            return fmt.plural(count, unit)
+    return str(timedelta(milliseconds=milliseconds))
 
 
 def time_text(milliseconds: int) -> str:
@@ -68,5 +71,6 @@ def by_whom(subject: Subject, version: int) -> str:
 
 
 def commit_evidence(subject: Subject, version: int) -> Evidence:
-    """The commit of a version as evidence, with what it changed to look at."""
-    return Evidence(f"v{version} {by_whom(subject, version)}", Place("difference", version))
+    """The commit of a version as evidence, with what it changed to look at if the version can be shown."""
+    shown = version >= subject.history.lifetimes.readable_from
+    return Evidence(f"v{version} {by_whom(subject, version)}", Place("difference", version) if shown else None)

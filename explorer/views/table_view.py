@@ -133,7 +133,7 @@ class TableView(param.Parameterized):
     @property
     def timeline_key(self) -> tuple[object, ...]:
         """What the strip follows from, besides the two versions."""
-        return self.shown, self.theme, self.width, self.colouring, self.folded
+        return self.shown, self.theme, self.width, self.colouring, self.folded, self.lanes
 
     def timeline_ends(self, left: int = LEFT) -> Part:
         """Return the parts of the strip's layout that change when a version is chosen."""

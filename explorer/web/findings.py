@@ -146,7 +146,7 @@ def _seen_at(place: Place, address: Address) -> str:
     key = tab_showing(place.aspect).key
     feed = "inferred" if place.aspect == "changes" else None
     plain = Address(table=address.table, fold=address.fold)
-    return plain.to(tab=key, version=place.version or "", compared=place.compared, column=place.column, feed=feed)
+    return plain.to(tab=key, version=place.version, compared=place.compared, column=place.column, feed=feed)
 
 
 def _way(remedy: Remedy, address: Address) -> str:

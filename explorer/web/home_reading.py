@@ -94,6 +94,8 @@ class HomeReading:
     def stop(self) -> None:
         """Begin with no further table."""
         with self._lock:
+            if not self._left:
+                return
             self._stopped = True
             self._left -= sum(future.cancel() for future in self._futures if not future.cancelled())
             if not self._left:

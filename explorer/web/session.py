@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
 from functools import partial
+from itertools import count
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -79,6 +80,8 @@ class Session:
         self._catalog = catalog
         self._work = begin_work(NewWindow(catalog, person, signed_in, self.redraw))
         self._newest = 0
+        self._turns = count(1)
+        self._drawn = 0
         self._visible = True
         self._looking = False
         # Why the table on show cannot be read any more, and what to say above the next page; both end with a request.
@@ -192,7 +195,8 @@ class Session:
             # The two kinds of page have different skeletons.
             self.page.send({"kind": "reload"})
             return
-        self._compute(number, partial(self._render, query, self.theme, self.screen), partial(self._arrived, number))
+        arrived = partial(self._arrived, number, next(self._turns))
+        self._compute(number, partial(self._render, query, self.theme, self.screen), arrived)
 
     def _draw_again(self) -> None:
         self._show(self.query, self._newest)
@@ -220,6 +224,8 @@ class Session:
         if progress.running:
             rows = home_rows(summaries, self.shown.regions.get("lead", ""))
             counts = standings(_address(self.query), self._reading.rows(self._listed))
+            # What these are parts of is sent again when the reading ends, though it then reads as it did at first.
+            self._sent.pop("lead", None)
             self._patch(rows | {"home-progress": progress_line(progress), "home-standings": counts}, self._newest)
         else:
             self._draw_again()
@@ -299,9 +305,11 @@ class Session:
 
     # --- what the window is sent
 
-    def _arrived(self, number: int, rendered: Rendered) -> None:
-        if number < self._newest:
+    def _arrived(self, number: int, turn: int, rendered: Rendered) -> None:
+        # Of two drawings for one request the one that began later holds, whichever is ready first.
+        if number < self._newest or turn < self._drawn:
             return
+        self._drawn = turn
         if self._news is not None and not rendered.regions.get("notice"):
             rendered.regions["notice"] = notice(self._news)
         changed = {id_: html for id_, html in rendered.regions.items() if self._sent.get(id_) != html}

@@ -76,6 +76,7 @@ def strip(view: TableView, address: Address, folded: bool) -> str:
     def to(version: int, compared: int | None = None) -> str:
         return address.to(version=version, compared=compared, zoom=_following(view, address, version))
 
+    zooms = [] if broken or not view.zoomable or folded else _zooms(view, address)
     steps = {
         "version-previous": to(version - 1, view.compared) if version > facts.first else "",
         "version-next": to(version + 1, view.compared) if version < facts.last else "",
@@ -89,7 +90,7 @@ def strip(view: TableView, address: Address, folded: bool) -> str:
         "fold": address.to(fold="0" if folded else "1"),
         "pinned-version": version,
         "pinned-compared": other if other != version else "",
-    } | {f"zoom-{name}": query for name, _, query, _ in ([] if broken else _zooms(view, address)[:2])}
+    } | {f"zoom-{name}": query for name, _, query, _ in zooms[:2]}
     bars = None if broken else view.bars()
     return render(
         "strip",
@@ -101,7 +102,7 @@ def strip(view: TableView, address: Address, folded: bool) -> str:
         broken=broken,
         folded=folded,
         single=facts.first == facts.last and len(facts.commits) < 2,
-        zooms=[] if broken or not view.zoomable or folded else _zooms(view, address),
+        zooms=zooms,
         zoomed=address.window is not None,
         colourings=COLOURINGS,
         groups=() if bars is None else [(name, view.colours.series[place]) for place, name in enumerate(bars.groups)],

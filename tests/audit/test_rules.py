@@ -278,14 +278,20 @@ def test_a_feed_without_missed_rows_has_no_hole(commits: list[Any]) -> None:
 
 
 def _vacuumed(status: str = "COMPLETED") -> list[Any]:
-    """The commits of a VACUUM; their time is the present of this machine, long after every time of these tables."""
-    start = _info("VACUUM START", operation_parameters={"defaultRetentionMillis": str(7 * DAY)})
+    """The commits of a VACUUM that was begun now."""
+    start = _info("VACUUM START", timestamp=ago(0), operation_parameters={"defaultRetentionMillis": str(7 * DAY)})
     return [[start], [_info("VACUUM END", operation_parameters={"status": status})]]
 
 
 def _rewritten(before: int, *later: Any, **more: Any) -> explorer.Table:
     replaced = [_info("WRITE"), _removed("0.parquet", before), small_logs.add("1.parquet", 1_000, size=500_000_000)]
     return written(loaded("0.parquet"), replaced, *later, **more)
+
+
+def test_a_vacuum_took_nothing_that_was_removed_after_it() -> None:
+    gone = [_info("DELETE"), _removed("0.parquet", 8 * DAY)]
+    copied = written(loaded("0.parquet"), *_vacuumed(), gone)
+    assert _silent(copied, "versions-gone"), "its commit times are those of the copy"
 
 
 def test_versions_that_a_vacuum_takes_now_are_named_with_their_files_and_the_basis() -> None:

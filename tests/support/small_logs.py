@@ -107,7 +107,7 @@ def vector(name: str, cardinality: int = 1) -> DeletionVectorDescriptor:
 
 def commit_info(operation: str | None = None, **more: Any) -> CommitInfo:
     """What a commit says of itself."""
-    return CommitInfo(timestamp=LONG_AGO, operation=operation, **more)
+    return CommitInfo(**{"timestamp": LONG_AGO, "operation": operation, **more})
 
 
 def lines(actions: Iterable[Line]) -> bytes:

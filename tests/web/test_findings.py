@@ -104,7 +104,7 @@ def test_a_table_without_findings_says_what_was_looked_for_and_what_is_open(cata
 
 def test_a_history_that_cannot_be_read_is_not_called_nothing_found(catalog: Catalog) -> None:
     html = _findings(_page(catalog, "?t=w/broken&v=1"))
-    assert "Not checked" in html
+    assert "The log cannot be read from v" in html
     assert "Nothing found" not in html
 
 

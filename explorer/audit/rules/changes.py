@@ -28,10 +28,13 @@ def _holes(subject: Subject) -> tuple[Finding, ...]:
     # A version without changes of data needs no feed, but its commit is where the feed went off.
     if not missed.any():
         return ()
-    hole = runs(commits.versions[np.flatnonzero(off)])
+    without = runs(commits.versions[np.flatnonzero(off)])
+    lost = commits.versions[np.flatnonzero(missed)]
+    hole = tuple(run for run in without if np.any((run[0] <= lost) & (lost <= run[1])))
     rows = commits.numbers("rows_added") + commits.numbers("rows_removed") - 2 * commits.numbers("rows_rewritten")
+    rows += np.abs(commits.numbers("rows_masked"))
     count, amount = int(missed.sum()), rows[missed].sum()
-    off_now = not on[-1]
+    off_now = not on[-1] and hole[-1] == without[-1]
     went = hole[-1][0]
     known = bool(np.isfinite(amount))
     return (

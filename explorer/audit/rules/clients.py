@@ -107,8 +107,8 @@ def _raised(subject: Subject) -> tuple[Finding, ...]:
                 Evidence(f"before: reader {before.min_reader_version}, writer {before.min_writer_version}"),
                 *([Evidence(f"also {spans(earlier)}")] if earlier else ()),
             ),
-            effect=f"{fmt.plural(len(clients), 'client')} that read it before {'does' if len(clients) == 1 else 'do'} "
-            "not, or not rightly, in some release."
+            effect=f"In some release, {fmt.plural(len(clients), 'client')} that could read it before "
+            f"{'refuses it or answers' if len(clients) == 1 else 'refuse it or answer'} wrongly."
             if clients
             else "No client is known to have lost it.",
             versions=(*earlier, (version, version)),

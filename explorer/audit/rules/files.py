@@ -107,7 +107,7 @@ def _uncounted(subject: Subject) -> tuple[Finding, ...]:
             label=f"{fmt.plural(count, 'file')} uncounted",
             title=f"{fmt.plural(count, 'file')} without a row count",
             evidence=(Evidence(f"{count:,} of {fmt.plural(len(known), 'live file')}", Place("files")),),
-            effect="The table\u2019s row count is unknown, and queries cannot skip these files.",
+            effect="The table\u2019s row count is unknown, and queries may not be able to skip these files.",
             remedy=Remedy("See the statistics", place=Place("statistics")),
             files=count,
         ),

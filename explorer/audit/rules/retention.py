@@ -13,6 +13,7 @@ from explorer.audit.finding import Evidence, Finding, Place, Remedy
 from explorer.audit.rule import NotAnswered, Rule
 from explorer.audit.subject import Subject
 from explorer.audit.words import commit_evidence, duration, named, runs, spans, time_text
+from explorer.core.protocol.arrow.arrays import Int64s
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION
 from explorer.core.protocol.table_properties.table_property import Interval
 from explorer.core.protocol.times import span_milliseconds
@@ -62,8 +63,8 @@ def _taken(subject: Subject) -> tuple[Finding, ...]:
         Evidence("their files were looked for")
         if states.checked
         else Evidence(
-            f"v{vacuums[-1]} records that VACUUM took files older than {duration(subject.risks.terms.files)}; the "
-            "files were not looked for",
+            f"v{vacuums[-1]} records that VACUUM took files removed before {_before(subject, vacuums[-1])}; the files "
+            "were not looked for",
             Place("commit", vacuums[-1]),
         )
     )
@@ -82,6 +83,11 @@ def _taken(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
+def _before(subject: Subject, version: int) -> str:
+    """The time of which a recorded VACUUM took what was removed before."""
+    return next(time_text(vacuum.before) for vacuum in subject.risks.vacuums if vacuum.version == version)
+
+
 def _at_risk(subject: Subject) -> tuple[Finding, ...]:
     """Versions that VACUUM may take now, or within two days."""
     states = subject.states
@@ -93,7 +99,7 @@ def _at_risk(subject: Subject) -> tuple[Finding, ...]:
     if not len(versions):
         return ()
     found = runs(versions)
-    files, size = _expiring(subject)
+    files, size = _expiring(subject, now)
     kept = duration(subject.risks.terms.files)
     deadline = int(states.since[soon - states.first].min()) if len(soon) else None
     evidence = [
@@ -129,11 +135,15 @@ def _at_risk(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
-def _expiring(subject: Subject) -> tuple[int, int | None]:
-    """How many files of readable versions VACUUM may delete now, and their bytes if all are known."""
+def _expiring(subject: Subject, versions: Int64s) -> tuple[int, int | None]:
+    """How many files that some versions need VACUUM may delete now, and their bytes if all are known."""
     risks = subject.risks
     life = risks.life
-    rows = np.flatnonzero((risks.expiry < subject.now) & (life.removed > life.readable_from))
+    if not len(versions):
+        return 0, 0
+    places = np.minimum(np.searchsorted(versions, life.added), len(versions) - 1)
+    needed = (life.added <= versions[places]) & (versions[places] < life.removed)
+    rows = np.flatnonzero((risks.expiry < subject.now) & needed)
     _, first = np.unique(life.path_ids[rows], return_index=True)
     sizes, known = life.sizes
     return len(first), int(sizes[rows[first]].sum()) if known[rows[first]].all() else None

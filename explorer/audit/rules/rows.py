@@ -66,7 +66,7 @@ def _lost(subject: Subject, rows: Float64s, places: Int64s) -> Finding:
         rule="bulk-loss",
         severity="warning" if readable else "info",
         label=f"bulk loss, v{version}",
-        title=f"{fmt.plural(loss, 'row')} went in one commit, and did not come back",
+        title=f"{fmt.plural(loss, 'row')} went in one commit",
         evidence=(
             commit_evidence(subject, version),
             Evidence(f"{fmt.percent(loss, rows[worst - 1])} of the rows", Place("difference", version, before)),

@@ -133,7 +133,7 @@ def _with_new(
     found = rows.select(*rows.columns, sf.when(pair, old).alias(_OLD), sf.when(pair, new).alias(_NEW))
     alike_values = [same(f"{_OLD}.c{place}", f"{_NEW}.c{place}", f.type) for place, f in enumerate(schema.fields)]
     updated = sf.col(_NEW).isNotNull() & ~reduce(Column.__and__, alike_values, sf.lit(True))
-    kept = found.where(~updated | deleted)
+    kept = found.where(~updated | deleted | (sf.col(SIGN) == 0))
     return kept.withColumn(_NEW, sf.when(updated & deleted, sf.col(_NEW))).drop(_OLD)
 
 

@@ -114,6 +114,6 @@ def _predicate(commit: CommitRecord) -> str | None:
     found = commit.parameters.get("predicate") or ""
     try:
         parts = json.loads(found)
-    except ValueError:
+    except (ValueError, RecursionError):
         return found or None
     return " AND ".join(map(str, parts)) or None if isinstance(parts, list) else found

@@ -197,9 +197,9 @@ class TableFacts:
     def lanes(self) -> tuple[Lane, ...]:
         """Return what can be read, what may be lost by the table's own retention, and where the feed was recorded.
 
-        It is told from the log alone, for the time when these facts were read; no file is looked for.
+        It is told from the log alone, as of some minutes ago at most; no file is looked for.
         """
-        return self.keep("lanes", self._lanes)
+        return self.keep(("lanes", self._now()), self._lanes)
 
     def feed_lane(self) -> Lane | None:
         """Return the versions whose commits recorded the change feed; None if the feed was never on.

@@ -50,8 +50,8 @@ def retention_lanes(states: VersionStates) -> tuple[Lane, Lane]:
     by_log = ~states.by_data
     log = np.where(no_log, 2, np.where(risky & by_log, 1, 0))
     data = np.where((status == "data gone") | no_log, 2, np.where(risky & ~by_log, 1, 0))
-    log_words = {"gone": "gone from the log", "at risk": "dies at the next cleanup of the log"}
-    data_words = {"gone": "gone", "at risk": "dies at the next vacuum"}
+    log_words = {"gone": "gone from the log", "at risk": "the next cleanup of the log may take it"}
+    data_words = {"gone": "gone", "at risk": "the next vacuum may take it"}
     return (
         Lane("log", _spans(versions, log, np.where(by_log, states.since, FOREVER), log_words)),
         Lane("data", _spans(versions, data, np.where(by_log, FOREVER, states.since), data_words)),

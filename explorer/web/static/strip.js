@@ -163,7 +163,7 @@ class Strip {
     // Plotly lays a cover over the page while a button is down, so the rest is heard of by the window alone.
     window.addEventListener("pointermove", (event) => this.move(event), true);
     window.addEventListener("pointerup", (event) => this.up(event), true);
-    window.addEventListener("pointercancel", () => { this.drag = null; }, true);
+    window.addEventListener("pointercancel", () => this.cancel(), true);
     this.slot.addEventListener("wheel", (event) => this.wheel(event), { passive: false, capture: true });
   }
 
@@ -231,6 +231,17 @@ class Strip {
       this.window = this.clamp(Math.ceil(from), Math.floor(to));
       this.settle();
     } else this.settle();
+  }
+
+  // The browser takes the pointer for itself, to scroll say: what was dragged stays where it was.
+  cancel() {
+    if (!this.drag) return;
+    const { first, last } = this.drag;
+    this.drag = null;
+    this.band?.remove();
+    this.band = null;
+    this.slot.classList.remove("dragging");
+    if (this.meta?.whole) this.preview(first, last);
   }
 
   choose(version, shift) {

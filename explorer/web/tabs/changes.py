@@ -10,7 +10,14 @@ from explorer.core.errors import RequestError
 from explorer.views import TableView
 from explorer.views.listing import Listing
 from explorer.views.rows.change_spans import change_counts
-from explorer.views.rows.row_work import RangeChanges, change_origins, change_range, nothing_recorded, readable_pieces
+from explorer.views.rows.row_work import (
+    RangeChanges,
+    change_origins,
+    change_range,
+    nothing_recorded,
+    quoted_name,
+    readable_pieces,
+)
 from explorer.views.rows.spark_work import engine_state
 from explorer.web.address import Address
 from explorer.web.data_messages import LONGEST_QUESTION, begin_reading
@@ -69,7 +76,7 @@ class FeedWork:
             "found": found,
             "counts": () if found is None or found.counts is None else change_counts(found.counts, found.rewritten),
             "keys": address.keys,
-            "columns": [field.name for field in view.facts.snapshot(last).schema.fields[:200]],
+            "columns": [quoted_name(field.name) for field in view.facts.snapshot(last).schema.fields[:200]],
             "listing": listing,
             "page": listing.paged() if listing is not None else None,
             "pin": pinned(listing, address, 3),

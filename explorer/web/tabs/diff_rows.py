@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from explorer.views import TableView
-from explorer.views.rows.row_work import ComparedRows, comparison_estimate
+from explorer.views.rows.row_work import ComparedRows, comparison_estimate, quoted_name
 from explorer.web.address import Address
 from explorer.web.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.web.window import Handler, Message, Window
@@ -43,7 +43,7 @@ class DifferencesWork:
             "rows_estimate": estimate,
             "rows_available": available,
             "rows_keys": address.keys,
-            "rows_columns": [field.name for field in snapshot.schema.fields[:200]],
+            "rows_columns": [quoted_name(field.name) for field in snapshot.schema.fields[:200]],
         }
 
 

@@ -19,7 +19,7 @@ from tests.views.table.test_timeline import START, history, rows_of
 
 LANES = (
     Lane("log", (Span(0, 899, "gone", "gone from the log"), Span(900, 999, "readable"))),
-    Lane("data", (Span(0, 499, "gone", "gone"), Span(500, 909, "at risk", "dies at the next vacuum"))),
+    Lane("data", (Span(0, 499, "gone", "gone"), Span(500, 909, "at risk", "the next vacuum may take it"))),
     Lane("feed", (Span(0, 99, "recorded", "recorded"), Span(100, 101, "hole", "not recorded"))),
 )
 

@@ -50,7 +50,7 @@ def test_each_lane_shows_what_its_own_clean_up_does() -> None:
         (10, 11, "gone"), (12, 12, "readable"), (13, 14, "at risk"), (15, 16, "readable"),
     ]  # fmt: skip
     assert data.spans[-1].label == "readable at least until 4 May 2026"
-    assert data.spans[2].label == "dies at the next vacuum"
+    assert data.spans[2].label == "the next vacuum may take it"
 
 
 @pytest.mark.reference

@@ -178,8 +178,11 @@ class VersionRisks:
         """For each readable version the first recorded VACUUM that took one of its files, or -1."""
         taken = np.full(len(self.data.since), -1)
         removed = np.where(self.data.since == FOREVER, FOREVER, self.data.since - self.terms.files)
+        gone_in = np.full(len(taken), FOREVER)
+        known = self.data.first >= 0
+        gone_in[known] = self.life.removed[self.data.first[known]]
         for vacuum in self.vacuums:
-            taken[(taken < 0) & (removed < vacuum.before)] = vacuum.version
+            taken[(taken < 0) & (removed < vacuum.before) & (gone_in <= vacuum.version)] = vacuum.version
         return taken
 
 
@@ -219,7 +222,9 @@ def _vacuums(history: History) -> Iterator[RecordedVacuum]:
     for record in history.commits:
         match record.info and record.info.operation:
             case "VACUUM START":
-                begun = _cut_off(record.timestamp, record.info)
+                # Tombstones are in the writer's time, which a copy of the commit file has lost.
+                written = None if record.time_in_commit or record.info is None else record.info.timestamp
+                begun = _cut_off(record.timestamp if written is None else written, record.info)
             case "VACUUM END":
                 completed = _parameter(record.info, "status") == "COMPLETED"
                 if begun is not None and completed:
