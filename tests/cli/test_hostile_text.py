@@ -1,6 +1,7 @@
 """Strings from tables are text, whatever they hold: no markup, no terminal escapes, no forged lines."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,9 @@ def hostile(tmp_path: Path) -> Path:
         {"txn": {"appId": EVIL, "version": 1}},
     ]
     for version, lines in enumerate((first, [{"add": add}])):
-        (log / f"{version:020}.json").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        file = log / f"{version:020}.json"
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        os.utime(file, ns=(info["timestamp"] * 1_000_000,) * 2)
     return log.parent
 
 

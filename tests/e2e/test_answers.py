@@ -49,9 +49,9 @@ def test_a_lost_connection_is_said_at_once(watched: Any, address: str) -> None:
 
 def test_a_figure_that_was_drawn_too_narrow_fills_its_place(opened: Any) -> None:
     page = opened(TABLE)
-    plot = plotted(page, "timeline-slot")
+    plot = plotted(page, "chart-slot")
     full = width_of(plot)
-    assert full > 1_300
+    assert full > 900
     page.evaluate("plot => Plotly.relayout(plot, {width: 700})", plot.element_handle())
     page.wait_for_function(
         "([plot, full]) => Math.abs(plot.querySelector('.main-svg').clientWidth - full) < 2",

@@ -251,7 +251,9 @@ def test_print_has_the_whole_strip(at: Any) -> None:
     page.emulate_media(media="print")
     page.wait_for_timeout(200)
     assert page.locator(".zooms").is_hidden()
-    assert page.evaluate("document.getElementById('strip-figure')._fullLayout.width") <= 720
+    assert (
+        page.evaluate("document.getElementById('strip-figure')._fullLayout.width") == 960
+    )  # of 1,032 on A4, landscape
     page.emulate_media(media="screen")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     page.wait_for_function("document.getElementById('strip-figure')._fullLayout.width > 1300")

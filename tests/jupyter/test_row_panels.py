@@ -206,6 +206,7 @@ def test_changes_and_differences_are_those_the_reference_wrote(spark: None) -> N
 def test_inferred_updates_are_paired_by_the_key_columns_of_the_widget(spark: None) -> None:
     widget = explorer.open_table(ROOT / "tables" / "change-feed").explore(version=12, compared=11, tab="changes")
     panel = widget.changes
+    panel.source.value = "recorded"
     assert not visible(panel.key_columns)
     panel.source.value = "inferred"
     assert visible(panel.key_columns)

@@ -20,6 +20,7 @@ class Strip {
     this.told = this.sizeOfWindow();
     new ResizeObserver(() => this.fit()).observe(this.slot);
     window.addEventListener("resize", () => this.fit());
+    window.matchMedia("print").addEventListener("change", (paper) => this.print(paper.matches));
     window.addEventListener("beforeprint", () => this.print(true));
     window.addEventListener("afterprint", () => this.print(false));
     this.listen();
