@@ -105,7 +105,11 @@ class Subject:
 
     @property
     def history(self) -> History:
-        """The recorded commits; a history that cannot be read is read once."""
+        """The recorded commits."""
+        return self.read()
+
+    def read(self) -> History:
+        """Read the recorded commits, unless that is done; a history that cannot be read is read once."""
         if self._unreadable is not None:
             raise self._unreadable
         try:
@@ -117,7 +121,7 @@ class Subject:
     @cached_property
     def commits(self) -> Commits:
         """The commits as columns."""
-        assert self.history is not None
+        self.read()
         return Commits(self._commits())
 
     @cached_property
@@ -134,13 +138,13 @@ class Subject:
     @cached_property
     def lineage(self) -> Lineage:
         """How each column was named and typed."""
-        assert self.history is not None
+        self.read()
         return self._lineage()
 
     @cached_property
     def risks(self) -> VersionRisks:
         """What leads to the loss of versions."""
-        assert self.history is not None
+        self.read()
         return self._risks()
 
     @cached_property
@@ -161,11 +165,6 @@ class Subject:
         versions = (protocol.min_reader_version, protocol.min_writer_version)
         features = (protocol.reader_features, protocol.writer_features)
         return _newest_verdicts(versions, features, asked.unused, by_id=asked.by_id)
-
-    @property
-    def name_in_sql(self) -> str:
-        """The table by its path, as Spark SQL names it."""
-        return f"delta.`{self.log.location.replace('`', '``')}`"
 
     def when(self, version: int) -> datetime | None:
         """The time of a commit; None if it is gone."""

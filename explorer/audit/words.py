@@ -11,7 +11,18 @@ from explorer.audit.subject import Subject
 from explorer.core.protocol.arrow.arrays import Integers
 from explorer.core.versions.commit_times import moment
 
-__all__ = ["by_whom", "commit_evidence", "duration", "named", "runs", "span", "spans", "time_text"]
+__all__ = [
+    "by_whom",
+    "commit_evidence",
+    "duration",
+    "in_sql",
+    "named",
+    "purge_command",
+    "runs",
+    "span",
+    "spans",
+    "time_text",
+]
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 _MOST_NAMED = 4
@@ -54,6 +65,16 @@ def duration(milliseconds: int) -> str:
         if not rest:
             return fmt.plural(count, unit)
     return str(timedelta(milliseconds=milliseconds))
+
+
+def in_sql(location: str) -> str:
+    """Return a table by its path, as Spark SQL names it."""
+    return f"delta.`{location.replace('`', '``')}`"
+
+
+def purge_command(location: str) -> str:
+    """Return the command by which Spark rewrites the files of a table that have masked rows."""
+    return f"REORG TABLE {in_sql(location)} APPLY (PURGE)"
 
 
 def time_text(milliseconds: int) -> str:

@@ -16,6 +16,7 @@ from explorer.cli.errors import exit_code, facts_of
 from explorer.cli.output import complain, emit, listing, note, patience
 from explorer.core.errors import ExplorerError, TableNotFound
 from explorer.storage.schemes import spellings
+from explorer.storage.served_roots import ServedRoots
 
 __all__ = ["register"]
 
@@ -81,8 +82,6 @@ def _tables_at(given: str) -> list[str]:
     Raises:
         TableNotFound: There is neither.
     """
-    from explorer.web.served_roots import ServedRoots
-
     found = [ref.location for ref in ServedRoots([given]).tables()]
     if not found:
         raise TableNotFound(f"There is no Delta table in {given} or below it. Give a table, or a folder of tables.")

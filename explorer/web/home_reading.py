@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
-from explorer.web.served_roots import TableRef
+from explorer.storage.served_roots import TableRef
 from explorer.web.served_tables import Catalog, TableSummary
 
 __all__ = ["HomeReading", "Progress"]

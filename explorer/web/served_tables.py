@@ -19,9 +19,9 @@ import explorer
 from explorer.audit import Finding
 from explorer.core.errors import ExplorerError, VersionGap
 from explorer.core.versions.delta_log import DeltaLog
+from explorer.storage.served_roots import ServedRoots, TableRef
 from explorer.views import TableFacts
 from explorer.views.problems import Problem, problem_of
-from explorer.web.served_roots import ServedRoots, TableRef
 
 __all__ = ["Catalog", "SparkBar", "TableSummary"]
 

@@ -20,6 +20,7 @@ import panel as pn
 from bokeh.document import Document
 
 from explorer.core.errors import ExplorerError, RequestError
+from explorer.storage.served_roots import TableRef
 from explorer.views import TableFacts, TableView
 from explorer.views.problems import Problem, lost_problem, problem_of, replaced_problem
 from explorer.web.address import Address
@@ -29,7 +30,6 @@ from explorer.web.home import home_page, home_rows, progress_line, standings
 from explorer.web.home_reading import HomeReading
 from explorer.web.page import Page
 from explorer.web.pages import Rendered, notice, problem_page, table_page, waiting_page
-from explorer.web.served_roots import TableRef
 from explorer.web.served_tables import Catalog, TableSummary
 from explorer.web.strip import Screen
 from explorer.web.tabs import begin_work, export_named, handlers

@@ -2,10 +2,13 @@
 
 import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 from tests.cli.conftest import Call
 from tests.support.hostile_tables import empty_table
+from tests.support.shared_tables import REPOSITORY
 
 
 def test_each_table_below_a_root_is_a_line_and_a_broken_one_stops_no_other(cli: Call, demo_warehouse: Path) -> None:
@@ -54,3 +57,11 @@ def test_a_place_without_a_table_is_said(cli: Call, tmp_path: Path) -> None:
     result = cli("audit", tmp_path / "nothing", empty_table(tmp_path / "empty"), "--json")
     assert (result.code, json.loads(result.err)["error"]) == (3, "TableNotFound")
     assert json.loads(result.out)["verdict"] == "Nothing found by 18 rules. 1 rule has no answer."
+
+
+def test_nothing_of_the_pages_is_needed(tmp_path: Path) -> None:
+    program = "import sys; sys.modules['panel'] = None\nfrom explorer.cli import main\nmain()"
+    arguments = [sys.executable, "-c", program, "audit", str(empty_table(tmp_path / "empty")), "--json"]
+    completed = subprocess.run(arguments, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert json.loads(completed.stdout)["version"] == 0

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from explorer.storage.served_roots import TableRef
 from explorer.web.address import STANDINGS, Address
 from explorer.web.home import home_page, home_rows, progress_line
 from explorer.web.home_reading import HomeReading, Progress
-from explorer.web.served_roots import TableRef
 from explorer.web.served_tables import Catalog, TableSummary
 from tests.support import small_logs
 from tests.support.audited_tables import loaded

@@ -11,7 +11,7 @@ from explorer import formatting as fmt
 from explorer.audit.finding import Evidence, Finding, Place, Remedy
 from explorer.audit.rule import NotAnswered, Rule
 from explorer.audit.subject import Subject
-from explorer.audit.words import named
+from explorer.audit.words import in_sql, named, purge_command
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
 
 __all__ = ["FILE_RULES"]
@@ -44,7 +44,7 @@ def _masked(subject: Subject) -> tuple[Finding, ...]:
                 Evidence(f"{fmt.plural(rows, 'row')} masked in {'it' if count == 1 else 'them'}"),
             ),
             effect="Each read of such a file decodes rows that it then drops, and the masked rows are still in it.",
-            remedy=Remedy("Copy the purge", command=f"REORG TABLE {subject.name_in_sql} APPLY (PURGE)"),
+            remedy=Remedy("Copy the purge", command=purge_command(subject.log.location)),
             files=count,
             rows=rows,
             size=size,
@@ -71,7 +71,7 @@ def _small(subject: Subject) -> tuple[Finding, ...]:
             title=f"{fmt.plural(count, 'file')} smaller than 1 MB",
             evidence=(Evidence(f"{count:,} of {fmt.plural(len(live), 'live file')}", Place("files")),),
             effect=f"A query opens each of them; compaction would leave about {after:,} in their place.",
-            remedy=Remedy("Copy the compaction", command=f"OPTIMIZE {subject.name_in_sql}"),
+            remedy=Remedy("Copy the compaction", command=f"OPTIMIZE {in_sql(subject.log.location)}"),
             files=count,
             size=int(sizes[small].sum()),
         ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
@@ -15,7 +14,6 @@ from explorer.audit.subject import Subject
 from explorer.audit.words import commit_evidence, duration, named, runs, spans, time_text
 from explorer.core.protocol.arrow.arrays import Int64s
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION
-from explorer.core.protocol.table_properties.table_property import Interval
 from explorer.core.protocol.times import span_milliseconds
 from explorer.core.transaction.intents.records import SetProperties
 from explorer.core.versions.retention.missing_files import MissingFiles
@@ -91,10 +89,10 @@ def _before(subject: Subject, version: int) -> str:
 def _at_risk(subject: Subject) -> tuple[Finding, ...]:
     """Versions that VACUUM may take now, or within two days."""
     states = subject.states
-    now = states.versions("at risk")
-    by_data = states.by_data | (states.codes != 1)
-    now = now[by_data[now - states.first]]
-    soon = np.flatnonzero((states.codes == 0) & states.by_data & (states.since <= subject.now + _SOON)) + states.first
+    now, readable = states.versions("at risk"), states.versions("readable")
+    now = now[states.by_data[now - states.first]]
+    at = readable - states.first
+    soon = readable[states.by_data[at] & (states.since[at] <= subject.now + _SOON)]
     versions = np.union1d(now, soon)
     if not len(versions):
         return ()
@@ -151,10 +149,9 @@ def _expiring(subject: Subject, versions: Int64s) -> tuple[int, int | None]:
 
 def _short(subject: Subject) -> tuple[Finding, ...]:
     """File retention below the default, or below the log's; and retention that a commit shortened."""
-    changed = [(version, change) for version, change in _changes(subject, FILE_RETENTION)]
     kept = subject.risks.terms.files
     usual = span_milliseconds(FILE_RETENTION.of({}))
-    shortened = [(version, before) for version, (before, after) in changed if after < before]
+    shortened = _shortened(subject)
     version, before = shortened[-1] if shortened else (None, 0)
     if kept >= usual and (version is None or kept >= before):
         return ()
@@ -203,13 +200,13 @@ def _log_short(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
-def _changes(subject: Subject, row: Interval) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yield each change of a duration: its version, and the ms before and after."""
-    known = subject.history.metadata_changes()
-    for (_, before), (version, after) in pairwise(known):
-        spans_ = tuple(span_milliseconds(row.of(metadata.configuration)) for metadata in (before, after))
-        if spans_[0] != spans_[1]:
-            yield version, (spans_[0], spans_[1])
+def _shortened(subject: Subject) -> list[tuple[int, int]]:
+    """Each commit that shortened file retention, and the ms before it."""
+    known = [
+        (version, span_milliseconds(FILE_RETENTION.of(metadata.configuration)))
+        for version, metadata in subject.history.metadata_changes()
+    ]
+    return [(version, before) for (_, before), (version, after) in pairwise(known) if after < before]
 
 
 def _interval(milliseconds: int) -> str:

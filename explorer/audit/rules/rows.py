@@ -26,7 +26,8 @@ def _bulk_loss(subject: Subject) -> tuple[Finding, ...]:
     """Live rows after each commit against those before: a rewrite is no loss, and neither is a reload soon after."""
     rows = subject.commits.numbers("num_rows")
     lost = _losses(rows)
-    restored = {at: back for at in lost if (back := _restored(subject, rows, at)) is not None}
+    restores = subject.commits.where("operation", "RESTORE").tolist()
+    restored = {at: back for at in lost if (back := _restored(restores, rows, at)) is not None}
     open_ = [at for at in lost if at not in restored and not _reloaded(rows, at)]
     if open_:
         return (_lost(subject, rows, np.array(open_, np.int64)),)
@@ -44,11 +45,11 @@ def _reloaded(rows: Float64s, at: int) -> bool:
     return bool(np.any(rows[at + 1 : at + 1 + _SOON] >= _REFILLED * rows[at - 1]))
 
 
-def _restored(subject: Subject, rows: Float64s, at: int) -> int | None:
+def _restored(restores: list[int], rows: Float64s, at: int) -> int | None:
     """The place of a later RESTORE that brought back at least half of what was lost."""
-    for back in subject.commits.where("operation", "RESTORE").tolist():
+    for back in restores:
         if back > at and rows[back] - rows[back - 1] >= (rows[at - 1] - rows[at]) / 2:
-            return int(back)
+            return back
     return None
 
 

@@ -407,8 +407,8 @@ def _table(history: History, limit: int | None) -> pa.Table:
 def _writers_times(infos: Sequence[CommitInfo]) -> pa.Array:
     """The times by the clocks of the writers; one that is no time of this calendar is null (LOG-024)."""
     found = [info.timestamp for info in infos]
-    times, known = integers([time if time is not None and _is_in_calendar(time) else None for time in found])
-    return known_int64s(times, known).view(pa.timestamp("ms", "UTC"))
+    times = int64s([None if time is None or not _is_in_calendar(time) else time for time in found])
+    return times.view(pa.timestamp("ms", "UTC"))
 
 
 def _is_in_calendar(time: int) -> bool:

@@ -82,7 +82,6 @@ class Changes:
         schema: The table's columns, those of `ChangeSources.schema_version`.
         parts: The reads that make up the frame.
         kinds: version, kind and rows, not summed up; kinds are change types, and ``rewritten``.
-        keys: The columns by which inferred updates are paired; empty if by row id.
     """
 
     frame: DataFrame
@@ -90,7 +89,6 @@ class Changes:
     schema: StructType
     parts: tuple[SourceRows, ...]
     kinds: DataFrame
-    keys: tuple[str, ...] = ()
 
     @property
     def inferred_versions(self) -> tuple[int, ...]:
@@ -215,7 +213,7 @@ def changes_of(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = ()) 
         frames.append(changes_in(compared, layout.schema, CHANGE_COLUMNS[1:]).toDF(*_names(layout.schema)))
         kinds.append(kinds_in(compared, CHANGE_COLUMNS[1]).toDF(*_KINDS))
     union = DataFrame.union
-    return Changes(reduce(union, frames), sources, layout.schema, tuple(reads), reduce(union, kinds), paired_by)
+    return Changes(reduce(union, frames), sources, layout.schema, tuple(reads), reduce(union, kinds))
 
 
 def _kind_of_rows() -> list[Column]:
@@ -242,7 +240,7 @@ def _by_row_ids(
     found: dict[str | None, set[int]] = {}
     for told in sources.versions:
         if told.version in versions:
-            column = None if keys or told.row_id_column is None else told.row_id_column
+            column = None if keys else told.row_id_column
             # A column of the table under the name of the row ids leaves these unknown.
             found.setdefault(None if column is None or column.lower() in taken else column, set()).add(told.version)
     return [(column, frozenset(those)) for column, those in found.items()]

@@ -59,9 +59,14 @@ class RowStream:
     readable: bool = False
 
 
-def result_schema(schema: StructType) -> pa.Schema:
-    """A table's columns as the rows have them: in order, logical names, exact types, all nullable."""
-    return nullable_arrow_schema(schema)
+def result_schema(schema: StructType, *, readable: bool = False) -> pa.Schema:
+    """A table's columns as the rows have them: in order, logical names, exact types, all nullable.
+
+    Args:
+        schema: The table's.
+        readable: As in `RowStream`.
+    """
+    return json_variant_schema(schema) if readable else nullable_arrow_schema(schema)
 
 
 def version_stream(log: DeltaLog, snapshot: Snapshot, where: str | None, *, readable: bool = False) -> RowStream:
@@ -79,7 +84,7 @@ def version_stream(log: DeltaLog, snapshot: Snapshot, where: str | None, *, read
     return RowStream(
         f"Rows of {log.name} at version {snapshot.version}",
         f"Reading {snapshot.num_files:,} files",
-        json_variant_schema(snapshot.schema) if readable else result_schema(snapshot.schema),
+        result_schema(snapshot.schema, readable=readable),
         planned,
         pieces if holds(snapshot.schema, "variant") and not readable else None,
         readable,
@@ -114,7 +119,7 @@ def change_stream(
     return RowStream(
         f"Changes of {log.name}, versions {sources.from_version} to {sources.to_version}",
         f"Reading the changes of {sources.files.num_rows:,} files",
-        pa.schema([*(json_variant_schema(schema) if readable else result_schema(schema)), *_CHANGE_FIELDS]),
+        pa.schema([*result_schema(schema, readable=readable), *_CHANGE_FIELDS]),
         planned,
         pieces if holds(schema, "variant") and not readable else None,
         readable,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from explorer.core.errors import NotAllowed, TableNotFound
-from explorer.web.served_roots import ServedRoots
+from explorer.storage.served_roots import ServedRoots
 from tests.support.hostile_tables import empty_table
 
 
