@@ -25,7 +25,7 @@ from explorer.storage.roots import AllowedRoots
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from explorer.audit import Audit
+    from explorer.auditing import Audit
     from explorer.core.compatibility.access import ClientVerdict
     from explorer.core.transaction.commit_plan import Plan, PlanResult
     from explorer.core.transaction.context import Context
@@ -268,7 +268,7 @@ class Table(DeltaLog):
         Args:
             now: The present, with a zone; else that of this machine.
         """
-        from explorer.audit import Subject, audit
+        from explorer.auditing import Subject, audit
 
         return audit(Subject(self, datetime.now(UTC) if now is None else now))
 

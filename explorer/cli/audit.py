@@ -8,9 +8,9 @@ import typer
 
 import explorer
 from explorer import formatting as fmt
-from explorer.audit.document import audit_document, verdict
-from explorer.audit.finding import SEVERITIES, Finding, Severity
-from explorer.audit.verdict import Audit
+from explorer.auditing.document import audit_document, verdict
+from explorer.auditing.finding import SEVERITIES, Finding, Severity
+from explorer.auditing.verdict import Audit
 from explorer.cli.arguments import JsonFlag
 from explorer.cli.errors import exit_code, facts_of
 from explorer.cli.output import complain, emit, listing, note, patience

@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from explorer import formatting as fmt
-from explorer.audit import Audit, Finding
+from explorer.auditing import Audit, Finding
 from explorer.jupyter.markup import joined, tag
 
 __all__ = ["findings_line"]

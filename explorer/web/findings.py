@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from explorer import formatting as fmt
-from explorer.audit import Audit, Evidence, Finding, Place, Remedy
+from explorer.auditing import Audit, Evidence, Finding, Place, Remedy
 from explorer.core.transaction.intents.documents import intent_kind
 from explorer.core.versions.commit_times import moment
 from explorer.views.act.intent_form import answers_of

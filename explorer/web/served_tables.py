@@ -16,7 +16,7 @@ from datetime import datetime
 import numpy as np
 
 import explorer
-from explorer.audit import Finding
+from explorer.auditing import Finding
 from explorer.core.errors import ExplorerError, VersionGap
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.storage.served_roots import ServedRoots, TableRef

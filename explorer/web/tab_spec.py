@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from explorer.audit import Aspect
+from explorer.auditing import Aspect
 from explorer.views import TableView
 from explorer.views.figures.plotly import Figure
 from explorer.views.listing import Listing

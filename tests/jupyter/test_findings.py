@@ -1,6 +1,6 @@
 """The widget's line of findings: the worst one, all of them when it is opened, and hostile names as text."""
 
-from explorer.audit import Subject, audit
+from explorer.auditing import Subject, audit
 from explorer.jupyter.findings import findings_line
 from explorer.views import TableFacts
 from tests.support import small_logs

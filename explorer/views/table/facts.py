@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer import formatting as fmt
-from explorer.audit import Audit, Subject, audit
+from explorer.auditing import Audit, Subject, audit
 from explorer.core.errors import ExplorerError, TableError, VersionGap, VersionNotFound
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage

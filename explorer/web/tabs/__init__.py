@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from explorer.audit import Aspect
+from explorer.auditing import Aspect
 from explorer.core.errors import RequestError
 from explorer.web.tab_spec import Export, TabSpec
 from explorer.web.tabs import (

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from explorer.audit.words import purge_command
+from explorer.auditing.words import purge_command
 from explorer.core.errors import ExplorerError
 from explorer.core.protocol.table_properties.registry import DELETION_VECTORS
 from explorer.views import TableView

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from explorer import formatting as fmt
-from explorer.audit.finding import Evidence, Finding, Remedy
-from explorer.audit.rule import Rule
-from explorer.audit.subject import Subject
-from explorer.audit.words import commit_evidence, named, spans
+from explorer.auditing.finding import Evidence, Finding, Remedy
+from explorer.auditing.rule import Rule
+from explorer.auditing.subject import Subject
+from explorer.auditing.words import commit_evidence, named, spans
 from explorer.core.compatibility.access import ClientVerdict, losses, requirements
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.protocol.actions import Protocol

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 import explorer
-from explorer.audit import Audit, Finding, Subject, audit
-from explorer.audit.rules import RULES
+from explorer.auditing import Audit, Finding, Subject, audit
+from explorer.auditing.rules import RULES
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.log_store import LogStore

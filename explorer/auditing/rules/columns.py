@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from explorer import formatting as fmt
-from explorer.audit.finding import Evidence, Finding, Place, Remedy
-from explorer.audit.rule import Rule
-from explorer.audit.subject import Subject
-from explorer.audit.words import named
+from explorer.auditing.finding import Evidence, Finding, Place, Remedy
+from explorer.auditing.rule import Rule
+from explorer.auditing.subject import Subject
+from explorer.auditing.words import named
 
 __all__ = ["COLUMN_RULES"]
 

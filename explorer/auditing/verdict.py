@@ -7,10 +7,10 @@ from typing import Final
 
 import msgspec
 
-from explorer.audit.finding import SEVERITIES, Finding
-from explorer.audit.rule import NotAnswered, Rule
-from explorer.audit.rules import RULES
-from explorer.audit.subject import Subject
+from explorer.auditing.finding import SEVERITIES, Finding
+from explorer.auditing.rule import NotAnswered, Rule
+from explorer.auditing.rules import RULES
+from explorer.auditing.subject import Subject
 from explorer.core.errors import ExplorerError
 
 __all__ = ["Audit", "RuleResult", "audit"]

@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from explorer import formatting as fmt
-from explorer.audit.finding import SEVERITIES, Evidence, Finding, Remedy, Severity
-from explorer.audit.verdict import Audit
+from explorer.auditing.finding import SEVERITIES, Evidence, Finding, Remedy, Severity
+from explorer.auditing.verdict import Audit
 from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.transaction.intents.documents import intent_document
 from explorer.core.versions.commit_times import moment

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from explorer import formatting as fmt
-from explorer.audit.finding import Evidence, Finding, Place, Remedy
-from explorer.audit.rule import NotAnswered, Rule
-from explorer.audit.subject import Subject
-from explorer.audit.words import in_sql, named, purge_command
+from explorer.auditing.finding import Evidence, Finding, Place, Remedy
+from explorer.auditing.rule import NotAnswered, Rule
+from explorer.auditing.subject import Subject
+from explorer.auditing.words import in_sql, named, purge_command
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
 
 __all__ = ["FILE_RULES"]

@@ -5,12 +5,12 @@ Out: an `Audit`: for each rule its findings or why it has no answer. A finding h
 (versions, files, rows, bytes), its effect on this table, and a remedy: an intent filled in, a command, or a place to
 look at.
 Always: a finding is stated only with its evidence, and withheld where its remedy would change nothing. No answer is
-another thing than nothing found. A rule is one entry in one module of `explorer.audit.rules`; it starts no engine and
-reads no data file and no clock.
+another thing than nothing found. A rule is one entry in one module of `explorer.auditing.rules`; it starts no engine
+and reads no data file and no clock.
 """
 
-from explorer.audit.finding import Aspect, Evidence, Finding, Place, Remedy
-from explorer.audit.subject import Subject
-from explorer.audit.verdict import Audit, RuleResult, audit
+from explorer.auditing.finding import Aspect, Evidence, Finding, Place, Remedy
+from explorer.auditing.subject import Subject
+from explorer.auditing.verdict import Audit, RuleResult, audit
 
 __all__ = ["Aspect", "Audit", "Evidence", "Finding", "Place", "Remedy", "RuleResult", "Subject", "audit"]

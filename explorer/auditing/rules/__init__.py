@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from explorer.audit.rule import Rule
-from explorer.audit.rules.changes import CHANGE_RULES
-from explorer.audit.rules.clients import CLIENT_RULES
-from explorer.audit.rules.columns import COLUMN_RULES
-from explorer.audit.rules.files import FILE_RULES
-from explorer.audit.rules.log import LOG_RULES
-from explorer.audit.rules.retention import RETENTION_RULES
-from explorer.audit.rules.rows import ROW_RULES
+from explorer.auditing.rule import Rule
+from explorer.auditing.rules.changes import CHANGE_RULES
+from explorer.auditing.rules.clients import CLIENT_RULES
+from explorer.auditing.rules.columns import COLUMN_RULES
+from explorer.auditing.rules.files import FILE_RULES
+from explorer.auditing.rules.log import LOG_RULES
+from explorer.auditing.rules.retention import RETENTION_RULES
+from explorer.auditing.rules.rows import ROW_RULES
 
 __all__ = ["RULES"]
 

@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 
 from explorer import formatting as fmt
-from explorer.audit.finding import Evidence, Finding, Place, Remedy
-from explorer.audit.rule import Rule
-from explorer.audit.subject import Subject
-from explorer.audit.words import commit_evidence, runs, spans
+from explorer.auditing.finding import Evidence, Finding, Place, Remedy
+from explorer.auditing.rule import Rule
+from explorer.auditing.subject import Subject
+from explorer.auditing.words import commit_evidence, runs, spans
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED
 from explorer.core.transaction.intents.records import SetProperties
 

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 
 from explorer import formatting as fmt
-from explorer.audit.finding import Evidence, Finding, Place, Remedy
-from explorer.audit.rule import NotAnswered, Rule
-from explorer.audit.subject import Subject
-from explorer.audit.words import commit_evidence, duration, named, runs, spans, time_text
+from explorer.auditing.finding import Evidence, Finding, Place, Remedy
+from explorer.auditing.rule import NotAnswered, Rule
+from explorer.auditing.subject import Subject
+from explorer.auditing.words import commit_evidence, duration, named, runs, spans, time_text
 from explorer.core.protocol.arrow.arrays import Int64s
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION
 from explorer.core.protocol.times import span_milliseconds

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from explorer import formatting as fmt
-from explorer.audit.finding import Evidence, Place
-from explorer.audit.subject import Subject
+from explorer.auditing.finding import Evidence, Place
+from explorer.auditing.subject import Subject
 from explorer.core.protocol.arrow.arrays import Integers
 from explorer.core.versions.commit_times import moment
 

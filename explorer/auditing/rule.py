@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from explorer.audit.finding import Finding, Severity
-from explorer.audit.subject import Subject
+from explorer.auditing.finding import Finding, Severity
+from explorer.auditing.subject import Subject
 
 __all__ = ["NotAnswered", "Rule"]
 
