@@ -51,7 +51,7 @@ ADDED = [
             "views/act/intents/columns.py",
         ],
     ),
-    ("a rule of the audit", "log-hole", ["audit/rules/log.py"]),
+    ("a rule of the audit", "log-hole", ["auditing/rules/log.py"]),
     ("another spelling of a storage", "abfss", ["storage/schemes.py"]),
     ("a storage", "open_memory", ["storage/memory.py", "storage/schemes.py"]),
 ]
