@@ -14,7 +14,7 @@ Severity = Literal["error", "warning", "info"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "info")
 """The severities, the worst first: the table answers wrongly or not at all; somebody should act; good to know."""
 
-Aspect = Literal["difference", "commit", "files", "columns", "masked rows", "statistics", "changes", "state"]
+Aspect = Literal["difference", "commit", "files", "columns", "masked rows", "statistics", "changes", "state", "clients"]
 """What of a table shows a piece of evidence: a difference of two versions, a commit, its live files, and so on."""
 
 
@@ -42,7 +42,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 class Remedy(msgspec.Struct, frozen=True):
-    """The next step: one of an intent filled in, a command for a Spark session, or a place to look at."""
+    """The next step: an intent filled in, a command, or a place to look at, also with the command that lists it."""
 
     label: str
     intent: Intent | None = None

@@ -126,13 +126,15 @@ def _asked(titles: list[str]) -> str:
 
 def _view(finding: Finding, address: Address, *, worst: bool) -> FindingView:
     remedy = finding.remedy
+    way = Part("") if remedy is None else Part(remedy.label, _way(remedy, address))
+    command = "" if remedy is None or way.href else remedy.command
     return FindingView(
         tone=tone(finding),
         title=finding.title,
         effect=finding.effect,
         evidence=tuple(_part(piece, address) for piece in finding.evidence),
-        remedy=None if remedy is None or remedy.command else Part(remedy.label, _way(remedy, address)),
-        command="" if remedy is None else remedy.command,
+        remedy=way if way.href else None,
+        command=command,
         command_label="" if remedy is None else remedy.label,
         worst=worst and finding.severity != "info",
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from explorer import formatting as fmt
-from explorer.auditing.finding import Evidence, Finding, Remedy
+from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, named, spans
@@ -70,7 +70,8 @@ def _refusing(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _list_them(subject: Subject) -> Remedy:
-    return Remedy("Copy the look-up", command=f"delta-explorer compatibility {shlex.quote(subject.log.location)}")
+    command = f"delta-explorer compatibility {shlex.quote(subject.log.location)}"
+    return Remedy("See all clients", command=command, place=Place("clients"))
 
 
 def _names(clients: Sequence[ClientVerdict]) -> str:

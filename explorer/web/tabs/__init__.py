@@ -15,6 +15,7 @@ from explorer.core.errors import RequestError
 from explorer.web.tab_spec import Export, TabSpec
 from explorer.web.tabs import (
     act,
+    audit,
     changes,
     columns,
     data,
@@ -38,6 +39,7 @@ TABS: tuple[TabSpec, ...] = (
     statistics.TAB,
     data.TAB,
     changes.TAB,
+    audit.TAB,
     act.TAB,
 )
 

@@ -19,6 +19,7 @@ __all__ = ["TAB"]
 
 _MOST_LINES = 200
 _LONGEST = 200_000
+_MOST_FINDINGS = 4
 
 
 def _overview(view: TableView, address: Address, _work: WindowWork) -> Tab:
@@ -35,6 +36,7 @@ def _values(view: TableView) -> dict[str, Any]:
         "overview": view.overview(),
         "schema_string": snapshot.metadata.schema_string or "",
         "raw": "",
+        "most_findings": _MOST_FINDINGS,
         "broken": not len(view.facts.commits),
     }
 
