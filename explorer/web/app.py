@@ -8,6 +8,7 @@ import logging
 import secrets
 import socket
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from bokeh.server.contexts import BokehSessionContext
 from tornado.web import decode_signed_value
 
 from explorer.core.errors import RequestError
+from explorer.core.protocol.times import milliseconds
+from explorer.core.versions.commit_times import moment
 from explorer.web.figure_pane import load_figures
 from explorer.web.page import head_styles
 from explorer.web.pages import TABLE_REGIONS
@@ -31,6 +34,7 @@ __all__ = ["create_app", "serve"]
 
 _log = logging.getLogger(__name__)
 _HERE = Path(__file__).parent
+_VISIT = 4 * 3_600_000  # ms without a page that end a visit; page.html has the same
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -51,7 +55,9 @@ def create_app(roots: Sequence[str], *, allow_commits: bool = False) -> Callable
     def app() -> pn.Template:
         signed_in = _signed_in()
         person = signed_in if signed_in is not None else unquote(pn.state.cookies.get("explorer-person", ""))[:200]
-        session = Session(catalog, _query(), _theme(), person, signed_in=signed_in is not None, screen=_screen())
+        session = Session(
+            catalog, _query(), _theme(), person, signed_in=signed_in is not None, screen=_screen(), since=_since()
+        )
         return _template(session)
 
     return app
@@ -182,6 +188,19 @@ def _screen() -> Screen | None:
     if not (width.isdecimal() and height.isdecimal() and len(width + height) < 9):
         return None
     return Screen(int(width), int(height))
+
+
+def _since() -> datetime | None:
+    """When the person's last visit ended, by the browser's two cookies: this visit goes on, or another one begins."""
+    looked, since = _milliseconds("explorer-looked"), _milliseconds("explorer-since")
+    begins = looked is not None and milliseconds(datetime.now(UTC)) - looked > _VISIT
+    known = looked if begins else since
+    return None if known is None else moment(known)
+
+
+def _milliseconds(cookie: str) -> int | None:
+    text = pn.state.cookies.get(cookie, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 14 else None
 
 
 def _script_json(value: object) -> str:

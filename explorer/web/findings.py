@@ -13,7 +13,7 @@ from explorer.views.act.intent_form import answers_of
 from explorer.web.address import Address
 from explorer.web.tabs import tab_showing
 
-__all__ = ["AuditCard", "FindingView", "Part", "audit_card", "tone"]
+__all__ = ["AuditCard", "FindingView", "Part", "audit_card", "finding_view", "tone"]
 
 _TONES = {"error": "danger", "warning": "warning", "info": "info"}
 _MOST_NAMED = 3
@@ -81,7 +81,7 @@ def audit_card(audit: Audit, address: Address) -> AuditCard:
     """Return what a page shows of an audit, with links that start from its address."""
     found = audit.findings
     more = len(found) - 1
-    findings = tuple(_view(finding, address, worst=not place) for place, finding in enumerate(found))
+    findings = tuple(finding_view(finding, address, worst=not place) for place, finding in enumerate(found))
     answered = len(audit.results) - len(audit.not_answered)
     looked = "log and files" if audit.checked_files else "the log alone"
     return AuditCard(
@@ -124,7 +124,8 @@ def _asked(titles: list[str]) -> str:
     return ", ".join(titles) if len(titles) <= _MOST_NAMED else f"{len(titles)} questions"
 
 
-def _view(finding: Finding, address: Address, *, worst: bool) -> FindingView:
+def finding_view(finding: Finding, address: Address, *, worst: bool) -> FindingView:
+    """Return a finding with links that start from an address; the worst of those to act on is marked."""
     remedy = finding.remedy
     way = Part("") if remedy is None else Part(remedy.label, _way(remedy, address))
     command = "" if remedy is None or way.href else remedy.command

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeAlias
 
 from explorer import formatting as fmt
 from explorer.web.address import STANDINGS, Address
 from explorer.web.findings import tone
 from explorer.web.home_reading import Progress
+from explorer.web.morning import morning, new_commits
 from explorer.web.pages import Rendered, bar
 from explorer.web.render import render, render_blocks
-from explorer.web.served_tables import Catalog, TableSummary
+from explorer.web.served_tables import SPARK_DAYS, Catalog, TableSummary
 
-__all__ = ["home_page", "home_rows", "progress_line", "standings"]
+__all__ = ["home_morning", "home_page", "home_rows", "progress_line", "standings"]
 
 _HEALTH = ("danger", "warning", "info", "ok")
 _PAGE = 200
@@ -23,17 +25,22 @@ SortValue: TypeAlias = str | int | float | None
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of the list: a table, and its worst finding as a chip: tone, words, the claim, and how many more."""
+    """A row of the list: a table, its worst finding as a chip (tone, words, the claim, how many more), new commits."""
 
     row: TableSummary
     tone: str = ""
     label: str = ""
     said: str = ""
     more: int = 0
+    new: int = 0
 
 
 def home_page(
-    catalog: Catalog, address: Address, summaries: list[TableSummary], progress: Progress | None = None
+    catalog: Catalog,
+    address: Address,
+    summaries: list[TableSummary],
+    progress: Progress | None = None,
+    since: datetime | None = None,
 ) -> Rendered:
     """Return the list of tables.
 
@@ -42,16 +49,19 @@ def home_page(
         address: What to show.
         summaries: The tables, as far as they are known.
         progress: How far reading them is; None if all are read.
+        since: When the person looked last; None if not known.
     """
     key = address.sort.removeprefix("-") or "name"
     descending = address.sort.startswith("-")
     named = (row for row in _named(address, summaries) if address.standing in ("", row.standing))
-    found = _sorted(list(named), key, descending=descending)
+    found = _sorted(list(named), key, since, descending=descending)
     pages = max(1, -(-len(found) // _PAGE))
     page = min(address.page_number, pages)
     shown = found[(page - 1) * _PAGE : page * _PAGE]
     values = _standings(address, summaries) | {
-        "rows": [_row(row) for row in shown],
+        "rows": [_row(row, since) for row in shown],
+        "morning": morning(summaries, since),
+        "spark_days": SPARK_DAYS,
         "matched": len(found),
         "sort": key,
         "descending": descending,
@@ -66,9 +76,15 @@ def home_page(
     return Rendered(regions | render_blocks("home", **values), pending=pending)
 
 
-def home_rows(summaries: Iterable[TableSummary], shown: str) -> dict[str, str]:
+def home_rows(summaries: Iterable[TableSummary], shown: str, since: datetime | None = None) -> dict[str, str]:
     """Return the rows of tables that are on a page, as HTML by the row's id."""
-    return {row.row_id: render("home-row", item=_row(row)) for row in summaries if f'id="{row.row_id}"' in shown}
+    found = (row for row in summaries if f'id="{row.row_id}"' in shown)
+    return {row.row_id: render("home-row", item=_row(row, since)) for row in found}
+
+
+def home_morning(address: Address, summaries: Sequence[TableSummary], since: datetime | None) -> str:
+    """Return what a person should look at, as HTML."""
+    return render("home-morning", address=address, morning=morning(summaries, since))
 
 
 def standings(address: Address, summaries: Sequence[TableSummary]) -> str:
@@ -96,18 +112,20 @@ def _named(address: Address, summaries: Sequence[TableSummary]) -> list[TableSum
     return [row for row in summaries if address.find.casefold() in row.ref.name.casefold()]
 
 
-def _row(row: TableSummary) -> _Row:
+def _row(row: TableSummary, since: datetime | None) -> _Row:
+    new = new_commits(row, since) or 0
     if not row.findings:
-        return _Row(row)
+        return _Row(row, new=new)
     worst, more = row.findings[0], len(row.findings) - 1
     said = worst.title + (f", and {fmt.plural(more, 'more finding')}" if more else "")
-    return _Row(row, tone(worst), worst.label, said, more)
+    return _Row(row, tone(worst), worst.label, said, more, new)
 
 
-def _sorted(rows: list[TableSummary], key: str, *, descending: bool) -> list[TableSummary]:
+def _sorted(rows: list[TableSummary], key: str, since: datetime | None, *, descending: bool) -> list[TableSummary]:
     """The rows by a value; those without one come last in either order."""
-    known = [(value, row) for row in rows if (value := _sort_value(row, key)) is not None]
-    unknown = [row for row in rows if _sort_value(row, key) is None]
+    valued = [(new_commits(row, since) if key == "new" else _sort_value(row, key), row) for row in rows]
+    known = [(value, row) for value, row in valued if value is not None]
+    unknown = [row for value, row in valued if value is None]
     known.sort(key=lambda pair: pair[0], reverse=descending)
     return [*(row for _, row in known), *unknown]
 

@@ -11,33 +11,53 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 import numpy as np
 
 import explorer
 from explorer.auditing import Finding
 from explorer.core.errors import ExplorerError, VersionGap
+from explorer.core.protocol.arrow.arrays import Float64s
+from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.storage.served_roots import ServedRoots, TableRef
 from explorer.views import TableFacts
 from explorer.views.problems import Problem, problem_of
 
-__all__ = ["Catalog", "SparkBar", "TableSummary"]
+__all__ = ["SPARK_DAYS", "Catalog", "RecentCommits", "SparkBar", "TableSummary"]
 
 _FRESH = 2.0
-_RECENT = 30
+SPARK_DAYS = 60
+"""The days that a sparkline shows: the same ones for every table."""
+_SPARK_BARS = 30
+_RECENT = 500
 _HEALTH = {"error": "danger", "warning": "warning", "info": "info"}
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class SparkBar:
-    """One commit of a sparkline; heights are shares of the tallest, ``form`` marks a change without rows."""
+    """Two days of a sparkline; heights are shares of the tallest, ``form`` marks a change of schema or properties."""
 
     added: float
     taken: float
     form: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RecentCommits:
+    """The newest commits.
+
+    Attributes:
+        times: ms since the epoch, ascending.
+        authors: Who made each; the operation's engine, or "unknown", where the log names nobody.
+        capped: Whether the table has more.
+    """
+
+    times: tuple[int, ...] = ()
+    authors: tuple[str, ...] = ()
+    capped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +74,7 @@ class TableSummary:
     size: int | None = None
     files: int | None = None
     bars: tuple[SparkBar, ...] = ()
+    recent: RecentCommits = RecentCommits()
     findings: tuple[Finding, ...] = ()
     pending: bool = False
 
@@ -227,16 +248,37 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
         size=commit.num_bytes,
         files=commit.num_files,
         bars=_bars(facts),
+        recent=_recent(facts),
         findings=facts.audit().findings,
     )
 
 
 def _bars(facts: TableFacts) -> tuple[SparkBar, ...]:
-    timeline = facts.timeline((max(facts.commits.first, facts.last - _RECENT + 1), facts.last))
-    added = np.sqrt(timeline.added + np.maximum(-timeline.masked, 0))
-    taken = np.sqrt(timeline.removed + np.maximum(timeline.masked, 0))
-    top = max(float(np.max(added)), float(np.max(taken)), 1.0)
+    """What came and went in the last days, the same days for every table."""
+    commits = facts.commits
+    width = SPARK_DAYS * 86_400_000 // _SPARK_BARS
+    places = (commits.times - milliseconds(datetime.now(UTC)) + width * _SPARK_BARS) // width
+    inside = (places >= 0) & (places < _SPARK_BARS)
+    masked = np.nan_to_num(commits.values("rows_masked"))
+
+    def sums(rows: Float64s) -> Float64s:
+        return np.sqrt(np.bincount(places[inside], rows[inside], _SPARK_BARS))
+
+    up = sums(np.nan_to_num(commits.net("rows_added")) + np.maximum(-masked, 0))
+    down = sums(np.nan_to_num(commits.net("rows_removed")) + np.maximum(masked, 0))
+    form = np.bincount(places[inside], commits.flags("metadata_changed", "protocol_changed")[inside], _SPARK_BARS)
+    top = max(float(np.max(up)), float(np.max(down)), 1.0)
     return tuple(
-        SparkBar(float(up) / top, float(down) / top, bool(form))
-        for up, down, form in zip(added, taken, timeline.form, strict=True)
+        SparkBar(float(came) / top, float(went) / top, bool(changed))
+        for came, went, changed in zip(up, down, form, strict=True)
+    )
+
+
+def _recent(facts: TableFacts) -> RecentCommits:
+    newest = facts.commits.history.slice(max(len(facts.commits) - _RECENT, 0))
+    names = zip(newest.column("user_name").to_pylist(), newest.column("engine_info").to_pylist(), strict=True)
+    return RecentCommits(
+        tuple(facts.commits.times[-_RECENT:].tolist()),
+        tuple(user or (engine or "unknown").partition("/")[0] for user, engine in names),
+        len(facts.commits) > _RECENT,
     )

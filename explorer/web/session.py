@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from itertools import count
 from typing import Any, TypeVar
@@ -26,7 +27,7 @@ from explorer.views.problems import Problem, lost_problem, problem_of, replaced_
 from explorer.web.address import Address
 from explorer.web.export import export_files
 from explorer.web.figure_pane import FigurePane
-from explorer.web.home import home_page, home_rows, progress_line, standings
+from explorer.web.home import home_morning, home_page, home_rows, progress_line, standings
 from explorer.web.home_reading import HomeReading
 from explorer.web.page import Page
 from explorer.web.pages import Rendered, notice, problem_page, table_page, waiting_page
@@ -58,6 +59,7 @@ class Session:
         signed_in: The server knows the person.
         page: The bridge to the browser; a new one unless given.
         screen: The size of the window, if an earlier page of it said so.
+        since: When the person looked at the list of tables last; None if not known.
     """
 
     def __init__(
@@ -70,8 +72,10 @@ class Session:
         signed_in: bool = False,
         page: Page | None = None,
         screen: Screen | None = None,
+        since: datetime | None = None,
     ) -> None:
         self.query = query
+        self._since = since
         self.screen = screen or Screen()
         self.theme = theme
         self.kind = _kind(query)
@@ -100,6 +104,7 @@ class Session:
             "visible": self._set_visible,
             "stop-reading": self._stop_reading,
             "read-on": self._read_on,
+            "seen": self._mark_seen,
             **handlers(self),
         }
         self.shown, self.complete = self._first()
@@ -222,11 +227,16 @@ class Session:
             return
         progress = self._reading.progress
         if progress.running:
-            rows = home_rows(summaries, self.shown.regions.get("lead", ""))
-            counts = standings(_address(self.query), self._reading.rows(self._listed))
+            address, known = _address(self.query), self._reading.rows(self._listed)
+            rows = home_rows(summaries, self.shown.regions.get("lead", ""), self._since)
+            around = {
+                "home-progress": progress_line(progress),
+                "home-standings": standings(address, known),
+                "home-morning": home_morning(address, known, self._since),
+            }
             # What these are parts of is sent again when the reading ends, though it then reads as it did at first.
             self._sent.pop("lead", None)
-            self._patch(rows | {"home-progress": progress_line(progress), "home-standings": counts}, self._newest)
+            self._patch(rows | around, self._newest)
         else:
             self._draw_again()
 
@@ -236,6 +246,11 @@ class Session:
 
     def _read_on(self, message: Message) -> None:
         self._reading.read_on()
+        self._show(self.query, message.number)
+
+    def _mark_seen(self, message: Message) -> None:
+        """Count new commits from now on; the browser keeps the time for the next visit."""
+        self._since = datetime.now(UTC)
         self._show(self.query, message.number)
 
     # --- whether the table has a newer version
@@ -380,7 +395,7 @@ class Session:
             self._reading.begin(refs, patience=patience)
             progress, rows = self._reading.progress, self._reading.rows(refs)
             self._all_read = not any(row.pending for row in rows) and not progress.running
-            return home_page(self._catalog, address, rows, progress)
+            return home_page(self._catalog, address, rows, progress, self._since)
         except Exception as error:  # noqa: BLE001  # shown and logged: a page must never stay blank
             rendered = problem_page(address, error, may_commit=self._catalog.allow_commits)
             return Rendered({key: rendered.regions[key] for key in ("bar", "lead", "notice")}, {}, rendered.title)

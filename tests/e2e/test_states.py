@@ -29,10 +29,24 @@ def test_the_list_shows_every_table_and_what_is_wrong(opened: Any, warehouse: Pa
     page.wait_for_function("location.search.includes('q=optimize')")
     settle(page)
     assert rows.count() == 1
-    page.get_by_role("link", name="optimize").click()
+    page.locator("table.tables").get_by_role("link", name="optimize").first.click()
     page.wait_for_selector("h1.version")
     settle(page)
     assert page.title().startswith("optimize v14")
+
+
+def test_a_new_visit_counts_what_came_since_the_last_one_until_it_is_marked_as_seen(
+    opened: Any, windows: Any, address: str
+) -> None:
+    long_ago = {"name": "explorer-looked", "value": "86400000", "url": address}
+    windows.add_cookies([long_ago])
+    page = opened("")
+    page.get_by_text("since you last looked, 2 Jan 1970").wait_for()
+    page.get_by_role("button", name="Mark all as seen").click()
+    page.get_by_text("no commit on").wait_for()
+    page.reload()
+    settle(page)
+    assert "no commit on" in page.locator("#home-morning").inner_text()
 
 
 def test_what_cannot_be_shown_has_its_own_page(opened: Any) -> None:

@@ -54,8 +54,8 @@ def test_tables_that_were_not_read_are_listed_by_name_in_the_same_columns(folder
     rows = [TableSummary(ref, pending=True) for ref in catalog.refs()]
     html = home_page(catalog, Address(), rows).regions["lead"]
     assert "t07" in html
-    assert html.count("<col ") == 8
-    assert html.count("<td") == TABLES * 8
+    assert html.count("<col ") == 9
+    assert html.count("<td") == TABLES * 9
     assert "not read yet 24" in html
 
 
@@ -66,7 +66,7 @@ def test_a_row_that_comes_takes_the_place_of_its_name(folder: Path) -> None:
     read = catalog.summary(ref)
     ((row_id, html),) = home_rows([read], shown).items()
     assert f'<tr id="{row_id}">' in shown
-    assert html.count("<td") == 8
+    assert html.count("<td") == 9
     assert "fine" in html
     assert home_rows([catalog.summary(catalog.refs()[8])], shown) == {}
 

@@ -39,6 +39,9 @@ class Page {
     this.heights();
     window.setInterval(() => this.fitAll(), FIT_EVERY);
     window.Bokeh?.documents[0]?.on_event("connection_lost", () => this.silent("lost"));
+    const look = () => this.keep("looked", Date.now());
+    look();
+    window.addEventListener("pagehide", look);
     this.restore(document, []);
     this.root.dataset.live = "yes";
     this.showChosenCommit();
@@ -267,6 +270,7 @@ class Page {
     else if (name === "close") element.closest("dialog").close();
     else if (name === "retry") this.retry();
     else if (name === "reload") location.reload();
+    else if (name === "seen") this.seen();
     else if (name === "dismiss") element.closest(".notice").remove();
     else this.ask(name, { ...element.dataset });
   }
@@ -286,6 +290,15 @@ class Page {
     this.copy(`${location.origin}${location.pathname}${query && "?" + query}`, "link copied");
   }
 
+  seen() {
+    this.keep("since", Date.now());
+    this.ask("seen");
+  }
+
+  keep(name, value) {
+    document.cookie = `explorer-${name}=${value};path=/;max-age=31536000;SameSite=Lax`;
+  }
+
   // A value that is clipped in its cell, in full as far as the page has it.
   cell(element) {
     const dialog = document.getElementById("cell");
@@ -300,7 +313,7 @@ class Page {
   theme() {
     const theme = this.root.dataset.theme === "dark" ? "light" : "dark";
     this.root.dataset.theme = theme;
-    document.cookie = `explorer-theme=${theme};path=/;max-age=31536000;SameSite=Lax`;
+    this.keep("theme", theme);
     this.ask("theme", { theme, query: location.search });
   }
 
@@ -333,8 +346,7 @@ class Page {
   send(form) {
     const fields = Object.fromEntries(new FormData(form));
     if (form.dataset.send === "person") {
-      const name = encodeURIComponent(fields.name.trim());
-      document.cookie = `explorer-person=${name};path=/;max-age=31536000;SameSite=Lax`;
+      this.keep("person", encodeURIComponent(fields.name.trim()));
     }
     if ("confirm" in form.dataset) {
       if (form.dataset.sent) return;
