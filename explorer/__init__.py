@@ -3,6 +3,10 @@
 Start with ``open_table("warehouse/orders")``, then ``snapshot()``, ``history()``, ``diff()`` and ``rows()``.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from explorer.core.errors import (
     CommitError,
     EngineUnavailable,
@@ -17,6 +21,9 @@ from explorer.core.versions.history import History
 from explorer.core.versions.snapshot import Snapshot
 from explorer.table import Table, open_table
 from explorer.version import VERSION
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "CommitError",
@@ -33,3 +40,12 @@ __all__ = [
     "open_table",
 ]
 __version__ = VERSION
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Show tables, versions, plans and findings as cards, and add ``%delta``: ``%load_ext explorer`` in IPython."""
+    from explorer.cli import magics
+    from explorer.jupyter.displays import register
+
+    register(shell.display_formatter)
+    magics.register(shell)

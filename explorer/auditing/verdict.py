@@ -41,6 +41,9 @@ class Audit(msgspec.Struct, frozen=True, dict=True):
     checked_files: bool
     results: tuple[RuleResult, ...]
 
+    def __repr__(self) -> str:
+        return f"Audit(version={self.version}, findings={[finding.rule for finding in self.findings]})"
+
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """Everything found: the worst first, then by deadline, then in the order of the rules."""

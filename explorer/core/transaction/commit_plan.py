@@ -89,6 +89,11 @@ class JudgedPlan(msgspec.Struct, frozen=True, kw_only=True):
     consequences: Consequences
     accepted: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        blocking = ", ".join(guard.name for guard in self.blocking)
+        state = f"blocked by {blocking}" if blocking else "committable"
+        return f"{type(self).__name__}({self.intent!r}, read_version={self.read_version}, {state})"
+
     @property
     def blocking(self) -> tuple[GuardResult, ...]:
         """The guards that keep it from being carried out."""
@@ -210,6 +215,9 @@ class CommitResult(msgspec.Struct, frozen=True, kw_only=True):
     conflict: Conflict | None = None
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"CommitResult({self.outcome!r}, version={self.version}, {self.plan!r})"
+
     def document(self) -> JsonObject:
         """Return the result as the JSON object of the command line: the plan's fields and the outcome."""
         return {
@@ -231,6 +239,9 @@ class MaintenanceResult(msgspec.Struct, frozen=True, kw_only=True):
 
     outcome: str
     plan: MaintenancePlan
+
+    def __repr__(self) -> str:
+        return f"MaintenanceResult({self.outcome!r}, {self.plan!r})"
 
     @property
     def version(self) -> None:

@@ -56,6 +56,10 @@ class Lineage(msgspec.Struct, frozen=True):
     first_version: int
     last_version: int
 
+    def __repr__(self) -> str:
+        versions = f"versions {self.first_version} to {self.last_version}"
+        return f"Lineage({len(self.columns)} columns, {len(self.hazards)} hazards, {versions})"
+
     def lines_at(self, version: int) -> dict[str, int]:
         """The columns that a version has: dotted name -> place in ``columns``."""
         return {

@@ -114,6 +114,9 @@ class SnapshotDiff(msgspec.Struct, frozen=True, dict=True):
     properties: tuple[PropertyChange, ...]
     attributes: tuple[PropertyChange, ...]
 
+    def __repr__(self) -> str:
+        return f"SnapshotDiff(from_version={self.from_version}, to_version={self.to_version}, totals={self.totals})"
+
     @cached_property
     def files(self) -> pa.Table:
         """The files that differ, one row each."""

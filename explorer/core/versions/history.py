@@ -87,6 +87,9 @@ class History:
             insort(self._protocols, (base[0], base[1]), key=_version)
             insort(self._metadata, (base[0], base[2]), key=_version)
 
+    def __repr__(self) -> str:
+        return f"History({len(self.commits)} commits, versions {self.first_readable} to {self.latest} readable)"
+
     @property
     def first_readable(self) -> int:
         """The oldest version that can be read."""

@@ -80,6 +80,9 @@ class Snapshot:
         check_type_changes(self.schema, self.protocol)
         check_mapping(self.schema, self.column_mapping_mode, _max_column_id(self.metadata.configuration))
 
+    def __repr__(self) -> str:
+        return f"Snapshot(version={self.version}, columns={len(self.schema.fields)})"
+
     @property
     def state(self) -> TableState:
         """The small actions in force, as records."""

@@ -1,0 +1,65 @@
+"""How notebooks show the public objects: a compact card as HTML, with the same as plain text.
+
+Invariants: the card carries its own style and no script; every text is escaped; a card that cannot be made leaves the
+object's plain form, as IPython does with any display that raises.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from markupsafe import Markup
+
+from explorer.jupyter.markup import joined, tag
+from explorer.views.cards import CARDED, Card, Rows, card_of
+from explorer.views.figures.theme import DARK, LIGHT, css_variables
+
+__all__ = ["card_html", "register"]
+
+# An output cell keeps its style when the page is saved, so each card brings what it needs. The names begin with `dtc`,
+# as JupyterLab's own rules for tables reach into every output.
+_STYLE: Final = (
+    f".dtc{{{css_variables(LIGHT)}}}"
+    f'body[data-jp-theme-light="false"] .dtc{{{css_variables(DARK)}}}'
+    f"@media (prefers-color-scheme: dark){{body:not([data-jp-theme-light]) .dtc{{{css_variables(DARK)}}}}}"
+    ".dtc{display:inline-block;max-width:100%;padding:9px 13px 11px;border:1px solid var(--line);border-radius:8px;"
+    "background:var(--surface);color:var(--ink);font:13px/1.45 var(--jp-ui-font-family,system-ui,sans-serif)}"
+    ".dtc h4{margin:0 0 5px;font-size:13.5px;font-weight:600}"
+    ".dtc-ok h4{color:var(--ok)}.dtc-warning h4{color:var(--warning)}.dtc-danger h4{color:var(--danger)}"
+    ".dtc dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:2px 14px;margin:0}"
+    ".dtc dt{float:none;width:auto;margin:0;padding:0;font-weight:400;color:var(--muted)}"
+    ".dtc dd{margin:0;padding:0;overflow-wrap:anywhere}"
+    ".dtc div{overflow-x:auto}"
+    ".dtc table{margin:7px 0 0;border-collapse:collapse;font-size:12.5px}"
+    ".dtc th,.dtc td{padding:3px 14px 3px 0;border-bottom:1px solid var(--line);background:none;color:inherit;"
+    "text-align:left;vertical-align:top}.dtc th{color:var(--muted);font-weight:500}"
+    ".dtc p{margin:5px 0 0;color:var(--muted);font-size:12px}"
+)
+
+
+def card_html(card: Card) -> Markup:
+    """Return a card as HTML."""
+    facts = (
+        tag("dl", *(joined((tag("dt", name), tag("dd", text))) for name, text in card.facts)) if card.facts else None
+    )
+    rows = None if card.rows is None else _table(card.rows)
+    tone = f"dtc dtc-{card.tone}" if card.tone else "dtc"
+    return joined((tag("style", Markup(_STYLE)), tag("div", tag("h4", card.title), facts, rows, class_=tone)))  # noqa: S704  # ours
+
+
+def register(formatter: Any) -> None:
+    """Teach IPython's display formatter the public objects, by class, so that their subclasses are shown too."""
+    for kind in CARDED:
+        formatter.formatters["text/html"].for_type(kind, lambda value: str(card_html(card_of(value))))
+        formatter.formatters["text/plain"].for_type(kind, _print)
+
+
+def _print(value: object, printer: Any, _cycle: bool) -> None:
+    printer.text(card_of(value).plain())
+
+
+def _table(rows: Rows) -> Markup:
+    head = tag("tr", *(tag("th", heading, scope="col") for heading in rows.headings))
+    body = joined(tag("tr", *(tag("td", cell) for cell in row)) for row in rows.cells)
+    more = tag("p", f"and {rows.more:,} more") if rows.more else None
+    return joined((tag("div", tag("table", tag("thead", head), tag("tbody", body))), more))
