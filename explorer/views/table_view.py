@@ -185,9 +185,10 @@ class TableView(param.Parameterized):
         """Draw the live and the hidden rows of the files with masked ones."""
         return masked_shares(masked_listing(self.facts, self.version).table, self.colours, chosen=self.file)
 
-    def ranges(self) -> Figure:
-        """Draw the ranges of the chosen column."""
-        return ranges_figure(self.facts.ranges(self.version, self.column), self.colours, chosen=self.file)
+    def ranges(self, read: frozenset[str] | None = None) -> Figure:
+        """Draw the ranges of the chosen column; with a condition, in colours that tell the files it reads."""
+        ranges = self.facts.ranges(self.version, self.column)
+        return ranges_figure(ranges, self.colours, chosen=self.file, read=read)
 
 
 def clamped(window: tuple[int, int], whole: tuple[int, int]) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlencode
 from explorer.core.errors import RequestError
 from explorer.views.act.intents.registry import offered_kinds
 from explorer.views.table.comparison import CHANGES
+from explorer.views.table.funnel import KINDS
 from explorer.views.table.timeline import COLOURINGS
 from explorer.views.table_view import METRICS
 
@@ -45,6 +46,7 @@ _KEYS = {
     "commit_page": "cp",
     "where": "where",
     "masked": "masked",
+    "rule": "rule",
     "feed": "feed",
     "keys": "keys",
     "act": "act",
@@ -61,6 +63,7 @@ _CHOICES = {
     "colour": COLOURINGS,
     "view": ("chart", "table"),
     "masked": ("0", "1"),
+    "rule": ("", *KINDS),
     "feed": ("", "recorded", "inferred"),
     "act": ("", *offered_kinds()),
     "step": ("fill", "plan", "receipt"),
@@ -98,6 +101,7 @@ class Address:
     commit_page: str = ""
     where: str = ""
     masked: str = "0"
+    rule: str = ""
     feed: str = ""
     keys: str = ""
     act: str = ""

@@ -145,19 +145,37 @@ def _share_label(at: int, share: float, theme: Theme) -> Part:
     }  # fmt: skip
 
 
-def ranges_figure(ranges: ColumnRanges, theme: Theme, *, chosen: str = "", height: int | None = None) -> Figure:
-    """Draw the range of a column in every file, least value first; beyond `BARS` files, how many files overlap."""
+def ranges_figure(
+    ranges: ColumnRanges,
+    theme: Theme,
+    *,
+    chosen: str = "",
+    read: frozenset[str] | None = None,
+    height: int | None = None,
+) -> Figure:
+    """Draw the range of a column in every file, least value first; beyond `BARS` files, how many files overlap.
+
+    Args:
+        ranges: The bounds.
+        theme: The colours.
+        chosen: The path of a file to point out.
+        read: The paths of the files that a condition reads; None without a condition.
+        height: In pixels; as the number of files needs it unless given.
+    """
     files = len(ranges.paths)
     if files > BARS:
         return _depth_figure(ranges, theme, height or 260)
     rows = np.arange(files, dtype=np.float64)
     wide = np.array([tight is False for tight in ranges.tight], dtype=bool)
     at_hand = np.array([path == chosen for path in ranges.paths], dtype=bool)
+    kept = np.ones(files, bool) if read is None else np.array([path in read for path in ranges.paths], dtype=bool)
     thickness = 7.0 if files < 40 else 5.0 if files < 90 else 3.0
+    plain, pointed = (theme.idle, theme.accent) if read is None else (theme.accent, theme.ink)
     traces = [
-        _segments(ranges, rows, ~wide & ~at_hand, color=theme.idle, width=thickness, dash="solid"),
-        _segments(ranges, rows, wide & ~at_hand, color=theme.warning, width=thickness, dash="2px,2px"),
-        _segments(ranges, rows, at_hand, color=theme.accent, width=thickness, dash="solid"),
+        _segments(ranges, rows, ~kept & ~at_hand, color=theme.idle, width=thickness / 2, dash="solid"),
+        _segments(ranges, rows, kept & ~wide & ~at_hand, color=plain, width=thickness, dash="solid"),
+        _segments(ranges, rows, kept & wide & ~at_hand, color=theme.warning, width=thickness, dash="2px,2px"),
+        _segments(ranges, rows, at_hand, color=pointed, width=thickness, dash="solid"),
         _hover_points(ranges, rows),
     ]
     needed = int(max(120, min(520, files * (thickness + 4) + 44)))

@@ -95,10 +95,18 @@ def column_ranges(bounds: pa.Table) -> ColumnRanges:
 
 
 def depth(ranges: ColumnRanges, steps: int = 400) -> tuple[Float64s, Int64s]:
-    """Return places along the axis and how many files' ranges hold each."""
-    edges = np.linspace(ranges.low.min(), ranges.high.max(), steps)
+    """Return places along the axis and how many files' ranges hold each.
+
+    With few different bounds every bound is a place, twice: with the ranges that end there, and without them.
+    """
     low, high = np.sort(ranges.low), np.sort(ranges.high)
-    return edges, np.searchsorted(low, edges, side="right") - np.searchsorted(high, edges, side="left")
+    bounds = np.unique(np.concatenate([low, high]))
+    if len(bounds) > steps:
+        edges = np.linspace(bounds[0], bounds[-1], steps)
+        return edges, np.searchsorted(low, edges, side="right") - np.searchsorted(high, edges, side="left")
+    begun = np.searchsorted(low, bounds, side="right")
+    ended = np.searchsorted(high, bounds, side="left"), np.searchsorted(high, bounds, side="right")
+    return np.repeat(bounds, 2), np.column_stack([begun - ended[0], begun - ended[1]]).ravel()
 
 
 def _bounded(row: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""The Statistics tab: the range of a column in each file, and which columns have statistics."""
+"""The Statistics tab: which files a condition reads, and the range of a column in each file, where it is known."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from explorer.core.errors import RequestError
 from explorer.views import TableView
 from explorer.views.figures.charts import BARS
 from explorer.views.listing import Listing
+from explorer.views.problems import Problem, problem_of
 from explorer.views.table.coverage import Covered, coverage_of
 from explorer.views.table.files import ranges_listing
+from explorer.views.table.funnel import Funnel, asked_columns, compared_words, funnel_of, read_files, rule_listing
 from explorer.views.table.ranges import ColumnRanges
 from explorer.web.address import Address
 from explorer.web.tab_spec import Tab, TabSpec, arranged, listed
@@ -29,12 +32,25 @@ class NoRanges:
     setting: tuple[str, str] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A condition, what it reads (of the version compared with first, if one was chosen), the columns that it compares,
+    the difference in words; or why it cannot be answered."""
+
+    where: str = ""
+    funnels: tuple[Funnel, ...] = ()
+    columns: tuple[str, ...] = ()
+    words: str = ""
+    problem: Problem | None = None
+
+
 def _statistics(view: TableView, address: Address, _work: WindowWork) -> Tab:
     facts, version = view.facts, view.version
     coverage = coverage_of(facts, version)
     names = [row.column for row in coverage]
-    column = _column(address, coverage, names)
-    values: dict[str, Any] = {"coverage": coverage, "names": names, "column": column}
+    asked = _asked(view, address)
+    column = _column(address, coverage, names, asked.columns)
+    values: dict[str, Any] = {"coverage": coverage, "names": names, "column": column, "asked": asked}
     if nothing := _why_nothing(view, address, names, column):
         return Tab(values | _undrawn(nothing))
     ranges = facts.ranges(version, column)
@@ -45,20 +61,46 @@ def _statistics(view: TableView, address: Address, _work: WindowWork) -> Tab:
         "wide": sum(tight is False for tight in ranges.tight),
         "single": len(ranges.paths) <= BARS,
     }
+    read = read_files(facts, version, address.where) if asked.funnels else None
+    figure = view.ranges(read)
     return Tab(
-        values | listed(ranges_listing(facts, version, column), address), view.ranges(), (version, column, view.file)
+        values | listed(_files(view, address, asked), address), figure, (version, column, view.file, asked.where)
     )
 
 
+def _asked(view: TableView, address: Address) -> Asked:
+    """The condition of the address over the chosen version, and over the one it is compared with if one was chosen."""
+    where = address.where.strip()
+    if not where:
+        return Asked()
+    compared = [view.compared] if view.compared not in (None, view.version) else []
+    try:
+        scale = max(view.facts.snapshot(version).num_files for version in (view.version, *compared))
+        found = tuple(funnel_of(view.facts, version, where, scale) for version in (*compared, view.version))
+    except RequestError as error:
+        return Asked(where, problem=problem_of(error))
+    return Asked(where, found, columns=asked_columns(where), words=compared_words(*found) if compared else "")
+
+
+def _files(view: TableView, address: Address, asked: Asked) -> Listing:
+    """The bounds by file; with a condition, also the rule that keeps or drops each."""
+    if not asked.funnels:
+        return ranges_listing(view.facts, view.version, view.column)
+    return rule_listing(view.facts, view.version, asked.where, view.column, address.rule)
+
+
 def _export(view: TableView, address: Address, _work: WindowWork) -> Listing:
-    return arranged(ranges_listing(view.facts, view.version, view.column), address)
+    return arranged(_files(view, address, _asked(view, address)), address)
 
 
-def _column(address: Address, coverage: Sequence[Covered], names: list[str]) -> str:
-    """The column that the address names, else the one with statistics in most files; empty where there is none."""
+def _column(address: Address, coverage: Sequence[Covered], names: list[str], asked: Sequence[str]) -> str:
+    """The column that the address names, else one that the condition asks for, else the one with statistics in most
+    files; empty where there is none."""
     if address.column:
         return address.column if address.column in names else ""
-    best = max(coverage, key=lambda row: row.files, default=None)
+    spelled = {name.casefold() for name in asked}
+    wanted = [row for row in coverage if row.column.casefold() in spelled]
+    best = max(wanted or coverage, key=lambda row: row.files, default=None)
     return best.column if best else ""
 
 
