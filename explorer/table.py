@@ -19,6 +19,8 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.times import zone_named
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.located import located
+from explorer.core.versions.retention.folder_look import FolderLook
+from explorer.core.versions.retention.horizon import Horizon
 from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots
 
@@ -271,6 +273,25 @@ class Table(DeltaLog):
         from explorer.auditing import Subject, audit
 
         return audit(Subject(self, datetime.now(UTC) if now is None else now))
+
+    @located
+    def horizon(self, now: datetime | None = None, *, look: FolderLook | None = None, folder: bool = False) -> Horizon:
+        """Find out what a VACUUM now would leave readable, and what it would free, for every retention.
+
+        Args:
+            now: The present, with a zone; else that of this machine.
+            look: What was found in the folder, if that is known already.
+            folder: List the folder: files that nobody recorded as deleted, and those that no action names, count then.
+        """
+        found = self.folder() if folder and look is None else look
+        return super().horizon(datetime.now(UTC) if now is None else now, look=found)
+
+    @located
+    def folder(self) -> FolderLook:
+        """List the table's folder and hold it against the log: unused files, orphans, and files that are missing."""
+        from explorer.core.maintenance.folder_listing import look_at_folder
+
+        return look_at_folder(self)
 
     def check(self, predicates: Mapping[str, str], version: int | None = None) -> CheckReport:
         """Check SQL predicates, by name, against all live rows of a version; NULL breaks them

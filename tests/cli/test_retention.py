@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+import explorer
+from explorer.core.transaction.commit_plan import MaintenancePlan
 from tests.cli.conftest import Call
 from tests.support.shared_tables import reference_root
 
@@ -36,3 +38,32 @@ def test_versions_that_stand_alike_are_one_row_for_people(cli: Call) -> None:
 
 def test_a_folder_without_a_table_is_an_error(cli: Call, tmp_path: Path) -> None:
     assert cli("retention", tmp_path, "--json").error()["error"] == "TableNotFound"
+
+
+@pytest.mark.reference
+def test_what_if_says_what_a_vacuum_of_that_retention_takes(cli: Call) -> None:
+    root = reference_root() / "tables" / "deletion-vectors"
+    found = cli("retention", root, "--what-if", "0 hours", "--json").document()
+    plan = explorer.open_table(root).plan({"kind": "vacuum", "olderThan": "interval 0 hours"})
+    assert isinstance(plan, MaintenancePlan)
+    files = {file.path for file in plan.files}
+    assert found["numFiles"] == len(files) > 0
+    assert found["sizeInBytes"] == sum((root / file).stat().st_size for file in files)
+    assert found["versions"]["kept"] + sum(last - first + 1 for first, last in found["versions"]["lost"]) == len(
+        found["dates"]
+    )
+    assert found["horizon"][0] == {
+        "retentionMs": 0,
+        "versions": found["versions"]["kept"],
+        "changeFeed": found["changeFeed"]["kept"],
+        "numFiles": found["numFiles"],
+        "sizeInBytes": found["sizeInBytes"],
+    }
+    assert found["horizon"][-1]["numFiles"] == 0
+    assert "files freed" in cli("retention", root, "--what-if", "0 hours").out
+
+
+@pytest.mark.parametrize("text", ["soon", "-1 days", ""])
+def test_what_is_no_length_of_time_is_refused(cli: Call, tmp_path: Path, text: str) -> None:
+    result = cli("retention", tmp_path, "--what-if", text, "--json")
+    assert (result.code, result.error()["error"]) == (2, "RequestError")

@@ -28,10 +28,16 @@ from explorer.core.protocol.raw_actions import CommitLine
 __all__ = ["Commit", "decode_commit", "parse_commit_info"]
 
 _LARGE = 1 << 16
+_LARGEST_FILE = 1 << 50
 _OPENING, _CLOSING, _NEWLINE = b"{}\n"
 _SmallT = TypeVar("_SmallT", Protocol, Metadata, SetTransaction, DomainMetadata, AddCDCFile)
 
 
+class _Sized(msgspec.Struct, frozen=True, gc=False):
+    size: int | None = None
+
+
+_SIZES = msgspec.json.Decoder(_Sized)
 _LINES = msgspec.json.Decoder(CommitLine)
 _COMMIT_INFO = msgspec.json.Decoder(CommitInfo)
 
@@ -81,9 +87,9 @@ class Commit(msgspec.Struct, frozen=True):
             # Raw members of lines are decoded only now, so bad JSON in them shows only now.
             raise _malformed(self.version, self.path, self._line_of(raw), f"commitInfo: {error}") from error
 
-    def has_change_files(self) -> bool:
-        """True if the commit records change data."""
-        return any(line.cdc and _present(line.cdc) for line in self.lines)
+    def change_sizes(self) -> list[int | None]:
+        """Bytes of each file of recorded changes, in line order; None where the action does not say so."""
+        return [_size(line.cdc) for line in self.lines if line.cdc and _present(line.cdc)]
 
     def change_files(self) -> list[AddCDCFile]:
         """The files of recorded changes, in line order."""
@@ -169,6 +175,15 @@ def _one_each(data: bytes, documents: int) -> bool:
     inner = ends[: len(ends) - data.endswith(b"\n")]
     parted = (text[inner - 1] == _CLOSING) & (text[inner + 1] == _OPENING)
     return data.startswith(b"{") and documents == len(inner) + 1 and bool(parted.all())
+
+
+def _size(raw: msgspec.Raw) -> int | None:
+    """The size that an action states; whoever reads the file finds out what is wrong with a broken one."""
+    try:
+        size = _SIZES.decode(raw).size
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return size if size is not None and 0 <= size < _LARGEST_FILE else None
 
 
 def _present(raw: msgspec.Raw) -> bool:

@@ -10,7 +10,7 @@ table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -21,15 +21,28 @@ from explorer.core.log.checkpoint.file_columns import decoded_paths
 from explorer.core.log.commit import Commit
 from explorer.core.log.writing.writer_state import CarriedActions
 from explorer.core.protocol.actions import DeletionVectorId
-from explorer.core.protocol.arrow.arrays import Mask, flags, int64s, mask, numbers, strings, validity
+from explorer.core.protocol.arrow.arrays import Int64s, Mask, flags, int64s, mask, numbers, strings, validity
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_paths import canonical_key, decode_path
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
-from explorer.core.versions.retention.expiry import is_hidden
+from explorer.core.versions.retention.expiry import FOREVER, is_hidden
 
-__all__ = ["NeededFiles", "UnusedFiles", "needed_files", "unused_files"]
+__all__ = [
+    "UNNAMED",
+    "NeededFiles",
+    "UnusedFiles",
+    "exempt",
+    "needed_files",
+    "one_column",
+    "other_tables",
+    "shadowed",
+    "unused_files",
+]
 
+
+UNNAMED: Final = int(np.iinfo(np.int64).min)
+"""Time of a file that nothing names."""
 
 _CHUNK: Final = 1 << 16
 _COLUMNS: Final = ("path", "raw_path", "dv_storage_type", "dv_path_or_inline")
@@ -40,52 +53,66 @@ _OTHER_LOG: Final = "/_delta_log/"
 
 
 class NeededFiles:
-    """The files that something names, in columns, so that there may be many."""
+    """The files that something names, and until when, in columns, so that there may be many."""
 
     def __init__(self) -> None:
         self._live: list[pa.StringArray] = []
-        self._keys: list[pa.StringArray] = []
-        self._names: list[pa.StringArray] = []
+        self._keys: list[tuple[pa.StringArray, Int64s]] = []
+        self._names: list[tuple[pa.StringArray, Int64s]] = []
 
-    def add(self, places: pa.StringArray) -> None:
-        """Add decoded locations."""
+    def add(self, places: pa.StringArray, until: Int64s | None = None) -> None:
+        """Add decoded locations.
+
+        Args:
+            places: The locations.
+            until: Until when each was needed, ms since the epoch; None if all are needed now.
+        """
         import pyarrow.compute as pc
 
-        self._keys.append(places)
-        odd = places.filter(pc.match_substring_regex(places, _ODD))
-        if len(odd):
-            self._names.append(_names(odd))
+        times = np.full(len(places), FOREVER) if until is None else until
+        self._keys.append((places, times))
+        odd = pc.match_substring_regex(places, _ODD)
+        if len(found := places.filter(odd)):
+            self._names.append((_names(found), times[flags(odd)]))
 
-    def add_vectors(self, kinds: pa.StringArray, places: pa.StringArray) -> None:
+    def add_vectors(self, kinds: pa.StringArray, places: pa.StringArray, until: Int64s | None = None) -> None:
         """Add the files of deletion vectors: storage type and pathOrInlineDv, null where there is none.
 
         Raises:
             CorruptDeletionVector: A vector does not say where it is.
             UnsupportedFeature: A storage type is not known.
         """
-        kept = mask(validity(kinds))
-        pairs = set(zip(kinds.filter(kept).to_pylist(), places.filter(kept).to_pylist(), strict=True))
-        found = (location(DeletionVectorId(kind, place)) for kind, place in pairs)
-        self.add(strings([place for place in found if place is not None]))
+        known = validity(kinds)
+        kept = mask(known)
+        pairs = zip(kinds.filter(kept).to_pylist(), places.filter(kept).to_pylist(), strict=True)
+        times = np.full(int(known.sum()), FOREVER) if until is None else until[known]
+        latest: dict[tuple[str, str], int] = {}
+        for pair, time in zip(pairs, times.tolist(), strict=True):
+            latest[pair] = max(time, latest.get(pair, time))
+        found = {location(DeletionVectorId(*pair)): time for pair, time in latest.items()}
+        named = [(place, time) for place, time in found.items() if place is not None]
+        self.add(strings([place for place, _ in named]), np.array([time for _, time in named], np.int64))
 
-    def add_lines(self, lines: Iterable[AddLine | RemoveLine]) -> None:
+    def add_lines(self, lines: Iterable[AddLine | RemoveLine], until: Sequence[int] | None = None) -> None:
         """Add what file actions of commits name."""
         found = list(lines)
-        vectors = [line.deletion_vector for line in found if line.deletion_vector is not None]
-        self.add(strings([canonical_key(line.path) for line in found]))
-        self.add(strings([line.path for line in found]))
-        kinds, places = [each.storage_type for each in vectors], [each.path_or_inline_dv for each in vectors]
-        self.add_vectors(strings(kinds), strings(places))
+        times = np.full(len(found), FOREVER) if until is None else np.array(until, np.int64)
+        self.add(strings([canonical_key(line.path) for line in found]), times)
+        self.add(strings([line.path for line in found]), times)
+        vectors = [line.deletion_vector for line in found]
+        kinds = strings([None if each is None else each.storage_type for each in vectors])
+        places = strings([None if each is None else each.path_or_inline_dv for each in vectors])
+        self.add_vectors(kinds, places, times)
 
-    def add_columns(self, files: pa.Table, *, live: bool = False) -> None:
+    def add_columns(self, files: pa.Table, until: Int64s | None = None, *, live: bool = False) -> None:
         """Add what logical files name (columns of `explorer.core.protocol.logical_files.SCHEMA`)."""
         paths, raw_paths, kinds, places = (files.column(name) for name in _COLUMNS)
         self._live += paths.chunks if live else []
         for column in (paths, raw_paths):
-            for chunk in column.chunks:
-                self.add(chunk)
-        for kind, place in zip(kinds.chunks, places.chunks, strict=True):
-            self.add_vectors(kind, place)
+            for chunk, times in _chunked(column, until):
+                self.add(chunk, times)
+        for (kind, times), place in zip(_chunked(kinds, until), places.chunks, strict=True):
+            self.add_vectors(kind, place, times)
 
     def unlisted(self, keys: pa.StringArray) -> tuple[int, list[str]]:
         """How many live data files are under the root, and which of them are not in the store."""
@@ -97,15 +124,40 @@ class NeededFiles:
 
     def holds(self, keys: pa.StringArray) -> Mask:
         """The keys under the root that something may name."""
-        import pyarrow.compute as pc
-
-        found = np.zeros(len(keys), bool)
-        for wanted in self._keys:
-            found |= flags(pc.is_in(keys, value_set=wanted))
-        names = _names(keys) if self._names else None
-        for wanted in self._names:
-            found |= flags(pc.is_in(names, value_set=wanted))
+        found: Mask = self.until(keys) != UNNAMED
         return found
+
+    def until(self, keys: pa.StringArray) -> Int64s:
+        """Until when something that may name each key needed it, ms since the epoch; `FOREVER`, or `UNNAMED`."""
+        found = _latest(self._keys, keys)
+        return np.maximum(found, _latest(self._names, _names(keys))) if self._names else found
+
+
+def _chunked(column: pa.ChunkedArray, until: Int64s | None) -> Iterator[tuple[pa.StringArray, Int64s | None]]:
+    start = 0
+    for chunk in column.chunks:
+        yield chunk, None if until is None else until[start : start + len(chunk)]
+        start += len(chunk)
+
+
+def _latest(named: Sequence[tuple[pa.StringArray, Int64s]], keys: pa.StringArray) -> Int64s:
+    """For each key the latest time among the places that equal it."""
+    import pyarrow.compute as pc
+
+    found = np.full(len(keys), UNNAMED)
+    for places, times in named:
+        indexes = pc.index_in(keys, value_set=places)
+        rows, there = numbers(indexes)
+        if (times == times[:1]).all():
+            found[there] = np.maximum(found[there], times[rows[there]])
+            continue
+        # A place may be there several times, with different times.
+        distinct = places.dictionary_encode()
+        latest = np.full(len(distinct.dictionary), UNNAMED)
+        np.maximum.at(latest, numbers(distinct.indices)[0], times)
+        rows, there = numbers(pc.index_in(keys, value_set=distinct.dictionary))
+        found[there] = np.maximum(found[there], latest[rows[there]])
+    return found
 
 
 class UnusedFiles(msgspec.Struct, frozen=True):
@@ -120,14 +172,13 @@ class UnusedFiles(msgspec.Struct, frozen=True):
     other_tables: tuple[str, ...] = ()
 
 
-def needed_files(carried: CarriedActions, life: Lifetimes, recent: Iterable[Commit], cutoff: int) -> NeededFiles:
-    """Gather the files that are live, or were live at the cut-off or later.
+def needed_files(carried: CarriedActions, life: Lifetimes, changes: Iterable[tuple[Commit, int]]) -> NeededFiles:
+    """Gather the files that are live, or were, and until when.
 
     Args:
         carried: The newest version with its tombstones.
         life: All recorded instances: a checkpoint drops the tombstones that the table's own retention lets expire.
-        recent: Commits made since the cut-off, for their change files.
-        cutoff: ms since the epoch; a tombstone of that time or later counts.
+        changes: Commits, for their change files, each with the time of its file (ms since the epoch).
 
     Raises:
         TableError: The log is broken.
@@ -135,14 +186,15 @@ def needed_files(carried: CarriedActions, life: Lifetimes, recent: Iterable[Comm
     """
     needed = NeededFiles()
     needed.add_columns(carried.files.select(_COLUMNS), live=True)
-    young = np.flatnonzero((life.removed != NEVER) & (life.deletion_times >= cutoff))
-    needed.add_columns(life.take(young, _COLUMNS))
+    removed = np.flatnonzero(life.removed != NEVER)
+    needed.add_columns(life.take(removed, _COLUMNS), life.deletion_times[removed])
     for chunk in carried.removes(_CHUNK):
         if isinstance(chunk, list):
-            needed.add_lines(line for line in chunk if (line.deletion_timestamp or 0) >= cutoff)
+            needed.add_lines(chunk, [_in_range(line.deletion_timestamp or 0) for line in chunk])
         else:
-            _add_tombstones(needed, chunk, cutoff)
-    needed.add(strings([decode_path(file.path) for commit in recent for file in commit.change_files()]))
+            _add_tombstones(needed, chunk)
+    files = [(decode_path(file.path), written) for commit, written in changes for file in commit.change_files()]
+    needed.add(strings([path for path, _ in files]), np.array([written for _, written in files], np.int64))
     return needed
 
 
@@ -154,25 +206,34 @@ def unused_files(
     Args:
         listing: What is stored (`explorer.core.protocol.log_store.LogStore.list_files`).
         needed: The files that something names.
-        cutoff: ms since the epoch; only older files go.
+        cutoff: ms since the epoch; only files that are older, and were not needed then or later, go.
         partition_columns: Logical and physical names of the partition columns: folders may have either.
         iceberg: Folders ``metadata`` belong to Iceberg, whose metadata the table keeps beside its own log.
     """
     import pyarrow.compute as pc
 
-    paths = one_column(listing, "path")
-    others = _other_tables(paths)
+    others = other_tables(one_column(listing, "path"))
     times, _ = numbers(one_column(listing, "modified"))
     old = listing.filter(mask(times < cutoff))
     keys = one_column(old, "path")
-    named = needed.holds(keys)
-    kept = named | _hidden(keys, partition_columns)
+    named = needed.until(keys) >= cutoff
+    kept = named | exempt(keys, others, partition_columns, iceberg=iceberg)
+    found = old.filter(mask(~kept | (_shadows(keys, keys.filter(mask(~kept))) & ~named)))
+    return UnusedFiles(found.take(pc.sort_indices(one_column(found, "path"))), others)
+
+
+def exempt(
+    keys: pa.StringArray, others: Sequence[str], partition_columns: Sequence[str], *, iceberg: bool = False
+) -> Mask:
+    """The files that stay whoever needs them: hidden ones, those of `other_tables`, and Iceberg's metadata."""
+    import pyarrow.compute as pc
+
+    kept = _hidden(keys, partition_columns)
     for folder in others:
         kept |= flags(pc.starts_with(keys, f"{folder}/"))
     if iceberg:
         kept |= flags(pc.match_substring_regex(keys, "(^|/)metadata/"))
-    found = old.filter(mask(~kept | (_shadows(keys, keys.filter(mask(~kept))) & ~named)))
-    return UnusedFiles(found.take(pc.sort_indices(one_column(found, "path"))), others)
+    return kept
 
 
 def one_column(table: pa.Table, name: str) -> Any:
@@ -188,20 +249,24 @@ def _names(places: pa.StringArray) -> pa.StringArray:
     return pc.replace_substring_regex(places, "(?s)^.*/", "")
 
 
-def _add_tombstones(needed: NeededFiles, chunk: pa.StructArray, cutoff: int) -> None:
-    """Add the recent tombstones of a checkpoint."""
+def _in_range(time: int) -> int:
+    """The time, or the nearest that a column holds: a writer may state any number."""
+    return min(max(time, UNNAMED + 1), FOREVER - 1)
+
+
+def _add_tombstones(needed: NeededFiles, chunk: pa.StructArray) -> None:
+    """Add the tombstones of a checkpoint."""
     members = dict(zip([field.name for field in chunk.type], chunk.flatten(), strict=True))
-    if "deletionTimestamp" not in members:
-        return
-    times, _ = numbers(members["deletionTimestamp"].cast(pa.int64()))
-    young = mask(times >= cutoff)
-    raw_paths = members["path"].filter(young).cast(pa.string())
-    needed.add(decoded_paths(raw_paths))
-    needed.add(raw_paths)
+    stated = members.get("deletionTimestamp")
+    times = np.zeros(len(chunk), np.int64) if stated is None else numbers(stated.cast(pa.int64()))[0]
+    raw_paths = members["path"].cast(pa.string())
+    needed.add(decoded_paths(raw_paths), times)
+    needed.add(raw_paths, times)
     vectors = members.get("deletionVector")
     if vectors is not None and pa.types.is_struct(vectors.type):
-        parts = dict(zip([field.name for field in vectors.type], vectors.filter(young).flatten(), strict=True))
-        needed.add_vectors(*(parts[name].cast(pa.string()) for name in ("storageType", "pathOrInlineDv")))
+        parts = dict(zip([field.name for field in vectors.type], vectors.flatten(), strict=True))
+        kinds, places = (parts[name].cast(pa.string()) for name in ("storageType", "pathOrInlineDv"))
+        needed.add_vectors(kinds, places, times)
 
 
 def _hidden(keys: pa.StringArray, partition_columns: Sequence[str]) -> Mask:
@@ -223,7 +288,17 @@ def _shadows(keys: pa.StringArray, gone: pa.StringArray) -> Mask:
     return found
 
 
-def _other_tables(keys: pa.StringArray) -> tuple[str, ...]:
+def shadowed(keys: pa.StringArray) -> tuple[Int64s, Int64s]:
+    """The checksums ``.NAME.crc`` that Hadoop keeps on a local disk: their places, and those of their files."""
+    import pyarrow.compute as pc
+
+    shadows = pc.replace_substring_regex(keys, r"([^/]+)\z", r".\1.crc")
+    rows, there = numbers(pc.index_in(keys, value_set=shadows))
+    places = np.flatnonzero(there)
+    return places, rows[places].astype(np.int64)
+
+
+def other_tables(keys: pa.StringArray) -> tuple[str, ...]:
     """Folders below the root that have a log of their own; those inside hidden ones go with these."""
     import pyarrow.compute as pc
 

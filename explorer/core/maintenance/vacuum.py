@@ -14,6 +14,8 @@ from typing import Final
 
 import pyarrow as pa
 
+from explorer.core.log.commit import Commit
+from explorer.core.log.log_path import LogPath
 from explorer.core.log.replay import read_commits
 from explorer.core.log.writing.writer_state import carry_actions
 from explorer.core.maintenance.findings import Findings
@@ -110,20 +112,25 @@ def _cutoff(age: datetime | timedelta | None, now: int, own: int) -> int:
 
 def _needed(log: DeltaLog, history: History, cutoff: int) -> NeededFiles:
     carried = log.on_segment(history.latest, lambda segment: carry_actions(log.store, segment))
+    recent = [path for path in _with_changes(log, history) if path.modified >= cutoff]
+    return needed_files(carried, history.lifetimes, _read(log, recent))
+
+
+def _with_changes(log: DeltaLog, history: History) -> list[LogPath]:
+    """The commits that recorded changes, as far as they are in the log."""
     commits = log.listing.commits
-    recent = [path for version in _with_changes(history) if (path := commits.get(version)) and path.modified >= cutoff]
-    return needed_files(carried, history.lifetimes, read_commits(log.store, recent), cutoff)
+    return [commits[each.version] for each in history.commits if each.change_files and each.version in commits]
 
 
-def _with_changes(history: History) -> list[int]:
-    return [record.version for record in history.commits if record.change_files]
+def _read(log: DeltaLog, paths: list[LogPath]) -> list[tuple[Commit, int]]:
+    """Commits, each with the time of its file."""
+    return [(commit, path.modified) for commit, path in zip(read_commits(log.store, paths), paths, strict=True)]
 
 
 def _effects(log: DeltaLog, history: History, listing: pa.Table, found: UnusedFiles) -> VacuumEffects:
-    commits = log.listing.commits
-    paths = [commits[version] for version in _with_changes(history) if version in commits]
+    commits = read_commits(log.store, _with_changes(log, history))
     listed, gone = (one_column(files, "path").to_pylist() for files in (listing, found.files))
-    return vacuum_effects(decode_path(log.location), history, read_commits(log.store, paths), listed, gone)
+    return vacuum_effects(decode_path(log.location), history, commits, listed, gone)
 
 
 def _files(found: UnusedFiles, effects: VacuumEffects) -> tuple[MaintenanceFile, ...]:

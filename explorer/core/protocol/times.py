@@ -16,6 +16,7 @@ from explorer.core.protocol.table_properties.values import interval
 __all__ = [
     "aware_moment",
     "days",
+    "duration",
     "from_milliseconds",
     "microseconds",
     "milliseconds",
@@ -101,6 +102,23 @@ def older_than(text: str | None) -> datetime | timedelta | None:
             field="olderThan",
             allowed=["interval 30 days", "2026-03-02T14:05:11Z"],
         ) from error
+
+
+def duration(text: str) -> int:
+    """Read a length of time, such as ``7 days`` or ``interval 1 week``, in ms.
+
+    Raises:
+        RequestError: It is none, or a negative one.
+    """
+    try:
+        found = span_milliseconds(interval({"duration": text}, "duration", timedelta()))
+    except CorruptTable as error:
+        raise RequestError(
+            f"{text!r} is not a length of time. Write it like '7 days' or '36 hours'.", found=text, expected="7 days"
+        ) from error
+    if found < 0:
+        raise RequestError(f"A length of time cannot be negative, as {text!r} is.", found=text, expected="7 days")
+    return found
 
 
 def moment_text(count: int) -> str:

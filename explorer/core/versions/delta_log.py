@@ -35,6 +35,8 @@ from explorer.core.versions.commit_times import commit_time, mentions_in_commit_
 from explorer.core.versions.diff import SnapshotDiff, diff_versions
 from explorer.core.versions.history import History, HistoryReader, read_history
 from explorer.core.versions.located import located
+from explorer.core.versions.retention.folder_look import FolderLook
+from explorer.core.versions.retention.horizon import Horizon, horizon
 from explorer.core.versions.retention.missing_files import absent, data_locations
 from explorer.core.versions.retention.retention import version_retention
 from explorer.core.versions.retention.version_states import VersionRisks
@@ -221,6 +223,16 @@ class DeltaLog:
     def version_risks(self) -> VersionRisks:
         """What leads to the loss of versions, from the log alone; `VersionRisks.at` says their states at a time."""
         return VersionRisks(self.history_record(), self.listing)
+
+    @located
+    def horizon(self, now: datetime, *, look: FolderLook | None = None) -> Horizon:
+        """Find out what a VACUUM now would leave readable, and what it would free, for every retention.
+
+        Args:
+            now: The present, with a zone.
+            look: What the folder holds, from `explorer.core.maintenance.folder_listing`; None goes by the log alone.
+        """
+        return horizon(self.history_record(), self.version_risks(), now, look)
 
     @located
     def verify(self) -> IntegrityReport:

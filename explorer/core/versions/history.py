@@ -29,6 +29,7 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.schema.column_mapping import MappingMode, mapping_mode
 from explorer.core.protocol.schema.data_types import parse_schema
+from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, IN_COMMIT_TIMESTAMPS
 from explorer.core.protocol.times import from_milliseconds, milliseconds
 from explorer.core.versions.column_lineage import Lineage, column_lineage
@@ -40,6 +41,7 @@ from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 __all__ = ["CommitRecord", "History", "HistoryReader", "read_history"]
 
 _COPIED: Final = ("numCopiedRows", "numTargetRowsCopied")
+_NO_OP_METRICS: Final = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 # Digits of a count that fits 64 bits; writers record metrics as text, so they may hold anything.
 _MOST_DIGITS: Final = 18
 
@@ -48,7 +50,8 @@ class CommitRecord(msgspec.Struct, frozen=True, gc=False):
     """One commit: its version, its time (ms since the epoch) and its small actions.
 
     ``time_in_commit`` is True where its time is its in-commit timestamp, else the time is the file's; ``time_lacking``
-    is True where in-commit timestamps were enabled and the commit has none.
+    is True where in-commit timestamps were enabled and the commit has none. ``change_sizes`` are the bytes of its files
+    of recorded changes, None for one that is not stated.
     """
 
     version: int
@@ -59,6 +62,15 @@ class CommitRecord(msgspec.Struct, frozen=True, gc=False):
     change_files: bool
     time_in_commit: bool = False
     time_lacking: bool = False
+    change_sizes: tuple[int | None, ...] = ()
+
+    @property
+    def changes_no_row(self) -> bool:
+        """True for a MERGE whose metrics prove that it changed no row, although it rewrote files (CDF-019)."""
+        if self.info is None or self.info.operation != "MERGE":
+            return False
+        metrics = self.info.operation_metrics or {}
+        return all(str(metrics.get(name)) == "0" for name in _NO_OP_METRICS)
 
 
 class History:
@@ -160,6 +172,17 @@ class History:
             for place in set(places)
         }
         return [found[place] for place in places]
+
+    def records_changes(self, version: int) -> bool:
+        """Whether the change feed was on in a version: supported by its protocol and enabled by its property.
+
+        Raises:
+            CorruptTable: The property has no readable value.
+        """
+        metadata, protocol = self.metadata_at(version), self.protocol_at(version)
+        if metadata is None or protocol is None:
+            return False
+        return CHANGE_DATA_FEED.of(metadata.configuration) and "changeDataFeed" in active_features(protocol)
 
     def mapping_mode(self, version: int) -> MappingMode:
         """Column-mapping mode in force at a version: that of its properties where its protocol allows one (CM-001).
@@ -288,8 +311,10 @@ class HistoryReader:
         self._clock = commit_time(path.modified, info if in_force else None, self._clock)
         stated = info is not None and info.in_commit_timestamp is not None
         times = in_force and stated, in_force and not stated
-        changes = small.has_change_files()
-        record = CommitRecord(commit.version, self._clock, info, small.protocol(), metadata, changes, *times)
+        sizes = tuple(small.change_sizes())
+        record = CommitRecord(
+            commit.version, self._clock, info, small.protocol(), metadata, bool(sizes), *times, change_sizes=sizes
+        )
         self._records.append(record)
         self._read[commit.version] = path
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -22,7 +22,6 @@ from explorer.core.log.replay import read_commits
 from explorer.core.protocol.arrow.arrays import mask
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.row_tracking import row_tracking
-from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, IN_COMMIT_TIMESTAMPS
 from explorer.core.versions.change_feed.schema_breaks import why_not_readable_as
 from explorer.core.versions.change_feed.sources import change_table, locations
@@ -40,8 +39,6 @@ __all__ = [
     "check_sources",
     "without_vacuumed",
 ]
-
-_NO_OP_METRICS: Final = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 
 
 class FeedSpan(msgspec.Struct, frozen=True):
@@ -135,7 +132,7 @@ def change_feed_coverage(history: History) -> tuple[FeedSpan, ...]:
     starts = sorted({known.start, *(version for version in changes if version in known)}) if known else []
     spans: list[FeedSpan] = []
     for start, stop in zip(starts, [*starts[1:], known.stop], strict=False):
-        if not _enabled(history, start):
+        if not history.records_changes(start):
             continue
         if spans and spans[-1].to_version == start - 1:
             spans[-1] = FeedSpan(spans[-1].from_version, stop - 1)
@@ -206,7 +203,7 @@ def change_sources(
         commit.version: commit.change_files()
         for commit in read_commits(store, [listing.commits[r.version] for r in records if r.change_files])
     }
-    told = {r.version for r in records if not r.change_files and not _is_no_op(r)}
+    told = {r.version for r in records if not r.change_files and not r.changes_no_row}
     times = {record.version: record.timestamp for record in records}
     files = change_table(recorded, history.lifetimes, told, times)
     counts = Counter(_numbers(files))
@@ -277,13 +274,6 @@ def _recorded(history: History) -> range:
     """Readable versions whose commits are in the log."""
     first = history.commits[0].version if history.commits else history.latest + 1
     return range(max(first, history.first_readable), history.latest + 1)
-
-
-def _enabled(history: History, version: int) -> bool:
-    metadata, protocol = history.metadata_at(version), history.protocol_at(version)
-    if metadata is None or protocol is None:
-        return False
-    return CHANGE_DATA_FEED.of(metadata.configuration) and "changeDataFeed" in active_features(protocol)
 
 
 def _check_range(history: History, from_version: int, to_version: int) -> None:
@@ -382,15 +372,6 @@ def _gap(history: History, from_version: int, to_version: int, holes: Sequence[F
         version=first.from_version,
         holes=[msgspec.to_builtins(hole) for hole in holes],
     )
-
-
-def _is_no_op(record: CommitRecord) -> bool:
-    """True for a MERGE whose metrics prove that it changed no row, although it rewrote files (CDF-019)."""
-    info = record.info
-    if info is None or info.operation != "MERGE":
-        return False
-    metrics = info.operation_metrics or {}
-    return all(str(metrics.get(name)) == "0" for name in _NO_OP_METRICS)
 
 
 def _versions(history: History, records: Sequence[CommitRecord], counts: Counter[int]) -> Iterator[ChangeVersion]:

@@ -2,7 +2,8 @@
 
 In: the `History` with its `Lifetimes`, the listing of the log, a time, and the files that the store was found not to
 hold.
-Out: one row for each version: readable, at risk from a time on, or lost with the reason.
+Out: one row for each version: readable, at risk from a time on, or lost with the reason; and the `Horizon`: for every
+retention what a VACUUM now would leave readable, and the files and bytes that it would free.
 Always: that time is the first at which a clean-up by the table's own properties may delete something that the version
 needs. A file counts as missing only after a check.
 

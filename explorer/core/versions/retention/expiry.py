@@ -32,12 +32,14 @@ from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 
 __all__ = [
     "FOREVER",
+    "LastNeeded",
     "Risk",
     "Terms",
     "data_risk",
     "expiries",
     "file_times",
     "is_hidden",
+    "last_needed",
     "log_risk",
     "readable_spans",
     "retention_terms",
@@ -63,6 +65,21 @@ class Terms(msgspec.Struct, frozen=True):
     files: int
     log: int | None
     partition_columns: tuple[str, ...]
+
+
+class LastNeeded(msgspec.Struct, frozen=True):
+    """For each instance of the lifetimes, the last tombstone of its data file and that of its file of deletion vectors.
+
+    In ms since the epoch; `FOREVER` where the file is live, is none, or is one that VACUUM never deletes.
+    """
+
+    paths: Int64s
+    vectors: Int64s
+
+    @property
+    def first(self) -> Int64s:
+        """The earlier of both: from then on something that the instance needs was not needed any more."""
+        return np.minimum(self.paths, self.vectors)
 
 
 class Risk(msgspec.Struct, frozen=True):
@@ -91,8 +108,14 @@ def retention_terms(history: History) -> Terms:
     return Terms(kept, log if cleaned else None, _partition_names(history))
 
 
-def expiries(life: Lifetimes, terms: Terms) -> Int64s:
+def expiries(needed: LastNeeded, terms: Terms) -> Int64s:
     """From when VACUUM may delete the file of each instance or its deletion vector, ms; `FOREVER` if never."""
+    last = needed.first
+    return np.where(last == FOREVER, FOREVER, last + terms.files)
+
+
+def last_needed(life: Lifetimes, terms: Terms) -> LastNeeded:
+    """Until when the files of each instance were needed, by the tombstones."""
     ended = life.removed != NEVER
     files, _ = life.vector_files
     tombstones = np.where(ended, life.deletion_times, FOREVER)
@@ -102,8 +125,7 @@ def expiries(life: Lifetimes, terms: Terms) -> Int64s:
     vectors = np.full(len(files), FOREVER)
     masked = files >= 0
     vectors[masked] = _latest_by(files[masked], tombstones[masked])
-    last = np.minimum(paths, vectors)
-    return np.where(last == FOREVER, FOREVER, last + terms.files)
+    return LastNeeded(paths, vectors)
 
 
 def data_risk(life: Lifetimes, expiry: Int64s) -> Risk:

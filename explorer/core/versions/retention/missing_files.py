@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from explorer.core.protocol.arrow.arrays import Int64s
+from explorer.core.protocol.arrow.arrays import Int64s, Mask
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_paths import decode_path, is_absolute_location
 from explorer.core.protocol.log_store import LogStore
@@ -62,12 +62,19 @@ def absent(store: LogStore, locations: Iterable[str]) -> frozenset[str]:
 
 
 class MissingFiles:
-    """Which instances lack their data file or their deletion vector, and how that adds up by version."""
+    """Which instances lack their data file or their deletion vector, and how that adds up by version.
+
+    Attributes:
+        instances: Where an instance lacks one of its files.
+        count: How many instances of each readable version do.
+        named: For the place of a version some of the files that it lacks.
+    """
 
     def __init__(self, life: Lifetimes, missing: Set[str]) -> None:
         self._life, self._missing = life, missing
         self.count = np.zeros(life.last - life.readable_from + 1, np.int64)
         self.named: dict[int, tuple[str, ...]] = {}
+        self.instances: Mask = np.zeros(len(life.added), bool)
         if not missing:
             return
         files, vectors = _needed(life)
@@ -77,7 +84,8 @@ class MissingFiles:
         of_path[life.path_ids[files[gone]]] = True
         # One place more than there are vectors, for the instances that have none.
         of_vector = np.array([*(place in missing for place in vectors), False])
-        start, stop, rows = readable_spans(life, of_path[life.path_ids] | of_vector[life.vector_files[0]])
+        self.instances = of_path[life.path_ids] | of_vector[life.vector_files[0]]
+        start, stop, rows = readable_spans(life, self.instances)
         steps = np.bincount(start, minlength=len(self.count) + 1) - np.bincount(stop, minlength=len(self.count) + 1)
         self.count = np.cumsum(steps)[: len(self.count)]
         self._vectors = vectors

@@ -20,7 +20,17 @@ from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
 from explorer.core.versions.history import History
-from explorer.core.versions.retention.expiry import FOREVER, Risk, Terms, data_risk, expiries, log_risk, retention_terms
+from explorer.core.versions.retention.expiry import (
+    FOREVER,
+    LastNeeded,
+    Risk,
+    Terms,
+    data_risk,
+    expiries,
+    last_needed,
+    log_risk,
+    retention_terms,
+)
 from explorer.core.versions.retention.missing_files import MissingFiles
 
 __all__ = ["STATES", "RecordedVacuum", "StateSpan", "VersionRisks", "VersionState", "VersionStates"]
@@ -123,9 +133,11 @@ class VersionRisks:
 
     Attributes:
         terms: The retention in force.
+        needed: Until when the files of each instance of the lifetimes were needed.
         expiry: From when VACUUM may delete what each instance of the lifetimes needs.
         data, log: From when VACUUM, or clean-up of the log, may take each readable version.
         vacuums: Those that the log records, ascending.
+        life, listing: The lifetimes and the listing that this comes from.
 
     Raises:
         CorruptTable: A property has no readable value.
@@ -134,11 +146,12 @@ class VersionRisks:
     def __init__(self, history: History, listing: LogListing) -> None:
         life = history.lifetimes
         self.terms: Terms = retention_terms(history)
-        self.expiry: Int64s = expiries(life, self.terms)
+        self.needed: LastNeeded = last_needed(life, self.terms)
+        self.expiry: Int64s = expiries(self.needed, self.terms)
         self.data: Risk = data_risk(life, self.expiry)
         self.log: Risk = log_risk(listing, life, self.terms)
         self.vacuums = tuple(_vacuums(history))
-        self.life, self._listing = life, listing
+        self.life, self.listing = life, listing
 
     def at(self, now: int, missing: Set[str] | None = None) -> VersionStates:
         """The states at a time.
@@ -152,7 +165,7 @@ class VersionRisks:
     def given(self, now: int, lost: MissingFiles | None) -> VersionStates:
         """The states at a time, with what a look at the files found; None if nobody looked."""
         start = max(0, self.life.readable_from - _MOST_GONE)
-        lacking, covered = _before(self._listing, start, self.life.readable_from)
+        lacking, covered = _before(self.listing, start, self.life.readable_from)
         count = len(self.data.since)
         since = np.minimum(self.data.since, self.log.since)
         by_data = self.data.since <= self.log.since

@@ -1,0 +1,112 @@
+"""The table's folder against its log: what VACUUM would look at, until when each file was needed, and what is missing.
+
+Protocol sections: VACUUM, Add CDC File. Invariants: the rules are those of `explorer.core.maintenance.unused_files`,
+for every cut-off at once; a file that is not in the listing is asked for before it counts as missing, because listings
+leave out links.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.log.commit import Commit
+from explorer.core.log.replay import read_commits
+from explorer.core.log.writing.writer_state import carry_actions
+from explorer.core.maintenance.unused_files import (
+    UNNAMED,
+    NeededFiles,
+    exempt,
+    needed_files,
+    one_column,
+    other_tables,
+    shadowed,
+)
+from explorer.core.protocol.arrow.arrays import Int64s, Mask, int64s, known_int64s, mask, numbers, strings
+from explorer.core.protocol.file_paths import canonical_key
+from explorer.core.protocol.table_properties.registry import ENABLED_FORMATS
+from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.history import History
+from explorer.core.versions.retention.expiry import FOREVER, retention_terms
+from explorer.core.versions.retention.folder_look import FILE_STATES, FolderLook
+from explorer.core.versions.retention.missing_files import absent, data_locations
+
+__all__ = ["look_at_folder"]
+
+_LIVE, _REMOVED, _CHANGES, _ORPHAN = range(len(FILE_STATES))
+_Changes = list[tuple[Commit, int]]
+
+
+def look_at_folder(log: DeltaLog) -> FolderLook:
+    """List the folder, and hold it against the log.
+
+    Raises:
+        TableError: The log is broken.
+        UnsupportedFeature: A deletion vector is stored in a way that is not known.
+        NotAllowed: The log points outside the places that may be read.
+        StorageError: The folder cannot be listed.
+    """
+    history = log.history_record()
+    changes = _changes(log, history)
+    listing = log.store.list_files()
+    paths = one_column(listing, "path")
+    others = other_tables(paths)
+    iceberg = ENABLED_FORMATS.is_set(log.snapshot().metadata.configuration)
+    stay = exempt(paths, others, retention_terms(history).partition_columns, iceberg=iceberg)
+    carried = log.on_segment(history.latest, lambda segment: carry_actions(log.store, segment))
+    files = _files(listing, stay, needed_files(carried, history.lifetimes, changes), changes)
+    written = dict(zip(paths.to_pylist(), numbers(one_column(listing, "modified"))[0].tolist(), strict=True))
+    needed = [place for place in data_locations(history.lifetimes) if place not in written]
+    return FolderLook(files, absent(log.store, needed), _change_times(log, changes, written), others)
+
+
+def _changes(log: DeltaLog, history: History) -> _Changes:
+    commits = log.listing.commits
+    paths = [commits[each.version] for each in history.commits if each.change_files and each.version in commits]
+    return [(commit, path.modified) for commit, path in zip(read_commits(log.store, paths), paths, strict=True)]
+
+
+def _files(listing: pa.Table, stay: Mask, needed: NeededFiles, changes: _Changes) -> pa.Table:
+    """The files that do not stay anyway, and the checksums of these; see `FolderLook.files`."""
+    import pyarrow.compute as pc
+
+    paths = one_column(listing, "path")
+    modified = numbers(one_column(listing, "modified"))[0].astype(np.int64)
+    until = needed.until(paths)
+    states = np.where(until == FOREVER, _LIVE, np.where(until == UNNAMED, _ORPHAN, _REMOVED))
+    recorded = strings([canonical_key(file.path) for commit, _ in changes for file in commit.change_files()])
+    states[(states == _REMOVED) & numbers(pc.index_in(paths, value_set=recorded))[1]] = _CHANGES
+    checksums, owners = shadowed(paths)
+    owned = stay[checksums] & ~stay[owners] & (until[checksums] == UNNAMED)
+    checksums, owners = checksums[owned], owners[owned]
+    stay = stay.copy()
+    stay[checksums] = False
+    states[checksums] = states[owners]
+    until[checksums] = _with_owner(until[owners], modified[owners])
+    known = (until != FOREVER) & (until != UNNAMED)
+    found = pa.table(
+        {
+            "path": paths,
+            "size": one_column(listing, "size"),
+            "modified": int64s(modified),
+            "state": strings([FILE_STATES[state] for state in states.tolist()]),
+            "needed_until": known_int64s(np.where(known, until, 0), known),
+        }
+    ).filter(mask(~stay))
+    return found.take(pc.sort_indices(one_column(found, "path"))).combine_chunks()
+
+
+def _with_owner(until: Int64s, modified: Int64s) -> Int64s:
+    """A checksum goes once its file goes, which is not before that was written."""
+    return np.where(until == FOREVER, FOREVER, np.maximum(until, modified))
+
+
+def _change_times(log: DeltaLog, changes: _Changes, written: dict[str, int]) -> dict[int, int]:
+    """For each version whose change files are all there, from when on one of them can be old."""
+    files = {commit.version: [canonical_key(file.path) for file in commit.change_files()] for commit, _ in changes}
+    gone = absent(log.store, {key for keys in files.values() for key in keys if key not in written})
+    return {
+        commit.version: min(max(time, written.get(key, 0)) for key in files[commit.version])
+        for commit, time in changes
+        if not gone.intersection(files[commit.version])
+    }

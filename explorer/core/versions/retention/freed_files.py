@@ -1,0 +1,98 @@
+"""The files that VACUUM may delete some time, and since when nothing needs each.
+
+Protocol sections: VACUUM, Deletion Vectors, Add CDC File. Invariant: a file that a recorded VACUUM took is not among
+them; by the log alone, one that nobody recorded as deleted is.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from explorer.core.protocol.arrow.arrays import Int64s, Integers, Mask, numbers
+from explorer.core.versions.history import History
+from explorer.core.versions.lifetimes.lifetimes import Lifetimes
+from explorer.core.versions.retention.expiry import FOREVER, LastNeeded
+from explorer.core.versions.retention.folder_look import FolderLook
+from explorer.core.versions.retention.lasting import TakenFiles, written
+from explorer.core.versions.retention.version_states import VersionRisks
+
+__all__ = ["Freed", "freed_by_folder", "freed_by_log"]
+
+# A file of deletion vectors begins with a byte; each vector has its size before it and a checksum after it.
+_AROUND_VECTOR: Final = 8
+_VECTOR: Final = ("dv_offset", "dv_size_in_bytes")
+
+
+class Freed(msgspec.Struct, frozen=True):
+    """Files: since when nothing needs each (ms since the epoch), its bytes, and where these are known."""
+
+    since: Int64s
+    sizes: Int64s
+    known: Mask
+
+
+def freed_by_folder(look: FolderLook) -> Freed:
+    """The files that a look at the folder found."""
+    old = look.old_from
+    rows = np.flatnonzero(old != FOREVER)
+    sizes, known = numbers(look.files.column("size").combine_chunks())
+    return Freed(old[rows], sizes[rows].astype(np.int64), known[rows])
+
+
+def freed_by_log(history: History, risks: VersionRisks, needed: LastNeeded, taken: TakenFiles) -> Freed:
+    """Data files, files of deletion vectors and change files that nothing needs and no recorded VACUUM took."""
+    life = history.lifetimes
+    found = [_data_files(life, needed, taken), _vector_files(life, needed, taken), _change_files(history, risks, taken)]
+    return Freed(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+
+_Files = tuple[Int64s, Int64s, Mask]
+
+
+def _data_files(life: Lifetimes, needed: LastNeeded, taken: TakenFiles) -> _Files:
+    rows = np.flatnonzero(needed.paths != FOREVER)
+    last = _last_of_each(life.path_ids[rows], life.removed[rows])
+    rows = rows[last]
+    rows = rows[~taken.mask(needed.paths[rows], life.removed[rows])]
+    sizes, known = life.sizes
+    return needed.paths[rows], sizes[rows], known[rows]
+
+
+def _vector_files(life: Lifetimes, needed: LastNeeded, taken: TakenFiles) -> _Files:
+    """The log has the place and the size of each vector, so it has the end of the last one of a file."""
+    files, ids = life.vector_files
+    inside = np.array([*(vector.storage_type == "u" for vector in ids), False])
+    rows = np.flatnonzero((needed.vectors != FOREVER) & inside[files])
+    if not len(rows):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, bool)
+    offsets, sizes = (numbers(column.combine_chunks()) for column in life.take(rows, _VECTOR).columns)
+    ends = offsets[0].astype(np.int64) + sizes[0] + _AROUND_VECTOR
+    known = np.ones(len(ids), bool)
+    np.logical_and.at(known, files[rows], offsets[1] & sizes[1])
+    whole = np.zeros(len(ids), np.int64)
+    np.maximum.at(whole, files[rows], ends)
+    rows = rows[_last_of_each(files[rows], life.removed[rows])]
+    rows = rows[~taken.mask(needed.vectors[rows], life.removed[rows])]
+    return needed.vectors[rows], whole[files[rows]], known[files[rows]]
+
+
+def _change_files(history: History, risks: VersionRisks, taken: TakenFiles) -> _Files:
+    """VACUUM counts them as needed until their commit was written."""
+    records = [record for record in history.commits if record.change_files and record.version in risks.listing.commits]
+    commits = risks.listing.commits
+    records = [record for record in records if not taken.mask(np.array([written(record)]), np.array([record.version]))]
+    sizes = [size for record in records for size in record.change_sizes]
+    since = [commits[record.version].modified for record in records for _ in record.change_sizes]
+    known = np.array([size is not None for size in sizes], bool)
+    return np.array(since, np.int64), np.array([size or 0 for size in sizes], np.int64), known
+
+
+def _last_of_each(groups: Integers, removed: Integers) -> Int64s:
+    """Of each group the place of the one that was removed last."""
+    order = np.lexsort((removed, groups))
+    ends = np.flatnonzero(np.diff(groups[order], append=-1) != 0)
+    found: Int64s = order[ends]
+    return found

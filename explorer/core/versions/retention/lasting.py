@@ -1,0 +1,145 @@
+"""Versions, or the changes of versions, and until when all that each needs was needed.
+
+Protocol section: VACUUM. Invariant: what a recorded VACUUM took, or a look at the folder did not find, is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.protocol.arrow.arrays import Int64s, Integers, Mask, known_int64s
+from explorer.core.versions.history import CommitRecord, History
+from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
+from explorer.core.versions.retention.expiry import FOREVER
+from explorer.core.versions.retention.folder_look import FolderLook
+from explorer.core.versions.retention.version_states import RecordedVacuum, VersionRisks
+
+__all__ = ["Lasting", "TakenFiles", "feed_lasting", "recorded_by_folder", "recorded_by_log", "written"]
+
+_MAX_DATE: Final = 253_402_300_799_999
+
+
+class Lasting(msgspec.Struct, frozen=True):
+    """Some versions, ascending, and until when all that each needs was needed.
+
+    Attributes:
+        versions: The versions.
+        until: The first tombstone among what each needs, ms since the epoch; `FOREVER` if nothing of it was removed.
+        gone: Where it was lost already.
+    """
+
+    versions: Int64s
+    until: Int64s
+    gone: Mask
+
+    def least(self, now: int) -> Int64s:
+        """The shortest retention, in ms, with which a VACUUM now leaves each as it is."""
+        return np.where(self.until == FOREVER, 0, np.maximum(now - self.until, 0))
+
+    def dying(self, now: int, retention: int) -> Int64s:
+        """The versions that a VACUUM now takes."""
+        found: Int64s = self.versions[~self.gone & (self.least(now) > retention)]
+        return found
+
+    def lost_from(self, retention: int) -> pa.Int64Array:
+        """From when each may be lost under a retention, ms since the epoch; null if it is gone, or never."""
+        known = ~self.gone & (self.until <= _MAX_DATE - retention)
+        return known_int64s(np.where(known, self.until, 0) + retention, known)
+
+
+class TakenFiles:
+    """Whether a recorded VACUUM took what was needed until a time, and was removed in a version.
+
+    Args:
+        vacuums: Those that the log records, ascending.
+    """
+
+    def __init__(self, vacuums: Sequence[RecordedVacuum]) -> None:
+        self._versions = np.array([vacuum.version for vacuum in vacuums], np.int64)
+        before = np.array([vacuum.before for vacuum in vacuums], np.int64)
+        # The latest cut-off among this vacuum and the later ones; nothing is older than the last place.
+        latest = np.maximum.accumulate(before[::-1])[::-1]
+        self._before = np.concatenate([latest, np.full(1, np.iinfo(np.int64).min)])
+
+    def mask(self, until: Int64s, removed: Integers) -> Mask:
+        """Where it did."""
+        found: Mask = self._before[np.searchsorted(self._versions, removed, side="left")] > until
+        return found
+
+
+def feed_lasting(
+    history: History,
+    until: Int64s,
+    lost: Mask,
+    recorded: Callable[[CommitRecord], tuple[int, bool]],
+) -> Lasting:
+    """The versions in which the change feed was on, and until when what holds their changes was needed.
+
+    Args:
+        history: The recorded commits and lifetimes.
+        until: Until when all files of each instance were needed.
+        lost: Where an instance lacks one of its files.
+        recorded: The same, time and loss, of a version with change files.
+    """
+    life, first = history.lifetimes, history.first_readable
+    times, gone = np.full(life.last - first + 1, FOREVER), np.zeros(life.last - first + 1, bool)
+    for versions, ends, losses in _sources(life, until, lost):
+        inside = versions >= first
+        np.minimum.at(times, versions[inside] - first, ends[inside])
+        np.logical_or.at(gone, versions[inside] - first, losses[inside])
+    changed = np.array(history.layout_changes(first, life.last), np.int64)
+    on = np.array([history.records_changes(version) for version in changed.tolist()], bool)
+    records = [record for record in history.commits if record.version >= first]
+    places = np.searchsorted(changed, [record.version for record in records], side="right") - 1
+    records = [record for record, is_on in zip(records, on[places].tolist(), strict=True) if is_on]
+    for record in records:
+        if record.change_files:
+            times[record.version - first], gone[record.version - first] = recorded(record)
+        elif record.changes_no_row:
+            times[record.version - first], gone[record.version - first] = FOREVER, False
+    chosen = np.array([record.version for record in records], np.int64)
+    return Lasting(chosen, times[chosen - first], gone[chosen - first])
+
+
+def recorded_by_log(risks: VersionRisks, taken: TakenFiles, record: CommitRecord) -> tuple[int, bool]:
+    """Until when change files are needed, which VACUUM takes from the time of their commit, and whether it did."""
+    path = risks.listing.commits.get(record.version)
+    if path is None:
+        return FOREVER, False
+    return path.modified, bool(taken.mask(np.array([written(record)]), np.array([record.version]))[0])
+
+
+def written(record: CommitRecord) -> int:
+    """When a commit was written by the writer's clock, which a copy of its file keeps, as the records of VACUUM do."""
+    stated = None if record.info is None else record.info.timestamp
+    return record.timestamp if stated is None or record.time_in_commit else min(max(stated, 0), _MAX_DATE)
+
+
+def recorded_by_folder(look: FolderLook, record: CommitRecord) -> tuple[int, bool]:
+    """The same by a look at the folder."""
+    written = look.changes.get(record.version)
+    return (FOREVER, True) if written is None else (written, False)
+
+
+def _sources(life: Lifetimes, until: Int64s, lost: Mask) -> Iterator[tuple[Integers, Int64s, Mask]]:
+    """Yield the instances that hold changes, as `explorer.core.versions.change_feed.sources` finds them.
+
+    Of each: the version, until when its files were needed, and whether they are lost.
+    """
+    lasting = life.removed > life.added
+    new = np.flatnonzero(lasting & (life.previous >= 0))
+    old = life.previous[new]
+    went = lasting & (life.removed != NEVER) & life.removed_data_change
+    went[old] = False
+    differs = life.vectors_differ(old, new) & (life.data_change[new] | life.removed_data_change[old])
+    new, old = new[differs], old[differs]
+    came = np.flatnonzero(lasting & (life.previous < 0) & life.data_change & (life.added >= life.first))
+    left = np.flatnonzero(went)
+    yield life.added[came], until[came], lost[came]
+    yield life.removed[left], until[left], lost[left]
+    yield life.added[new], np.minimum(until[new], until[old]), lost[new] | lost[old]
