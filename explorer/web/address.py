@@ -47,6 +47,7 @@ _KEYS = {
     "where": "where",
     "masked": "masked",
     "rule": "rule",
+    "keep": "keep",
     "feed": "feed",
     "keys": "keys",
     "act": "act",
@@ -102,6 +103,7 @@ class Address:
     where: str = ""
     masked: str = "0"
     rule: str = ""
+    keep: str = ""
     feed: str = ""
     keys: str = ""
     act: str = ""
@@ -204,6 +206,11 @@ class Address:
         if not (first.isdecimal() and last.isdecimal() and len(self.zoom) < 40):
             return None
         return min(int(first), int(last)), max(int(first), int(last))
+
+    @property
+    def kept_days(self) -> int | None:
+        """The retention that is looked at, in days; None for the table's own."""
+        return int(self.keep) if self.keep.isdecimal() and len(self.keep) < 6 else None
 
     @property
     def page_number(self) -> int:

@@ -24,6 +24,7 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.diff import SnapshotDiff
+from explorer.core.versions.retention.horizon import Horizon
 from explorer.core.versions.retention.version_states import VersionStates
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.table.commits import Commits, plain_reason
@@ -215,6 +216,14 @@ class TableFacts:
             TableError: The history, or the value of a property of retention, cannot be read.
         """
         return self.keep("risks", self.log.version_risks).at(milliseconds(self._clock()))
+
+    def horizon(self) -> Horizon:
+        """Return what a VACUUM with any retention would take now, by the log alone.
+
+        Raises:
+            TableError: The history, or the value of a property of retention, cannot be read.
+        """
+        return self.keep(("horizon", self._now()), lambda: self.log.horizon(self._clock()))
 
     def audit(self) -> Audit:
         """Return what the rules find in the table as it is now, by the log alone."""

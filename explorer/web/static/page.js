@@ -358,7 +358,7 @@ class Page {
 
   change(event) {
     const form = event.target.closest("form[data-nav]");
-    if (form && !("check" in form.dataset) && event.target.matches("select")) this.go(this.query(form));
+    if (form && !("check" in form.dataset) && event.target.matches("select, input[type=range]")) this.go(this.query(form));
   }
 
   input(event) {

@@ -1,0 +1,120 @@
+"""How many versions a retention keeps, as a curve, and what one retention would take: both for a VACUUM run now.
+
+Invariants: the curve is exact and comes from the log alone; a day has 24 hours; unknown bytes are not counted, and the
+number of files whose bytes are not known is given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from explorer import formatting as fmt
+from explorer.auditing.words import duration, spans
+from explorer.core.versions.retention.horizon import Horizon, WhatIf
+from explorer.views.table.facts import TableFacts
+
+__all__ = ["Mark", "RetentionCurve", "retention_curve"]
+
+_DAY: Final = 86_400_000
+_WIDTH, _HEIGHT, _FLOOR = 300, 76, 82
+_LEAST_DAYS: Final = 14
+_MOST_DAYS: Final = 3_650
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A retention on the curve.
+
+    Attributes:
+        days: The retention in whole days.
+        words: The retention, exactly.
+        place: Pixels from the left.
+        kept, feed_kept: Versions, and changes of versions, that can be read after a VACUUM with it.
+        freed: What the VACUUM would delete, in words.
+        lost: The versions that it takes, in words; empty if none.
+        lost_feed: The versions whose changes it takes, in words; empty if none.
+    """
+
+    days: int
+    words: str
+    place: float
+    kept: int
+    feed_kept: int
+    freed: str
+    lost: str
+    lost_feed: str
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionCurve:
+    """The curve of a table.
+
+    Attributes:
+        points: Of a line in `_WIDTH` by 92 pixels.
+        top: The most versions that can be kept.
+        days: The longest retention that the axis shows.
+        own, chosen: The table's own retention, and the one that is looked at.
+        has_feed: Whether a change feed was recorded.
+    """
+
+    points: str
+    top: int
+    days: int
+    own: Mark
+    chosen: Mark
+    has_feed: bool
+
+
+def retention_curve(facts: TableFacts, days: int | None = None) -> RetentionCurve:
+    """Return the curve of a table.
+
+    Args:
+        facts: The table.
+        days: The retention to look at; None for the table's own.
+
+    Raises:
+        TableError: The history, or the value of a property of retention, cannot be read.
+    """
+    found = facts.horizon()
+    own = found.what_if()
+    last_change = int(found.retentions[-1]) // _DAY + 1
+    axis = max(_LEAST_DAYS, round(own.retention / _DAY * 1.5), last_change)
+    axis = min(max(axis, days or 0), _MOST_DAYS)
+    chosen = own if days is None else found.what_if(min(days, axis) * _DAY)
+    return RetentionCurve(
+        points=_points(found, axis),
+        top=int(found.num_versions[-1]),
+        days=axis,
+        own=_mark(own, axis),
+        chosen=_mark(chosen, axis),
+        has_feed=len(found.feed.versions) > 0,
+    )
+
+
+def _points(found: Horizon, days: int) -> str:
+    inside = found.retentions <= days * _DAY
+    places = np.append(found.retentions[inside] / (days * _DAY), 1.0) * _WIDTH
+    top = max(int(found.num_versions[-1]), 1)
+    heights = _FLOOR - _HEIGHT * found.num_versions[inside] / top
+    steps = [f"{places[0]:.1f},{heights[0]:.1f}"]
+    for place, before, after in zip(places[1:], heights, np.append(heights[1:], heights[-1]), strict=True):
+        steps += [f"{place:.1f},{before:.1f}", f"{place:.1f},{after:.1f}"]
+    return " ".join(steps)
+
+
+def _mark(found: WhatIf, days: int) -> Mark:
+    unknown = f" and {fmt.plural(found.sizes_unknown, 'file')} of unknown size" if found.sizes_unknown else ""
+    freed = f"{fmt.size(found.bytes)} in {fmt.plural(found.files - found.sizes_unknown, 'file')}{unknown}"
+    return Mark(
+        days=found.retention // _DAY,
+        words=duration(found.retention),
+        place=min(found.retention / (days * _DAY), 1.0) * _WIDTH,
+        kept=found.kept,
+        feed_kept=found.feed_kept,
+        freed=freed if found.files else "nothing",
+        lost=spans(found.versions),
+        lost_feed=spans(found.feed_versions),
+    )

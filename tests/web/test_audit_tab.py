@@ -1,0 +1,117 @@
+"""The Audit tab: findings, the clients of the chosen version, and what a retention keeps and takes."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+import explorer
+from explorer.core.versions.commit_times import moment
+from explorer.views import TableFacts
+from explorer.views.table.clients import client_listing, newest_releases
+from explorer.views.table.retention_curve import retention_curve
+from explorer.web.address import Address
+from explorer.web.pages import Rendered, table_page
+from explorer.web.served_tables import Catalog
+from tests.support import small_logs
+from tests.support.audited_tables import loaded
+from tests.support.hostile_tables import HOSTILE
+from tests.support.idle_windows import idle_work
+from tests.support.page_elements import assert_harmless
+
+DAY = 86_400_000
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``t``: v3 and v4 remove a file each, 100 and 3 days ago; v5 makes deletion vectors a part of the protocol."""
+    folder = tmp_path_factory.mktemp("served") / "w"
+    now = small_logs.LONG_AGO
+    created = [small_logs.commit_info("CREATE TABLE"), small_logs.PROTOCOL, small_logs.metadata({"id": "long"})]
+    small_logs.write_log(
+        folder / "t",
+        [
+            created,
+            loaded("0.parquet", size=5),
+            [*loaded("1.parquet", size=7), small_logs.add("2.parquet", 10, size=11)],
+            [
+                small_logs.commit_info("DELETE", user_name=HOSTILE),
+                small_logs.remove("0.parquet", deletion_timestamp=now - 100 * DAY),
+            ],
+            [small_logs.commit_info("DELETE"), small_logs.remove("1.parquet", deletion_timestamp=now - 3 * DAY)],
+            [
+                small_logs.commit_info("SET TBLPROPERTIES"),
+                small_logs.MASKED,
+                small_logs.add("3.parquet", 9, size=1, vector=small_logs.vector("x", 4)),
+            ],
+        ],
+    )
+    small_logs.write_log(folder / "broken", [created, loaded("0.parquet"), [b'{"add":']])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def catalog(root: Path) -> Catalog:
+    return Catalog([str(root)])
+
+
+def _page(catalog: Catalog, query: str) -> Rendered:
+    return table_page(catalog, Address.parse(query), "light", idle_work(catalog))
+
+
+def test_clients_are_those_of_the_chosen_version_and_the_worst_come_first(root: Path, catalog: Catalog) -> None:
+    table, facts = explorer.open_table(root / "t"), catalog.facts("w/t")
+    for version in (2, 5):
+        judged = {(v.client, v.version_from): v for v in table.compatibility(version)}
+        shown = newest_releases(facts, version)
+        assert all(judged[each.client, each.version_from] == each for each in shown)
+        ranks = [("wrong", "no", "unknown", "yes").index(each.read) for each in shown]
+        assert ranks == sorted(ranks)
+        assert client_listing(facts, version).total == len(judged)
+    reads = [{each.client: each.read for each in newest_releases(facts, version)} for version in (2, 5)]
+    assert reads[0]["Presto"] == "yes"
+    assert reads[1]["Presto"] == "wrong"
+    html = _page(catalog, "?t=w/t&tab=audit&v=5").regions["side"]
+    assert re.search(r"Presto.*?WRONG", html, re.DOTALL)
+    assert "WRONG" not in _page(catalog, "?t=w/t&tab=audit&v=2").regions["side"]
+
+
+def test_the_horizon_says_what_each_retention_keeps(root: Path) -> None:
+    # Time stands still at LONG_AGO, three days after the last file was removed.
+    facts = TableFacts(explorer.open_table(root / "t"), clock=lambda: moment(small_logs.LONG_AGO))
+    own, short, long_ = (retention_curve(facts, days) for days in (None, 1, 120))
+    assert (own.own.words, own.chosen) == ("7 days", own.own)
+    assert (own.own.kept, own.own.lost, own.own.freed) == (4, "v1 to v2", "5 B in 1 file")
+    assert (short.chosen.kept, short.chosen.lost, short.chosen.freed) == (3, "v1 to v3", "12 B in 2 files")
+    assert (long_.chosen.kept, long_.chosen.lost, long_.chosen.freed) == (6, "", "nothing")
+    assert own.top == 6
+    assert own.days >= 101
+
+
+def test_the_page_looks_at_the_retention_that_was_asked_for_and_opens_it_as_a_change(catalog: Catalog) -> None:
+    side = unescape(_page(catalog, "?t=w/t&tab=audit&keep=45").regions["side"])
+    assert "With <b>45 days</b>" in side
+    href = re.search(r'href="([^"]*)">Change retention', side)
+    assert href is not None
+    assert dict(Address.parse(href[1]).answers)["value.0"] == "interval 45 days"
+    assert "Vacuum, what if" in side
+
+
+def test_findings_are_shown_whole_and_nothing_of_the_table_is_markup(catalog: Catalog) -> None:
+    page = _page(catalog, "?t=w/t&tab=audit")
+    lead = page.regions["lead"]
+    audit = catalog.facts("w/t").audit()
+    assert lead.count("<article") == len(audit.findings) > 0
+    for finding in audit.findings:
+        assert finding.title in unescape(lead)
+    assert_harmless("".join(page.regions.values()))
+
+
+def test_a_history_that_cannot_be_read_still_shows_the_clients(catalog: Catalog) -> None:
+    side = _page(catalog, "?t=w/broken&tab=audit&v=1").regions["side"]
+    assert "Who can read it" in side
+    assert "Retention horizon" in side
+    assert "not a valid action" in side or "cannot be read" in side
