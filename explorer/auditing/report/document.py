@@ -11,7 +11,7 @@ not known is null.
 from __future__ import annotations
 
 import hashlib
-from typing import Final, Literal, TypeVar
+from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -52,6 +52,9 @@ __all__ = [
 ]
 
 FORMAT: Final = "delta-explorer-report/1"
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+_Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
+_Days: TypeAlias = Annotated[float, msgspec.Meta(ge=0)]
 _ReportType = TypeVar("_ReportType", bound="TableReport | TablesReport")
 
 
@@ -134,11 +137,11 @@ class Figures(_Record, frozen=True, kw_only=True):
 class HistoryMark(_Record, frozen=True, kw_only=True):
     """What the commits of a bin did: the largest amounts of one commit, so that a bin hides no extreme."""
 
-    first: int
-    last: int
-    added: int
-    removed: int
-    masked: int
+    first: _Count
+    last: _Count
+    added: _Count
+    removed: _Count
+    masked: _Count
     unknown: bool
     form: bool
 
@@ -146,8 +149,8 @@ class HistoryMark(_Record, frozen=True, kw_only=True):
 class CommitLabel(_Record, frozen=True, kw_only=True):
     """A commit that the drawing names."""
 
-    version: int
-    amount: int
+    version: _Count
+    amount: Annotated[int, msgspec.Meta(le=0)]
     operation: str
     user: str
     time: str | None
@@ -165,9 +168,9 @@ class StateLine(_Record, frozen=True, kw_only=True):
 class History(_Record, frozen=True, kw_only=True):
     """The commits as marks, oldest first, each of ``width`` versions; amounts in ``unit``."""
 
-    first: int
-    last: int
-    width: int
+    first: _Count
+    last: _Count
+    width: _Positive
     unit: Literal["rows", "files"]
     marks: tuple[HistoryMark, ...]
     labels: tuple[CommitLabel, ...]
@@ -191,8 +194,8 @@ class ClientLine(_Record, frozen=True, kw_only=True):
 class RetentionStep(_Record, frozen=True, kw_only=True):
     """From so many days of retention on, so many versions stay readable."""
 
-    days: float
-    versions: int
+    days: _Days
+    versions: _Count
 
 
 class Retention(_Record, frozen=True, kw_only=True):
@@ -201,8 +204,8 @@ class Retention(_Record, frozen=True, kw_only=True):
     ``file_days`` and ``log_days`` are the properties in force, the latter null where expired log files are kept.
     """
 
-    file_days: float
-    log_days: float | None
+    file_days: _Days
+    log_days: _Days | None
     readable: int
     at_risk: int
     gone: int

@@ -248,7 +248,7 @@ def _states_in_words(history: History) -> str:
     for state in history.states:
         text = _span(state.first, state.last)
         if state.state == "readable" and state.since is not None:
-            text += f" (the first until {fmt.day(datetime.fromisoformat(state.since))})"
+            text += f" (safe until {fmt.day(datetime.fromisoformat(state.since))})"
         words.setdefault(state.state, []).append(text)
     listed = [
         f"{name}: {', '.join(found[:4])}{f' and {len(found) - 4} more runs' if len(found) > 4 else ''}"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -70,8 +72,8 @@ class _Section:
         counts: Findings by severity, the worst first.
         clients: Those to show first: in use, or answering wrongly.
         others: The other clients in words.
-        silent: The rules that found nothing.
-        rules: Titles by id.
+        steps: The remedies that are commands or intents, each with a command that carries it out or plans it.
+        rules: The rules by id.
     """
 
     anchor: str
@@ -81,7 +83,7 @@ class _Section:
     counts: tuple[tuple[str, int], ...]
     clients: tuple[ClientLine, ...]
     others: str
-    silent: tuple[RuleLine, ...]
+    steps: tuple[tuple[str, str], ...]
     rules: dict[str, RuleLine]
 
     @classmethod
@@ -97,13 +99,25 @@ class _Section:
             counts=tuple((level, _count(report.findings, level)) for level in SEVERITIES),
             clients=shown,
             others=_others([each for each in clients if each not in shown]),
-            silent=tuple(rules[rule] for rule in report.found_nothing if rule in rules),
+            steps=tuple(dict.fromkeys(_steps(report))),
             rules=rules,
         )
 
 
 def _count(findings: tuple[FoundFinding, ...], level: str) -> int:
     return sum(each.severity == level for each in findings)
+
+
+def _steps(report: TableReport) -> Iterator[tuple[str, str]]:
+    """The remedies as commands; an intent is planned, which changes nothing."""
+    for remedy in (finding.remedy for finding in report.findings):
+        if remedy is None:
+            continue
+        if remedy.command is not None:
+            yield remedy.label, remedy.command
+        elif remedy.intent is not None:
+            intent = canonical(remedy.intent).decode()
+            yield remedy.label, shlex.join(["delta-explorer", "plan", report.table, intent])
 
 
 def _others(clients: list[ClientLine]) -> str:
@@ -138,7 +152,6 @@ def _environment() -> jinja2.Environment:
     made.filters |= {
         "access": lambda access: _READS[access],
         "count": fmt.count,
-        "intent": lambda intent: canonical(intent).decode(),
         "plural": fmt.plural,
         "quantity": fmt.quantity,
         "severity": lambda level: _WORDS[level],

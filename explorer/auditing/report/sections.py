@@ -25,8 +25,19 @@ _DAY: Final = 86_400_000
 _MOST_STEPS: Final = 90
 _MOST_CHANGES: Final = 200
 _WORST_FIRST: Final[tuple[Access, ...]] = ("wrong", "no", "unknown", "yes")
-# What a client calls itself in the engineInfo of its commits, where that is not the first word of its name.
-_CALLED: Final = {"delta-spark": "delta-lake", "databricks": "databricks-runtime", "delta-kernel-java": "kernel-"}
+# What a client calls itself in the engineInfo of its commits.
+_CALLED: Final = {
+    "Athena": "athena",
+    "Databricks Runtime": "databricks",
+    "DuckDB delta extension": "duckdb",
+    "Flink (legacy delta-flink on Standalone)": "delta-standalone",
+    "Flink (new delta-flink on Kernel)": "flink",
+    "Trino": "trino",
+    "delta-kernel-java": "kernel-",
+    "delta-kernel-rs": "delta-kernel",
+    "delta-rs (python deltalake)": "delta-rs",
+    "delta-spark": "delta-lake",
+}
 
 
 def client_lines(subject: Subject) -> tuple[ClientLine, ...]:
@@ -34,8 +45,7 @@ def client_lines(subject: Subject) -> tuple[ClientLine, ...]:
     engines = " ".join(subject.commits.unique("engine_info")).casefold()
 
     def in_use(client: str) -> bool:
-        word = client.split(maxsplit=1)[0].casefold()
-        return _CALLED.get(word, word) in engines
+        return client in _CALLED and _CALLED[client] in engines
 
     lines = [
         ClientLine(
@@ -126,13 +136,14 @@ def _texts(history: History, record: CommitRecord) -> list[str]:
     now, new = history.metadata_at(version), history.protocol_at(version)
     if was is None or old is None:
         created = version == 0 and now is not None and new is not None
-        return [f"created with {_protocol(new)}"] if created and new is not None else []
+        return [f"created, protocol {_protocol(new)}"] if created and new is not None else []
     texts: list[str] = []
     if now is not None and now != was:
         texts += _metadata(was, now, old, new or old)
     found = diff_protocols(old, new)
     if found is not None:
-        texts.append(f"protocol {_protocol(old)} \u2192 {_protocol(found.after)}")
+        if _protocol(old) != _protocol(found.after):
+            texts.append(f"protocol {_protocol(old)} \u2192 {_protocol(found.after)}")
         texts += [f"feature {name} added" for name in found.features_added]
         texts += [f"feature {name} removed" for name in found.features_removed]
     return texts

@@ -188,12 +188,21 @@ def _sentence(audit: Audit, findings: Sequence[FoundFinding], log: LogCheck | No
         parts.append(Phrase(text=f"{', and' if faulty else ':'} {rules} found nothing"))
     else:
         if not grave:
-            text = ", and " if faulty else ", but " if worst.severity == "warning" else "; the first of the notes: "
-            parts.append(Phrase(text=text))
+            parts.append(Phrase(text=_joint(findings, faulty=bool(faulty))))
         claim = _clause(worst)
         parts.append(Phrase(text=claim) if worst.severity == "info" else Phrase(text=claim, tone="danger"))
         parts += _deadline(findings, worst)
     return (*parts, Phrase(text="."))
+
+
+def _joint(findings: Sequence[FoundFinding], *, faulty: bool) -> str:
+    """What leads from the opening to the first finding, which is no error."""
+    if faulty:
+        return ", and "
+    if findings[0].severity == "warning":
+        return ", but "
+    first = "the note" if len(findings) == 1 else f"the first of {len(findings)} notes"
+    return f", and nothing asks for action; {first}: "
 
 
 def _clause(finding: FoundFinding) -> str:

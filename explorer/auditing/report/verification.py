@@ -94,7 +94,13 @@ def verify_report(
 def _html(data: bytes) -> tuple[str, list[Difference], set[str]]:
     report = decode_report(embedded(data, "The file"))
     digest, differences = _digests(report)
-    differences += _text(data, render(report).encode(), report.program)
+    try:
+        again = render(report).encode()
+    except (ValueError, ArithmeticError) as error:
+        # Only of a document that was not made here: a time that is none, or numbers that contradict each other.
+        differences.append(Difference("document", f"No text can be made from the data: {error}."))
+    else:
+        differences += _text(data, again, report.program)
     return digest, differences, _named(report)
 
 
