@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from explorer.auditing import Audit
+    from explorer.auditing.report import Signer, TableReport
+    from explorer.auditing.report.case_file import CaseFile
+    from explorer.auditing.report.since import EarlierReport
     from explorer.core.compatibility.access import ClientVerdict
     from explorer.core.transaction.commit_plan import Plan, PlanResult
     from explorer.core.transaction.context import Context
@@ -292,6 +295,33 @@ class Table(DeltaLog):
         from explorer.core.maintenance.folder_listing import look_at_folder
 
         return look_at_folder(self)
+
+    def report(
+        self,
+        now: datetime | None = None,
+        *,
+        by: str | None = None,
+        since: Sequence[EarlierReport] | None = None,
+        case: CaseFile | None = None,
+        signer: Signer | None = None,
+        one_of_many: bool = False,
+    ) -> TableReport:
+        """Audit the newest version, and state it in a document with its digest; see `explorer.auditing.report`.
+
+        Args:
+            now: The present, with a zone; else that of this machine.
+            by: Who makes the report.
+            since, case, signer, one_of_many: As in `explorer.auditing.report.table_report.table_report`.
+
+        Raises:
+            RequestError: The earlier report is not of this table.
+        """
+        from explorer.auditing import Subject, audit
+        from explorer.auditing.report import table_report
+
+        subject = Subject(self, datetime.now(UTC) if now is None else now)
+        found = audit(subject)
+        return table_report(subject, found, by=by, since=since, case=case, signer=signer, one_of_many=one_of_many)
 
     def check(self, predicates: Mapping[str, str], version: int | None = None) -> CheckReport:
         """Check SQL predicates, by name, against all live rows of a version; NULL breaks them

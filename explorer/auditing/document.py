@@ -54,6 +54,7 @@ def audit_document(audit: Audit, table: str) -> JsonObject:
 def _finding(finding: Finding) -> JsonObject:
     return {
         "id": finding.rule,
+        "subject": finding.subject,
         "severity": finding.severity,
         "title": finding.title,
         "evidence": [_evidence(each) for each in finding.evidence],

@@ -61,6 +61,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         evidence: What shows it, in words.
         effect: What it means for this table.
         remedy: The next step; None if there is none.
+        subject: What of the table it is about, where a rule may find the same of several things: the finding of a later
+            audit is the same one if rule and subject are.
         versions: The versions concerned, as inclusive ranges.
         files, rows, size: How many files, rows and bytes; None if that is not the point, or not known.
         deadline: When the remedy stops working, ms since the epoch; None if it does not.
@@ -73,6 +75,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...]
     effect: str
     remedy: Remedy | None = None
+    subject: str = ""
     versions: tuple[tuple[int, int], ...] = ()
     files: int | None = None
     rows: int | None = None

@@ -14,6 +14,16 @@ from explorer.auditing.verdict import Audit
 from explorer.cli.arguments import JsonFlag
 from explorer.cli.errors import exit_code, facts_of
 from explorer.cli.output import complain, emit, listing, note, patience
+from explorer.cli.reports import (
+    CaseOption,
+    DetailsFlag,
+    HtmlOption,
+    ReportWish,
+    SignOption,
+    SinceOption,
+    UserOption,
+    report,
+)
 from explorer.core.errors import ExplorerError, TableNotFound
 from explorer.storage.schemes import spellings
 from explorer.storage.served_roots import ServedRoots
@@ -40,17 +50,43 @@ def register(app: typer.Typer) -> None:
     app.command("audit")(audit)
 
 
-def audit(tables: Tables, json: JsonFlag = False, fail_on: FailOn = None) -> int:
+def audit(
+    tables: Tables,
+    *,
+    json: JsonFlag = False,
+    fail_on: FailOn = None,
+    html: HtmlOption = None,
+    since: SinceOption = None,
+    case: CaseOption = None,
+    sign: SignOption = None,
+    user: UserOption = None,
+    details: DetailsFlag = False,
+) -> int:
     """Ask every rule of tables, from their logs alone: lost rows, hazards, clients, holes, retention, files.
 
     A table that cannot be read never stops the rest: its error goes to stderr, and the exit code is that of the first
     such error. Else it is 1 if --fail-on is given and a finding is that severe, and 0 without one.
 
-    JSON, a line a table: table, version (the newest), time (of the audit), basis (log), verdict (a sentence), findings
-    [{id, severity (error, warning, info), title, evidence [{text, version}], effect, remedy ({label, intent, command},
-    or null), versions [[first, last]], files, rows, bytes, deadline}], notAnswered [{id, reason}], foundNothing [id],
-    digest (SHA-256 of the rest, as JSON with sorted keys and no spaces).
+    With --html, --since, --case, --sign or --details the whole report is made, and the whole log is verified for it.
+
+    JSON, a line a table: table, version (the newest), time (of the audit), basis (log), verdict (a sentence),
+    findings [{id, subject (what of the table, where a rule may find several things), severity (error, warning,
+    info), title, evidence [{text, version}], effect, remedy ({label, intent, command}, or null), versions [[first,
+    last]], files, rows, bytes, deadline}], notAnswered [{id, reason}], foundNothing [id], digest (SHA-256 of the
+    rest, as JSON with sorted keys and no spaces).
+
+    The whole report has the same and: format, kind (table), program, title, tableId, by, sentence [{text, tone}],
+    deadline, rules [{id, severity, title, meaning}], figures {rows, maskedRows, files, bytes, firstVersion, firstTime,
+    lastTime}, history {first, last, width, unit, marks, labels, states, filesChecked}, clients [{client, versionFrom,
+    read, write, because, source, asOf, inUse}], retention {fileDays, logDays, readable, atRisk, gone, steps [{days,
+    versions}]}, changes [{version, time, user, engine, operation, reason, changes}], changesLeftOut, log {firstVersion,
+    lastVersion, problems, chainHead}, missing [{part, reason}], since {time, version, digest, new, gone, unchanged,
+    versions, wentBack}, case {title, author, notes, pins [{kind, what, note, pinned, holds, problem, facts}]}, signer
+    {fingerprint, comment}. A part that could not be made is null, and named in missing.
     """
+    wish = ReportWish(html, since, case, sign, user, details)
+    if wish.any:
+        return report(tables, wish, as_json=json, fail_on=fail_on)
     broken, severe = 0, False
     for given in tables:
         try:

@@ -40,6 +40,7 @@ def _holes(subject: Subject) -> tuple[Finding, ...]:
     return (
         Finding(
             rule="feed-hole",
+            subject=f"v{went}",
             severity="warning",
             label=f"feed off since v{went}" if off_now else f"feed has a hole, {spans(hole[-1:])}",
             title=f"The change feed is off since v{went}" if off_now else f"The change feed has a hole, {spans(hole)}",

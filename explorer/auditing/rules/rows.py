@@ -65,6 +65,7 @@ def _lost(subject: Subject, rows: Float64s, places: Int64s) -> Finding:
     deadline = subject.states.lost_at(before)
     return Finding(
         rule="bulk-loss",
+        subject=f"v{version}",
         severity="warning" if readable else "info",
         label=f"bulk loss, v{version}",
         title=f"{fmt.plural(loss, 'row')} went in one commit",
@@ -96,6 +97,7 @@ def _came_back(subject: Subject, rows: Float64s, at: int, back: int) -> Finding:
     between = back - at - 1
     return Finding(
         rule="bulk-loss",
+        subject=f"v{version}",
         severity="info",
         label=f"rows lost and back, v{version}",
         title=f"{fmt.plural(loss, 'row')} went in one commit, and were restored",

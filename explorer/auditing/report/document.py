@@ -1,0 +1,390 @@
+"""The document of a report: records of what it states, their one form as JSON, and the digest of that form.
+
+Definition, so that others can compute it too: the digest is SHA-256, in lowercase hexadecimal, of the document without
+its field ``digest``, as JSON with the keys of every object in the order of their UTF-8 bytes, without space, in UTF-8,
+texts with the fewest escapes. A report of several tables holds the whole document of each, with its own digest.
+
+Invariants: a document of another form than these records is refused; times are ISO 8601 text in UTC; a number that is
+not known is null.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Final, Literal, TypeAlias, TypeVar
+
+import msgspec
+
+from explorer.auditing.finding import Severity
+from explorer.core.compatibility.access import Access
+from explorer.core.errors import RequestError
+from explorer.core.protocol.json_values import JsonObject, JsonValue
+from explorer.core.versions.retention.version_states import VersionState
+
+__all__ = [
+    "FORMAT",
+    "Case",
+    "ClientLine",
+    "CommitLabel",
+    "Figures",
+    "FoundFinding",
+    "History",
+    "HistoryMark",
+    "LogCheck",
+    "MissingPart",
+    "Phrase",
+    "Pin",
+    "Retention",
+    "RetentionStep",
+    "RuleLine",
+    "Signer",
+    "Since",
+    "SinceLine",
+    "StateLine",
+    "TableChange",
+    "TableReport",
+    "TablesReport",
+    "Unread",
+    "canonical",
+    "decode_report",
+    "digest_of",
+    "sealed",
+]
+
+FORMAT: Final = "delta-explorer-report/1"
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+_Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
+_Days: TypeAlias = Annotated[float, msgspec.Meta(ge=0)]
+_ReportType = TypeVar("_ReportType", bound="TableReport | TablesReport")
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A part of a document."""
+
+
+class FoundEvidence(_Record, frozen=True, kw_only=True):
+    """A piece of evidence, and the version at which it can be seen."""
+
+    text: str
+    version: int | None
+
+
+class NextStep(_Record, frozen=True, kw_only=True):
+    """A remedy: its name, and an intent filled in or a command."""
+
+    label: str
+    intent: JsonValue
+    command: str | None
+
+
+class FoundFinding(_Record, frozen=True, kw_only=True):
+    """A finding, with the fields of ``delta-explorer audit --json``; ``id`` is that of its rule."""
+
+    id: str
+    subject: str = ""
+    severity: Severity
+    title: str
+    evidence: tuple[FoundEvidence, ...]
+    effect: str
+    remedy: NextStep | None
+    versions: tuple[tuple[int, int], ...]
+    files: int | None
+    rows: int | None
+    bytes: int | None
+    deadline: str | None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What makes it the same finding in another report: its rule, and what of the table it is about."""
+        return self.id, self.subject
+
+
+class NotAnsweredRule(_Record, frozen=True, kw_only=True):
+    """A rule without an answer, and why."""
+
+    id: str
+    reason: str
+
+
+class RuleLine(_Record, frozen=True, kw_only=True):
+    """A rule that was asked: what it looks for, and why that matters."""
+
+    id: str
+    severity: Severity
+    title: str
+    meaning: str
+
+
+class Phrase(_Record, frozen=True, kw_only=True):
+    """A part of the sentence that opens the report; ``tone`` is that of what it says."""
+
+    text: str
+    tone: Literal["plain", "strong", "danger"] = "plain"
+
+
+class Figures(_Record, frozen=True, kw_only=True):
+    """Totals of the newest version, and the span of the history; rows are those a reader sees."""
+
+    rows: int | None
+    masked_rows: int | None
+    files: int | None
+    bytes: int | None
+    first_version: int
+    first_time: str | None
+    last_time: str | None
+
+
+class HistoryMark(_Record, frozen=True, kw_only=True):
+    """What the commits of a bin did: the largest amounts of one commit, so that a bin hides no extreme."""
+
+    first: _Count
+    last: _Count
+    added: _Count
+    removed: _Count
+    masked: _Count
+    unknown: bool
+    form: bool
+
+
+class CommitLabel(_Record, frozen=True, kw_only=True):
+    """A commit that the drawing names."""
+
+    version: _Count
+    amount: Annotated[int, msgspec.Meta(le=0)]
+    operation: str
+    user: str
+    time: str | None
+
+
+class StateLine(_Record, frozen=True, kw_only=True):
+    """Successive versions of one state; ``since`` is when the first of them may be, or might have been, lost."""
+
+    first: int
+    last: int
+    state: VersionState
+    since: str | None
+
+
+class History(_Record, frozen=True, kw_only=True):
+    """The commits as marks, oldest first, each of ``width`` versions; amounts in ``unit``."""
+
+    first: _Count
+    last: _Count
+    width: _Positive
+    unit: Literal["rows", "files"]
+    marks: tuple[HistoryMark, ...]
+    labels: tuple[CommitLabel, ...]
+    states: tuple[StateLine, ...]
+    files_checked: bool
+
+
+class ClientLine(_Record, frozen=True, kw_only=True):
+    """What the newest known release of a client can do; ``in_use`` where the history names it as a writer."""
+
+    client: str
+    version_from: str
+    read: Access
+    write: Access
+    because: tuple[str, ...]
+    source: str
+    as_of: str
+    in_use: bool
+
+
+class RetentionStep(_Record, frozen=True, kw_only=True):
+    """From so many days of retention on, so many versions stay readable."""
+
+    days: _Days
+    versions: _Count
+
+
+class Retention(_Record, frozen=True, kw_only=True):
+    """How many versions each retention of removed files keeps readable at the time of the report.
+
+    ``file_days`` and ``log_days`` are the properties in force, the latter null where expired log files are kept.
+    """
+
+    file_days: _Days
+    log_days: _Days | None
+    readable: int
+    at_risk: int
+    gone: int
+    steps: tuple[RetentionStep, ...]
+
+
+class TableChange(_Record, frozen=True, kw_only=True):
+    """A commit that changed schema, protocol, properties or a description: who, when, by what, why, and what."""
+
+    version: int
+    time: str | None
+    user: str
+    engine: str
+    operation: str
+    reason: str
+    changes: tuple[str, ...]
+
+
+class LogCheck(_Record, frozen=True, kw_only=True):
+    """What verifying the log found; see `explorer.core.log.verify`."""
+
+    first_version: int | None
+    last_version: int
+    problems: tuple[str, ...]
+    chain_head: str | None
+
+
+class SinceLine(_Record, frozen=True, kw_only=True):
+    """A finding in the comparison; ``was`` is its claim in the earlier report where that differs."""
+
+    id: str
+    subject: str
+    title: str
+    was: str | None = None
+
+
+class Since(_Record, frozen=True, kw_only=True):
+    """A comparison with an earlier report of the same table: ``versions`` are those made since; ``went_back`` is true
+    where the earlier report is of a later version.
+    """
+
+    time: str
+    version: int
+    digest: str
+    new: tuple[SinceLine, ...]
+    gone: tuple[SinceLine, ...]
+    unchanged: tuple[SinceLine, ...]
+    versions: int
+    went_back: bool
+
+
+class PinFact(_Record, frozen=True, kw_only=True):
+    """What the log says of a pin: a name and a text."""
+
+    name: str
+    text: str
+
+
+class Pin(_Record, frozen=True, kw_only=True):
+    """A pin of the case file, and what the log says of it now; ``problem`` where it no longer holds."""
+
+    kind: str
+    what: str
+    note: str
+    pinned: str | None
+    holds: bool
+    problem: str | None
+    facts: tuple[PinFact, ...]
+
+
+class Case(_Record, frozen=True, kw_only=True):
+    """A case file: its title, author and notes, and the pins that concern the table."""
+
+    title: str
+    author: str
+    notes: str
+    pins: tuple[Pin, ...]
+
+
+class Signer(_Record, frozen=True, kw_only=True):
+    """The key that signs the report: its fingerprint as ``ssh-keygen -l`` shows it, and the comment in the key."""
+
+    fingerprint: str
+    comment: str
+
+
+class MissingPart(_Record, frozen=True, kw_only=True):
+    """A part of the report that could not be made, and why."""
+
+    part: str
+    reason: str
+
+
+class TableReport(_Record, frozen=True, kw_only=True, tag_field="kind", tag="table"):
+    """The report of one table."""
+
+    format: str = FORMAT
+    program: str
+    title: str
+    table: str
+    table_id: str | None
+    version: int
+    time: str
+    by: str | None
+    basis: str
+    verdict: str
+    sentence: tuple[Phrase, ...]
+    deadline: str | None
+    findings: tuple[FoundFinding, ...]
+    not_answered: tuple[NotAnsweredRule, ...]
+    found_nothing: tuple[str, ...]
+    rules: tuple[RuleLine, ...]
+    figures: Figures | None
+    history: History | None
+    clients: tuple[ClientLine, ...] | None
+    retention: Retention | None
+    changes: tuple[TableChange, ...] | None
+    changes_left_out: int
+    log: LogCheck | None
+    missing: tuple[MissingPart, ...]
+    since: Since | None
+    case: Case | None
+    signer: Signer | None
+    digest: str = ""
+
+
+class Unread(_Record, frozen=True, kw_only=True):
+    """A table that could not be read, and the error."""
+
+    table: str
+    error: str
+    message: str
+
+
+class TablesReport(_Record, frozen=True, kw_only=True, tag_field="kind", tag="tables"):
+    """The report of several tables: the worst first, then those that could not be read."""
+
+    format: str = FORMAT
+    program: str
+    title: str
+    time: str
+    by: str | None
+    tables: tuple[TableReport, ...]
+    unread: tuple[Unread, ...]
+    signer: Signer | None
+    digest: str = ""
+
+
+def canonical(value: object) -> bytes:
+    """The one form of a document, or a part of one, as JSON."""
+    return msgspec.json.encode(value, order="sorted")
+
+
+def digest_of(document: JsonObject) -> str:
+    """The digest of a document, whether or not it holds one."""
+    stated = {name: value for name, value in document.items() if name != "digest"}
+    return hashlib.sha256(canonical(stated)).hexdigest()
+
+
+def sealed(report: _ReportType) -> _ReportType:
+    """Return a report with its digest."""
+    document: JsonObject = msgspec.to_builtins(report)
+    return msgspec.structs.replace(report, digest=digest_of(document))
+
+
+def decode_report(data: bytes | str) -> TableReport | TablesReport:
+    """Read the document of a report.
+
+    Raises:
+        RequestError: It is none, or one of a later format.
+    """
+    try:
+        found = msgspec.json.decode(data, type=TableReport | TablesReport)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RequestError(f"This is not the document of a report: {error}.", reason=str(error)) from error
+    if found.format != FORMAT:
+        raise RequestError(
+            f"The report has the format {found.format}, this program knows {FORMAT}. Use the program that it names.",
+            found=found.format,
+            expected=FORMAT,
+        )
+    return found

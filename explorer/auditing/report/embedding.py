@@ -1,0 +1,47 @@
+"""A report's document inside its HTML: how it is written, and how it is found again.
+
+Invariants: it stands in one element of a type that no browser runs, and no text in it can end that element or be taken
+for something else by whoever reads the source: characters that HTML gives a meaning, and all beyond ASCII, are written
+as JSON escapes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from explorer.core.errors import RequestError
+
+__all__ = ["embedded", "embedding"]
+
+_OPENS: Final = b'<script type="application/json" id="audit">'
+_CLOSES: Final = b"</script>"
+_ESCAPED: Final = re.compile("[<>&]|[^ -~]")
+
+
+def embedding(document: bytes) -> str:
+    """Return the element that holds a document."""
+    text = _ESCAPED.sub(_escape, document.decode())
+    return f"{_OPENS.decode()}{text}{_CLOSES.decode()}"
+
+
+def embedded(data: bytes, name: str) -> bytes:
+    """Return the document that an HTML file holds.
+
+    Raises:
+        RequestError: It holds none, or several.
+    """
+    before, found, rest = data.partition(_OPENS)
+    text, closed, _ = rest.partition(_CLOSES)
+    if not found or not closed or _OPENS in rest:
+        what = "several documents" if found and closed else "no document"
+        raise RequestError(
+            f"{name} holds {what} of a report, at byte {len(before):,}. Take it as delta-explorer audit wrote it.",
+            path=name,
+        )
+    return text
+
+
+def _escape(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

@@ -1,0 +1,162 @@
+"""A report as one HTML file, made from its document alone.
+
+Invariants: the same document gives the same text, byte for byte, with the same version of this program. Every value is
+escaped, and characters that would change the direction of text or hide in it are made visible. The file asks for no
+script, no font, no picture and no network, and its policy forbids them.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from explorer import formatting as fmt
+from explorer.auditing.finding import SEVERITIES
+from explorer.auditing.report.document import (
+    ClientLine,
+    FoundFinding,
+    RuleLine,
+    TableReport,
+    TablesReport,
+    canonical,
+)
+from explorer.auditing.report.drawing import HorizonDrawing, StripDrawing, draw_history, draw_retention
+from explorer.auditing.report.embedding import embedding
+
+if TYPE_CHECKING:
+    import jinja2
+
+__all__ = ["render"]
+
+_LONGEST: Final = 20_000
+_READS: Final = {"yes": "\u2713", "no": "refuses", "wrong": "WRONG", "unknown": "unknown"}
+_WORDS: Final = {"error": "error", "warning": "warning", "info": "note"}
+
+
+def render(report: TableReport | TablesReport) -> str:
+    """Return a report as HTML."""
+    from markupsafe import Markup
+
+    tables = (report,) if isinstance(report, TableReport) else report.tables
+    style = _style()
+    sealed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            report=report,
+            several=isinstance(report, TablesReport),
+            sections=[_Section.of(number, table) for number, table in enumerate(tables)],
+            style=Markup(style),  # noqa: S704  # a file of this package
+            policy=f"default-src 'none'; style-src 'sha256-{sealed}'; base-uri 'none'; form-action 'none'",
+            data=Markup(embedding(canonical(report))),  # noqa: S704  # `embedding` escapes it
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A table as the template shows it.
+
+    Attributes:
+        anchor: Its place in the file.
+        report: Its report.
+        strip, horizon: The drawings; None where there is nothing to draw.
+        counts: Findings by severity, the worst first.
+        clients: Those to show first: in use, or answering wrongly.
+        others: The other clients in words.
+        steps: The remedies that are commands or intents, each with a command that carries it out or plans it.
+        rules: The rules by id.
+    """
+
+    anchor: str
+    report: TableReport
+    strip: StripDrawing | None
+    horizon: HorizonDrawing | None
+    counts: tuple[tuple[str, int], ...]
+    clients: tuple[ClientLine, ...]
+    others: str
+    steps: tuple[tuple[str, str], ...]
+    rules: dict[str, RuleLine]
+
+    @classmethod
+    def of(cls, number: int, report: TableReport) -> _Section:
+        rules = {rule.id: rule for rule in report.rules}
+        clients = report.clients or ()
+        shown = tuple(each for each in clients if each.in_use or "wrong" in (each.read, each.write))
+        return cls(
+            anchor=f"table-{number}",
+            report=report,
+            strip=None if report.history is None else draw_history(report.history),
+            horizon=None if report.retention is None else draw_retention(report.retention),
+            counts=tuple((level, _count(report.findings, level)) for level in SEVERITIES),
+            clients=shown,
+            others=_others([each for each in clients if each not in shown]),
+            steps=tuple(dict.fromkeys(_steps(report))),
+            rules=rules,
+        )
+
+
+def _count(findings: tuple[FoundFinding, ...], level: str) -> int:
+    return sum(each.severity == level for each in findings)
+
+
+def _steps(report: TableReport) -> Iterator[tuple[str, str]]:
+    """The remedies as commands; an intent is planned, which changes nothing."""
+    for remedy in (finding.remedy for finding in report.findings):
+        if remedy is None:
+            continue
+        if remedy.command is not None:
+            yield remedy.label, remedy.command
+        elif remedy.intent is not None:
+            intent = canonical(remedy.intent).decode()
+            yield remedy.label, shlex.join(["delta-explorer", "plan", report.table, intent])
+
+
+def _others(clients: list[ClientLine]) -> str:
+    words = {"no": "refuse", "unknown": "unknown", "yes": "read"}
+    counts = {word: sum(each.read == access for each in clients) for access, word in words.items()}
+    found = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
+    return f"{fmt.plural(len(clients), 'other')}: {found}." if clients else ""
+
+
+@cache
+def _style() -> str:
+    return files("explorer.auditing.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    import jinja2
+    from markupsafe import Markup
+
+    def shown(value: object) -> object:
+        return value if isinstance(value, Markup | int | float) else fmt.plain(value, _LONGEST)
+
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("explorer.auditing.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters |= {
+        "access": lambda access: _READS[access],
+        "count": fmt.count,
+        "plural": fmt.plural,
+        "quantity": fmt.quantity,
+        "severity": lambda level: _WORDS[level],
+        "size": fmt.size,
+        "when": lambda text: fmt.day(None if text is None else datetime.fromisoformat(text)),
+        "digits": lambda text: " ".join(text[at : at + 8] for at in range(0, len(text), 8)),
+    }
+    return made

@@ -1,0 +1,240 @@
+"""What the log says of the pins of a case, and whether each still holds.
+
+Invariants: a pin that no longer holds stays in the report, with the reason; what a person wrote and what the log says
+are kept apart; rows and plans are repeated as they were given, and said to be so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, assert_never
+
+import msgspec
+import pyarrow.compute as pc
+
+from explorer import formatting as fmt
+from explorer.auditing.document import audit_document
+from explorer.auditing.report.case_file import (
+    AnyPin,
+    CaseFile,
+    CommitPin,
+    DiffPin,
+    FilePin,
+    FindingPin,
+    PlanPin,
+    RowsPin,
+)
+from explorer.auditing.report.document import Case, FoundFinding, Pin, PinFact, canonical
+from explorer.auditing.subject import Subject
+from explorer.auditing.verdict import audit
+from explorer.core.errors import ExplorerError, RequestError, VersionNotFound
+
+__all__ = ["case", "pinned"]
+
+_MOST_ROWS: Final = 50
+_MOST_CHANGES: Final = 20
+
+
+def case(file: CaseFile, subject: Subject, findings: Sequence[FoundFinding], *, only_named: bool = False) -> Case:
+    """Say of each pin what the log says of it.
+
+    Args:
+        file: The case file.
+        subject: The table; pins of other tables are left out.
+        findings: Its findings.
+        only_named: Leave out pins that name no table.
+    """
+    location = subject.log.location.rstrip("/")
+    mine = (pin for pin in file.pins if (not only_named if pin.table is None else pin.table.rstrip("/") == location))
+    pins = tuple(_pin(pin, subject, findings) for pin in mine)
+    return Case(title=file.title, author=file.author, notes=file.notes, pins=pins)
+
+
+def pinned(pin: AnyPin, subject: Subject) -> AnyPin:
+    """Return a pin as it goes into a case file: a commit with the digest of its file.
+
+    Raises:
+        RequestError: It does not hold now.
+    """
+    findings = msgspec.convert(audit_document(audit(subject), "")["findings"], list[FoundFinding])
+    found = _pin(pin, subject, findings)
+    if found.problem is not None:
+        raise RequestError(f"There is nothing to pin: {found.problem}")
+    if isinstance(pin, CommitPin):
+        return msgspec.structs.replace(pin, digest=_commit_digest(subject, pin.version))
+    return pin
+
+
+def _commit_digest(subject: Subject, version: int) -> str:
+    """SHA-256 of the file of a commit, in lowercase hexadecimal."""
+    path = subject.listing.commits.get(version)
+    if path is None:
+        raise VersionNotFound(f"The commit of version {version} is not in the log.", version=version)
+    return hashlib.sha256(subject.log.store.read(path.path)).hexdigest()
+
+
+class _Broken(Exception):
+    """A pin that can be looked up and does not hold; with what is known all the same."""
+
+    def __init__(self, problem: str, facts: Sequence[PinFact] = ()) -> None:
+        super().__init__(problem)
+        self.facts = tuple(facts)
+
+
+def _pin(pin: AnyPin, subject: Subject, findings: Sequence[FoundFinding]) -> Pin:
+    kind, what = _named(pin)
+    problem: str | None = None
+    facts: tuple[PinFact, ...] = ()
+    try:
+        facts = tuple(_facts(pin, subject, findings))
+    except _Broken as broken:
+        problem, facts = str(broken), broken.facts
+    except ExplorerError as error:
+        problem = str(error)
+    return Pin(
+        kind=kind,
+        what=what,
+        note=pin.note,
+        pinned=None if pin.pinned is None else pin.pinned.isoformat(),
+        holds=problem is None,
+        problem=problem,
+        facts=facts,
+    )
+
+
+def _named(pin: AnyPin) -> tuple[str, str]:
+    match pin:
+        case CommitPin():
+            return "commit", f"v{pin.version}"
+        case DiffPin():
+            return "diff", f"v{pin.from_version} to v{pin.to_version}"
+        case FindingPin():
+            return "finding", pin.id + (f", {pin.subject}" if pin.subject else "")
+        case FilePin():
+            return "file", f"{pin.path} at v{pin.version}"
+        case PlanPin():
+            return "plan", str(_intent(pin).get("kind", "plan"))
+        case RowsPin():
+            return "rows", f"v{pin.version}" + (f", where {pin.where}" if pin.where else "")
+        case _:
+            assert_never(pin)
+
+
+def _facts(pin: AnyPin, subject: Subject, findings: Sequence[FoundFinding]) -> Iterator[PinFact]:
+    match pin:
+        case CommitPin():
+            return _commit(pin, subject)
+        case DiffPin():
+            return _diff(pin, subject)
+        case FindingPin():
+            return _finding(pin, subject, findings)
+        case FilePin():
+            return _file(pin, subject)
+        case PlanPin():
+            return _plan(pin, subject)
+        case RowsPin():
+            return _rows(pin, subject)
+        case _:
+            assert_never(pin)
+
+
+def _commit(pin: CommitPin, subject: Subject) -> Iterator[PinFact]:
+    digest = _commit_digest(subject, pin.version)
+    commits = subject.commits
+    columns = {"operation": "operation", "by": "user_name", "with": "engine_info", "reason": "reason"}
+    facts = [_fact(name, text) for name, column in columns.items() if (text := commits.text(pin.version, column))]
+    when = subject.when(pin.version)
+    facts.insert(1, _fact("time", fmt.moment(when)))
+    at = int((commits.versions == pin.version).nonzero()[0][0])
+    for name, column in (("rows added", "rows_added"), ("rows removed", "rows_removed"), ("files added",
+                         "num_files_added"), ("files removed", "num_files_removed")):  # fmt: skip
+        value = commits.numbers(column)[at]
+        facts.append(_fact(name, fmt.count(int(value)) if value == value else fmt.UNKNOWN))  # noqa: PLR0124  # NaN
+    facts.append(_fact("SHA-256 of its file", digest))
+    if pin.digest is not None and pin.digest != digest:
+        raise _Broken(f"The commit's file is not the one that was pinned, whose SHA-256 was {pin.digest}.", facts)
+    yield from facts
+
+
+def _diff(pin: DiffPin, subject: Subject) -> Iterator[PinFact]:
+    found = subject.log.diff(pin.from_version, pin.to_version)
+    totals = found.totals
+    yield _fact("rows", f"+{fmt.count(totals.rows_added)}, \u2212{fmt.count(totals.rows_removed)}, "
+                f"{fmt.count(totals.rows_masked)} masked")  # fmt: skip
+    yield _fact("files", f"+{fmt.count(totals.files_added)}, \u2212{fmt.count(totals.files_removed)}")
+    changes = [f"{each.column} {each.kind}" for each in found.schema]
+    changes += [f"{each.key}: {each.before} \u2192 {each.after}" for each in (*found.properties, *found.attributes)]
+    if found.protocol is not None:
+        changes.append("protocol changed")
+    for text in changes[:_MOST_CHANGES]:
+        yield _fact("changed", text)
+    if len(changes) > _MOST_CHANGES:
+        yield _fact("changed", f"{len(changes) - _MOST_CHANGES:,} more")
+
+
+def _finding(pin: FindingPin, subject: Subject, findings: Sequence[FoundFinding]) -> Iterator[PinFact]:
+    found = [each for each in findings if each.id == pin.id and pin.subject in (None, each.subject)]
+    if not found:
+        raise _Broken(f"This audit of v{subject.version} does not find it.")
+    for each in found:
+        yield _fact("claim", each.title)
+        yield _fact("effect", each.effect)
+        yield from (_fact("evidence", evidence.text) for evidence in each.evidence)
+
+
+def _file(pin: FilePin, subject: Subject) -> Iterator[PinFact]:
+    columns = ["path", "raw_path", "size", "num_records", "dv_cardinality"]
+    files = subject.log.snapshot(pin.version).files(columns)
+    chosen = pc.or_(pc.equal(files.column("path"), pin.path), pc.equal(files.column("raw_path"), pin.path))
+    rows = files.filter(chosen).to_pylist()
+    if not rows:
+        raise _Broken(f"No live file of v{pin.version} has this path.")
+    for row in rows:
+        yield _fact("size", fmt.size(row["size"]))
+        yield _fact("rows in the file", fmt.count(row["num_records"]))
+        yield _fact("rows masked", fmt.count(row["dv_cardinality"] or 0))
+
+
+def _plan(pin: PlanPin, subject: Subject) -> Iterator[PinFact]:
+    yield _fact("intent", canonical(_intent(pin)).decode())
+    read = pin.plan.get("readVersion")
+    if isinstance(read, int):
+        yield _fact("made on", f"v{read}")
+    guards: Any = pin.plan.get("guards")
+    for guard in guards if isinstance(guards, list) else ():
+        if isinstance(guard, dict) and guard.get("status") != "pass":
+            evidence = guard.get("evidence")
+            detail = evidence.get("detail", "") if isinstance(evidence, dict) else ""
+            yield _fact(f"guard {guard.get('name')}", f"{guard.get('status')}: {detail}")
+    yield _fact("plan digest", str(pin.plan.get("planDigest", fmt.UNKNOWN)))
+    table = pin.plan.get("table")
+    if isinstance(table, str) and table.rstrip("/") != subject.log.location.rstrip("/"):
+        raise _Broken(f"The plan was made for {fmt.plain(table, 200)}.", [])
+    if isinstance(read, int) and read < subject.version:
+        yield _fact("since then", fmt.plural(subject.version - read, "commit"))
+
+
+def _rows(pin: RowsPin, subject: Subject) -> Iterator[PinFact]:
+    if pin.version > subject.version or pin.version < subject.history.first_readable:
+        facts = [*_repeated(pin)]
+        raise _Broken(f"v{pin.version} can no longer be read: the log gives v{subject.history.first_readable} to "
+                      f"v{subject.version}.", facts)  # fmt: skip
+    yield from _repeated(pin)
+
+
+def _repeated(pin: RowsPin) -> Iterator[PinFact]:
+    yield _fact("basis", "rows as the case file has them; not read for this report")
+    for row in pin.rows[:_MOST_ROWS]:
+        yield _fact("row", canonical(row).decode())
+    if len(pin.rows) > _MOST_ROWS:
+        yield _fact("row", f"{len(pin.rows) - _MOST_ROWS:,} more in the case file")
+
+
+def _intent(pin: PlanPin) -> dict[str, Any]:
+    found = pin.plan.get("intent")
+    return found if isinstance(found, dict) else {}
+
+
+def _fact(name: str, text: str) -> PinFact:
+    return PinFact(name=name, text=text)

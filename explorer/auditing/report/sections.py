@@ -1,0 +1,178 @@
+"""The sections of a report on clients, on retention, and on what changed in form: who did it, when and why."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from explorer import formatting as fmt
+from explorer.auditing.report.document import ClientLine, Retention, RetentionStep, TableChange
+from explorer.auditing.report.history_marks import time_of
+from explorer.auditing.subject import Subject
+from explorer.core.compatibility.access import Access
+from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.arrow.arrays import Float64s
+from explorer.core.protocol.schema.column_mapping import mapping_mode
+from explorer.core.versions.diff import ColumnChange, diff_metadata, diff_properties, diff_protocols
+from explorer.core.versions.history import CommitRecord, History
+from explorer.core.versions.retention.expiry import FOREVER
+from explorer.core.versions.retention.version_states import STATES
+
+__all__ = ["client_lines", "retention", "table_changes"]
+
+_DAY: Final = 86_400_000
+_MOST_STEPS: Final = 90
+_MOST_CHANGES: Final = 200
+_WORST_FIRST: Final[tuple[Access, ...]] = ("wrong", "no", "unknown", "yes")
+# What a client calls itself in the engineInfo of its commits.
+_CALLED: Final = {
+    "Athena": "athena",
+    "Databricks Runtime": "databricks",
+    "DuckDB delta extension": "duckdb",
+    "Flink (legacy delta-flink on Standalone)": "delta-standalone",
+    "Flink (new delta-flink on Kernel)": "flink",
+    "Trino": "trino",
+    "delta-kernel-java": "kernel-",
+    "delta-kernel-rs": "delta-kernel",
+    "delta-rs (python deltalake)": "delta-rs",
+    "delta-spark": "delta-lake",
+}
+
+
+def client_lines(subject: Subject) -> tuple[ClientLine, ...]:
+    """What the newest known release of each client can do: those in use first, then the worst."""
+    engines = " ".join(subject.commits.unique("engine_info")).casefold()
+
+    def in_use(client: str) -> bool:
+        return client in _CALLED and _CALLED[client] in engines
+
+    lines = [
+        ClientLine(
+            client=each.client,
+            version_from=each.version_from,
+            read=each.read,
+            write=each.write,
+            because=each.because,
+            source=each.source,
+            as_of=each.as_of,
+            in_use=in_use(each.client),
+        )
+        for each in subject.clients
+    ]
+    return tuple(
+        sorted(lines, key=lambda it: (not it.in_use, _WORST_FIRST.index(it.read), _WORST_FIRST.index(it.write)))
+    )
+
+
+def retention(subject: Subject) -> Retention:
+    """How many versions each retention of removed files keeps readable now.
+
+    What a version needs is removed at one time or never, so its retention decides alone until when its data is kept; a
+    version whose data is gone counts for none.
+    """
+    risks, states = subject.risks, subject.states
+    since = risks.data.since
+    codes = states.codes[len(states.codes) - len(since) :]
+    there = codes < STATES.index("data gone")
+    forever = since == FOREVER
+    needed = np.where(forever, 0, subject.now - np.where(forever, 0, since - risks.terms.files))
+    days = np.sort(np.maximum(needed[there], 0) / _DAY)
+    counts = np.bincount(states.codes, minlength=len(STATES)).tolist()
+    return Retention(
+        file_days=round(risks.terms.files / _DAY, 4),
+        log_days=None if risks.terms.log is None else round(risks.terms.log / _DAY, 4),
+        readable=counts[STATES.index("readable")],
+        at_risk=counts[STATES.index("at risk")],
+        gone=counts[STATES.index("data gone")] + counts[STATES.index("log gone")],
+        steps=_steps(np.ceil(days * 100) / 100),
+    )
+
+
+def _steps(days: Float64s) -> tuple[RetentionStep, ...]:
+    """The curve as steps; where there are many they are of whole days, or of several."""
+    grid, size = days, 0
+    while len(np.unique(grid)) > _MOST_STEPS:
+        size = max(1, size * 2)
+        grid = np.ceil(days / size) * size
+    places, counts = np.unique(grid, return_counts=True)
+    total = np.cumsum(counts)
+    return tuple(
+        RetentionStep(days=float(place), versions=int(count)) for place, count in zip(places, total, strict=True)
+    )
+
+
+def table_changes(subject: Subject) -> tuple[tuple[TableChange, ...], int]:
+    """The commits that changed schema, protocol, properties or a description, newest first; how many are left out."""
+    history = subject.history
+    changed = [record for record in history.commits if record.metadata is not None or record.protocol is not None]
+    found: list[TableChange] = []
+    for record in reversed(changed):
+        texts = tuple(_texts(history, record))
+        if texts:
+            found.append(_change(subject, record, texts))
+    return tuple(found[:_MOST_CHANGES]), max(len(found) - _MOST_CHANGES, 0)
+
+
+def _change(subject: Subject, record: CommitRecord, texts: tuple[str, ...]) -> TableChange:
+    def text(column: str) -> str:
+        return subject.commits.text(record.version, column)
+
+    return TableChange(
+        version=record.version,
+        time=time_of(subject, record.version),
+        user=text("user_name"),
+        engine=text("engine_info"),
+        operation=text("operation"),
+        reason=text("reason"),
+        changes=texts,
+    )
+
+
+def _texts(history: History, record: CommitRecord) -> list[str]:
+    """What a commit changed, a text each; none if it wrote again what was in force."""
+    version = record.version
+    was, old = history.metadata_at(version - 1), history.protocol_at(version - 1)
+    now, new = history.metadata_at(version), history.protocol_at(version)
+    if was is None or old is None:
+        created = version == 0 and now is not None and new is not None
+        return [f"created, protocol {_protocol(new)}"] if created and new is not None else []
+    texts: list[str] = []
+    if now is not None and now != was:
+        texts += _metadata(was, now, old, new or old)
+    found = diff_protocols(old, new)
+    if found is not None:
+        if _protocol(old) != _protocol(found.after):
+            texts.append(f"protocol {_protocol(old)} \u2192 {_protocol(found.after)}")
+        texts += [f"feature {name} added" for name in found.features_added]
+        texts += [f"feature {name} removed" for name in found.features_removed]
+    return texts
+
+
+def _metadata(was: Metadata, now: Metadata, old: Protocol, new: Protocol) -> list[str]:
+    modes = mapping_mode(was.configuration, old), mapping_mode(now.configuration, new)
+    texts = [_column(change) for change in diff_metadata(was, now, modes)]
+    for change in diff_properties(was.configuration, now.configuration):
+        if change.after is None:
+            texts.append(f"{change.key} unset, was {change.before}")
+        else:
+            texts.append(f"{change.key} = {change.after}" + (f", was {change.before}" if change.before else ""))
+    for name in ("name", "description", "partition_columns", "id"):
+        before, after = getattr(was, name), getattr(now, name)
+        if before != after:
+            texts.append(f"{name.replace('_', ' ')}: {fmt.value_text(before)} \u2192 {fmt.value_text(after)}")
+    return texts
+
+
+def _column(change: ColumnChange) -> str:
+    match change.kind:
+        case "added":
+            return f"column {change.column} added, {change.after}"
+        case "dropped":
+            return f"column {change.column} dropped"
+        case _:
+            return f"column {change.column} {change.kind}: {change.before} \u2192 {change.after}"
+
+
+def _protocol(protocol: Protocol) -> str:
+    return f"{protocol.min_reader_version}, {protocol.min_writer_version}"

@@ -1,0 +1,131 @@
+"""What is new, gone and unchanged since an earlier report of the same table.
+
+In: the bytes of a report: HTML, its document, or the line of ``delta-explorer audit --json``; of several tables, too.
+Out: a `Since`.
+Always: findings are matched by their rule and by what of the table they are about, whatever their words; a report that
+is not of this table, cannot be read, or is not as it was written is refused and never compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from explorer import formatting as fmt
+from explorer.auditing.report.document import FoundFinding, Since, SinceLine, digest_of
+from explorer.auditing.report.embedding import embedded
+from explorer.core.errors import RequestError
+
+__all__ = ["EarlierReport", "earlier_reports", "since"]
+
+_AGAIN = "Name a report that delta-explorer audit wrote, as .html or .json."
+
+
+class _EarlierFinding(msgspec.Struct, frozen=True):
+    id: str
+    title: str
+    subject: str = ""
+
+
+class EarlierReport(msgspec.Struct, frozen=True, rename="camel"):
+    """What a comparison needs of an earlier report of one table."""
+
+    table: str
+    version: int
+    time: str
+    findings: tuple[_EarlierFinding, ...]
+    digest: str
+    table_id: str | None = None
+
+
+def earlier_reports(data: bytes, name: str) -> tuple[EarlierReport, ...]:
+    """Read the reports that a file holds, one for each table.
+
+    Args:
+        data: The file.
+        name: How to name it in errors.
+
+    Raises:
+        RequestError: It is no report, or was changed since it was written.
+    """
+    documents = [_decoded(line, name) for line in _lines(data, name)]
+    whole = [each for document in documents for each in _tables(document, name)]
+    if not whole:
+        raise RequestError(f"{name} holds no report of a table. {_AGAIN}", path=name)
+    try:
+        return tuple(msgspec.convert(each, EarlierReport) for each in whole)
+    except msgspec.ValidationError as error:
+        raise RequestError(f"{name} is no report of a table: {error}. {_AGAIN}", path=name) from error
+
+
+def since(
+    earlier: Sequence[EarlierReport], table: str, table_id: str | None, version: int, findings: Sequence[FoundFinding]
+) -> Since:
+    """Compare with the earlier report of a table.
+
+    Args:
+        earlier: The reports of a file.
+        table, table_id, version, findings: The table as it is now; by its id it is the same at another place, too.
+
+    Raises:
+        RequestError: None of them is of this table.
+    """
+    before = next((each for each in earlier if _is_same(each, table, table_id)), None)
+    if before is None:
+        named = ", ".join(fmt.plain(each.table, 200) for each in earlier[:3])
+        raise RequestError(
+            f"The earlier report is of {named}{' and others' if len(earlier) > 3 else ''}, not of {table}. Name the "
+            "report of this table.",
+            found=named,
+            expected=table,
+        )
+    was = {(each.id, each.subject): each for each in before.findings}
+    now = {each.key: each for each in findings}
+    return Since(
+        time=before.time,
+        version=before.version,
+        digest=before.digest,
+        new=tuple(_line(each) for key, each in now.items() if key not in was),
+        gone=tuple(_line(each) for key, each in was.items() if key not in now),
+        unchanged=tuple(_line(each, was[key]) for key, each in now.items() if key in was),
+        versions=max(version - before.version, 0),
+        went_back=version < before.version,
+    )
+
+
+def _is_same(earlier: EarlierReport, table: str, table_id: str | None) -> bool:
+    if earlier.table_id is not None and table_id is not None:
+        return earlier.table_id == table_id
+    return earlier.table == table
+
+
+def _line(finding: FoundFinding | _EarlierFinding, was: _EarlierFinding | None = None) -> SinceLine:
+    other = None if was is None or was.title == finding.title else was.title
+    return SinceLine(id=finding.id, subject=finding.subject, title=finding.title, was=other)
+
+
+def _lines(data: bytes, name: str) -> list[bytes]:
+    if b"<html" in data[:2000]:
+        return [embedded(data, name)]
+    return [line for line in data.splitlines() if line.strip()]
+
+
+def _decoded(data: bytes, name: str) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = msgspec.json.decode(data, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RequestError(f"{name} is no report: {error}. {_AGAIN}", path=name, reason=str(error)) from error
+    return found
+
+
+def _tables(document: Mapping[str, Any], name: str) -> list[Any]:
+    """The reports of tables in a document whose digests are right."""
+    if digest_of(dict(document)) != document.get("digest"):
+        raise RequestError(
+            f"{name} was changed after it was written: its digest is not that of its content. Take the file as it was "
+            "written.",
+            path=name,
+        )
+    return document["tables"] if document.get("kind") == "tables" else [document]

@@ -1,0 +1,206 @@
+"""Whether a report is as it was written, and as it was signed; if not, the part that differs.
+
+In: the bytes of a report, of its signature if there is one, and the keys to trust.
+Out: a `Verification`.
+Always: a report is valid only if its text follows from its document, its digest is that of its document, and each
+signature that it has or names fits. A single byte changed, added or removed is found. Without a key to trust, a
+signature shows only that the holder of some key made it; the result says whose it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from explorer.auditing.report.document import TableReport, TablesReport, decode_report, digest_of
+from explorer.auditing.report.embedding import embedded
+from explorer.auditing.report.page import render
+from explorer.auditing.report.signature import Signature, TrustedKey, read_signature
+from explorer.core.errors import RequestError
+from explorer.version import VERSION
+
+__all__ = ["Difference", "Verification", "verify_report"]
+
+_AROUND: Final = 60
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """A part of a report that is not as it should be: ``text``, ``document``, ``digest`` or ``signature``.
+
+    Attributes:
+        part: The part.
+        detail: What is wrong.
+        line: The first line of the file that differs, from 1; None where that is not the point.
+        found, expected: That line around the place, in the file and as it should be.
+    """
+
+    part: str
+    detail: str
+    line: int | None = None
+    found: str | None = None
+    expected: str | None = None
+
+
+class Verification(msgspec.Struct, frozen=True):
+    """What verifying a report found.
+
+    Attributes:
+        digest: The digest of what the report states now; None if it states nothing that can be read.
+        signer: The name under which the key is trusted, else the fingerprint of the key that signed; None without a
+            signature that fits.
+        trusted: Whether a key that was given to trust made the signature; None if none was given.
+        differences: What is not as it should be; none in a valid report.
+    """
+
+    digest: str | None
+    signer: str | None
+    trusted: bool | None
+    differences: tuple[Difference, ...]
+
+    @property
+    def valid(self) -> bool:
+        """Whether everything is as it should be."""
+        return not self.differences
+
+    def document(self) -> dict[str, Any]:
+        """The verification as a JSON object."""
+        return {"valid": self.valid, **msgspec.to_builtins(self)}
+
+
+def verify_report(
+    data: bytes, signature: bytes | None = None, trusted: Sequence[TrustedKey] | None = None
+) -> Verification:
+    """Verify a report.
+
+    Args:
+        data: The file: HTML, or lines of JSON.
+        signature: Its detached signature; None if there is none.
+        trusted: The keys to trust; None to ask only whether the signature fits.
+
+    Raises:
+        EngineUnavailable: A signature is to be verified, and the package for that is missing.
+    """
+    html = b"<html" in data[:2000].lower() or data.lstrip()[:1] == b"<"
+    try:
+        digest, differences, named = _html(data) if html else _lines(data)
+    except RequestError as error:
+        digest, differences, named = None, [Difference("document", str(error))], set[str]()
+    signer, known, wrong = _signature(data, signature, trusted, named)
+    return Verification(digest, signer, known, (*differences, *wrong))
+
+
+def _html(data: bytes) -> tuple[str, list[Difference], set[str]]:
+    report = decode_report(embedded(data, "The file"))
+    digest, differences = _digests(report)
+    try:
+        again = render(report).encode()
+    except (ValueError, ArithmeticError) as error:
+        # Only of a document that was not made here: a time that is none, or numbers that contradict each other.
+        differences.append(Difference("document", f"No text can be made from the data: {error}."))
+    else:
+        differences += _text(data, again, report.program)
+    return digest, differences, _named(report)
+
+
+def _lines(data: bytes) -> tuple[str | None, list[Difference], set[str]]:
+    """A line a document: of an audit, or whole; the digest is that of the last, as most files have one."""
+    differences: list[Difference] = []
+    named: set[str] = set()
+    digest: str | None = None
+    for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
+        document = _decoded(line, number)
+        digest = digest_of(document)
+        if document.get("digest") != digest:
+            detail = f"The digest stated is {document.get('digest')}, that of the content is {digest}."
+            differences.append(Difference("digest", detail, number))
+        if msgspec.json.encode(document) != line:
+            differences.append(Difference("text", "The line is not as the document is written.", number))
+        signer = document.get("signer")
+        if isinstance(signer, dict):
+            named.add(str(signer.get("fingerprint")))
+    if not data.endswith(b"\n"):
+        differences.append(Difference("text", "The end of the last line is missing."))
+    return digest, differences, named
+
+
+def _decoded(line: bytes, number: int) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RequestError(f"Line {number} is not the document of a report: {error}.") from error
+    return found
+
+
+def _digests(report: TableReport | TablesReport) -> tuple[str, list[Difference]]:
+    digest = digest_of(msgspec.to_builtins(report))
+    stated = [("The digest", report.digest, digest)]
+    tables = report.tables if isinstance(report, TablesReport) else ()
+    stated += [(f"The digest of {each.table}", each.digest, digest_of(msgspec.to_builtins(each))) for each in tables]
+    return digest, [
+        Difference("digest", f"{what} stated is {said}, that of the content is {is_}.")
+        for what, said, is_ in stated
+        if said != is_
+    ]
+
+
+def _named(report: TableReport | TablesReport) -> set[str]:
+    return set() if report.signer is None else {report.signer.fingerprint}
+
+
+def _text(data: bytes, again: bytes, program: str) -> list[Difference]:
+    """The first line at which the file is not what its document gives."""
+    if data == again:
+        return []
+    found, expected = data.split(b"\n"), again.split(b"\n")
+    at = next(
+        (place for place, (one, other) in enumerate(zip(found, expected, strict=False)) if one != other),
+        min(len(found), len(expected)),
+    )
+    other = "" if program.endswith(f" {VERSION}") else (
+        f" It was made by {program} and read by {VERSION}: the difference may be of the programs. Verify it with the "
+        "one that made it."
+    )  # fmt: skip
+    one, two = (lines[at].decode(errors="replace") if at < len(lines) else "" for lines in (found, expected))
+    shown = _around(one, two)
+    return [Difference("text", f"The text is not what its data gives.{other}", at + 1, *shown)]
+
+
+def _around(one: str, two: str) -> tuple[str, str]:
+    """Both lines around the first place at which they differ."""
+    place = next((at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+    start = max(place - _AROUND, 0)
+    return one[start : place + _AROUND], two[start : place + _AROUND]
+
+
+def _signature(
+    data: bytes, signature: bytes | None, trusted: Sequence[TrustedKey] | None, named: set[str]
+) -> tuple[str | None, bool | None, list[Difference]]:
+    """Who signed, whether the key is trusted, and what is wrong with the signature."""
+    if signature is None:
+        if named:
+            detail = f"The report says that the key {', '.join(sorted(named))} signed it, and there is no signature."
+            return None, None, [Difference("signature", detail)]
+        return None, None, [Difference("signature", "A key is given, and there is no signature.")] if trusted else []
+    try:
+        found = read_signature(signature)
+    except RequestError as error:
+        return None, None, [Difference("signature", str(error))]
+    if not found.fits(data):
+        detail = f"The signature of the key {found.fingerprint} does not fit the file: one of them was changed."
+        return None, None, [Difference("signature", detail)]
+    return _owner(found, trusted, named)
+
+
+def _owner(
+    found: Signature, trusted: Sequence[TrustedKey] | None, named: set[str]
+) -> tuple[str | None, bool | None, list[Difference]]:
+    wrong: list[Difference] = []
+    if named and named != {found.fingerprint}:
+        detail = f"The report names the key {', '.join(sorted(named))}; {found.fingerprint} signed it."
+        wrong.append(Difference("signature", detail))
+    owner = None if trusted is None else found.owner(trusted)
+    if trusted is not None and owner is None:
+        wrong.append(Difference("signature", f"The key {found.fingerprint} is not among those that are trusted."))
+    return owner or found.fingerprint, None if trusted is None else owner is not None, wrong

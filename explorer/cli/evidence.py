@@ -1,0 +1,157 @@
+"""``pin`` and ``verify-report``: evidence to put into a report, and whether a report is unchanged."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+import typer
+
+import explorer
+from explorer import formatting as fmt
+from explorer.cli.arguments import JsonFlag, TableArgument
+from explorer.cli.output import emit, listing, note
+from explorer.cli.report_files import read_case_file, read_whole, save_whole, signature_of
+from explorer.core.errors import RequestError
+
+if TYPE_CHECKING:
+    from explorer.auditing.report import Verification
+    from explorer.auditing.report.case_file import AnyPin, PlanPin
+
+__all__ = ["register"]
+
+_CHANGED: Final = 1
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("pin")(pin)
+    app.command("verify-report")(verify_report)
+
+
+def pin(
+    case: Annotated[Path, typer.Argument(metavar="CASE", help="The case file, .json; made if there is none.")],
+    table: TableArgument,
+    *,
+    commit: Annotated[int | None, typer.Option("--commit", metavar="N", min=0, help="Pin the commit of N.")] = None,
+    diff: Annotated[tuple[int, int] | None, typer.Option("--diff", metavar="FROM TO", help="Pin what differs.")] = None,
+    finding: Annotated[
+        str | None, typer.Option("--finding", metavar="ID", help="Pin what a rule finds, by the rule's id.")
+    ] = None,
+    file: Annotated[str | None, typer.Option("--file", metavar="PATH", help="Pin a data file, at --version.")] = None,
+    version: Annotated[
+        int | None, typer.Option("--version", metavar="N", min=0, help="The version of --file; else the newest.")
+    ] = None,
+    plan: Annotated[
+        Path | None, typer.Option("--plan", metavar="FILE", help="Pin a plan, as plan --json printed it.")
+    ] = None,
+    text: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why it matters.")] = "",
+    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="The title of a new case.")] = None,
+    author: Annotated[str | None, typer.Option("--author", metavar="NAME", help="Who makes a new case.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Pin evidence of a table to a case file, which audit --case puts into a report. Changes nothing in the table.
+
+    A commit is pinned with the digest of its file, so that the report can tell whether it is still the same. A pin that
+    does not hold is refused; one that holds no longer stays in the report and is marked.
+
+    JSON, one document: the case: title, author, notes, pins [{kind (commit, diff, finding, file, plan, rows), note,
+    pinned, table, and what the kind needs}].
+    """
+    from explorer.auditing import Subject
+    from explorer.auditing.report.case_file import CaseFile, CommitPin, DiffPin, FilePin, FindingPin
+    from explorer.auditing.report.pins import pinned
+
+    known = read_case_file(case) if case.exists() else CaseFile(title=title or case.stem, author=author or "")
+    if case.suffix == ".toml":
+        raise RequestError(f"{case} is TOML, which is written by hand. Add the pin to it, or name a .json file.")
+    opened = explorer.open_table(table)
+    now = datetime.now(UTC).replace(microsecond=0)
+    at = opened.latest_version() if version is None else version
+    wanted: list[AnyPin | None] = [
+        None if commit is None else CommitPin(version=commit),
+        None if diff is None else DiffPin(from_version=diff[0], to_version=diff[1]),
+        None if finding is None else FindingPin(id=finding),
+        None if file is None else FilePin(path=file, version=at),
+        None if plan is None else _plan_pin(plan),
+    ]
+    named = [each for each in wanted if each is not None]
+    if len(named) != 1:
+        raise RequestError("Name one thing to pin: --commit, --diff, --finding, --file or --plan.")
+    said = msgspec.structs.replace(named[0], note=text, pinned=now, table=opened.location)
+    added = pinned(said, Subject(opened, now))
+    changed = msgspec.structs.replace(known, pins=(*known.pins, added))
+    save_whole(case, changed.document())
+    if json:
+        emit(msgspec.to_builtins(changed))
+    else:
+        listing(
+            ["kind", "note", "pinned", "table"],
+            [
+                (type(each).__name__.removesuffix("Pin").lower(), each.note, fmt.day(each.pinned), each.table or "")
+                for each in changed.pins
+            ],
+            "No pins.",
+        )
+
+
+def verify_report(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A report, .html or .json.", show_default=False)],
+    signature: Annotated[
+        Path | None, typer.Option("--signature", metavar="FILE", help="Its signature; else the file that ends in .sig.")
+    ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", metavar="PUBLIC", help="Whom to trust: a public key, or a file of allowed signers."),
+    ] = None,
+    json: JsonFlag = False,
+) -> int:
+    """Verify a report: its digest, that its text is what its data gives, and its signature if it has one.
+
+    Without --key a signature shows only that the file was not changed since somebody signed it, not who that was. The
+    signature is in the format of OpenSSH: ssh-keygen -Y verify -n delta-explorer checks it, too.
+
+    Exit code 0 if the report is valid, else 1, with each part that differs.
+
+    JSON: valid, digest (of what the report states now), signer (the name of the trusted key, else the fingerprint of
+    the key; null without a signature that fits), trusted (null without --key), differences [{part (text, document,
+    digest, signature), detail, line, found, expected}].
+    """
+    from explorer.auditing.report import verify_report as verified
+    from explorer.auditing.report.signature import read_trusted
+
+    data = read_whole(file)
+    beside = signature_of(file) if signature is None else signature
+    signed = read_whole(beside) if signature is not None or beside.exists() else None
+    trusted = None if key is None else read_trusted(read_whole(key), key.name)
+    found = verified(data, signed, trusted)
+    if json:
+        emit(found.document())
+    else:
+        _print_verified(file, found)
+    return 0 if found.valid else _CHANGED
+
+
+def _print_verified(file: Path, found: Verification) -> None:
+    if found.valid:
+        by = "not signed" if found.signer is None else f"signed by {found.signer}"
+        doubt = "; name the key that you trust with --key" if found.signer is not None and not found.trusted else ""
+        note(f"{file} is valid, digest {found.digest}, {by}{doubt}.")
+        return
+    rows = [
+        (each.part, "" if each.line is None else each.line, each.detail, each.found or "", each.expected or "")
+        for each in found.differences
+    ]
+    listing(["part", "line", "what is wrong", "found", "expected"], rows, "", numbers=("line",))
+    note(f"{file} is NOT valid.")
+
+
+def _plan_pin(path: Path) -> PlanPin:
+    from explorer.auditing.report.case_file import PlanPin
+
+    try:
+        return msgspec.convert({"kind": "plan", "plan": msgspec.json.decode(read_whole(path))}, PlanPin)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RequestError(f"{path} is no plan as plan --json prints it: {error}.", path=str(path)) from error

@@ -1,0 +1,225 @@
+"""The report that ``audit`` writes: one HTML file for one table or many, compared, with a case, and signed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+import typer
+
+import explorer
+from explorer import formatting as fmt
+from explorer.auditing.finding import SEVERITIES, Severity
+from explorer.cli.errors import exit_code, facts_of
+from explorer.cli.output import complain, emit, listing, note, patience
+from explorer.cli.report_files import read_case_file, read_whole, save_whole, signature_of
+from explorer.core.errors import ExplorerError, RequestError, TableNotFound
+from explorer.storage.served_roots import ServedRoots
+
+if TYPE_CHECKING:
+    from explorer.auditing.report import TableReport
+    from explorer.auditing.report.case_file import CaseFile
+    from explorer.auditing.report.signature import SigningKey
+    from explorer.auditing.report.since import EarlierReport
+
+__all__ = [
+    "CaseOption",
+    "DetailsFlag",
+    "HtmlOption",
+    "ReportWish",
+    "SignOption",
+    "SinceOption",
+    "UserOption",
+    "report",
+]
+
+_FINDINGS: Final = 1
+_PASSPHRASE: Final = "DELTA_EXPLORER_KEY_PASSPHRASE"  # noqa: S105  # the name of a variable
+
+HtmlOption = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write the report as one self-contained HTML file.")
+]
+SinceOption = Annotated[
+    Path | None,
+    typer.Option("--since", metavar="REPORT", help="Compare with an earlier report, .html or .json: new, gone, same."),
+]
+CaseOption = Annotated[
+    Path | None, typer.Option("--case", metavar="FILE", help="A case file, .json or .toml: evidence to put in.")
+]
+SignOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--sign",
+        metavar="KEY",
+        help="Sign the file of --html with this private Ed25519 key, OpenSSH or PEM; writes FILE.sig. The passphrase "
+        f"is asked for, or that in {_PASSPHRASE}.",
+    ),
+]
+UserOption = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Who makes the report; it says so.")]
+DetailsFlag = Annotated[
+    bool, typer.Option("--details", help="With --json: all that the report states, without writing HTML.")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportWish:
+    """What is wanted of a report."""
+
+    html: Path | None = None
+    since: Path | None = None
+    case: Path | None = None
+    sign: Path | None = None
+    user: str | None = None
+    details: bool = False
+
+    @property
+    def any(self) -> bool:
+        """Whether a report is wanted at all, not the findings alone."""
+        return self.details or any(path is not None for path in (self.html, self.since, self.case, self.sign))
+
+
+def report(tables: Sequence[str], wish: ReportWish, *, as_json: bool, fail_on: Severity | None) -> int:
+    """Make the report of tables: write it, sign it, and print what it says.
+
+    Returns:
+        The exit code, as ``audit`` has it.
+    """
+    now = datetime.now(UTC)
+    key = _key(wish)
+    earlier, case = _earlier(wish), _case(wish)
+    given = [(place, _tables_at(place)) for place in tables]
+    locations = [location for _, found in given if not isinstance(found, ExplorerError) for location in found]
+    unread = [(place, found) for place, found in given if isinstance(found, ExplorerError)]
+    many = len(locations) + len(unread) > 1
+    made: list[TableReport] = []
+    for location in locations:
+        try:
+            with patience(f"Reading {fmt.plain(location)}"):
+                table = explorer.open_table(location)
+                found = table.report(
+                    now,
+                    by=wish.user,
+                    since=earlier,
+                    case=case,
+                    signer=None if key is None or many else key.signer,
+                    one_of_many=many,
+                )
+        except ExplorerError as error:
+            if isinstance(error, RequestError) and not many:
+                raise
+            unread.append((location, error))
+            continue
+        made.append(found)
+        if as_json:
+            emit(msgspec.to_builtins(found))
+        else:
+            _print(found)
+    for _, problem in unread:
+        complain(facts_of(problem), as_json=as_json)
+    if wish.html is not None and (made or many):
+        _write(wish.html, made, unread, now, key, title=" and ".join(tables) if many else "", user=wish.user)
+    broken = next((exit_code(problem) for _, problem in unread), 0)
+    return broken or (_FINDINGS if fail_on is not None and _is_severe(made, fail_on) else 0)
+
+
+def _write(
+    path: Path,
+    made: Sequence[TableReport],
+    unread: Sequence[tuple[str, ExplorerError]],
+    now: datetime,
+    key: SigningKey | None,
+    *,
+    title: str,
+    user: str | None,
+) -> None:
+    """Write the report, and its signature beside it."""
+    from explorer.auditing.report import render, tables_report
+
+    whole = (
+        tables_report(made, unread, now, title, by=user, signer=None if key is None else key.signer)
+        if title
+        else made[0]
+    )
+    data = render(whole).encode()
+    save_whole(path, data)
+    note(f"Wrote {path}, {fmt.size(len(data))}, digest {whole.digest}.")
+    if key is not None:
+        beside = signature_of(path)
+        save_whole(beside, key.sign(data))
+        note(f"Wrote {beside}, with the key {key.signer.fingerprint}.")
+
+
+def _print(found: TableReport) -> None:
+    listing(
+        ["severity", "finding", "effect", "next step"],
+        [
+            (each.severity, each.title, each.effect, "" if each.remedy is None else each.remedy.label)
+            for each in found.findings
+        ],
+        "Nothing found.",
+    )
+    note(f"{found.table}, v{found.version}: {''.join(each.text for each in found.sentence)}")
+    if found.since is not None:
+        counts = f"{len(found.since.new)} new, {len(found.since.gone)} gone, {len(found.since.unchanged)} unchanged"
+        note(f"Since v{found.since.version}: {counts}.")
+
+
+def _is_severe(made: Sequence[TableReport], level: Severity) -> bool:
+    worst = SEVERITIES.index(level)
+    return any(SEVERITIES.index(each.severity) <= worst for found in made for each in found.findings)
+
+
+def _tables_at(given: str) -> list[str] | ExplorerError:
+    """The table that is named, or those below a folder that is none itself; or why there is none."""
+    try:
+        found = [ref.location for ref in ServedRoots([given]).tables()]
+    except ExplorerError as error:
+        return error
+    if found:
+        return found
+    return TableNotFound(f"There is no Delta table in {given} or below it. Give a table, or a folder of tables.")
+
+
+def _key(wish: ReportWish) -> SigningKey | None:
+    """The key to sign with; its passphrase comes from the environment, or is asked for."""
+    if wish.sign is None:
+        return None
+    if wish.html is None:
+        raise RequestError("--sign signs the file of --html. Give both.", field="--sign")
+    from explorer.auditing.report.signature import read_key
+
+    data, comment = read_whole(wish.sign), _comment(wish.sign)
+    given = os.environ.get(_PASSPHRASE)
+    try:
+        return read_key(data, given.encode() if given else None, comment)
+    except RequestError as error:
+        if error.field != "passphrase" or given or not sys.stdin.isatty():
+            raise
+    asked: str = typer.prompt(f"Passphrase of {wish.sign}", hide_input=True, err=True)
+    return read_key(data, asked.encode(), comment)
+
+
+def _comment(key: Path) -> str:
+    """What the public key beside a private one says of its owner."""
+    public = key.with_name(key.name + ".pub")
+    if not public.is_file():
+        return ""
+    return " ".join(read_whole(public).decode(errors="replace").split()[2:])
+
+
+def _earlier(wish: ReportWish) -> tuple[EarlierReport, ...] | None:
+    if wish.since is None:
+        return None
+    from explorer.auditing.report.since import earlier_reports
+
+    return earlier_reports(read_whole(wish.since), str(wish.since))
+
+
+def _case(wish: ReportWish) -> CaseFile | None:
+    return None if wish.case is None else read_case_file(wish.case)
