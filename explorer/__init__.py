@@ -3,6 +3,8 @@
 Start with ``open_table("warehouse/orders")``, then ``snapshot()``, ``history()``, ``diff()`` and ``rows()``.
 """
 
+from typing import TYPE_CHECKING
+
 from explorer.core.errors import (
     CommitError,
     EngineUnavailable,
@@ -18,6 +20,9 @@ from explorer.core.versions.snapshot import Snapshot
 from explorer.table import Table, open_table
 from explorer.version import VERSION
 
+if TYPE_CHECKING:
+    from explorer.fleet import audit
+
 __all__ = [
     "CommitError",
     "EngineUnavailable",
@@ -30,6 +35,16 @@ __all__ = [
     "Table",
     "TableError",
     "UnsupportedFeature",
+    "audit",
     "open_table",
 ]
 __version__ = VERSION
+
+
+def __getattr__(name: str) -> object:
+    """Load what audits many tables at its first use: opening one needs none of it."""
+    if name == "audit":
+        from explorer.fleet import audit
+
+        return audit
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,18 +8,21 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from explorer.auditing.looks import NOWHERE, Looked
 from explorer.core.compatibility.access import ClientVerdict, Requirements, compatibility, requirements
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.errors import ExplorerError
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.actions import Protocol
-from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, strings
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.history import History
+from explorer.core.versions.retention.missing_files import absent, data_locations
 from explorer.core.versions.retention.version_states import VersionRisks, VersionStates
 from explorer.core.versions.snapshot import Snapshot
 
@@ -71,6 +74,7 @@ class Subject:
         log: The table's log.
         now: The present, with a zone.
         missing: Those of its needed locations at which there is no file; None if nobody looked.
+        looked: What else was looked at, because somebody asked.
         commits, lineage, risks: The same as the log would give, from whoever has read it already.
         problem: Why the history cannot be read, if that is known already.
 
@@ -85,6 +89,7 @@ class Subject:
         now: datetime,
         *,
         missing: Set[str] | None = None,
+        looked: Looked = NOWHERE,
         commits: Callable[[], pa.Table] | None = None,
         lineage: Callable[[], Lineage] | None = None,
         risks: Callable[[], VersionRisks] | None = None,
@@ -93,10 +98,39 @@ class Subject:
         self.log = log
         self.version = log.latest_version()
         self.now = milliseconds(now)
-        self.missing = missing
+        self.looked = looked
+        self._missing = missing
         self._commits, self._lineage = commits or log.history, lineage or log.column_lineage
         self._risks = risks or log.version_risks
         self._unreadable = problem
+
+    @property
+    def checked_files(self) -> bool:
+        """Whether the files were looked for."""
+        return self._missing is not None or self.looked.stored is not None
+
+    @property
+    def basis(self) -> tuple[str, ...]:
+        """What was looked at: ``log``, ``files``, ``replay`` (of checksums and checkpoints), ``chain``, ``rows``."""
+        looked = self.looked
+        parts = {
+            "log": True,
+            "files": self.checked_files,
+            "replay": looked.integrity is not None,
+            "chain": looked.chain_head is not None,
+            "rows": looked.rows is not None,
+        }
+        return tuple(name for name, done in parts.items() if done)
+
+    @cached_property
+    def missing(self) -> Set[str] | None:
+        """Those of its needed locations at which there is no file; None if nobody looked."""
+        if self._missing is not None or self.looked.stored is None:
+            return self._missing
+        needed = strings(data_locations(self.history.lifetimes))
+        listed = pc.is_in(needed, value_set=self.looked.stored.column("path"))
+        # A listing leaves out links, and what lies elsewhere.
+        return absent(self.log.store, needed.filter(pc.invert(listed)).to_pylist())
 
     @property
     def listing(self) -> LogListing:
