@@ -25,6 +25,8 @@ from explorer.version import VERSION
 if TYPE_CHECKING:
     from typing import Any
 
+    from explorer.fleet import audit
+
 __all__ = [
     "CommitError",
     "EngineUnavailable",
@@ -37,9 +39,19 @@ __all__ = [
     "Table",
     "TableError",
     "UnsupportedFeature",
+    "audit",
     "open_table",
 ]
 __version__ = VERSION
+
+
+def __getattr__(name: str) -> object:
+    """Load what audits many tables at its first use: opening one needs none of it."""
+    if name == "audit":
+        from explorer.fleet import audit
+
+        return audit
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def load_ipython_extension(shell: Any) -> None:

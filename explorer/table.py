@@ -267,15 +267,45 @@ class Table(DeltaLog):
         check_provenance(user=user, reason=reason)
         return do_maintenance(self, plan, context)
 
-    def audit(self, now: datetime | None = None) -> Audit:
-        """Ask every rule of the newest version: findings with their evidence, from the log alone.
+    def audit(
+        self,
+        now: datetime | None = None,
+        *,
+        check_files: bool = False,
+        verify: bool = False,
+        check_rows: bool = False,
+        chain_head: str | None = None,
+    ) -> Audit:
+        """Ask every rule of the newest version: findings with their evidence, from the log alone unless more is asked.
 
         Args:
             now: The present, with a zone; else that of this machine.
-        """
-        from explorer.auditing import Subject, audit
+            check_files: Also list the table's folder: files that are missing, changed in size, or named by nothing.
+            verify: Also replay the whole log against each checksum and each checkpoint, as `verify` does.
+            check_rows: Also check the table's own rules against all its rows, through Spark.
+            chain_head: A head of the hash chain that `verify` gave earlier: whether the log still holds what it held.
 
-        return audit(Subject(self, datetime.now(UTC) if now is None else now))
+        Raises:
+            EngineUnavailable: ``check_rows`` is asked for, and Spark or Java is missing.
+        """
+        from explorer.auditing import Looked, Subject, audit
+
+        looked = Looked(
+            stored=self.store.list_files() if check_files else None,
+            integrity=self.verify() if verify else None,
+            chain_head=chain_head,
+            rows=self._check_rules() if check_rows else None,
+        )
+        return audit(Subject(self, datetime.now(UTC) if now is None else now, looked=looked))
+
+    def _check_rules(self) -> CheckReport:
+        """Check the table's own rules; a table without any needs no engine."""
+        from explorer.core.transaction.new_files.row_constraints import row_rules
+        from explorer.core.transaction.row_engine import CheckReport
+
+        snapshot = self.snapshot()
+        rules = {f"{rule.kind} {rule.name}": rule.expression for rule in row_rules(snapshot)}
+        return self.check(rules, snapshot.version) if rules else CheckReport(snapshot.version, ())
 
     @located
     def horizon(self, now: datetime | None = None, *, look: FolderLook | None = None, folder: bool = False) -> Horizon:

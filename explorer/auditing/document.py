@@ -42,13 +42,18 @@ def audit_document(audit: Audit, table: str) -> JsonObject:
         "table": table,
         "version": audit.version,
         "time": moment(audit.now).isoformat(),
-        "basis": "log and files" if audit.checked_files else "log",
+        "basis": _basis(audit.basis),
         "verdict": verdict(audit),
         "findings": [_finding(finding) for finding in audit.findings],
         "notAnswered": [{"id": each.rule.id, "reason": each.not_answered} for each in audit.not_answered],
         "foundNothing": [rule.id for rule in audit.silent],
     }
     return {**document, "digest": hashlib.sha256(msgspec.json.encode(document, order="sorted")).hexdigest()}
+
+
+def _basis(parts: tuple[str, ...]) -> str:
+    *others, last = parts
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _finding(finding: Finding) -> JsonObject:

@@ -5,25 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 from datetime import datetime
 from functools import cached_property, lru_cache
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from explorer import formatting as fmt
+from explorer.auditing.looks import NOWHERE, Looked
 from explorer.core.compatibility.access import ClientVerdict, Requirements, compatibility, requirements
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.errors import ExplorerError
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.actions import Protocol
-from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, strings
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.history import History
+from explorer.core.versions.retention.missing_files import absent, data_locations
 from explorer.core.versions.retention.version_states import VersionRisks, VersionStates
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Commits", "Subject"]
+__all__ = ["Commits", "Subject", "newest_verdicts"]
+
+
+_MOST_STATISTICS: Final = 200_000
 
 
 class Commits:
@@ -38,8 +46,11 @@ class Commits:
         self.versions: Int64s = self._table.column("version").to_numpy()
 
     def numbers(self, column: str) -> Float64s:
-        """A column of numbers; NaN where the log does not say."""
-        found: Float64s = self._table.column(column).cast(pa.float64()).to_numpy(zero_copy_only=False)
+        """A column of numbers, or of times in ms since the epoch; NaN where the log does not say."""
+        values = self._table.column(column)
+        if pa.types.is_timestamp(values.type):
+            values = values.cast(pa.int64())
+        found: Float64s = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return found
 
     def flags(self, column: str) -> Mask:
@@ -53,6 +64,18 @@ class Commits:
         if place == len(self.versions) or self.versions[place] != version:
             return ""
         return str(self._table.column(column)[place].as_py() or "")
+
+    def map(self, version: int, column: str) -> dict[str, str | None]:
+        """Parameters or metrics of one commit; empty where the log does not say, or has no such commit."""
+        place = int(np.searchsorted(self.versions, version))
+        if place == len(self.versions) or self.versions[place] != version:
+            return {}
+        return dict(self._table.column(column)[place].as_py() or ())
+
+    def values(self, column: str) -> list[Any]:
+        """A column as it is, ascending by version."""
+        found: list[Any] = self._table.column(column).to_pylist()
+        return found
 
     def unique(self, column: str) -> list[str]:
         """The different texts of a column."""
@@ -71,6 +94,7 @@ class Subject:
         log: The table's log.
         now: The present, with a zone.
         missing: Those of its needed locations at which there is no file; None if nobody looked.
+        looked: What else was looked at, because somebody asked.
         commits, lineage, risks: The same as the log would give, from whoever has read it already.
         problem: Why the history cannot be read, if that is known already.
 
@@ -85,6 +109,7 @@ class Subject:
         now: datetime,
         *,
         missing: Set[str] | None = None,
+        looked: Looked = NOWHERE,
         commits: Callable[[], pa.Table] | None = None,
         lineage: Callable[[], Lineage] | None = None,
         risks: Callable[[], VersionRisks] | None = None,
@@ -93,10 +118,39 @@ class Subject:
         self.log = log
         self.version = log.latest_version()
         self.now = milliseconds(now)
-        self.missing = missing
+        self.looked = looked
+        self._missing = missing
         self._commits, self._lineage = commits or log.history, lineage or log.column_lineage
         self._risks = risks or log.version_risks
         self._unreadable = problem
+
+    @property
+    def checked_files(self) -> bool:
+        """Whether the files were looked for."""
+        return self._missing is not None or self.looked.stored is not None
+
+    @property
+    def basis(self) -> tuple[str, ...]:
+        """What was looked at: ``log``, ``files``, ``replay`` (of checksums and checkpoints), ``chain``, ``rows``."""
+        looked = self.looked
+        parts = {
+            "log": True,
+            "files": self.checked_files,
+            "replay": looked.integrity is not None,
+            "chain": looked.chain_head is not None,
+            "rows": looked.rows is not None,
+        }
+        return tuple(name for name, done in parts.items() if done)
+
+    @cached_property
+    def missing(self) -> Set[str] | None:
+        """Those of its needed locations at which there is no file; None if nobody looked."""
+        if self._missing is not None or self.looked.stored is None:
+            return self._missing
+        needed = strings(data_locations(self.history.lifetimes))
+        listed = pc.is_in(needed, value_set=self.looked.stored.column("path"))
+        # A listing leaves out links, and what lies elsewhere.
+        return absent(self.log.store, needed.filter(pc.invert(listed)).to_pylist())
 
     @property
     def listing(self) -> LogListing:
@@ -135,6 +189,39 @@ class Subject:
         life = self.history.lifetimes
         return np.flatnonzero(life.live(life.last))
 
+    def partitions(self, rows: Int64s) -> Int64s:
+        """A number for the partition of each of some rows of the lifetimes, equal for equal values."""
+        values = self.history.lifetimes.take(rows, ["partition_values"]).column(0).combine_chunks()
+        lengths = np.diff(np.asarray(values.offsets))
+        width = int(lengths.max(initial=0))
+        if not width or (lengths != width).any():
+            return np.zeros(len(values), np.int64)
+        items = values.items.slice(values.offsets[0].as_py(), len(values) * width)
+        codes = items.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False).reshape(-1, width)
+        kinds = int(codes.max(initial=0)) + 2
+        if kinds**width >= 1 << 62:
+            return np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1)
+        whole = np.zeros(len(codes), np.int64)
+        for column in codes.T:
+            whole = whole * kinds + column + 1
+        return np.unique(whole, return_inverse=True)[1]
+
+    @cached_property
+    def live_partitions(self) -> Int64s:
+        """The same of the live files."""
+        return self.partitions(self.live)
+
+    @property
+    def too_many_statistics(self) -> str | None:
+        """Why the statistics of all files are not read here; None if they are."""
+        files, columns = self.snapshot.num_files, len(self.snapshot.statistics_columns)
+        if files * columns <= _MOST_STATISTICS:
+            return None
+        return (
+            f"The statistics of {fmt.plural(files, 'file')} and {fmt.plural(columns, 'column')} are not all read here; "
+            "the Statistics tab does."
+        )
+
     @cached_property
     def lineage(self) -> Lineage:
         """How each column was named and typed."""
@@ -164,7 +251,7 @@ class Subject:
         asked, protocol = self.requirements, self.requirements.protocol
         versions = (protocol.min_reader_version, protocol.min_writer_version)
         features = (protocol.reader_features, protocol.writer_features)
-        return _newest_verdicts(versions, features, asked.unused, by_id=asked.by_id)
+        return newest_verdicts(versions, features, asked.unused, by_id=asked.by_id)
 
     def when(self, version: int) -> datetime | None:
         """The time of a commit; None if it is gone."""
@@ -173,7 +260,7 @@ class Subject:
 
 
 @lru_cache(maxsize=256)
-def _newest_verdicts(
+def newest_verdicts(
     versions: tuple[int, int],
     features: tuple[tuple[str, ...] | None, tuple[str, ...] | None],
     unused: frozenset[str],

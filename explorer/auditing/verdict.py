@@ -32,17 +32,22 @@ class Audit(msgspec.Struct, frozen=True, dict=True):
     Attributes:
         version: The newest version, of which they hold.
         now: The present as given, ms since the epoch.
-        checked_files: Whether the files were looked for; otherwise everything comes from the log alone.
+        basis: What was looked at: ``log``, and what else somebody asked for.
         results: One a rule, in the order of the registry.
     """
 
     version: int
     now: int
-    checked_files: bool
+    basis: tuple[str, ...]
     results: tuple[RuleResult, ...]
 
     def __repr__(self) -> str:
         return f"Audit(version={self.version}, findings={[finding.rule for finding in self.findings]})"
+
+    @property
+    def checked_files(self) -> bool:
+        """Whether the files were looked for."""
+        return "files" in self.basis
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -66,7 +71,7 @@ class Audit(msgspec.Struct, frozen=True, dict=True):
 def audit(subject: Subject, rules: tuple[Rule, ...] = RULES) -> Audit:
     """Ask the rules of a table; one that cannot read what it needs has no answer, and says why."""
     results = tuple(_result(rule, subject) for rule in rules)
-    return Audit(subject.version, subject.now, subject.missing is not None, results)
+    return Audit(subject.version, subject.now, subject.basis, results)
 
 
 def _result(rule: Rule, subject: Subject) -> RuleResult:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from pathlib import Path
+from typing import Annotated, Any, Final
 
 import typer
 
-import explorer
 from explorer import formatting as fmt
-from explorer.auditing.document import audit_document, verdict
-from explorer.auditing.finding import SEVERITIES, Finding, Severity
-from explorer.auditing.verdict import Audit
-from explorer.cli.arguments import JsonFlag
+from explorer.auditing.document import audit_document
+from explorer.auditing.finding import SEVERITIES, Severity
+from explorer.cli.arguments import JsonFlag, SparkOption, use_spark
 from explorer.cli.errors import exit_code, facts_of
-from explorer.cli.output import complain, emit, listing, note, patience
+from explorer.cli.output import complain, counting, emit, listing, note
 from explorer.cli.reports import (
     CaseOption,
     DetailsFlag,
@@ -24,9 +23,10 @@ from explorer.cli.reports import (
     UserOption,
     report,
 )
-from explorer.core.errors import ExplorerError, TableNotFound
+from explorer.core.errors import RequestError
+from explorer.fleet import SCHEMA, Looks, TableAudit, audits, ranked, row_of
 from explorer.storage.schemes import spellings
-from explorer.storage.served_roots import ServedRoots
+from explorer.table import open_table
 
 __all__ = ["register"]
 
@@ -43,6 +43,28 @@ Tables = Annotated[
 FailOn = Annotated[
     Severity | None, typer.Option("--fail-on", help="Exit with 1 if a finding is as severe as this, or more severe.")
 ]
+Files = Annotated[
+    bool, typer.Option("--files", help="Also list the folders: files missing, changed in size, or named by nothing.")
+]
+Verify = Annotated[bool, typer.Option("--verify", help="Also replay the logs against their checksums and checkpoints.")]
+Rows = Annotated[
+    bool, typer.Option("--rows", help="Also check the rules of the one table that is named against its rows.")
+]
+ChainHead = Annotated[
+    str | None,
+    typer.Option(
+        "--chain-head", metavar="HEAD", help="Whether the log of the one table still holds what led to this chain head."
+    ),
+]
+Processes = Annotated[
+    int | None, typer.Option("--processes", metavar="N", min=1, help="Read in N processes; else in one a processor.")
+]
+Resume = Annotated[
+    Path | None,
+    typer.Option(
+        "--resume", metavar="FILE", help="Keep what is done in FILE, and leave out tables that have no new version."
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -53,6 +75,13 @@ def register(app: typer.Typer) -> None:
 def audit(
     tables: Tables,
     *,
+    files: Files = False,
+    verify: Verify = False,
+    rows: Rows = False,
+    chain_head: ChainHead = None,
+    resume: Resume = None,
+    processes: Processes = None,
+    spark: SparkOption = None,
     json: JsonFlag = False,
     fail_on: FailOn = None,
     html: HtmlOption = None,
@@ -62,18 +91,19 @@ def audit(
     user: UserOption = None,
     details: DetailsFlag = False,
 ) -> int:
-    """Ask every rule of tables, from their logs alone: lost rows, hazards, clients, holes, retention, files.
+    """Ask every rule of tables, from their logs alone unless more is asked: lost rows, hazards, clients, holes, files.
 
-    A table that cannot be read never stops the rest: its error goes to stderr, and the exit code is that of the first
+    Many tables are read in several processes, or with --spark in Spark's tasks; a line is written as each is done. A
+    table that cannot be read never stops the rest: its error goes to stderr, and the exit code is that of the first
     such error. Else it is 1 if --fail-on is given and a finding is that severe, and 0 without one.
 
     With --html, --since, --case, --sign or --details the whole report is made, and the whole log is verified for it.
 
-    JSON, a line a table: table, version (the newest), time (of the audit), basis (log), verdict (a sentence),
-    findings [{id, subject (what of the table, where a rule may find several things), severity (error, warning,
-    info), title, evidence [{text, version}], effect, remedy ({label, intent, command}, or null), versions [[first,
-    last]], files, rows, bytes, deadline}], notAnswered [{id, reason}], foundNothing [id], digest (SHA-256 of the
-    rest, as JSON with sorted keys and no spaces).
+    JSON, a line a table: table, version (the newest), time (of the audit), basis (log, and what else was looked at:
+    files, replay, chain, rows), verdict (a sentence), findings [{id, subject (what of the table, where a rule may find
+    several things), severity (error, warning, info), title, evidence [{text, version}], effect, remedy ({label, intent,
+    command}, or null), versions [[first, last]], files, rows, bytes, deadline}], notAnswered [{id, reason}],
+    foundNothing [id], digest (SHA-256 of the rest, as JSON with sorted keys and no spaces).
 
     The whole report has the same and: format, kind (table), program, title, tableId, by, sentence [{text, tone}],
     deadline, rules [{id, severity, title, meaning}], figures {rows, maskedRows, files, bytes, firstVersion, firstTime,
@@ -86,55 +116,72 @@ def audit(
     """
     wish = ReportWish(html, since, case, sign, user, details)
     if wish.any:
+        if files or rows or verify or chain_head or resume or processes or spark:
+            raise RequestError(
+                "A report looks at the logs, one table after the other. Leave out --files, --verify, --rows, "
+                "--chain-head, --resume, --processes and --spark, or the options of the report.",
+                field="--html",
+            )
         return report(tables, wish, as_json=json, fail_on=fail_on)
-    broken, severe = 0, False
-    for given in tables:
-        try:
-            locations = _tables_at(given)
-        except ExplorerError as error:
-            locations = []
-            complain(facts_of(error), as_json=json)
-            broken = broken or exit_code(error)
-        for location in locations:
-            try:
-                with patience(f"Reading {fmt.plain(location)}"):
-                    table = explorer.open_table(location)
-                    found = table.audit()
-            except ExplorerError as error:
-                complain(facts_of(error), as_json=json)
-                broken = broken or exit_code(error)
-                continue
-            severe = severe or (fail_on is not None and any(_at_least(each, fail_on) for each in found.findings))
-            if json:
-                emit(audit_document(found, table.location))
-            else:
-                _print(found, table.location)
+    use_spark(spark)
+    if rows or chain_head is not None:
+        found = iter([_one(tables, files=files, verify=verify, rows=rows, chain_head=chain_head)])
+    else:
+        looks = Looks(check_files=files, verify=verify)
+        found = audits(tables, looks=looks, processes=processes, spark=spark is not None, resume=resume)
+    broken, severe, done = 0, False, list[TableAudit]()
+    rank = list[dict[str, Any]]()
+    with counting("Auditing") as count:
+        for each in found:
+            count()
+            if each.error is not None:
+                complain(facts_of(each.error), as_json=json)
+                broken = broken or exit_code(each.error)
+            elif each.document is not None:
+                severe = severe or (fail_on is not None and _worst(each.document, fail_on))
+            if json and each.document is not None:
+                emit(each.document)
+            rank.append(row_of(each))
+            done = done[:1] or [each]
+    if not json:
+        _print(rank, done)
     return broken or (_FINDINGS if severe else 0)
 
 
-def _tables_at(given: str) -> list[str]:
-    """The table that is named, or those below a folder that is none itself.
-
-    Raises:
-        TableNotFound: There is neither.
-    """
-    found = [ref.location for ref in ServedRoots([given]).tables()]
-    if not found:
-        raise TableNotFound(f"There is no Delta table in {given} or below it. Give a table, or a folder of tables.")
-    return found
+def _one(tables: list[str], *, files: bool, verify: bool, rows: bool, chain_head: str | None) -> TableAudit:
+    """The audit of the one table that is named, with what is asked of one table alone."""
+    if len(tables) != 1:
+        raise RequestError("--rows and --chain-head are for one table. Name one.", field="TABLE")
+    table = open_table(tables[0])
+    found = table.audit(check_files=files, verify=verify, check_rows=rows, chain_head=chain_head)
+    return TableAudit(tables[0], audit_document(found, table.location))
 
 
-def _at_least(finding: Finding, level: Severity) -> bool:
-    return SEVERITIES.index(finding.severity) <= SEVERITIES.index(level)
+def _worst(document: dict[str, Any], level: Severity) -> bool:
+    return any(SEVERITIES.index(each["severity"]) <= SEVERITIES.index(level) for each in document["findings"])
 
 
-def _print(found: Audit, location: str) -> None:
-    listing(
-        ["severity", "finding", "effect", "next step"],
-        [
-            (each.severity, each.title, each.effect, "" if each.remedy is None else each.remedy.label)
-            for each in found.findings
-        ],
-        "Nothing found.",
-    )
-    note(f"{location}, v{found.version}: {verdict(found)}")
+def _print(rows: list[dict[str, Any]], done: list[TableAudit]) -> None:
+    """The findings of one table, or many tables, the worst first."""
+    if len(rows) > 1:
+        headings = ["table", "errors", "warnings", "notes", "the worst"]
+        shown = zip(*(ranked(rows).column(name).to_pylist() for name in SCHEMA.names), strict=True)
+        named = (dict(zip(SCHEMA.names, row, strict=True)) for row in shown)
+        cells = [
+            (each["table"], each["errors"], each["warnings"], each["notes"], each["message"] or each["worst"] or "")
+            for each in named
+        ]
+        listing(headings, cells, "No tables.", numbers=headings[1:4])
+        broken = sum(row["error"] is not None for row in rows)
+        note(f"{fmt.plural(len(rows), 'table')}" + (f", {broken:,} of them could not be read." if broken else "."))
+    elif done and done[0].document is not None:
+        document = done[0].document
+        listing(
+            ["severity", "finding", "effect", "next step"],
+            [
+                (each["severity"], each["title"], each["effect"], (each["remedy"] or {"label": ""})["label"])
+                for each in document["findings"]
+            ],
+            "Nothing found.",
+        )
+        note(f"{document['table']}, v{document['version']}: {document['verdict']}")

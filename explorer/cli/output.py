@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from explorer import formatting as fmt
@@ -18,7 +18,7 @@ from explorer.cli.json_values import encode
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod, RenderableType
 
-__all__ = ["complain", "console", "emit", "facts", "later", "listing", "note", "patience"]
+__all__ = ["complain", "console", "counting", "emit", "facts", "later", "listing", "note", "patience"]
 
 _SHOW_AFTER: Final = 1.0
 _PIPE_WIDTH: Final = 400
@@ -116,6 +116,26 @@ def patience(text: str) -> Iterator[None]:
 
     with later(Console(stderr=True, markup=False, emoji=False).status(text)):
         yield
+
+
+@contextlib.contextmanager
+def counting(text: str) -> Iterator[Callable[[], None]]:
+    """The same with a count: what is yielded is called once for each thing that is done."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+
+    status = Console(stderr=True, markup=False, emoji=False).status(text)
+    done = 0
+
+    def count() -> None:
+        nonlocal done
+        done += 1
+        status.update(f"{text}: {done:,} done")
+
+    with later(status):
+        yield count
 
 
 @contextlib.contextmanager

@@ -7,14 +7,14 @@ and must then still be under its root: ``..``, an escaping symlink, an absolute 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from explorer.core.errors import NotAllowed, TableNotFound
 
-__all__ = ["ServedRoots", "TableRef"]
+__all__ = ["ServedRoots", "TableRef", "table_folders"]
 
 _DEPTH = 6
 _MOST = 5_000
@@ -64,7 +64,7 @@ class ServedRoots:
     def tables(self) -> Iterator[TableRef]:
         """Yield the tables under the roots by name; folders that cannot be read are skipped."""
         for name, folder in self._folders.items():
-            for found, path in enumerate(_table_folders(folder, folder, 0)):
+            for found, path in enumerate(table_folders(folder)):
                 if found >= _MOST:
                     break
                 below = path.relative_to(folder).as_posix()
@@ -111,23 +111,41 @@ class ServedRoots:
         )
 
 
-def _table_folders(folder: Path, root: Path, depth: int) -> Iterator[Path]:
-    if (folder / _LOG).is_dir():
-        yield folder
-        return
-    if depth >= _DEPTH:
-        return
+def table_folders(
+    root: Path, *, depth: int = _DEPTH, unreadable: Callable[[Path, OSError], None] | None = None
+) -> Iterator[Path]:
+    """Yield the folders of tables at or below a folder, by name; nothing inside a table is looked at.
+
+    Args:
+        root: The folder, resolved; a link that leads out of it is not followed.
+        depth: How many folders deep to look.
+        unreadable: Called with each folder that cannot be read, and why; such a folder is skipped.
+    """
+    yield from _below(root, root, depth, unreadable or (lambda _path, _error: None))
+
+
+def _below(folder: Path, root: Path, depth: int, unreadable: Callable[[Path, OSError], None]) -> Iterator[Path]:
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
+        if (folder / _LOG).is_dir():
+            yield folder
+            return
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name) if depth > 0 else []
+    except OSError as error:
+        unreadable(folder, error)
         return
     for entry in entries:
         if entry.name.startswith((".", "_")) or not _is_folder(entry):
             continue
         path = Path(entry.path)
-        if entry.is_symlink() and not path.resolve().is_relative_to(root):
+        if entry.is_symlink() and not _leads_down(path, folder, root):
             continue
-        yield from _table_folders(path, root, depth + 1)
+        yield from _below(path, root, depth - 1, unreadable)
+
+
+def _leads_down(link: Path, folder: Path, root: Path) -> bool:
+    """Whether a link stays under the root and does not lead back to a folder above it."""
+    target = link.resolve()
+    return target.is_relative_to(root) and not folder.resolve().is_relative_to(target)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -14,6 +14,7 @@ PUBLIC = [
     "Table",
     "TableError",
     "UnsupportedFeature",
+    "audit",
     "open_table",
 ]
 

@@ -12,7 +12,9 @@ import pytest
 
 import explorer
 from explorer.core.errors import RequestError
+from explorer.fleet import audits
 from explorer.survey import SCHEMA, look, survey
+from tests.support.audited_tables import NOW
 from tests.support.shared_tables import reference_root
 from tests.support.spark_tables import DataFile, column, write_table
 
@@ -66,3 +68,14 @@ def test_nothing_to_look_at_and_what_no_task_can_see(tmp_path: Path) -> None:
         survey(["memory://x/y"])
     outside = survey([tmp_path / "t"], roots=[str(tmp_path / "only here")], storage_options={"aws_secret": "s3cr3t"})
     assert outside.result(60).column("error").to_pylist() == ["NotAllowed"]
+
+
+def test_an_audit_in_tasks_answers_as_one_here_does(tmp_path: Path) -> None:
+    write_table(tmp_path / "t", [column("id", "long")], [DataFile("a.parquet", pa.table({"id": [1, 2]}))])
+    (tmp_path / "broken" / "_delta_log").mkdir(parents=True)
+    here, there = (
+        {each.location: (each.document, type(each.error), str(each.error)) for each in audits([tmp_path], **more)}
+        for more in ({"now": NOW}, {"now": NOW, "spark": True})
+    )
+    assert here == there
+    assert [kind.__name__ for _, kind, _ in here.values()] == ["TableNotFound", "NoneType"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from explorer import formatting as fmt
@@ -9,6 +10,9 @@ from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
+from explorer.core.protocol.schema.data_types import StructType, format_column
+from explorer.core.protocol.schema.nested_types import nested_types
+from explorer.core.transaction.intents.records import RenameColumn
 
 __all__ = ["COLUMN_RULES"]
 
@@ -48,7 +52,60 @@ def _changed_hands(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
+def _alike(subject: Subject) -> tuple[Finding, ...]:
+    """Columns, or fields of one struct, whose names differ only by case."""
+    pairs = list(_pairs(subject.snapshot.schema, ()))
+    if not pairs:
+        return ()
+    return (
+        Finding(
+            rule="case-names",
+            severity="error",
+            label="names differ by case",
+            title=f"{' and '.join(named([format_column(path)]) for path in pairs[0])} differ only by case",
+            evidence=tuple(
+                Evidence(" and ".join(named([format_column(path)]) for path in pair), Place("columns"))
+                for pair in pairs[:_MOST_NAMED]
+            ),
+            effect="Most engines do not tell them apart: they refuse the table, or read one for the other.",
+            remedy=Remedy(
+                "Rename one\u2026", intent=RenameColumn(column=format_column(pairs[0][1]), to=_free(pairs[0][1]))
+            )
+            if subject.snapshot.column_mapping_mode != "none"
+            else None,
+        ),
+    )
+
+
+def _free(path: tuple[str, ...]) -> str:
+    return f"{path[-1]}_2"
+
+
+def _pairs(struct: StructType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    yield from _own_pairs(struct, path)
+    for field in struct.fields:
+        for part in nested_types(field.type):
+            if isinstance(part, StructType):
+                yield from _own_pairs(part, (*path, field.name))
+
+
+def _own_pairs(struct: StructType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Pairs among the fields of one struct, not of those inside it."""
+    seen: dict[str, str] = {}
+    for field in struct.fields:
+        first = seen.setdefault(field.name.lower(), field.name)
+        if first != field.name:
+            yield (*path, first), (*path, field.name)
+
+
 COLUMN_RULES: Final = (
+    Rule(
+        "case-names",
+        "error",
+        "names that differ only by case",
+        "Delta and most engines take them for one name.",
+        _alike,
+    ),
     Rule(
         "name-hazard",
         "warning",

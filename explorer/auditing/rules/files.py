@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import NotAnswered, Rule
+from explorer.auditing.rules.queries import needed_columns, unrecorded_columns
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import in_sql, named, purge_command
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
@@ -21,8 +21,6 @@ _SMALL: Final = 1_000_000
 _TARGET: Final = 1_000_000_000
 _FEW: Final = 20
 _MANY: Final = 100
-_WITHOUT_BOUNDS: Final = frozenset({"binary", "boolean", "variant", "void"})
-_MOST_STATISTICS: Final = 200_000
 
 
 def _masked(subject: Subject) -> tuple[Finding, ...]:
@@ -60,7 +58,7 @@ def _small(subject: Subject) -> tuple[Finding, ...]:
     count = len(small)
     if count < _FEW or count * 2 < len(live):
         return ()
-    after = _joined(_partitions(life.take(small, ["partition_values"]).column(0).combine_chunks()), sizes[small])
+    after = _joined(subject.partitions(small), sizes[small])
     if count - after < _FEW:
         return ()
     return (
@@ -81,18 +79,6 @@ def _small(subject: Subject) -> tuple[Finding, ...]:
 def _joined(partitions: Int64s, sizes: Int64s) -> int:
     """About how many files compaction leaves."""
     return int(np.ceil(np.bincount(partitions, weights=sizes)[np.unique(partitions)] / _TARGET).clip(1).sum())
-
-
-def _partitions(values: pa.Array) -> Int64s:
-    """A number for the partition of each file, equal for equal values."""
-    lengths = np.diff(np.asarray(values.offsets))
-    width = int(lengths.max(initial=0))
-    if not width or (lengths != width).any():
-        return np.zeros(len(values), np.int64)
-    items = values.items.slice(values.offsets[0].as_py(), len(values) * width)
-    codes = items.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False).reshape(-1, width)
-    _, places = np.unique(codes, axis=0, return_inverse=True)
-    return places.reshape(-1)
 
 
 def _uncounted(subject: Subject) -> tuple[Finding, ...]:
@@ -116,12 +102,8 @@ def _uncounted(subject: Subject) -> tuple[Finding, ...]:
 
 def _unusable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Statistics that cannot be used, and columns of which no file says anything."""
-    snapshot = subject.snapshot
-    if snapshot.num_files * len(snapshot.statistics_columns) > _MOST_STATISTICS:
-        return NotAnswered(
-            f"The statistics of {fmt.plural(snapshot.num_files, 'file')} and "
-            f"{fmt.plural(len(snapshot.statistics_columns), 'column')} are not all read here; the Statistics tab does."
-        )
+    if subject.too_many_statistics is not None:
+        return NotAnswered(subject.too_many_statistics)
     return (*_broken(subject), *_silent(subject))
 
 
@@ -147,8 +129,8 @@ def _broken(subject: Subject) -> tuple[Finding, ...]:
 def _silent(subject: Subject) -> tuple[Finding, ...]:
     if subject.snapshot.num_files < _FEW:
         return ()
-    coverage = subject.snapshot.statistics_coverage()
-    names = [row["column"] for row in coverage.to_pylist() if not row["files"] and row["type"] not in _WITHOUT_BOUNDS]
+    needed = needed_columns(subject)
+    names = [name for name in unrecorded_columns(subject) if name not in needed]
     if not names:
         return ()
     return (

@@ -23,6 +23,7 @@ __all__ = [
     "CATALOG_FEATURES",
     "FEATURES",
     "READER_VERSION",
+    "VACUUM_CHECK",
     "WRITER_VERSION",
     "TableFeature",
     "active_features",
@@ -41,6 +42,10 @@ READER_VERSION: Final = 3
 
 WRITER_VERSION: Final = 7
 """The newest writer version that this program implements."""
+
+
+VACUUM_CHECK: Final = "vacuumProtocolCheck"
+"""The feature by which a clean-up checks the writer features too."""
 
 
 class TableFeature(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +111,7 @@ _ROWS: Final = (
     TableFeature(name="deletionVectors", reader=True, switch=properties.DELETION_VECTORS),
     TableFeature(name="timestampNtz", reader=True, types=("timestamp_ntz",)),
     TableFeature(name="v2Checkpoint", reader=True, switch=properties.CHECKPOINT_POLICY, on=("v2",)),
-    TableFeature(name="vacuumProtocolCheck", reader=True),
+    TableFeature(name=VACUUM_CHECK, reader=True),
     TableFeature(
         name="typeWidening",
         reader=True,

@@ -15,7 +15,7 @@ Protocol: none. Definition, so that others can compute it too:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Final
 
@@ -24,7 +24,7 @@ import msgspec
 from explorer.core.log.log_path import LogPath
 from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["START", "CommitSeal", "link", "seal"]
+__all__ = ["START", "CommitSeal", "link", "links", "seal"]
 
 START: Final = bytes(32)
 _BATCH: Final = 500
@@ -69,12 +69,27 @@ def seal(store: LogStore, commits: Mapping[int, LogPath], version: int) -> Commi
     first = version
     while first - 1 in commits:
         first -= 1
-    head, data = START, b""
-    for start in range(first, version + 1, _BATCH):
-        batch = range(start, min(start + _BATCH, version + 1))
+    chosen = {number: commits[number] for number in range(first, version + 1)}
+    head = list(links(store, chosen))[-1][1]
+    data = store.read(commits[version].path)
+    return CommitSeal(commits[version].path, hashlib.sha256(data).hexdigest(), head)
+
+
+def links(store: LogStore, commits: Mapping[int, LogPath]) -> Iterator[tuple[int, str]]:
+    """Yield each version and the head of the chain that ends with it; the chain begins anew where a commit is missing.
+
+    Args:
+        store: Where the log is.
+        commits: Commits by version, ascending.
+    """
+    head, before = START, -1
+    numbers = list(commits)
+    for start in range(0, len(numbers), _BATCH):
+        batch = numbers[start : start + _BATCH]
         for number, data in zip(batch, store.read_many([commits[each].path for each in batch]), strict=True):
-            head = link(head, number, data.split(b"\n"))
-    return CommitSeal(commits[version].path, hashlib.sha256(data).hexdigest(), head.hex())
+            head = link(head if number == before + 1 else START, number, data.split(b"\n"))
+            before = number
+            yield number, head.hex()
 
 
 def _canonical(line: bytes) -> bytes:

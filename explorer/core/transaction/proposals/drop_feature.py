@@ -31,7 +31,7 @@ from explorer.core.transaction.new_files.file_actions import adds
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["LogMarks", "drop_feature"]
+__all__ = ["DROPPABLE", "LogMarks", "drop_feature"]
 
 _MOST_DIGITS: Final = 20
 
@@ -268,3 +268,6 @@ _DROPS: Final[dict[str, _Drop]] = {
     "checkpointProtection": _Drop(_nothing),
 }
 """The features that can be dropped."""
+
+DROPPABLE: Final = frozenset(_DROPS)
+"""The features for which there is a procedure that shows that a table no longer uses them."""

@@ -20,7 +20,7 @@ from explorer.core.protocol.arrow.arrays import Int32s, Int64s, integers, string
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
-from explorer.core.versions.lifetimes.events import ADD, FOUND, LEAVE, REMOVE, FileEvents, Intervals
+from explorer.core.versions.lifetimes.events import ADD, FOUND, LEAVE, REMOVE, Contradiction, FileEvents, Intervals
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 from explorer.core.versions.lifetimes.recorded_files import RecordedFilesBuilder
 
@@ -151,7 +151,13 @@ class LifetimesBuilder:
             vectors=np.concatenate([of_base, recorded.vector_codes]),
             vector_codes=self._vectors,
             versions=(self._first, self._readable_from, newest),
+            contradictions=self._contradictions(intervals.contradictions),
         )
+
+    def _contradictions(self, found: list[Contradiction]) -> tuple[tuple[int, str, str], ...]:
+        """Version, kind and path of each, by version."""
+        names = self._paths.distinct() if found else []
+        return tuple(sorted((each.version, each.kind, names[each.path]) for each in found))
 
     def _take(self) -> None:
         """Make columns of the newest actions, and release the bytes of their commits."""

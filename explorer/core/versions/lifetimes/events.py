@@ -7,6 +7,7 @@ removal ends; a path is live with at most one vector (D-03).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask
 from explorer.core.versions.lifetimes.codes import VectorCodes
 
-__all__ = ["ADD", "FOUND", "LEAVE", "NEVER", "REMOVE", "FileEvents", "Intervals"]
+__all__ = ["ADD", "FOUND", "LEAVE", "NEVER", "REMOVE", "Contradiction", "FileEvents", "Intervals"]
 
 NEVER: Final = int(np.iinfo(np.int32).max)
 """``removed`` of a file that is still live."""
@@ -66,6 +67,21 @@ class _Event(NamedTuple):
     quiet: bool
 
 
+class Contradiction(NamedTuple):
+    """What a commit must not say of a file.
+
+    Attributes:
+        version: The commit.
+        kind: ``added and removed``, ``added twice``, ``removed twice``, or ``removed but not live``, known only
+            where the record begins with version 0.
+        path: Number of the path.
+    """
+
+    version: int
+    kind: str
+    path: int
+
+
 class Intervals:
     """When files lived: what `explorer.core.versions.lifetimes.lifetimes.Lifetimes` says of each.
 
@@ -82,6 +98,7 @@ class Intervals:
         self.removed_data_change: Mask = np.ones(count, bool)
         self.deletion_times: Int64s = np.zeros(count, np.int64)
         self._kept: Mask = np.ones(count, bool)
+        self.contradictions: list[Contradiction] = []
 
     def apply(self, events: FileEvents, vectors: VectorCodes) -> None:
         """Work out the intervals of the files that events name.
@@ -94,12 +111,14 @@ class Intervals:
         order = np.argsort(events.path.astype(np.int64) << 32 | events.order)
         tidy = _removals_first(events, order, vectors)
         odd = _odd_paths(events, tidy, vectors)[events.path]
-        self._apply_tidy(events, tidy[~odd[tidy]])
+        self._apply_tidy(events, tidy[~odd[tidy]], vectors)
         rows = order[odd[order]]
         columns = (events.path, events.kind, events.version, events.row, events.vector, events.time, events.quiet)
         others = map(_Event, *(column[rows].tolist() for column in columns))
         for _, found in groupby(others, attrgetter("path")):
-            self._apply_odd(list(found), vectors)
+            of_path = list(found)
+            self._apply_odd(of_path, vectors)
+            self.contradictions += _contradictions(of_path, vectors, whole=self._before < 0)
 
     def keep(self) -> Mask:
         """Drop the files that removals might have named but did not, and return which were kept."""
@@ -111,7 +130,7 @@ class Intervals:
             self.deletion_times = self.deletion_times[kept]
         return kept
 
-    def _apply_tidy(self, events: FileEvents, order: Int64s) -> None:
+    def _apply_tidy(self, events: FileEvents, order: Int64s, vectors: VectorCodes) -> None:
         """Each removal follows the add of the file it names, so every file lives until the next event of its path."""
         path, version, row = events.path[order], events.version[order], events.row[order]
         follows, adds = path[1:] == path[:-1], _adds(events.kind[order])
@@ -123,6 +142,9 @@ class Intervals:
         self.previous[row[replaced + 1]] = row[replaced]
         renewed = np.flatnonzero(follows & ~adds[:-1] & (version[1:] == version[:-1]))
         self.previous[row[renewed + 1]] = row[renewed - 1]
+        same = renewed[~vectors.differ(events.vector[order[renewed]], events.vector[order[renewed + 1]])]
+        both = zip(version[same].tolist(), path[same].tolist(), strict=True)
+        self.contradictions += [Contradiction(at, "added and removed", name) for at, name in both]
 
     def _apply_odd(self, events: list[_Event], vectors: VectorCodes) -> None:
         """One path, in the order of the lines; each of its files in a broken checkpoint is checked by itself."""
@@ -189,6 +211,26 @@ class _Path:
                 self._intervals.previous[live.row] = event.row
             else:
                 self._ended = event.row
+
+
+def _contradictions(events: list[_Event], vectors: VectorCodes, *, whole: bool) -> Iterator[Contradiction]:
+    """What the commits of one path contradict themselves in; an odd path need not contradict anything."""
+    identities = vectors.identities(np.array([event.vector for event in events]))
+    live: str | None = ""
+    for version, pairs in groupby(zip(events, identities, strict=True), lambda pair: pair[0].version):
+        found = list(pairs)
+        adds = [identity for event, identity in found if event.kind == ADD]
+        removes = [identity for event, identity in found if event.kind in {REMOVE, LEAVE}]
+        path = found[0][0].path
+        if set(adds) & set(removes):
+            yield Contradiction(version, "added and removed", path)
+        if len(adds) > 1:
+            yield Contradiction(version, "added twice", path)
+        if len(removes) > len(set(removes)):
+            yield Contradiction(version, "removed twice", path)
+        if whole and set(removes) - {live, *adds}:
+            yield Contradiction(version, "removed but not live", path)
+        live = adds[-1] if adds else "" if live in removes else live
 
 
 def _adds(kinds: npt.NDArray[np.int8]) -> Mask:

@@ -44,6 +44,8 @@ class Lifetimes:
             (FILE-003), where there is none, or where the file is live.
         first, last: The recorded versions.
         readable_from: The first version whose live files are all known.
+        contradictions: What commits must not say of a file and do: version, kind
+            (`explorer.core.versions.lifetimes.events.Contradiction`) and path, by version.
     """
 
     def __init__(
@@ -56,12 +58,14 @@ class Lifetimes:
         vectors: Int64s,
         vector_codes: VectorCodes,
         versions: tuple[int, int, int],
+        contradictions: tuple[tuple[int, str, str], ...] = (),
     ) -> None:
         self._base, self._recorded = base, recorded
         self._vectors, self._vector_codes = vectors, vector_codes
         self.added, self.removed, self.previous = intervals.added, intervals.removed, intervals.previous
         self.removed_data_change, self.deletion_times = intervals.removed_data_change, intervals.deletion_times
         self.path_ids = path_ids
+        self.contradictions = contradictions
         self.first, self.readable_from, self.last = versions
 
     def live(self, version: int) -> Mask:

@@ -1,0 +1,145 @@
+"""Vacuums that were run, or could be run, against what the table or its users need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from explorer import formatting as fmt
+from explorer.auditing.finding import Evidence, Finding, Place, Remedy
+from explorer.auditing.rule import Rule
+from explorer.auditing.subject import Subject
+from explorer.auditing.words import commit_evidence, duration, runs
+from explorer.core.protocol.arrow.arrays import int64s
+from explorer.core.protocol.table_features import VACUUM_CHECK, active_features
+from explorer.core.protocol.table_properties.registry import ENABLED_FORMATS, FILE_RETENTION
+from explorer.core.transaction.intents.records import EnableFeature, SetProperties
+
+__all__ = ["HAZARD_RULES"]
+
+_DAY: Final = 86_400_000
+_MOST_DIGITS: Final = 18
+
+
+def _unchecked(subject: Subject) -> tuple[Finding, ...]:
+    """Vacuums that kept files for less long than the table says: whoever still read or wrote them lost them."""
+    found = [each for each in _vacuums(subject) if each[1] < subject.risks.terms.files]
+    if not found:
+        return ()
+    version, kept, off = found[-1]
+    more = len(found) - 1
+    return (
+        Finding(
+            rule="hasty-vacuum",
+            severity="warning",
+            label=f"hasty vacuum, v{version}",
+            title=f"A vacuum kept files for {duration(kept)}; the table says {duration(subject.risks.terms.files)}",
+            evidence=(
+                commit_evidence(subject, version),
+                *((Evidence("the check of the retention was switched off"),) if off else ()),
+                *((Evidence(f"{fmt.plural(more, 'earlier vacuum')} did the like"),) if more else ()),
+            ),
+            effect="Versions that the table promised are gone, and a reader or writer that was at work then may have "
+            "failed, or lost what it wrote.",
+            versions=runs(int64s([each[0] for each in found]).to_numpy()),
+        ),
+    )
+
+
+def _vacuums(subject: Subject) -> Iterator[tuple[int, int, bool]]:
+    """Version, ms for which files were kept, and whether the check was off, of each vacuum that says so."""
+    for record in subject.history.commits:
+        info = record.info
+        if info is None or info.operation != "VACUUM START" or info.operation_parameters is None:
+            continue
+        given = str(info.operation_parameters.get("specifiedRetentionMillis"))
+        if given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS:
+            off = str(info.operation_parameters.get("retentionCheckEnabled")).lower() == "false"
+            yield record.version, int(given), off
+
+
+def _iceberg(subject: Subject) -> tuple[Finding, ...]:
+    """Metadata of other formats beside the table: a vacuum that does not check the writer features deletes it."""
+    snapshot = subject.snapshot
+    if not ENABLED_FORMATS.is_set(snapshot.metadata.configuration) or VACUUM_CHECK in active_features(
+        snapshot.protocol
+    ):
+        return ()
+    return (
+        Finding(
+            rule="vacuum-unprotected",
+            severity="warning",
+            label=f"no {VACUUM_CHECK}",
+            title="A vacuum by an older client may delete the metadata of other formats",
+            evidence=(
+                Evidence(f"{ENABLED_FORMATS} is {ENABLED_FORMATS.text(snapshot.metadata.configuration)}"),
+                Evidence(f"{VACUUM_CHECK} is not in the protocol", Place("state")),
+            ),
+            effect="Clients check only the reader features before a vacuum unless the table has this feature.",
+            remedy=Remedy(f"Add {VACUUM_CHECK}\u2026", intent=EnableFeature(feature=VACUUM_CHECK)),
+        ),
+    )
+
+
+def _restored(subject: Subject) -> tuple[Finding, ...]:
+    """Restores that reached further back than removed files are kept now: the need that the history shows."""
+    reach = [found for record in subject.history.commits if (found := _reach(subject, record.version)) is not None]
+    kept = subject.risks.terms.files
+    if not reach or (furthest := max(reach))[0] <= kept:
+        return ()
+    back, version, target = furthest
+    better = -(-back // _DAY)
+    return (
+        Finding(
+            rule="restore-reach",
+            severity="warning",
+            label=f"a restore reached {duration(_DAY * (back // _DAY))} back",
+            title=f"A restore needed a version that was {fmt.plural(back // _DAY, 'day')} old; files are kept for "
+            f"{duration(kept)}",
+            evidence=(commit_evidence(subject, version), Evidence(f"to v{target}", Place("commit", target))),
+            effect="The next one of that kind may find its files vacuumed.",
+            remedy=Remedy(
+                f"Keep files for {fmt.plural(better, 'day')}\u2026",
+                intent=SetProperties(properties={FILE_RETENTION.key: f"interval {better} days"}),
+            ),
+            versions=((version, version),),
+        ),
+    )
+
+
+def _reach(subject: Subject, version: int) -> tuple[int, int, int] | None:
+    """Of a RESTORE that names a version: how long before it the state that it brought back was replaced, in ms."""
+    if subject.commits.text(version, "operation") != "RESTORE":
+        return None
+    parameters = subject.commits.map(version, "parameters")
+    text = str(parameters.get("version"))
+    if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS:
+        return None
+    target = int(text)
+    then, replaced = subject.history.timestamp(version), subject.history.timestamp(target + 1)
+    return None if then is None or replaced is None or target >= version else (then - replaced, version, target)
+
+
+HAZARD_RULES: Final = (
+    Rule(
+        "hasty-vacuum",
+        "warning",
+        "vacuums that kept less than the table says",
+        "They take what readers and writers still need.",
+        _unchecked,
+    ),
+    Rule(
+        "restore-reach",
+        "warning",
+        "retention below what restores needed",
+        "A restore needs the files of the version that it brings back.",
+        _restored,
+    ),
+    Rule(
+        "vacuum-unprotected",
+        "warning",
+        "vacuums that check too little",
+        "A client that does not know a writer feature may delete what it needs.",
+        _iceberg,
+    ),
+)

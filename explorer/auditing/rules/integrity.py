@@ -1,0 +1,210 @@
+"""The log against itself: contradictory actions, checksums, checkpoints, and a chain head saved earlier."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from explorer import formatting as fmt
+from explorer.auditing.finding import Evidence, Finding, Place, Severity
+from explorer.auditing.rule import NotAnswered, Rule
+from explorer.auditing.subject import Subject
+from explorer.auditing.words import commit_evidence, named, runs, spans
+from explorer.core.log.verify.hash_chain import links
+from explorer.core.log.verify.verify import Problem
+
+__all__ = ["INTEGRITY_RULES"]
+
+# A writer that drops deletion vectors removes their files as if they were data files, so that VACUUM takes them.
+_VECTOR_FILE: Final = re.compile(r"(\A|/)deletion_vector_[^/]*\.bin\Z")
+_WORSE: Final = frozenset({"added and removed"})
+_UNVERIFIED: Final = "The log was not replayed against its checksums and checkpoints: ask for it."
+_MOST_DETAILS: Final = 4
+# Every reader passes over these.
+_HARMLESS: Final = frozenset(
+    {"stale-hint", "unusable-hint", "stray-compaction", "orphan-file", "incomplete-checkpoint"}
+)
+# What other rules find, without a replay.
+_ELSEWHERE: Final = frozenset(
+    {
+        *("gap", "truncated-log", "unreadable-commit", "no-metadata", "no-protocol", "former-property"),
+        *("checkpoint-differs", "unreadable-checkpoint", "checksum-differs", "unreadable-checksum"),
+    }
+)
+
+
+def _contradictions(subject: Subject) -> tuple[Finding, ...]:
+    found = [each for each in subject.history.lifetimes.contradictions if not _VECTOR_FILE.search(each[2])]
+    if not found:
+        return ()
+    worst = [each for each in found if each[1] in _WORSE] or found
+    version, kind, _ = worst[0]
+    versions = sorted({each[0] for each in found})
+    others = len(versions) - 1
+    return (
+        Finding(
+            rule="contradictory-actions",
+            severity="error" if kind in _WORSE else "warning",
+            label=f"contradiction, v{version}",
+            title=f"v{version} says of {fmt.plural(len({each[2] for each in worst if each[0] == version}), 'file')}: "
+            f"{kind}",
+            evidence=(
+                commit_evidence(subject, version),
+                Evidence(named([each[2] for each in worst if each[0] == version])),
+                *((Evidence(f"{fmt.plural(others, 'other commit')} with the like"),) if others else ()),
+            ),
+            effect="The protocol does not say which of the two counts, so readers may answer differently."
+            if kind in _WORSE
+            else "Readers skip it, but the client that wrote it does not know what the table holds.",
+            versions=runs(np.array(versions)),
+            files=len({each[2] for each in found}),
+        ),
+    )
+
+
+def _checkpoints(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    return _of_kinds(
+        subject,
+        {"checkpoint-differs", "unreadable-checkpoint"},
+        ("checkpoint", "error", "does not hold what the commits give"),
+        "A reader begins at the newest checkpoint, so it answers differently from one that reads the commits.",
+    )
+
+
+def _checksums(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    return _of_kinds(
+        subject,
+        {"checksum-differs", "unreadable-checksum"},
+        ("checksum", "warning", "does not agree with the commits"),
+        "A client that trusts it opens the table with other numbers, or refuses it.",
+    )
+
+
+def _form(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    """The other faults that verifying finds, but for those that other rules find by themselves."""
+    report = subject.looked.integrity
+    if report is None:
+        return NotAnswered(_UNVERIFIED)
+    known = {(each[0], kind) for each in subject.history.lifetimes.contradictions for kind in _alike(each[1])}
+    problems = [
+        each for each in report.problems if each.kind not in _ELSEWHERE and (each.version, each.kind) not in known
+    ]
+    if not problems:
+        return ()
+    kinds = list(dict.fromkeys(each.kind for each in problems))
+    return (
+        Finding(
+            rule="log-faults",
+            severity="info" if _HARMLESS.issuperset(kinds) else "warning",
+            label=fmt.plural(len(problems), "fault of the log", "faults of the log"),
+            title=f"The log does not keep to the protocol: {', '.join(kinds)}",
+            evidence=_details(problems),
+            effect="Readers are not known to answer wrongly because of it; what wrote it may do so again.",
+            versions=_versions(problems),
+        ),
+    )
+
+
+def _alike(kind: str) -> tuple[str, ...]:
+    return ("contradictory-action",) if kind == "added and removed" else ("duplicate-action", "unremoved-vector")
+
+
+def _of_kinds(
+    subject: Subject, kinds: set[str], words: tuple[str, Severity, str], effect: str
+) -> tuple[Finding, ...] | NotAnswered:
+    report = subject.looked.integrity
+    if report is None:
+        return NotAnswered(_UNVERIFIED)
+    problems = [each for each in report.problems if each.kind in kinds]
+    if not problems:
+        return ()
+    what, severity, claim = words
+    files = {each.file for each in problems}
+    return (
+        Finding(
+            rule=f"{what}-differs",
+            severity=severity,
+            label=f"{what} differs",
+            title=f"{fmt.plural(len(files), what)} {claim if len(files) == 1 else claim.replace('does', 'do', 1)}",
+            evidence=_details(problems),
+            effect=effect,
+            versions=_versions(problems),
+            files=len(files),
+        ),
+    )
+
+
+def _details(problems: Sequence[Problem]) -> tuple[Evidence, ...]:
+    shown = tuple(
+        Evidence(
+            fmt.shorten(fmt.plain(f"{each.file}: {each.detail}", 400), 300),
+            None if each.version is None else Place("commit", each.version),
+        )
+        for each in problems[:_MOST_DETAILS]
+    )
+    more = len(problems) - _MOST_DETAILS
+    return (*shown, Evidence(f"{more:,} more")) if more > 0 else shown
+
+
+def _versions(problems: Sequence[Problem]) -> tuple[tuple[int, int], ...]:
+    return runs(np.array(sorted({each.version for each in problems if each.version is not None}), np.int64))
+
+
+def _tampered(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    """Whether a head that somebody saved is that of the chain at some version; then all up to it is as it was."""
+    saved = subject.looked.chain_head
+    if saved is None:
+        return NotAnswered("There is no chain head saved earlier to compare with: give the one that verify printed.")
+    found = [version for version, head in links(subject.log.store, subject.listing.commits) if head == saved.lower()]
+    if found:
+        return ()
+    first = min(subject.listing.commits, default=0)
+    whole = first == 0
+    return (
+        Finding(
+            rule="tampered-log",
+            severity="error" if whole else "warning",
+            label="the log was changed" if whole else "chain head not found",
+            title="The log does not hold what it held when the chain head was saved"
+            if whole
+            else "The saved chain head is of no version that the log still proves",
+            evidence=(
+                Evidence(f"saved: {fmt.shorten(fmt.plain(saved, 100), 64)}"),
+                Evidence(f"the chain was made over {spans(runs(np.array(list(subject.listing.commits), np.int64)))}"),
+            ),
+            effect="A commit was changed, removed or added since, or the head is another table\u2019s."
+            if whole
+            else f"Commits before v{first} are gone: either they were cleaned up after the head was saved, or somebody "
+            "changed the log. Save a new head after each clean-up.",
+        ),
+    )
+
+
+INTEGRITY_RULES: Final = (
+    Rule(
+        "contradictory-actions",
+        "error",
+        "actions that contradict each other",
+        "Readers may differ in what such a commit means.",
+        _contradictions,
+    ),
+    Rule(
+        "checkpoint-differs",
+        "error",
+        "checkpoints against replay",
+        "Readers begin at a checkpoint and trust it.",
+        _checkpoints,
+    ),
+    Rule(
+        "tampered-log",
+        "error",
+        "the log against a saved chain head",
+        "Only a head kept elsewhere shows that history was not rewritten.",
+        _tampered,
+    ),
+    Rule("checksum-differs", "warning", "checksums against replay", "Clients check tables with them.", _checksums),
+    Rule("log-faults", "warning", "other faults of the log\u2019s form", "Other clients may stumble over them.", _form),
+)

@@ -1,0 +1,134 @@
+"""How rows lie in files: too many partitions, one partition that holds most, clustering that does not part files."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from explorer import formatting as fmt
+from explorer.auditing.finding import Evidence, Finding, Place, Remedy
+from explorer.auditing.rule import NotAnswered, Rule
+from explorer.auditing.subject import Subject
+from explorer.auditing.words import in_sql, named
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s
+
+__all__ = ["LAYOUT_RULES"]
+
+_MANY: Final = 100
+_TOO_MANY: Final = 1_000
+_THIN: Final = 10_000_000
+_FEW: Final = 10
+_SHARE: Final = 0.5
+_HEAVY: Final = 1_000_000_000
+_FILES: Final = 20
+
+
+def _explosion(subject: Subject) -> tuple[Finding, ...]:
+    """Many partitions with little in each: no compaction can join files of different partitions."""
+    sizes = _partition_sizes(subject)
+    count = len(sizes)
+    if count < _MANY or float(np.median(sizes)) >= _THIN:
+        return ()
+    columns = subject.snapshot.partition_columns
+    return (
+        Finding(
+            rule="partition-explosion",
+            severity="warning" if count >= _TOO_MANY else "info",
+            label=fmt.plural(count, "partition"),
+            title=f"{fmt.plural(count, 'partition')} hold {fmt.size(int(np.median(sizes)))} in the middle",
+            evidence=(
+                Evidence(f"partitioned by {named(columns)}", Place("files")),
+                Evidence(f"{fmt.plural(len(subject.live), 'live file')}, {fmt.size(int(sizes.sum()))} in all"),
+            ),
+            effect="Files stay small whatever compaction does, and each query lists all partitions; fewer partition "
+            "columns, or clustering instead, would let files grow.",
+            files=len(subject.live),
+            size=int(sizes.sum()),
+        ),
+    )
+
+
+def _skew(subject: Subject) -> tuple[Finding, ...]:
+    """One partition that holds most of the bytes of many."""
+    sizes = _partition_sizes(subject)
+    if len(sizes) < _FEW:
+        return ()
+    largest, total = int(sizes.max()), int(sizes.sum())
+    if largest < _HEAVY or largest < _SHARE * total:
+        return ()
+    return (
+        Finding(
+            rule="skewed-partitions",
+            severity="info",
+            label="one partition holds most",
+            title=f"One of {len(sizes):,} partitions holds {fmt.percent(largest, total)} of the bytes",
+            evidence=(
+                Evidence(
+                    f"{fmt.size(largest)}; the one in the middle has {fmt.size(int(np.median(sizes)))}", Place("files")
+                ),
+            ),
+            effect="A job that takes a task for each partition waits for this one.",
+            size=largest,
+        ),
+    )
+
+
+def _partition_sizes(subject: Subject) -> Float64s:
+    """Bytes of each partition; empty without partitions, or where a size is not known."""
+    life, live = subject.history.lifetimes, subject.live
+    sizes, known = life.sizes
+    if not subject.snapshot.partition_columns or not len(live) or not known[live].all():
+        return np.zeros(0)
+    places = subject.live_partitions
+    return np.bincount(places, weights=sizes[live]).astype(np.float64)
+
+
+def _clustering(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    """Clustering columns by which files do not part: a value may be in most of them."""
+    columns = subject.snapshot.clustering_columns
+    if not columns or subject.snapshot.num_files < _FILES:
+        return ()
+    if subject.too_many_statistics is not None:
+        return NotAnswered(subject.too_many_statistics)
+    overlaps = {column: subject.snapshot.overlap(column) for column in columns}
+    poor = {
+        column: found.average
+        for column, found in overlaps.items()
+        if found.average is not None and found.files >= _FILES and found.average >= _SHARE * found.files
+    }
+    if len(poor) < len(columns):
+        return ()
+    depths: Int64s = np.array([round(depth) for depth in poor.values()], np.int64)
+    return (
+        Finding(
+            rule="unclustered-files",
+            severity="info",
+            label="clustering parts no files",
+            title=f"A value of {named(list(poor))} may be in {int(depths.min()):,} of "
+            f"{fmt.plural(subject.snapshot.num_files, 'file')}",
+            evidence=(Evidence(f"clustered by {named(columns)}", Place("statistics", column=columns[0])),),
+            effect="A condition on it skips few files; new rows are clustered only by an OPTIMIZE.",
+            remedy=Remedy("Copy the compaction", command=f"OPTIMIZE {in_sql(subject.log.location)}"),
+            files=subject.snapshot.num_files,
+        ),
+    )
+
+
+LAYOUT_RULES: Final = (
+    Rule(
+        "partition-explosion",
+        "warning",
+        "partitions that hold next to nothing",
+        "Files of different partitions can never be joined.",
+        _explosion,
+    ),
+    Rule("skewed-partitions", "info", "one partition that holds most", "Work is not shared evenly.", _skew),
+    Rule(
+        "unclustered-files",
+        "info",
+        "clustering that parts no files",
+        "Clustering columns help only where files hold different values of them.",
+        _clustering,
+    ),
+)

@@ -1,0 +1,105 @@
+"""The table's folder against its log: files that changed in size, and files that nothing names."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer import formatting as fmt
+from explorer.auditing.finding import Evidence, Finding, Place, Remedy
+from explorer.auditing.rule import NotAnswered, Rule
+from explorer.auditing.subject import Subject
+from explorer.auditing.words import duration, named
+from explorer.core.maintenance.unused_files import NeededFiles, unused_files
+from explorer.core.protocol.arrow.arrays import mask, numbers
+from explorer.core.protocol.table_properties.registry import ENABLED_FORMATS
+from explorer.core.transaction.intents.records import Vacuum
+
+__all__ = ["STORED_RULES"]
+
+_UNLISTED: Final = NotAnswered("The table\u2019s folder was not listed: ask for its files to be looked at.")
+_CHANGE_DATA: Final = "_change_data/"
+_NAMED: Final = ["path", "raw_path", "dv_storage_type", "dv_path_or_inline"]
+
+
+def _resized(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    """Live files whose size is not the one that the log gives: readers look for the footer by it."""
+    stored = subject.looked.stored
+    if stored is None:
+        return _UNLISTED
+    life, live = subject.history.lifetimes, subject.live
+    sizes, known = life.sizes
+    paths = life.take(live, ["path"]).column(0).combine_chunks()
+    places = pc.index_in(paths, value_set=stored.column("path"))
+    there, there_known = numbers(stored.column("size").take(places).combine_chunks())
+    differ = there_known & known[live] & (there != sizes[live])
+    count = int(differ.sum())
+    if not count:
+        return ()
+    names = paths.filter(mask(differ)).to_pylist()
+    first = int(np.flatnonzero(differ)[0])
+    return (
+        Finding(
+            rule="resized-files",
+            severity="error",
+            label=f"{fmt.plural(count, 'file')} changed",
+            title=f"{fmt.plural(count, 'live file')} {'has' if count == 1 else 'have'} another size than the log says",
+            evidence=(
+                Evidence(named(names), Place("files", subject.version)),
+                Evidence(
+                    f"{named(names[:1])}: {int(sizes[live][first]):,} bytes by the log, {int(there[first]):,} stored"
+                ),
+            ),
+            effect="They were written again or cut off: a reader fails, or returns rows that no commit added.",
+            versions=((subject.version, subject.version),),
+            files=count,
+        ),
+    )
+
+
+def _orphans(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    """Files that no action of the log names, older than the file retention: a writer may still commit newer ones."""
+    stored = subject.looked.stored
+    if stored is None:
+        return _UNLISTED
+    life, terms = subject.history.lifetimes, subject.risks.terms
+    everything = NeededFiles()
+    everything.add_columns(life.take(np.arange(len(life.added)), _NAMED))
+    iceberg = ENABLED_FORMATS.is_set(subject.snapshot.metadata.configuration)
+    found = unused_files(stored, everything, subject.now - terms.files, terms.partition_columns, iceberg=iceberg)
+    files: pa.Table = found.files.filter(pc.invert(pc.starts_with(found.files.column("path"), _CHANGE_DATA)))
+    count = files.num_rows
+    if not count:
+        return ()
+    size = int(numbers(files.column("size").combine_chunks())[0].sum())
+    return (
+        Finding(
+            rule="orphan-files",
+            severity="info",
+            label=fmt.plural(count, "orphan"),
+            title=f"{fmt.plural(count, 'file')} in the folder {'is' if count == 1 else 'are'} named by no commit",
+            evidence=(
+                Evidence(named(files.column("path").to_pylist())),
+                Evidence(f"{fmt.size(size)}, older than {duration(terms.files)}; change files were not judged"),
+            ),
+            effect="They are paid for and no query reads them; rows in them may be rows that were deleted elsewhere.",
+            remedy=Remedy("Vacuum\u2026", intent=Vacuum()),
+            files=count,
+            size=size,
+        ),
+    )
+
+
+STORED_RULES: Final = (
+    Rule(
+        "resized-files",
+        "error",
+        "live files that changed in size",
+        "A data file is never written again; one that was is not what was committed.",
+        _resized,
+    ),
+    Rule("orphan-files", "info", "files that no commit names", "Failed writes leave them behind.", _orphans),
+)

@@ -1,0 +1,224 @@
+"""What the values of columns must be: nulls, identity columns, and the table's own rules against its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer import formatting as fmt
+from explorer.auditing.finding import Evidence, Finding, Place, Remedy
+from explorer.auditing.rule import NotAnswered, Rule
+from explorer.auditing.subject import Subject
+from explorer.auditing.words import named
+from explorer.core.protocol.schema.data_types import StructType, format_column
+from explorer.core.protocol.schema.field_metadata import IDENTITY_START
+from explorer.core.protocol.statistics.file_statistics import StatisticsColumn
+from explorer.core.protocol.table_features import active_features
+from explorer.core.transaction.intents.records import SetNotNull, SyncIdentity
+from explorer.core.transaction.proposals.identity_columns import identity_rule, recorded_extreme
+from explorer.core.transaction.row_engine import CheckResult
+
+__all__ = ["VALUE_RULES"]
+
+_ENOUGH: Final = 10_000
+
+
+def _nullable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    """Top columns that may be null and in no row are, by the statistics of every file, in a table of many rows."""
+    snapshot = subject.snapshot
+    if (snapshot.num_records or 0) - snapshot.num_deleted_records < _ENOUGH:
+        return ()
+    if subject.too_many_statistics is not None:
+        return NotAnswered(subject.too_many_statistics)
+    free = [
+        column.name
+        for column in snapshot.statistics_columns
+        if len(column.path) == 1 and _may_be_null(snapshot.schema, column) and _nulls(subject, column) == 0
+    ]
+    if not free:
+        return ()
+    one = len(free) == 1
+    return (
+        Finding(
+            rule="nullable-without-nulls",
+            severity="info",
+            label=f"{fmt.plural(len(free), 'column')} could be NOT NULL",
+            title=f"{fmt.plural(len(free), 'column')} may be null, and {'is' if one else 'are'} in no row",
+            evidence=(
+                Evidence(named(free), Place("statistics", column=free[0])),
+                Evidence(f"{fmt.plural(snapshot.num_records or 0, 'row')}, the nulls of every file counted"),
+            ),
+            effect="Nothing keeps the first null out; whoever relies on there being none will not be told.",
+            remedy=Remedy(
+                f"Make {fmt.shorten(fmt.plain(free[0], 200), 40)} NOT NULL\u2026", SetNotNull(column=free[0])
+            ),
+            rows=snapshot.num_records,
+        ),
+    )
+
+
+def _nulls_in_required(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    """Columns that are NOT NULL, themselves and all around them, of which a file without masked rows counts nulls."""
+    snapshot = subject.snapshot
+    required = [column for column in snapshot.statistics_columns if not _may_be_null(snapshot.schema, column)]
+    if not required:
+        return ()
+    if subject.too_many_statistics is not None:
+        return NotAnswered(subject.too_many_statistics)
+    counts = {column.name: _certain_nulls(subject, column) for column in required}
+    broken = {name: found for name, found in counts.items() if found[0]}
+    if not broken:
+        return ()
+    name, (rows, path) = next(iter(broken.items()))
+    return (
+        Finding(
+            rule="null-in-not-null",
+            severity="error",
+            label=f"{fmt.plural(len(broken), 'NOT NULL column')} with nulls",
+            title=f"{named([name])} is NOT NULL, and null in {fmt.plural(rows, 'row')}",
+            evidence=(Evidence(f"by the statistics of {named([path])}", Place("statistics", column=name)),),
+            effect="A query engine that trusts the schema leaves out what it would do for nulls, and answers wrongly.",
+            rows=sum(count for count, _ in broken.values()),
+        ),
+    )
+
+
+def _may_be_null(schema: StructType, column: StatisticsColumn) -> bool:
+    """Whether a column, or a struct that it lies in, may be null."""
+    kind = schema
+    for part in column.path:
+        field = kind.field(part)
+        if field is None or field.nullable:
+            return True
+        if isinstance(field.type, StructType):
+            kind = field.type
+    return False
+
+
+def _nulls(subject: Subject, column: StatisticsColumn) -> int | None:
+    """The nulls of a column over all files; None if one of them does not say, or if rows of it are not counted."""
+    ranges = subject.snapshot.column_ranges(column.name)
+    counts = ranges.column("null_count")
+    return None if counts.null_count or not len(counts) else int(pc.sum(counts).as_py())
+
+
+def _certain_nulls(subject: Subject, column: StatisticsColumn) -> tuple[int, str]:
+    """Nulls in files without masked rows, and the first such file."""
+    ranges = subject.snapshot.column_ranges(column.name)
+    some = pc.greater(ranges.column("null_count"), 0).combine_chunks().fill_null(pa.scalar(False))
+    unmasked = subject.snapshot.files(["dv_cardinality"]).column(0).combine_chunks().is_null()
+    found = ranges.filter(pc.and_(some, unmasked))
+    if not found.num_rows:
+        return 0, ""
+    return int(pc.sum(found.column("null_count")).as_py()), str(found.column("path")[0].as_py())
+
+
+def _identity(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    """Identity columns with values beyond the mark: values to come may be there already."""
+    snapshot = subject.snapshot
+    if "identityColumns" not in active_features(snapshot.protocol):
+        return ()
+    columns = [field.name for field in snapshot.schema.fields if IDENTITY_START in field.metadata]
+    if not columns:
+        return ()
+    if subject.too_many_statistics is not None:
+        return NotAnswered(subject.too_many_statistics)
+    answers = {name: _beyond(subject, name) for name in columns}
+    behind = {name: found for name, found in answers.items() if found}
+    if not behind:
+        unknown = [name for name, found in answers.items() if found is None]
+        return NotAnswered(f"The statistics do not say how far {named(unknown)} got.") if unknown else ()
+    name, claim = next(iter(behind.items()))
+    return (
+        Finding(
+            rule="identity-behind",
+            severity="warning",
+            label=f"{fmt.plural(len(behind), 'identity column')} behind",
+            title=f"The identity column {named([name])} has values beyond its high-water mark",
+            evidence=(Evidence(claim, Place("statistics", column=name)),),
+            effect="The next rows may get values that other rows have already.",
+            remedy=Remedy("Move the mark\u2026", intent=SyncIdentity(column=format_column((name,)))),
+        ),
+    )
+
+
+def _beyond(subject: Subject, name: str) -> str | None:
+    """How far an identity column is beyond its mark, in words; empty if it is not, None if nobody knows."""
+    column = format_column((name,))
+    field = subject.snapshot.schema.field(name)
+    assert field is not None
+    rule = identity_rule(column, field)
+    known, extreme = recorded_extreme(subject.snapshot, column)
+    if not known:
+        return None
+    mark = "none" if rule.mark is None else f"{rule.mark:,}"
+    return f"furthest value {extreme:,}, mark {mark}" if extreme is not None and rule.is_beyond(extreme) else ""
+
+
+def _broken_rows(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    report = subject.looked.rows
+    if report is None:
+        return NotAnswered("The rows were not read: ask for them to be checked, which takes Spark.")
+    unjudged = [result.name for result in report.predicates if result.violations is None]
+    broken = {result.name: result for result in report.predicates if result.violations}
+    if not broken:
+        return NotAnswered(f"Spark could not judge {named(unjudged)}.") if unjudged else ()
+    rows = max(result.violations or 0 for result in broken.values())
+    return (
+        Finding(
+            rule="broken-rules",
+            severity="error",
+            label=f"{fmt.plural(len(broken), 'rule')} broken",
+            title=f"{fmt.plural(rows, 'row')} {'breaks' if rows == 1 else 'break'} a rule of the table",
+            evidence=(
+                *_broken_evidence(list(broken.values())),
+                *((Evidence(f"not judged: {named(unjudged)}"),) if unjudged else ()),
+            ),
+            effect="A writer refuses such rows, so they came past the rules; queries that rely on them answer wrongly.",
+            versions=((report.version, report.version),),
+            rows=rows,
+        ),
+    )
+
+
+def _broken_evidence(results: list[CheckResult]) -> Iterator[Evidence]:
+    for result in results[:4]:
+        text = (
+            f"{result.name}: {fmt.plural(result.violations or 0, 'row')} in {fmt.plural(result.files.num_rows, 'file')}"
+        )
+        yield Evidence(fmt.shorten(fmt.plain(text, 300), 200), Place("files"))
+
+
+VALUE_RULES: Final = (
+    Rule(
+        "null-in-not-null",
+        "error",
+        "nulls in columns that are NOT NULL",
+        "Engines trust the schema and answer wrongly.",
+        _nulls_in_required,
+    ),
+    Rule(
+        "broken-rules",
+        "error",
+        "rows that break the table\u2019s own rules",
+        "Constraints hold only for rows that came after them.",
+        _broken_rows,
+    ),
+    Rule(
+        "identity-behind",
+        "warning",
+        "identity columns that are behind their values",
+        "Values that should be unique repeat.",
+        _identity,
+    ),
+    Rule(
+        "nullable-without-nulls",
+        "info",
+        "columns that may be null and never are",
+        "The schema could say so, and keep it so.",
+        _nullable,
+    ),
+)

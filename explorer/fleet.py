@@ -1,0 +1,398 @@
+"""Audit many tables: each by itself, in processes or in Spark's tasks, and ranked when all are done.
+
+Invariants: a table is one `TableAudit`, whatever becomes of it; a table that cannot be read, and even one that ends the
+process that reads it, stops no other; what is kept of a table that is done is a line, however many there are; no text
+holds a credential.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from datetime import UTC, datetime
+from functools import partial
+from itertools import chain, islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+import pyarrow as pa
+
+from explorer.audit_record import AuditRecord
+from explorer.auditing.document import audit_document
+from explorer.auditing.finding import SEVERITIES
+from explorer.core.errors import ExplorerError, RequestError, StorageError, TableNotFound
+from explorer.storage.credentials import concealed, secrets_of
+from explorer.storage.schemes import known_scheme
+from explorer.storage.served_roots import table_folders
+from explorer.table import open_table
+
+__all__ = ["SCHEMA", "Looks", "TableAudit", "audit", "audits", "ranked", "row_of"]
+
+SCHEMA: Final = pa.schema(
+    [
+        ("table", pa.string()),
+        ("version", pa.int64()),
+        ("errors", pa.int64()),
+        ("warnings", pa.int64()),
+        ("notes", pa.int64()),
+        ("not_answered", pa.int64()),
+        ("worst", pa.string()),
+        ("findings", pa.list_(pa.string())),
+        ("error", pa.string()),
+        ("message", pa.string()),
+    ]
+)
+"""A row of a fleet: counts by severity, ``worst`` the claim of the worst finding, ``findings`` the ids of all;
+``error`` is the class of the error of a table that could not be read, ``message`` says why."""
+
+_DEPTH: Final = 24
+_FEW: Final = 16
+"""So many tables are read before another process is worth its start."""
+_AHEAD: Final = 4
+_SPARK_SCHEMA: Final = pa.schema([("location", pa.string()), ("answer", pa.binary())])
+
+
+class Looks(msgspec.Struct, frozen=True):
+    """What to look at beside the actions of the log; see `explorer.Table.audit`."""
+
+    check_files: bool = False
+    verify: bool = False
+
+
+class TableAudit(msgspec.Struct, frozen=True):
+    """What became of one table.
+
+    Attributes:
+        location: The table's location as it was found below a root.
+        document: Its audit as `explorer.auditing.document.audit_document` gives it; None after an error.
+        error: Why there is none; its cause is named, and its credentials are not.
+        known: The table is still at the version of an earlier audit, so its log was not read again.
+    """
+
+    location: str
+    document: dict[str, Any] | None = None
+    error: ExplorerError | None = None
+    known: bool = False
+
+
+def audit(
+    roots: Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
+    storage_options: Mapping[str, Any] | None = None,
+    *,
+    check_files: bool = False,
+    verify: bool = False,
+    processes: int | None = None,
+    spark: bool = False,
+    resume: str | os.PathLike[str] | None = None,
+    each: Callable[[TableAudit], None] | None = None,
+) -> pa.Table:
+    """Audit every table at or below some places, and rank them.
+
+    Call it below ``if __name__ == "__main__":`` in a script: other processes load the script too.
+
+    Args:
+        roots: Tables, or folders that hold tables; URLs of tables in object stores.
+        storage_options: Options of the object stores.
+        check_files, verify: As in `explorer.Table.audit`.
+        processes: How many processes read; None for as many as there are processors, one reads here.
+        spark: Read in Spark's tasks instead.
+        resume: A file of JSON lines: tables that it says are at the same version are not read again, and each table
+            that is done is added to it.
+        each: Called with each table as it is done.
+
+    Returns:
+        A row a table with the columns of `SCHEMA`, the worst first, tables that cannot be read before all others.
+
+    Raises:
+        RequestError: ``resume`` is no such file.
+        EngineUnavailable: Spark is asked for and missing.
+    """
+    given = [roots] if isinstance(roots, str | os.PathLike) else roots
+    rows = []
+    looks = Looks(check_files=check_files, verify=verify)
+    for found in audits(given, storage_options, looks=looks, processes=processes, spark=spark, resume=resume):
+        if each is not None:
+            each(found)
+        rows.append(row_of(found))
+    return ranked(rows)
+
+
+def audits(
+    roots: Sequence[str | os.PathLike[str]],
+    storage_options: Mapping[str, Any] | None = None,
+    *,
+    looks: Looks = Looks(),  # noqa: B008 - it is frozen
+    processes: int | None = None,
+    spark: bool = False,
+    resume: str | os.PathLike[str] | None = None,
+    now: datetime | None = None,
+) -> Iterator[TableAudit]:
+    """Audit every table at or below some places; yield each as it is done. Arguments and errors as of `audit`.
+
+    Args:
+        roots, storage_options, processes, spark, resume: As in `audit`.
+        looks: What to look at beside the log.
+        now: The present of all of them, with a zone; else that of this machine at the start.
+    """
+    record = None if resume is None else AuditRecord(Path(resume), looks)
+    task = partial(
+        _answer,
+        storage_options=storage_options,
+        looks=looks,
+        now=datetime.now(UTC) if now is None else now,
+        known={} if record is None else record.versions,
+    )
+    places = _places(roots)
+    many = _on_spark(places, task) if spark else _in_processes(places, task, processes or os.cpu_count() or 1)
+    for found in many:
+        if found.known and record is not None:
+            yield msgspec.structs.replace(found, document=record.document(found.location))
+            continue
+        if record is not None and found.document is not None:
+            record.add(found.location, found.document)
+        yield found
+
+
+def ranked(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Rows of `SCHEMA`, the worst first: unreadable tables, then by errors, warnings and notes."""
+
+    def rank(row: Mapping[str, Any]) -> tuple[object, ...]:
+        return row["error"] is None, -row["errors"], -row["warnings"], -row["notes"], row["table"]
+
+    return pa.Table.from_pylist(sorted(rows, key=rank), schema=SCHEMA)
+
+
+def row_of(found: TableAudit) -> dict[str, Any]:
+    """The row of a table, with the columns of `SCHEMA`."""
+    row: dict[str, Any] = dict.fromkeys(SCHEMA.names) | {"table": found.location, "findings": []}
+    counts = dict.fromkeys(SEVERITIES, 0)
+    if found.error is not None:
+        row |= {"error": type(found.error).__name__, "message": found.error.message}
+    elif found.document is not None:
+        findings = found.document["findings"]
+        for each in findings:
+            counts[each["severity"]] += 1
+        row |= {
+            "table": found.document["table"],
+            "version": found.document["version"],
+            "not_answered": len(found.document["notAnswered"]),
+            "worst": findings[0]["title"] if findings else None,
+            "findings": [each["id"] for each in findings],
+        }
+    return row | {"errors": counts["error"], "warnings": counts["warning"], "notes": counts["info"]}
+
+
+# --- which tables
+
+
+def _places(roots: Sequence[str | os.PathLike[str]]) -> Iterator[str | TableAudit]:
+    """The tables, each once, and what could not be looked through."""
+    seen = set()
+    for place in chain.from_iterable(_below(os.fspath(root)) for root in roots):
+        name = place if isinstance(place, str) else place.location
+        if name not in seen:
+            seen.add(name)
+            yield place
+
+
+def _below(root: str) -> Iterator[str | TableAudit]:
+    scheme = urlsplit(root).scheme
+    if scheme not in {"", "file"} and len(scheme) > 1:
+        yield root
+        return
+    folder = Path(urlsplit(root).path if scheme == "file" else root).expanduser().resolve()
+    unreadable: list[tuple[Path, OSError]] = []
+    count = 0
+    for path in table_folders(folder, depth=_DEPTH, unreadable=lambda *failed: unreadable.append(failed)):
+        count += 1
+        yield str(path)
+    for path, error in unreadable:
+        if path != folder or not isinstance(error, FileNotFoundError | NotADirectoryError):
+            yield TableAudit(str(path), error=_unlisted(path, error))
+            count += 1
+    if not count:
+        message = f"There is no Delta table in {root} or below it. Give a table, or a folder of tables."
+        yield TableAudit(root, error=TableNotFound(message, location=root))
+
+
+def _unlisted(path: Path, error: OSError) -> StorageError:
+    found = StorageError(
+        f"The folder {path} cannot be listed: {error.strerror or error}. Tables below it are not audited. Let this "
+        "user read it, or leave it out.",
+        path=str(path),
+    )
+    found.__cause__ = error
+    return found
+
+
+# --- one table
+
+
+def _answer(
+    location: str,
+    *,
+    storage_options: Mapping[str, Any] | None,
+    looks: Looks,
+    now: datetime,
+    known: Mapping[str, int],
+) -> TableAudit:
+    """Audit one table; whatever is wrong with it is part of the answer."""
+    secrets = secrets_of(storage_options or {})
+    try:
+        table = open_table(location, storage_options=storage_options)
+        if known.get(location) == table.latest_version():
+            return TableAudit(location, known=True)
+        found = table.audit(now, **msgspec.structs.asdict(looks))
+        return TableAudit(location, audit_document(found, table.location))
+    except ExplorerError as error:
+        return TableAudit(location, error=_without_secrets(error, secrets))
+    except Exception as error:  # noqa: BLE001 - one table, whatever is in it, must not end the audit of the others
+        text = concealed(str(error).split("\n", 1)[0], secrets)
+        return TableAudit(location, error=_fault(location, f"{type(error).__name__}: {text}"))
+
+
+def _fault(location: str, what: str) -> ExplorerError:
+    return ExplorerError(f"{location} was not audited ({what}). This is a fault of the program.", table=location)
+
+
+def _without_secrets(error: ExplorerError, secrets: Sequence[str]) -> ExplorerError:
+    """The error as it can travel: without its cause, and without the value of any secret option in its texts."""
+    for name, value in vars(error).items():
+        if isinstance(value, str):
+            setattr(error, name, concealed(value, secrets))
+    error.args = (error.message,)
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
+
+
+# --- many tables
+
+_Task = Callable[[str], TableAudit]
+
+
+def _in_processes(places: Iterator[str | TableAudit], task: _Task, processes: int) -> Iterator[TableAudit]:
+    """Few tables are read here, many in processes that are started afresh: they share no lock and no thread."""
+    few = list(islice(places, _FEW + 1))
+    if processes <= 1 or len(few) <= _FEW:
+        for place in chain(few, places):
+            yield task(place) if isinstance(place, str) else place
+        return
+    yield from _pooled(chain(few, places), task, processes)
+
+
+def _pooled(places: Iterator[str | TableAudit], task: _Task, processes: int) -> Iterator[TableAudit]:
+    """Few places are in flight at a time, so that there may be any number of them."""
+    waiting: dict[Future[TableAudit], str] = {}
+    pool = _pool(processes, task)
+    try:
+        for place in places:
+            if not isinstance(place, str):
+                yield place
+                continue
+            waiting[pool.submit(_do, place)] = place
+            if len(waiting) < processes * _AHEAD:
+                continue
+            found, lost = _collected(waiting)
+            yield from found
+            if lost:
+                pool.shutdown(wait=False, cancel_futures=True)
+                yield from _one_by_one([*lost, *waiting.values()], task)
+                waiting.clear()
+                pool = _pool(processes, task)
+        while waiting:
+            found, lost = _collected(waiting)
+            yield from found
+            yield from _one_by_one(lost, task)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _collected(waiting: dict[Future[TableAudit], str]) -> tuple[list[TableAudit], list[str]]:
+    """Wait for the next answers; take them from those that are waited for, and so those whose process ended."""
+    found, lost = [], []
+    for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+        place = waiting.pop(future)
+        try:
+            found.append(future.result())
+        except BrokenProcessPool:
+            lost.append(place)
+    return found, lost
+
+
+def _one_by_one(places: Sequence[str], task: _Task) -> Iterator[TableAudit]:
+    """Places whose process ended: each in a process of its own, so that only the cause is lost."""
+    for place in places:
+        with _pool(1, task) as pool:
+            try:
+                yield pool.submit(_do, place).result()
+            except BrokenProcessPool:
+                yield TableAudit(
+                    place, error=_fault(place, "the process that read it ended, perhaps for lack of memory")
+                )
+
+
+_task: _Task | None = None
+
+
+def _pool(processes: int, task: _Task) -> ProcessPoolExecutor:
+    # The task travels once to each process, through its pipe: its options are in no argument of a command.
+    return ProcessPoolExecutor(processes, get_context("spawn"), _equip, (task,))
+
+
+def _equip(task: _Task) -> None:
+    global _task  # noqa: PLW0603 - what this process does, set once at its start
+    _task = task
+    # The processes share the processors already, so none of them needs threads of its own.
+    pa.set_cpu_count(1)
+
+
+def _do(place: str) -> TableAudit:
+    assert _task is not None
+    return _task(place)
+
+
+def _on_spark(places: Iterator[str | TableAudit], task: _Task) -> Iterator[TableAudit]:
+    from explorer.spark.engine.session import require_pyspark
+
+    require_pyspark()
+    from explorer.spark.map_tables import map_tables
+
+    found = list(places)
+    yield from (place for place in found if not isinstance(place, str))
+    locations = [place for place in found if isinstance(place, str)]
+    for place in locations:
+        scheme = known_scheme(place)
+        if scheme is not None and not scheme.lasting:
+            raise RequestError(f"{place} is in the memory of this process, which tasks cannot see.", location=place)
+    answers = map_tables("Audit", locations, partial(_in_task, task=task), _SPARK_SCHEMA).result()
+    yield from (_read_answer(row) for row in answers.to_pylist())
+
+
+def _in_task(location: str, task: _Task) -> dict[str, Any]:
+    """The answer as JSON: what comes back from a cluster is data, and never code."""
+    found = task(location)
+    error = None if found.error is None else found.error.facts()
+    answer = {"document": found.document, "error": error, "known": found.known}
+    return {"location": location, "answer": msgspec.json.encode(answer)}
+
+
+def _read_answer(row: Mapping[str, Any]) -> TableAudit:
+    answer = msgspec.json.decode(row["answer"])
+    facts, error = answer["error"], None
+    if facts is not None:
+        error = _error_of(facts)
+    return TableAudit(row["location"], answer["document"], error, answer["known"])
+
+
+def _error_of(facts: dict[str, Any]) -> ExplorerError:
+    """The error of facts: of its class, with those facts."""
+    kinds: list[type[ExplorerError]] = [ExplorerError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    name, message = facts.pop("error"), facts.pop("message")
+    return next(kind for kind in kinds if kind.__name__ == name)(message, **facts)

@@ -1,0 +1,126 @@
+"""Many tables: each answers by itself, a broken one stops no other, and what is done is not done again."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import explorer
+from explorer import fleet
+from explorer.core.errors import RequestError
+from explorer.fleet import TableAudit, audits
+from tests.support import small_logs
+from tests.support.audited_tables import NOW
+from tests.support.small_logs import METADATA, PROTOCOL
+
+CREATED = [PROTOCOL, METADATA]
+
+
+def _tables(root: Path, count: int) -> list[Path]:
+    return [small_logs.write_log(root / f"t{number:02}", [CREATED]) for number in range(count)]
+
+
+def test_tables_are_ranked_the_worst_first(tmp_path: Path, demo_warehouse: Path) -> None:
+    empty = tmp_path / "nothing"
+    empty.mkdir()
+    seen: list[TableAudit] = []
+    found = explorer.audit([demo_warehouse, empty], each=seen.append)
+    rows = found.to_pylist()
+    assert len(rows) == len(seen) == 6
+    assert (rows[0]["table"], rows[0]["error"]) == (str(empty), "TableNotFound")
+    assert (rows[1]["errors"], rows[1]["findings"]) == (1, ["unreadable-log"])
+    assert rows[1]["table"].endswith("sensors-damaged")
+    counts = [(row["errors"], row["warnings"], row["notes"]) for row in rows[1:]]
+    assert counts == sorted(counts, reverse=True)
+
+
+def test_a_document_is_that_of_the_table_alone(demo_warehouse: Path) -> None:
+    from explorer.auditing.document import audit_document
+
+    table = explorer.open_table(demo_warehouse / "sales" / "orders")
+    (found,) = audits([demo_warehouse / "sales" / "orders"], now=NOW)
+    assert json.loads(json.dumps(found.document)) == json.loads(
+        json.dumps(audit_document(table.audit(NOW), table.location))
+    )
+
+
+def test_processes_answer_as_one_does_and_a_broken_table_stops_none(tmp_path: Path) -> None:
+    _tables(tmp_path, 17)
+    (tmp_path / "zz" / "_delta_log").mkdir(parents=True)
+    one = {each.location: each for each in audits([tmp_path], processes=1, now=NOW)}
+    many = {each.location: each for each in audits([tmp_path], processes=2, now=NOW)}
+    assert len(one) == 18
+    assert {name: each.document for name, each in one.items()} == {name: each.document for name, each in many.items()}
+    errors = {name: type(each.error).__name__ for name, each in many.items() if each.error is not None}
+    assert errors == {str(tmp_path / "zz"): "TableNotFound"}
+
+
+def _dies_on_three(place: str) -> TableAudit:
+    if place == "3":
+        os._exit(9)
+    return TableAudit(place)
+
+
+def test_a_table_that_ends_its_process_is_named_and_the_others_are_done() -> None:
+    found = list(fleet._pooled(iter(map(str, range(6))), _dies_on_three, 1))
+    assert sorted(each.location for each in found) == list("012345")
+    (failed,) = (each for each in found if each.error is not None)
+    assert failed.location == "3"
+    assert failed.error is not None
+    assert "ended" in failed.error.message
+
+
+def test_a_table_at_the_same_version_is_not_read_again(tmp_path: Path) -> None:
+    root, record = tmp_path / "root", tmp_path / "done.jsonl"
+    same, grown = _tables(root, 2)
+    first = {each.location: each.document for each in audits([root], resume=record, now=NOW)}
+    # What is not read may be broken without anybody noticing.
+    (same / "_delta_log" / f"{0:020}.json").write_text("x")
+    small_logs.write_log(grown, [[small_logs.add("a.parquet")]], 1)
+    again = {each.location: each for each in audits([root], resume=record, now=NOW)}
+    assert (again[str(same)].known, again[str(same)].document) == (True, first[str(same)])
+    newer = again[str(grown)].document
+    assert newer is not None
+    assert (again[str(grown)].known, newer["version"]) == (False, 1)
+    looks = fleet.Looks(check_files=True)
+    assert not any(each.known for each in audits([root], resume=record, looks=looks))
+
+
+def test_a_record_that_was_cut_off_goes_on_and_another_file_is_refused(tmp_path: Path) -> None:
+    root, record = tmp_path / "root", tmp_path / "done.jsonl"
+    _tables(root, 2)
+    assert len(list(audits([root], resume=record))) == 2
+    whole = record.read_bytes()
+    record.write_bytes(whole[:-20])
+    assert sorted(each.known for each in audits([root], resume=record)) == [False, True]
+    assert record.read_bytes().count(b"\n") == 2
+    record.write_text('{"a": 1}\n')
+    with pytest.raises(RequestError, match=r"Line 1 of .*done\.jsonl"):
+        next(audits([root], resume=record))
+
+
+def test_no_error_holds_a_secret(tmp_path: Path) -> None:
+    place = tmp_path / "k3y-of-a-store"
+    (place / "_delta_log").mkdir(parents=True)
+    (found,) = audits([place], {"aws_secret_access_key": "k3y-of-a-store"})
+    assert found.error is not None
+    text = json.dumps(found.error.facts())
+    assert ("k3y-of-a-store" in text, "***" in text) == (False, True)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
+def test_a_folder_that_may_not_be_read_is_said(tmp_path: Path) -> None:
+    _tables(tmp_path, 1)
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    found = {each.location: each.error for each in audits([tmp_path])}
+    assert {name: type(error).__name__ for name, error in found.items() if error is not None} == {
+        str(closed): "StorageError"
+    }
+
+
+def test_a_link_that_leads_back_is_followed_once(tmp_path: Path) -> None:
+    _tables(tmp_path, 1)
+    (tmp_path / "again").symlink_to(tmp_path)
+    assert [each.location for each in audits([tmp_path])] == [str(tmp_path / "t00")]
