@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from explorer.jupyter.widget import TableExplorer
     from explorer.spark.changes.row_diff import RowDiff
     from explorer.spark.checks.column_profile import Profile
+    from explorer.spark.engine.job import Job
     from explorer.spark.rows.key_history import RowHistory
 
 __all__ = ["Table", "context_of", "open_table"]
@@ -298,7 +299,7 @@ class Table(DeltaLog):
             return self.erasure_job({"": where}).result()[""]
         return self.erasure_job(where).result()
 
-    def erasure_job(self, predicates: Mapping[str, str], now: datetime | None = None) -> RowJob[dict[str, Erasure]]:
+    def erasure_job(self, predicates: Mapping[str, str], now: datetime | None = None) -> Job[dict[str, Erasure]]:
         """Begin what `erasure` does, as a job that reports progress and can be cancelled.
 
         Args:
@@ -314,7 +315,7 @@ class Table(DeltaLog):
         from explorer.auditing.erasure.search import prove_erasure
         from explorer.core.protocol.times import milliseconds
         from explorer.spark.checks.file_search import search_files
-        from explorer.spark.engine.job import Job, submit
+        from explorer.spark.engine.job import submit
 
         present = milliseconds(datetime.now(UTC) if now is None else now)
 

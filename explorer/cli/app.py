@@ -14,6 +14,7 @@ from explorer.cli import (
     changes,
     commits,
     compatibility,
+    erasure,
     files,
     integrity,
     plans,
@@ -37,7 +38,20 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for module in (state, files, commits, retention, compatibility, integrity, audit, rows, changes, plans, serving):
+for module in (
+    state,
+    files,
+    commits,
+    retention,
+    compatibility,
+    integrity,
+    audit,
+    erasure,
+    rows,
+    changes,
+    plans,
+    serving,
+):
     module.register(app)
 
 

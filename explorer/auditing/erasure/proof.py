@@ -82,7 +82,6 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
         program: Version of this program.
         stored: The files.
         found: What the search found in them.
-        unanswered: Files that were not searched as a whole, by key.
     """
 
     table: str
@@ -93,7 +92,6 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     program: str
     stored: StoredFiles
     found: FilesFound
-    unanswered: tuple[tuple[str, str], ...]
 
 
 class Erasure(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,18 +149,25 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(found)
 
 
-def erasure(basis: Basis, snapshot: Snapshot, request: str, where: str, traces: TracesFound) -> Erasure:
+def erasure(
+    basis: Basis,
+    snapshot: Snapshot,
+    request: tuple[str, str],
+    traces: TracesFound,
+    unanswered: Iterable[tuple[str, str]],
+) -> Erasure:
     """Put a proof together.
 
     Args:
         basis: What was read.
         snapshot: The newest version.
-        request: The predicate's name in what was found.
-        where: The predicate.
+        request: The predicate: its name in what was found, and its SQL.
         traces: What the log holds of its constants.
+        unanswered: Files that were not searched as a whole, by key, with the reason.
     """
-    places = tuple(_places(basis, request))
-    open_ = [*basis.stored.unanswered, *basis.unanswered, *basis.found.failed.items(), *traces.unanswered]
+    name, where = request
+    places = tuple(_places(basis, name))
+    open_ = [*basis.stored.unanswered, *unanswered, *basis.found.failed.items(), *traces.unanswered]
     return Erasure(
         basis=basis,
         where=where,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from explorer.auditing.erasure.constants import constants_of
 from explorer.auditing.erasure.proof import Basis, Erasure, erasure
-from explorer.auditing.erasure.search_plan import search_plan
+from explorer.auditing.erasure.search_plan import named_columns, search_plan
 from explorer.auditing.erasure.stored_files import stored_files
 from explorer.auditing.erasure.traces import TracesFound, log_traces
 from explorer.core.errors import RequestError
@@ -61,7 +61,6 @@ def prove_erasure(
         program=VERSION,
         stored=stored,
         found=found,
-        unanswered=plan.unanswered,
     )
     proofs = {}
     for request, where in predicates.items():
@@ -69,5 +68,6 @@ def prove_erasure(
         traces = TracesFound((), 0, ((LOG_FOLDER, _NO_CONSTANT),))
         if constants:
             traces = log_traces(log, constants, now, check_cancelled)
-        proofs[request] = erasure(basis, snapshot, request, where, traces)
+        open_ = plan.unanswered_for(named_columns(snapshot, where))
+        proofs[request] = erasure(basis, snapshot, (request, where), traces, open_)
     return proofs

@@ -36,7 +36,7 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.file_search import FILE_COLUMNS, SearchGroup
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["SearchPlan", "search_plan"]
+__all__ = ["SearchPlan", "named_columns", "search_plan"]
 
 
 class SearchPlan(msgspec.Struct, frozen=True):
@@ -46,11 +46,27 @@ class SearchPlan(msgspec.Struct, frozen=True):
         groups: The files by the way they are read.
         columns: The columns that the predicates name, under every physical name that they had, in lower case.
         unanswered: Keys with the reason; a file may be in a group too, where only a part of the answer is lacking.
+        strangers: The same for what concerns one column alone: key, column, reason.
     """
 
     groups: tuple[SearchGroup, ...]
     columns: frozenset[str]
     unanswered: tuple[tuple[str, str], ...]
+    strangers: tuple[tuple[str, str, str], ...]
+
+    def unanswered_for(self, columns: Iterable[str]) -> tuple[tuple[str, str], ...]:
+        """What is not answered of a predicate over some columns."""
+        named = set(columns)
+        return (*self.unanswered, *((key, reason) for key, column, reason in self.strangers if column in named))
+
+
+def named_columns(newest: Snapshot, text: str) -> tuple[str, ...]:
+    """The columns of the top level that a predicate names, and maybe others.
+
+    Raises:
+        RequestError: It cannot be split into words.
+    """
+    return _named_columns(newest, [text]).columns
 
 
 def search_plan(log: DeltaLog, stored: StoredFiles, texts: Iterable[str]) -> SearchPlan:
@@ -88,6 +104,7 @@ class _Plan:
         self._files = stored.files
         self._history = log.history_record()
         self._unanswered: list[tuple[str, str]] = []
+        self._strangers: list[tuple[str, str, str]] = []
         self._physical: dict[str, dict[str, str]] = {}
 
     def made(self) -> SearchPlan:
@@ -104,7 +121,7 @@ class _Plan:
             )
             for reading, parts in chosen.values()
         )
-        return SearchPlan(groups, self._names(groups), tuple(dict.fromkeys(self._unanswered)))
+        return SearchPlan(groups, self._names(groups), tuple(self._unanswered), tuple(self._strangers))
 
     def _names(self, groups: Sequence[SearchGroup]) -> frozenset[str]:
         read = (field for group in groups for field in group.schema.fields)
@@ -205,7 +222,7 @@ class _Plan:
                         f"at {span(start, end)} the name {format_column((name,))} meant another column, whose values "
                         "were not searched under this name"
                     )
-                    self._unanswered.append((key, reason))
+                    self._strangers.append((key, name, reason))
 
     def _of_no_version(self) -> Iterator[tuple[_Reading, pa.Table]]:
         """Orphans, and files of versions that can no longer be rebuilt: they must hold the columns themselves."""
