@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from explorer.auditing import Audit
+    from explorer.auditing.erasure import Erasure
     from explorer.auditing.report import Signer, TableReport
     from explorer.auditing.report.case_file import CaseFile
     from explorer.auditing.report.since import EarlierReport
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from explorer.jupyter.widget import TableExplorer
     from explorer.spark.changes.row_diff import RowDiff
     from explorer.spark.checks.column_profile import Profile
+    from explorer.spark.engine.job import Job
     from explorer.spark.rows.key_history import RowHistory
 
 __all__ = ["Table", "context_of", "open_table"]
@@ -352,6 +354,63 @@ class Table(DeltaLog):
         subject = Subject(self, datetime.now(UTC) if now is None else now)
         found = audit(subject)
         return table_report(subject, found, by=by, since=since, case=case, signer=signer, one_of_many=one_of_many)
+
+    @overload
+    def erasure(self, where: str) -> Erasure: ...
+
+    @overload
+    def erasure(self, where: Mapping[str, str]) -> dict[str, Erasure]: ...
+
+    def erasure(self, where: str | Mapping[str, str]) -> Erasure | dict[str, Erasure]:
+        """Find every stored copy of the rows that match: live, masked, history, change feed, orphans, and the log.
+
+        Args:
+            where: A boolean SQL expression over the columns of the newest version; or several by name, which are
+                searched in one pass over the files.
+
+        Returns:
+            A proof; of several predicates one each, by name.
+
+        Raises:
+            ExpressionRefused: A predicate cannot be used, or fails on some row.
+            TableError, StorageError: The log is broken, or the folder cannot be listed.
+            EngineUnavailable: Spark or Java is missing.
+        """
+        if isinstance(where, str):
+            return self.erasure_job({"": where}).result()[""]
+        return self.erasure_job(where).result()
+
+    def erasure_job(self, predicates: Mapping[str, str], now: datetime | None = None) -> Job[dict[str, Erasure]]:
+        """Begin what `erasure` does, as a job that reports progress and can be cancelled.
+
+        Args:
+            predicates: SQL by name.
+            now: The present, with a zone; else that of this machine.
+
+        Raises:
+            EngineUnavailable: Spark is missing.
+        """
+        from explorer.spark.engine.session import require_pyspark
+
+        require_pyspark()
+        from explorer.auditing.erasure.search import prove_erasure
+        from explorer.core.protocol.times import milliseconds
+        from explorer.spark.checks.file_search import search_files
+        from explorer.spark.engine.job import submit
+
+        present = milliseconds(datetime.now(UTC) if now is None else now)
+
+        def work(job: Job[dict[str, Erasure]]) -> dict[str, Erasure]:
+            job.report("Reading the log and the folder")
+            return prove_erasure(
+                self,
+                predicates,
+                present,
+                lambda groups: search_files(job, self, self.snapshot(), groups, predicates),
+                job.check_cancelled,
+            )
+
+        return submit(f"Erasure proof of {self.name}", work)
 
     def check(self, predicates: Mapping[str, str], version: int | None = None) -> CheckReport:
         """Check SQL predicates, by name, against all live rows of a version; NULL breaks them

@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote_to_bytes
 from explorer.core.errors import MalformedAction
 
 __all__ = [
+    "NULL_FOLDER",
     "canonical_key",
     "decode_path",
     "encode_path",

@@ -40,10 +40,13 @@ from explorer.storage.written_aside import written_aside
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["FileRows", "needs_tasks", "read_objects", "remote_file", "spooled"]
+__all__ = ["FileRows", "needs_tasks", "read_footers", "read_objects", "remote_file", "spooled"]
 
 _FIELD_ID: Final = "parquet.field.id"
 _MOST_TASKS: Final = 64
+_FOOTERS: Final = (
+    "name string, rows long, digest string, columns array<struct<path: array<string>, id: int>>, failure string"
+)
 _stores: Final[weakref.WeakKeyDictionary[DeltaLog, dict[str, ObjectLogStore]]] = weakref.WeakKeyDictionary()
 
 
@@ -98,17 +101,40 @@ def read_objects(session: SparkSession, addresses: Sequence[FileAddress], schema
         addresses: The files, local ones too.
         schema: What to read, physical names, Parquet field ids in the metadata of fields that are found by them.
     """
-    for module in (object_rows, ranged_file):
-        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # PySpark's own
+    _send_code()
     path, row = _free("__explorer_object", schema), _free("__explorer_place", schema)
     shapes = tuple(_shape(field.name, field.dataType, field.metadata) for field in schema.fields)
     files, stores = _sent(addresses)
-    secrets = {secret for address in addresses if address.remote is not None for secret in address.remote.secrets}
     fields = [st.StructField(field.name, field.dataType) for field in schema.fields]
     fields += [st.StructField(path, st.StringType()), st.StructField(row, st.LongType())]
     frame = session.createDataFrame(files).repartition(min(files.num_rows, _MOST_TASKS))
-    read = object_rows.reader(ObjectRows(stores, tuple(sorted(secrets, key=len, reverse=True)), shapes, path, row))
+    read = object_rows.reader(ObjectRows(stores, _secrets(addresses), shapes, path, row))
     return FileRows(frame.mapInArrow(read, st.StructType(fields)), sf.col(path), sf.col(row))
+
+
+def read_footers(session: SparkSession, addresses: Sequence[FileAddress]) -> DataFrame:
+    """The files' footers, read by the tasks: one row a file, columns `explorer.spark.scan.object_rows.FOOTERS`.
+
+    Args:
+        session: Where to read.
+        addresses: The files, local ones too; at least one.
+    """
+    _send_code()
+    files, stores = _sent(addresses)
+    frame = session.createDataFrame(files).repartition(min(files.num_rows, _MOST_TASKS))
+    read = object_rows.footer_reader(ObjectRows(stores, _secrets(addresses), (), "", ""))
+    return frame.mapInArrow(read, _FOOTERS)
+
+
+def _send_code() -> None:
+    for module in (object_rows, ranged_file):
+        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # PySpark's own
+
+
+def _secrets(addresses: Sequence[FileAddress]) -> tuple[str, ...]:
+    """Texts that no error may contain, longest first, as one may hold another."""
+    secrets = {secret for address in addresses if address.remote is not None for secret in address.remote.secrets}
+    return tuple(sorted(secrets, key=len, reverse=True))
 
 
 def _free(name: str, schema: st.StructType) -> str:

@@ -16,7 +16,19 @@ import pyarrow as pa
 
 from explorer.storage.ranged_file import ranged_file
 
-__all__ = ["ObjectRows", "Shape", "reader"]
+__all__ = ["FOOTERS", "ObjectRows", "Shape", "footer_reader", "reader"]
+
+FOOTERS = pa.schema(
+    [
+        ("name", pa.string()),
+        ("rows", pa.int64()),
+        ("digest", pa.string()),
+        ("columns", pa.list_(pa.struct([("path", pa.list_(pa.string())), ("id", pa.int32())]))),
+        ("failure", pa.string()),
+    ]
+)
+"""What the footer of a file says: its name, physical rows, SHA-256 of the footer (thrift bytes, their length, closing
+magic) in hexadecimal, columns at every level with their field ids; or why it could not be read."""
 
 _BATCH_ROWS = 1 << 16
 _OWN_READER = "give Spark the jars and the settings of the object store and open the table without storage_options"
@@ -82,6 +94,68 @@ def reader(rows: ObjectRows) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa
     return read_files
 
 
+def footer_reader(rows: ObjectRows) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function for ``mapInArrow`` that gives `FOOTERS` of such files; one that cannot be read does not stop it."""
+
+    def read_footers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for file in batch.to_pylist():
+                yield pa.RecordBatch.from_pylist([_footer_of(rows, file)], schema=FOOTERS)
+
+    return read_footers
+
+
+def _footer_of(rows: ObjectRows, file: dict[str, Any]) -> dict[str, Any]:
+    import pyarrow.parquet as pq
+
+    answer: dict[str, Any] = dict.fromkeys(FOOTERS.names) | {"name": file["name"]}
+    try:
+        source = _open(rows, file)
+        digest = _footer_digest(source)
+        parquet = pq.ParquetFile(source)
+        columns = [column for field in parquet.schema_arrow for column in _columns(field, ())]
+        return answer | {"rows": parquet.metadata.num_rows, "digest": digest, "columns": columns}
+    except ImportError:
+        raise
+    except FileNotFoundError:
+        return answer | {"failure": "the file is missing"}
+    except _Told as told:
+        return answer | {"failure": str(told).replace("explorer: ", "the ", 1).replace(f": {file['name']}", "")}
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with one file, the others are read
+        return answer | {"failure": f"the file cannot be read: {_safe_text(error, rows.secrets)}"}
+
+
+def _footer_digest(source: Any) -> str:
+    import hashlib
+
+    size = source.size()
+    source.seek(max(0, size - 8))
+    tail = source.read(8)
+    length = int.from_bytes(tail[:4], "little")
+    if len(tail) < 8 or tail[4:] != b"PAR1" or length + 12 > size:
+        raise ValueError("it is no Parquet file, or its footer is encrypted or cut off")
+    source.seek(size - 8 - length)
+    digest = hashlib.sha256(source.read(length) + tail).hexdigest()
+    source.seek(0)
+    return digest
+
+
+def _columns(field: Any, above: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """A field of a file and what is inside it, elements of lists and maps included."""
+    number = (field.metadata or {}).get(b"PARQUET:field_id")
+    path = (*above, field.name)
+    yield {"path": list(path), "id": None if number is None else int(number)}
+    kind = field.type
+    if pa.types.is_map(kind):
+        yield from _columns(kind.key_field.with_name("key"), path)
+        yield from _columns(kind.item_field.with_name("value"), path)
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        yield from _columns(kind.value_field.with_name("element"), path)
+    elif pa.types.is_struct(kind):
+        for inner in kind:
+            yield from _columns(inner, path)
+
+
 def _rows_of(rows: ObjectRows, file: dict[str, Any]) -> Iterator[pa.RecordBatch]:
     import pyarrow.parquet as pq
 
@@ -122,10 +196,14 @@ def _failed(what: str, name: str, error: Exception, secrets: tuple[str, ...]) ->
         error: What happened.
         secrets: Texts to leave out, longest first, as one may hold another.
     """
+    return _Told(_message(what, name, _safe_text(error, secrets)))
+
+
+def _safe_text(error: Exception, secrets: tuple[str, ...]) -> str:
     text = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
     for secret in secrets:
         text = text.replace(secret, "***")
-    return _Told(_message(what, name, text[:300]))
+    return text[:300]
 
 
 class _Told(RuntimeError):

@@ -1,0 +1,17 @@
+"""Where rows that match a predicate physically are, from when each copy can be gone, and what may be said of it.
+
+In: a table's log, the present, the listing of its folder, and what a search of the files found.
+Out: an `Erasure` for each predicate: places (a file and a state), traces in the log itself, what could not be
+answered, the steps that are left, and a statement of what was read and what may be claimed.
+Always: every Parquet file in the folder has a role: live, reached by time travel alone (history), change data (feed),
+or named by no version (orphan). A place is a file and a state with its rows, so a file with visible and masked
+matches is two places. A file that cannot be answered is named, never counted as one without a match; a column that a
+file lacks because it was added later is null there and answered. Statistics of the log leave out no file, as they may
+be wrong. Nothing here starts an engine or reads a clock.
+"""
+
+from explorer.auditing.erasure.document import erasure_document, statement_document
+from explorer.auditing.erasure.proof import Erasure, NotAnswered, Place, Step
+from explorer.auditing.erasure.traces import Trace
+
+__all__ = ["Erasure", "NotAnswered", "Place", "Step", "Trace", "erasure_document", "statement_document"]

@@ -1,0 +1,242 @@
+"""The proof: places with their dates, totals, what was not answered, what is left to do, and what may be claimed.
+
+Invariants: rows are physical rows of one file in one state; nothing may be called erased while a place, a trace in the
+log or an unanswered file is left; the dates of live and masked rows suppose that the delete and the purge are committed
+at once.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal
+
+import msgspec
+
+from explorer import formatting as fmt
+from explorer.auditing.erasure.stored_files import StoredFiles
+from explorer.auditing.erasure.traces import Trace, TracesFound
+from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, DELETION_VECTORS
+from explorer.core.versions.file_search import FilesFound
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["Basis", "Erasure", "NotAnswered", "Place", "State", "Step", "erasure"]
+
+State = Literal["live", "masked", "history", "feed", "orphan"]
+STATES: Final[tuple[State, ...]] = ("live", "masked", "history", "feed", "orphan")
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Rows that match, in one file and one state.
+
+    Attributes:
+        path: Location of the file: relative to the table's root, or absolute.
+        state: ``live`` (every reader sees them), ``masked`` (in a live file, hidden by its deletion vector),
+            ``history`` (in a file that only time travel reaches; rows that were masked then count too), ``feed``
+            (change data), or ``orphan`` (no version that can be read names the file).
+        rows: Physical rows that match.
+        size: Bytes of the file.
+        from_version, to_version: Since and until which version, both included, the table has the file; None where no
+            version does.
+        gone_from: ms since the epoch: from when VACUUM with the table's own retention deletes the file; of live and
+            masked rows if the delete and the purge are committed now; None if never.
+        kept_by: Why never; else empty.
+    """
+
+    path: str
+    state: State
+    rows: int
+    size: int | None
+    from_version: int | None
+    to_version: int | None
+    gone_from: int | None
+    kept_by: str
+
+
+class NotAnswered(msgspec.Struct, frozen=True):
+    """A file that could not be answered, or only in part, and why."""
+
+    path: str
+    reason: str
+
+
+class Step(msgspec.Struct, frozen=True):
+    """What is left to do: an intent or a command, not before a time (ms since the epoch, None for now), and why."""
+
+    intent: JsonObject | None
+    command: str | None
+    not_before: int | None
+    why: str
+
+
+class Basis(msgspec.Struct, frozen=True, kw_only=True):
+    """What the proofs of one search share.
+
+    Attributes:
+        table: The table's location.
+        table_id: Its id.
+        version: The newest version.
+        now: ms since the epoch.
+        chain_head: Head of the hash chain over the commits; None where the newest commit's file is gone.
+        program: Version of this program.
+        stored: The files.
+        found: What the search found in them.
+    """
+
+    table: str
+    table_id: str
+    version: int
+    now: int
+    chain_head: str | None
+    program: str
+    stored: StoredFiles
+    found: FilesFound
+
+
+class Erasure(msgspec.Struct, frozen=True, kw_only=True):
+    """Where rows that match a predicate are.
+
+    Attributes:
+        basis: What was read.
+        where: The predicate.
+        places: By state, in the order of `State`, then by path.
+        traces: Where the log itself holds a constant of the predicate.
+        log_files: Files of the log that were read for them.
+        not_answered: Files that could not be answered, or only in part.
+        not_read: What lies outside of this proof, in words.
+        steps: What is left to do, in order.
+    """
+
+    basis: Basis
+    where: str
+    places: tuple[Place, ...]
+    traces: tuple[Trace, ...]
+    log_files: int
+    not_answered: tuple[NotAnswered, ...]
+    not_read: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def version(self) -> int:
+        """The newest version when it was searched."""
+        return self.basis.version
+
+    @property
+    def totals(self) -> dict[State, int]:
+        """Matching rows by state."""
+        return {state: sum(place.rows for place in self.places if place.state == state) for state in STATES}
+
+    @property
+    def gone_from(self) -> int | None:
+        """From when no file holds a matching row, if the steps are done now; None if some file stays."""
+        dates = [place.gone_from for place in self.places]
+        return None if None in dates else max((date for date in dates if date is not None), default=self.basis.now)
+
+    @property
+    def obstacles(self) -> tuple[str, ...]:
+        """Why nobody may say yet that the rows are erased; empty if they may."""
+        found = []
+        if self.places:
+            rows = sum(place.rows for place in self.places)
+            files = len({place.path for place in self.places})
+            found.append(f"{fmt.plural(rows, 'copy', 'copies')} of matching rows in {fmt.plural(files, 'file')}")
+        if self.traces:
+            files = len({trace.path for trace in self.traces})
+            found.append(f"the log names a constant of the predicate in {fmt.plural(files, 'file')}")
+        if self.not_answered:
+            found.append(f"{fmt.plural(len({each.path for each in self.not_answered}), 'file')} not answered")
+        return tuple(found)
+
+
+def erasure(
+    basis: Basis,
+    snapshot: Snapshot,
+    request: tuple[str, str],
+    traces: TracesFound,
+    unanswered: Iterable[tuple[str, str]],
+) -> Erasure:
+    """Put a proof together.
+
+    Args:
+        basis: What was read.
+        snapshot: The newest version.
+        request: The predicate: its name in what was found, and its SQL.
+        traces: What the log holds of its constants.
+        unanswered: Files that were not searched as a whole, by key, with the reason.
+    """
+    name, where = request
+    places = tuple(_places(basis, name))
+    open_ = [*basis.stored.unanswered, *unanswered, *basis.found.failed.items(), *traces.unanswered]
+    return Erasure(
+        basis=basis,
+        where=where,
+        places=places,
+        traces=traces.traces,
+        log_files=traces.read,
+        not_answered=tuple(NotAnswered(path, reason) for path, reason in sorted(set(open_))),
+        not_read=tuple(_not_read(basis)),
+        steps=tuple(_steps(basis, snapshot, where, places, traces.traces)),
+    )
+
+
+def _places(basis: Basis, request: str) -> list[Place]:
+    names = ("key", "role", "size", "first_version", "last_version", "gone_from", "kept_by")
+    rows = zip(*(basis.stored.files.column(name).to_pylist() for name in names), strict=True)
+    known = {row[0]: row[1:] for row in rows}
+    matches = basis.found.matches
+    columns = (matches.column(name).to_pylist() for name in ("request", "key", "visible", "masked"))
+    found: list[Place] = []
+    for asked, key, visible, masked in zip(*columns, strict=True):
+        if asked != request:
+            continue
+        role, size, first, last, gone, kept = known[key]
+        states: Mapping[State, int] = {role: visible, "masked": masked}
+        to = None if role == "live" else last
+        found += [Place(key, state, n, size, first, to, gone, kept) for state, n in states.items() if n]
+    return sorted(found, key=lambda place: (STATES.index(place.state), place.path))
+
+
+def _not_read(basis: Basis) -> Iterable[str]:
+    yield "Shallow clones may share files of this table; a table does not know its clones."
+    yield "Other tables, copies, exports and backups that hold the same rows."
+    yield "Columns under the names of the newest version: values of dropped columns are found only with their rows."
+    for folder in basis.stored.other_tables:
+        yield f"The table in the folder {folder}, which is a table of its own."
+
+
+def _steps(
+    basis: Basis, snapshot: Snapshot, where: str, places: tuple[Place, ...], traces: tuple[Trace, ...]
+) -> Iterable[Step]:
+    states = {place.state for place in places}
+    configuration = snapshot.metadata.configuration
+    if "live" in states:
+        feed = CHANGE_DATA_FEED.of(configuration)
+        noted = " It records them once more in the change data feed." if feed else ""
+        yield Step({"kind": "delete", "where": where}, None, None, f"Readers no longer see the rows.{noted}")
+    if "masked" in states or ("live" in states and DELETION_VECTORS.of(configuration)):
+        why = "A deletion vector hides rows and does not erase them: their files are rewritten without them."
+        yield Step({"kind": "purge"}, None, None, why)
+    dates = [place.gone_from for place in places if place.gone_from is not None]
+    last = max(dates, default=None)
+    if last is not None:
+        why = "Files that nothing needs are deleted; before that, time travel and the change data feed reach them."
+        yield Step({"kind": "vacuum"}, None, _later(last, basis.now), why)
+    for place in places:
+        if place.gone_from is None:
+            yield Step(None, None, None, f"{fmt.plain(place.path, 200)}: {place.kept_by}.")
+    logged = [trace.gone_from for trace in traces if trace.gone_from is not None]
+    if traces:
+        why = "The log holds constants of the predicate; a checkpoint lets clean-up delete the files before it."
+        yield Step({"kind": "checkpoint"}, None, None, why)
+    if logged:
+        why = "Expired files of the log are deleted."
+        yield Step({"kind": "clean-log"}, None, _later(max(logged), basis.now), why)
+    if places or traces:
+        command = shlex.join(["delta-explorer", "erasure", basis.table, "--where", where])
+        until = [date for date in (*dates, *logged) if date > basis.now]
+        yield Step(None, command, max(until, default=None), "Search again: only that shows that nothing is left.")
+
+
+def _later(time: int, now: int) -> int | None:
+    return time if time > now else None

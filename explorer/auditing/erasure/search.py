@@ -1,0 +1,73 @@
+"""One search for several predicates: the files once, the log once for each predicate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from explorer.auditing.erasure.constants import constants_of
+from explorer.auditing.erasure.proof import Basis, Erasure, erasure
+from explorer.auditing.erasure.search_plan import named_columns, search_plan
+from explorer.auditing.erasure.stored_files import stored_files
+from explorer.auditing.erasure.traces import TracesFound, log_traces
+from explorer.core.errors import RequestError
+from explorer.core.log.log_path import LOG_FOLDER
+from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.file_search import FilesFound, SearchGroup
+from explorer.version import VERSION
+
+__all__ = ["prove_erasure"]
+
+_NO_CONSTANT = "the predicate has no constant that could be looked for in the log"
+
+
+def prove_erasure(
+    log: DeltaLog,
+    predicates: Mapping[str, str],
+    now: int,
+    search: Callable[[tuple[SearchGroup, ...]], FilesFound],
+    check_cancelled: Callable[[], None] = lambda: None,
+) -> dict[str, Erasure]:
+    """Find every copy of the rows that match some predicates.
+
+    Args:
+        log: The table's log.
+        predicates: SQL by name, over the columns of the newest version.
+        now: ms since the epoch.
+        search: Searches the files for all predicates.
+        check_cancelled: Called between the steps; may raise.
+
+    Returns:
+        A proof for each predicate, by name.
+
+    Raises:
+        RequestError: There is no predicate, or one cannot be used.
+        TableError: The log is broken.
+        StorageError: The folder cannot be listed.
+    """
+    if not predicates:
+        raise RequestError("Give at least one predicate.", field="where")
+    log.refresh()
+    snapshot = log.snapshot()
+    stored = stored_files(log, now)
+    plan = search_plan(log, stored, predicates.values())
+    found = search(plan.groups)
+    version = snapshot.version
+    basis = Basis(
+        table=log.location,
+        table_id=snapshot.metadata.id,
+        version=version,
+        now=now,
+        chain_head=log.commit_seal(version).chain_head if version in log.listing.commits else None,
+        program=VERSION,
+        stored=stored,
+        found=found,
+    )
+    proofs = {}
+    for request, where in predicates.items():
+        constants = constants_of(where, plan.columns)
+        traces = TracesFound((), 0, ((LOG_FOLDER, _NO_CONSTANT),))
+        if constants:
+            traces = log_traces(log, constants, now, check_cancelled)
+        open_ = plan.unanswered_for(named_columns(snapshot, where))
+        proofs[request] = erasure(basis, snapshot, (request, where), traces, open_)
+    return proofs

@@ -1,0 +1,284 @@
+"""Every data file of a table that is still stored: what part it plays, since and until which version, and until when.
+
+Protocol sections: Action Reconciliation, VACUUM, Add CDC File. Invariants: a key comes once, however the log spells its
+path, and the newest version decides its role; a file that the log names and that is gone is counted, and for a live one
+that is no answer; a file in the folder of another table belongs to that table; a time is the earliest at which VACUUM
+with the table's own retention deletes the file, None where it never does.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.core.errors import StorageError
+from explorer.core.log.log_path import LOG_FOLDER
+from explorer.core.log.replay import read_commits
+from explorer.core.log.writing.writer_state import carry_actions
+from explorer.core.maintenance.unused_files import one_column
+from explorer.core.protocol.arrow.arrays import int64s, mask, string_maps, strings
+from explorer.core.protocol.file_paths import canonical_key, decode_path, is_absolute_location
+from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.file_search import FILE_COLUMNS
+from explorer.core.versions.history import History
+from explorer.core.versions.lifetimes.lifetimes import NEVER
+from explorer.core.versions.retention.expiry import FOREVER, Terms, expiries, is_hidden, retention_terms
+from explorer.core.versions.retention.missing_files import absent
+
+__all__ = ["Role", "StoredFiles", "stored_files"]
+
+Role = Literal["live", "history", "feed", "orphan"]
+
+_VECTOR: Final = FILE_COLUMNS[5:]
+_OF_LOG: Final = ("path", "raw_path", "partition_values", "size", *_VECTOR)
+_MAGIC: Final = (b"PAR1", b"PARE")
+_LOG: Final = f"{LOG_FOLDER}/"
+_HIDDEN: Final = "VACUUM skips hidden names: delete it by hand"
+_OUTSIDE: Final = "it is outside the folder of the table, so VACUUM never deletes it: ask whose table it belongs to"
+
+
+class StoredFiles(msgspec.Struct, frozen=True):
+    """The files to search, and those that cannot be.
+
+    Attributes:
+        files: `FILE_COLUMNS`, then role, first_version and last_version (None where no version that can be read had the
+            file), gone_from (ms since the epoch, None for never), kept_by (why never; else empty).
+        unanswered: Keys with the reason why they are not searched.
+        gone: How many files the log still names that are no longer stored.
+        other_tables: Folders inside that are tables of their own.
+        file_retention: Of removed files, ms.
+    """
+
+    files: pa.Table
+    unanswered: tuple[tuple[str, str], ...]
+    gone: int
+    other_tables: tuple[str, ...]
+    file_retention: int
+
+
+def stored_files(log: DeltaLog, now: int) -> StoredFiles:
+    """Find every data file that is stored.
+
+    Args:
+        log: The table's log.
+        now: ms since the epoch.
+
+    Raises:
+        TableError: The log is broken.
+        StorageError: The folder cannot be listed.
+    """
+    return _Stored(log, now).found()
+
+
+class _Stored:
+    def __init__(self, log: DeltaLog, now: int) -> None:
+        self._log, self._now = log, now
+        self._history: History = log.history_record()
+        self._terms: Terms = retention_terms(self._history)
+        self._inside = f"{decode_path(log.location).rstrip('/')}/"
+        listing = log.store.list_files()
+        names = ("path", "size", "modified")
+        paths, sizes, times = (one_column(listing, name).to_pylist() for name in names)
+        self._listed: dict[str, tuple[int, int]] = dict(zip(paths, zip(sizes, times, strict=True), strict=True))
+        self._others = tuple(sorted({path.partition(f"/{_LOG}")[0] for path in paths if f"/{_LOG}" in path}))
+        self._unanswered: list[tuple[str, str]] = []
+
+    def found(self) -> StoredFiles:
+        data = self._data_files()
+        named = set(data.column("key").to_pylist())
+        feed = self._change_files(named)
+        named.update(feed.column("key").to_pylist())
+        logged = pa.concat_tables([data, feed])
+        there, gone = self._there(logged)
+        files = pa.concat_tables([there, self._orphans(named)]).combine_chunks()
+        return StoredFiles(files, tuple(self._unanswered), gone, self._others, self._terms.files)
+
+    def _data_files(self) -> pa.Table:
+        """The files that adds name, one row a file: its last instance, and what its life as a whole says."""
+        life = self._history.lifetimes
+        rows = np.arange(len(life.added))
+        keys = [self._key(path) for path in life.take(rows, ["path"]).column(0).to_pylist()]
+        distinct = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+        codes = np.array([distinct[key] for key in keys], np.int64)
+        order = np.lexsort((rows, life.removed, codes))
+        last = order[np.flatnonzero(np.diff(codes[order], append=-1) != 0)] if len(order) else order
+        first = np.full(len(distinct), NEVER, np.int64)
+        np.minimum.at(first, codes, life.added)
+        expiry = np.zeros(len(distinct), np.int64)
+        np.maximum.at(expiry, codes, expiries(life, self._terms))
+        table = life.take(last, _OF_LOG).add_column(0, "key", strings([keys[row] for row in last.tolist()]))
+        live = life.removed[last] == NEVER
+        for name in _VECTOR:
+            # The vectors of files that are not live say nothing of the newest version.
+            column = table.column(name)
+            kept = pc.if_else(mask(live), column, pa.nulls(len(column), column.type))
+            table = table.set_column(table.column_names.index(name), name, kept)
+        ends = np.where(live, life.last, life.removed[last].astype(np.int64) - 1)
+        starts = np.maximum(first, life.readable_from)
+        versions = [(a, b) if a <= b else (None, None) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+        gone = [
+            self._date(key, self._now + self._terms.files if alive else expires)
+            for key, alive, expires in zip(distinct, live.tolist(), expiry.tolist(), strict=True)
+        ]
+        return _with_roles(table, ["live" if alive else "history" for alive in live.tolist()], versions, gone)
+
+    def _change_files(self, named: set[str]) -> pa.Table:
+        commits = self._log.listing.commits
+        made = [commits[each.version] for each in self._history.commits if each.change_files]
+        times = {path.version: path.modified for path in made}
+        found: dict[str, tuple[Any, int]] = {}
+        for commit in read_commits(self._log.store, made):
+            for action in commit.change_files():
+                found.setdefault(self._key(canonical_key(action.path)), (action, commit.version))
+        kept = {key: value for key, value in found.items() if key not in named}
+        actions = [action for action, _ in kept.values()]
+        versions = [(version, version) for _, version in kept.values()]
+        table = _table(
+            list(kept),
+            [canonical_key(action.path) for action in actions],
+            [action.path for action in actions],
+            [action.partition_values for action in actions],
+            [action.size for action in actions],
+        )
+        gone = [self._date(key, times[version] + self._terms.files) for key, (_, version) in kept.items()]
+        return _with_roles(table, ["feed"] * len(kept), versions, gone)
+
+    def _there(self, files: pa.Table) -> tuple[pa.Table, int]:
+        """Of the files that the log names those that are stored, and how many are not; a live one that is not is
+        named."""
+        keys, roles = (files.column(name).to_pylist() for name in ("key", "role"))
+        unlisted = [key for key in keys if key not in self._listed]
+        lacking: set[str] = set()
+        for key in unlisted:
+            try:
+                lacking |= absent(self._log.store, [key])
+            except StorageError as error:
+                lacking.add(key)
+                self._unanswered.append((key, error.message))
+        unreadable = {key for key, _ in self._unanswered}
+        gone = 0
+        for key, role in zip(keys, roles, strict=True):
+            if key in lacking and key not in unreadable:
+                gone += 1
+                if role == "live":
+                    reason = "the log names it as live, and it is not stored: its rows may be in a copy or a backup"
+                    self._unanswered.append((key, reason))
+        return files.filter(mask([key not in lacking for key in keys])), gone
+
+    def _orphans(self, named: set[str]) -> pa.Table:
+        candidates = [key for key in self._listed if key not in named and self._may_hold_rows(key)]
+        kept = [key for key in sorted(candidates) if self._is_parquet(key)]
+        buried = self._tombstones(set(kept)) if kept else {}
+        table = _table(
+            kept,
+            kept,
+            kept,
+            [buried[key][1] if key in buried and buried[key][1] is not None else None for key in kept],
+            [self._listed[key][0] for key in kept],
+        )
+        gone = [self._date(key, buried[key][0] + self._terms.files if key in buried else 0) for key in kept]
+        return _with_roles(table, ["orphan"] * len(kept), [(None, None)] * len(kept), gone)
+
+    def _may_hold_rows(self, key: str) -> bool:
+        name = key.rpartition("/")[2]
+        if key.startswith(_LOG) or any(key.startswith(f"{folder}/") for folder in self._others):
+            return False
+        is_vector = name.startswith("deletion_vector_") and name.endswith(".bin")
+        is_checksum = name.startswith(".") and name.endswith(".crc")
+        return bool(self._listed[key][0]) and not is_vector and not is_checksum
+
+    def _is_parquet(self, key: str) -> bool:
+        try:
+            if self._log.store.read_range(key, 0, 4) in _MAGIC:
+                return True
+            reason = "it is no Parquet file, so its content was not searched, and no version names it"
+        except FileNotFoundError:
+            return False
+        except StorageError as error:
+            reason = error.message
+        self._unanswered.append((key, reason))
+        return False
+
+    def _tombstones(self, keys: set[str]) -> dict[str, tuple[int, dict[str, str | None] | None]]:
+        """Of files that only tombstones name: when they were removed (ms), and their partition values if it says so."""
+        carried = self._log.on_segment(self._history.latest, lambda found: carry_actions(self._log.store, found))
+        known: dict[str, tuple[int, dict[str, str | None] | None]] = {}
+        for chunk in carried.removes(1 << 14):
+            for path, time, values in _removed(chunk):
+                key = self._key(canonical_key(path))
+                if key in keys:
+                    known[key] = (time or 0, values)
+        return known
+
+    def _date(self, key: str, expires: int) -> tuple[int | None, str]:
+        """From when VACUUM deletes a file that nothing needs from a time on, ms; or None and why it never does."""
+        if is_absolute_location(key) or key.startswith(".."):
+            return None, _OUTSIDE
+        if expires == FOREVER or is_hidden(key, self._terms.partition_columns):
+            return None, _HIDDEN
+        modified = self._listed[key][1] + self._terms.files if key in self._listed else 0
+        return max(expires, modified), ""
+
+    def _key(self, path: str) -> str:
+        """The location of a decoded path without the table's root, spelled as the store lists it."""
+        key = path.removeprefix(self._inside)
+        if "//" in key or "./" in key:
+            if is_absolute_location(key):
+                scheme, mark, rest = key.partition("://")
+                return f"{scheme}{mark}{posixpath.normpath(rest)}" if mark else posixpath.normpath(key)
+            return posixpath.normpath(key)
+        return key
+
+
+def _removed(chunk: Any) -> Iterable[tuple[str, int | None, dict[str, str | None] | None]]:
+    if isinstance(chunk, list):
+        for line in chunk:
+            yield line.path, line.deletion_timestamp, None
+        return
+    names = [field.name for field in chunk.type]
+    for row in chunk.to_pylist(maps_as_pydicts="lossy"):
+        values = row.get("partitionValues") if "partitionValues" in names else None
+        yield row["path"], row.get("deletionTimestamp"), values
+
+
+def _table(
+    keys: Sequence[str],
+    paths: Sequence[str],
+    raw_paths: Sequence[str],
+    values: Sequence[Any],
+    sizes: Sequence[int | None],
+) -> pa.Table:
+    from explorer.core.protocol.logical_files import SCHEMA
+
+    columns = {
+        "key": strings(list(keys)),
+        "path": strings(list(paths)),
+        "raw_path": strings(list(raw_paths)),
+        "partition_values": string_maps(list(values)),
+        "size": int64s(list(sizes)),
+    }
+    return pa.table(columns | {name: pa.nulls(len(keys), SCHEMA.field(name).type) for name in _VECTOR})
+
+
+def _with_roles(
+    table: pa.Table,
+    roles: Sequence[Role],
+    versions: Sequence[tuple[int | None, int | None]],
+    gone: Sequence[tuple[int | None, str]],
+) -> pa.Table:
+    added = {
+        "role": strings(list(roles)),
+        "first_version": int64s([first for first, _ in versions]),
+        "last_version": int64s([last for _, last in versions]),
+        "gone_from": int64s([time for time, _ in gone]),
+        "kept_by": strings([reason for _, reason in gone]),
+    }
+    for name, column in added.items():
+        table = table.append_column(name, column)
+    return table
