@@ -22,6 +22,7 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.storage.served_roots import ServedRoots, TableRef
 from explorer.views import TableFacts
 from explorer.views.problems import Problem, problem_of
+from explorer.views.table.commits import TimeBasis
 
 __all__ = ["Catalog", "SparkBar", "TableSummary"]
 
@@ -37,6 +38,7 @@ class SparkBar:
 
     added: float
     taken: float
+    updated: float
     form: bool
 
 
@@ -50,6 +52,7 @@ class TableSummary:
     operation: str = ""
     user_name: str = ""
     timestamp: datetime | None = None
+    basis: TimeBasis | None = None
     rows: int | None = None
     size: int | None = None
     files: int | None = None
@@ -223,6 +226,7 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
         operation=commit.operation,
         user_name=commit.user_name,
         timestamp=commit.timestamp,
+        basis=commit.basis,
         rows=commit.num_rows,
         size=commit.num_bytes,
         files=commit.num_files,
@@ -233,10 +237,6 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
 
 def _bars(facts: TableFacts) -> tuple[SparkBar, ...]:
     timeline = facts.timeline((max(facts.commits.first, facts.last - _RECENT + 1), facts.last))
-    added = np.sqrt(timeline.added + np.maximum(-timeline.masked, 0))
-    taken = np.sqrt(timeline.removed + np.maximum(timeline.masked, 0))
-    top = max(float(np.max(added)), float(np.max(taken)), 1.0)
-    return tuple(
-        SparkBar(float(up) / top, float(down) / top, bool(form))
-        for up, down, form in zip(added, taken, timeline.form, strict=True)
-    )
+    amounts = np.sqrt([timeline.came, timeline.went, timeline.updated])
+    heights = (amounts / max(float(amounts.max(initial=0)), 1.0)).tolist()
+    return tuple(SparkBar(*bar) for bar in zip(*heights, timeline.form.tolist(), strict=True))

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-# The crawl drives the same browser as tests/e2e.
-from tests.e2e.conftest import browser_type_launch_args as browser_type_launch_args
+from tests.e2e.conftest import browser_type_launch_args  # noqa: F401  # a fixture: the crawl drives the same browser
 from tests.support.dose import WHOLE_DOSE
 from tests.support.shared_tables import REPOSITORY
 

@@ -274,7 +274,8 @@ def _numbers(maps: pa.ChunkedArray, name: str) -> Int64s:
     """A number of each map of texts; 0 where there is none that can be read."""
     texts = pc.map_lookup(maps.combine_chunks(), name, "first")
     numbers = pc.if_else(pc.match_substring_regex(texts, r"^[0-9]{1,18}$"), texts, None).cast(pa.int64())
-    return pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    found: Int64s = pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
 
 
 def _records_of(rows: pa.Table, updated: Int64s) -> list[CommitRecord]:
