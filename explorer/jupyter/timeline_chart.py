@@ -1,15 +1,16 @@
-"""The timeline as a plotly figure widget: a click anywhere over a version chooses it."""
+"""The timeline as a plotly figure widget: a click over a version chooses it; wheel, drag and double click zoom."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, cast
 
 from plotly.graph_objects import FigureWidget
 
 from explorer.views import TableView
-from explorer.views.figures.plotly import Figure
+from explorer.views.figures.plotly import Figure, Part
 from explorer.views.table.timeline import Timeline
+from explorer.views.table_view import clamped
 
 __all__ = ["TimelineChart"]
 
@@ -33,11 +34,12 @@ class TimelineChart:
         self._choose = choose
         view.mapped = False
         self._timeline: Timeline = view.bars(_LEFT)
-        figure = _fitted(view.timeline(left=_LEFT))
-        self.widget = FigureWidget(figure)
-        self.widget._config = {"displayModeBar": False, "responsive": True}
-        for trace in self.widget.data:
-            trace.on_click(self._clicked)
+        self._drawing = False
+        self.widget = FigureWidget(self._figure())
+        zoom = {"scrollZoom": view.zoomable, "doubleClick": "reset" if view.zoomable else False}
+        self.widget._config = {"displayModeBar": False, "responsive": True} | zoom
+        self._listen()
+        self.widget.layout.on_change(self._zoomed, "xaxis.range")
 
     def move(self) -> None:
         """Move the ends of the comparison to where the view has them; no bar is drawn again."""
@@ -47,25 +49,47 @@ class TimelineChart:
 
     def recolour(self) -> None:
         """Draw in the view's colours."""
-        figure = _fitted(self._view.timeline(left=_LEFT))
+        figure = self._figure()
         with self.widget.batch_update():
             for trace, fresh in zip(self.widget.data, figure["data"], strict=True):
                 trace.update(fresh, overwrite=False)
             self.widget.layout.update(figure["layout"], overwrite=False)
 
-    def version_at(self, place: float) -> int | None:
-        """Return the version drawn at a place on the axis: the last one of its mark, or None beside the marks."""
-        timeline = self._timeline
-        if not timeline.first - 0.5 <= place < timeline.last + 0.5:
-            return None
-        return min(int((place + 0.5) // timeline.width) * timeline.width + timeline.width - 1, timeline.last)
+    def _figure(self) -> Figure:
+        """The figure as wide as its place, whatever width it was made for; many versions can be shown in part."""
+        figure = self._view.timeline(left=_LEFT)
+        layout = {key: part for key, part in figure["layout"].items() if key != "width"}
+        if self._view.zoomable:
+            axis = cast("Part", layout["xaxis"])
+            layout |= {"dragmode": "pan", "xaxis": axis | {"fixedrange": False}}
+        return {"data": figure["data"], "layout": layout}
+
+    def _listen(self) -> None:
+        for trace in self.widget.data:
+            trace.on_click(self._clicked)
+
+    def _zoomed(self, _layout: Any, wanted: Sequence[float]) -> None:
+        """Draw the versions that the axis was moved to, lanes and labels with them."""
+        if self._drawing or not self._view.zoomable:
+            return
+        whole = self._view.facts.whole
+        first, last = (round(place) for place in (wanted[0] + 0.5, wanted[1] - 0.5))
+        window = clamped((first, last), whole)
+        if window == self._view.shown:
+            return
+        self._view.window = None if window == whole else window
+        self._timeline = self._view.bars(_LEFT)
+        figure = self._figure()
+        self._drawing = True
+        try:
+            self.widget.data = ()
+            self.widget.add_traces(figure["data"])
+            self.widget.layout.update(figure["layout"], overwrite=False)
+        finally:
+            self._drawing = False
+        self._listen()
 
     def _clicked(self, _trace: Any, points: Any, state: Any) -> None:
-        version = self.version_at(float(points.xs[0])) if points.xs else None
+        version = self._timeline.version_at(float(points.xs[0])) if points.xs else None
         if version is not None:
             self._choose(version, bool(getattr(state, "shift", False)))
-
-
-def _fitted(figure: Figure) -> Figure:
-    """The figure as wide as its place, whatever width it was made for."""
-    return {"data": figure["data"], "layout": {key: part for key, part in figure["layout"].items() if key != "width"}}

@@ -24,6 +24,7 @@ from explorer.views.table.files import masked_listing
 from explorer.views.table.lanes import Lane
 from explorer.views.table.overview import Overview, overview_of
 from explorer.views.table.timeline import COLOURINGS, Timeline
+from explorer.views.table.version_axis import AXES, AxisKind
 
 __all__ = ["LEAST_WINDOW", "METRICS", "TableView", "clamped"]
 
@@ -54,6 +55,7 @@ class TableView(param.Parameterized):
     theme: Any = param.Selector(default="light", objects=["light", "dark"], doc="Colours of the figures.")
     window: Any = param.Parameter(default=None, doc="First and last version that the strip shows; None for all.")
     colouring: Any = param.Selector(default="effect", objects=list(COLOURINGS), doc="What colours the strip's bars.")
+    axis: Any = param.Selector(default="version", objects=list(AXES), doc="What the strip's axis counts.")
     width = param.Integer(default=1200, doc="Pixels that the strip is drawn for.")
     mapped = param.Boolean(default=True, doc="Draw the map of the whole history below a strip that can be zoomed.")
     folded = param.Boolean(default=False, doc="Draw the strip as one low row.")
@@ -117,9 +119,14 @@ class TableView(param.Parameterized):
         whole = self.facts.whole
         return clamped(self.window, whole) if self.window is not None and self.zoomable else whole
 
+    @property
+    def placed_by(self) -> AxisKind:
+        """What the strip's axis counts: versions, where all commits have one time."""
+        return "time" if self.axis == "time" and self.facts.has_times else "version"
+
     def bars(self, left: int = LEFT) -> Timeline:
         """Return the marks that the strip shows."""
-        return self.facts.timeline(self.shown, most_marks(self.width, left), self.colouring)
+        return self.facts.timeline(self.shown, most_marks(self.width, left), self.colouring, self.placed_by)
 
     def timeline(self, left: int = LEFT) -> Figure:
         """Draw the strip, with so many pixels for the labels of its rows."""
@@ -133,7 +140,7 @@ class TableView(param.Parameterized):
     @property
     def timeline_key(self) -> tuple[object, ...]:
         """What the strip follows from, besides the two versions."""
-        return self.shown, self.theme, self.width, self.colouring, self.folded, self.lanes
+        return self.shown, self.theme, self.width, self.colouring, self.placed_by, self.folded, self.lanes
 
     def timeline_ends(self, left: int = LEFT) -> Part:
         """Return the parts of the strip's layout that change when a version is chosen."""
@@ -151,7 +158,7 @@ class TableView(param.Parameterized):
         return Frame(self.width, left, self.folded, whole if self._mapped else None, lead=self.shown[0] == whole[0] > 0)
 
     def _drawn(self, left: int) -> Figure:
-        history = self.facts.timeline(None, MAP_MARKS) if self._mapped else None
+        history = self.facts.timeline(None, MAP_MARKS, axis=self.placed_by) if self._mapped else None
         return timeline_figure(self.bars(left), self.colours, self._frame(left), lanes=self.lanes, history=history)
 
     def totals(self, metric: str | None = None, height: int = 210) -> Figure:
@@ -170,7 +177,7 @@ class TableView(param.Parameterized):
         lineage = self.facts.lineage()
         return river_figure(
             lines_of(self.facts), self.colours, first=lineage.first_version, last=lineage.last_version,
-            version=self.version, chosen=self.column, authors=self._authors(),
+            version=self.version, chosen=self.column, authors=self.facts.keep("authors", self._authors),
         )  # fmt: skip
 
     def _authors(self) -> dict[int, str]:

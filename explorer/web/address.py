@@ -16,6 +16,7 @@ from explorer.views.act.intents.registry import offered_kinds
 from explorer.views.table.comparison import CHANGES
 from explorer.views.table.funnel import KINDS
 from explorer.views.table.timeline import COLOURINGS
+from explorer.views.table.version_axis import AXES
 from explorer.views.table_view import METRICS
 
 __all__ = ["STANDINGS", "Address"]
@@ -37,6 +38,7 @@ _KEYS = {
     "page": "page",
     "zoom": "zoom",
     "colour": "colour",
+    "axis": "axis",
     "fold": "fold",
     "view": "view",
     "commit_find": "cq",
@@ -62,6 +64,7 @@ _CHOICES = {
     "change": ("all", *CHANGES),
     "fold": ("", "0", "1"),
     "colour": COLOURINGS,
+    "axis": AXES,
     "view": ("chart", "table"),
     "masked": ("0", "1"),
     "rule": ("", *KINDS),
@@ -93,6 +96,7 @@ class Address:
     page: str = "1"
     zoom: str = ""
     colour: str = "effect"
+    axis: str = "version"
     fold: str = ""
     view: str = "chart"
     commit_find: str = ""
@@ -131,6 +135,8 @@ class Address:
                 allowed = ", ".join(filter(None, choices))
                 message = f"{_KEYS[name]}={value} is not known. It can be: {allowed}."
                 raise RequestError(message, field=_KEYS[name], allowed=choices)
+        # Addresses of earlier releases have zoom=0 and zoom=1: the part that was on show is not known, so all is shown.
+        address = replace(address, zoom="") if address.zoom in {"0", "1"} else address
         if address.zoom and address.window is None:
             raise RequestError("zoom is two versions, as in zoom=1200-1500.", field="zoom")
         return address

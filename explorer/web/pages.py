@@ -157,6 +157,7 @@ def _view(facts: TableFacts, address: Address, theme: str, screen: Screen) -> Ta
         theme=theme,
         window=address.window,
         colouring=address.colour,
+        axis=address.axis,
         width=screen.strip,
         folded=address.fold == "1" or (address.fold == "" and screen.low),
     )

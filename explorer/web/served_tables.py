@@ -18,12 +18,13 @@ import numpy as np
 import explorer
 from explorer.auditing import Finding
 from explorer.core.errors import ExplorerError, VersionGap
-from explorer.core.protocol.arrow.arrays import Float64s
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.storage.served_roots import ServedRoots, TableRef
 from explorer.views import TableFacts
 from explorer.views.problems import Problem, problem_of
+from explorer.views.table.commits import TimeBasis
+from explorer.views.table.timeline import amounts_of
 
 __all__ = ["SPARK_DAYS", "Catalog", "RecentCommits", "SparkBar", "TableSummary"]
 
@@ -42,6 +43,7 @@ class SparkBar:
 
     added: float
     taken: float
+    updated: float
     form: bool
 
 
@@ -70,6 +72,7 @@ class TableSummary:
     operation: str = ""
     user_name: str = ""
     timestamp: datetime | None = None
+    basis: TimeBasis | None = None
     rows: int | None = None
     size: int | None = None
     files: int | None = None
@@ -244,6 +247,7 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
         operation=commit.operation,
         user_name=commit.user_name,
         timestamp=commit.timestamp,
+        basis=commit.basis,
         rows=commit.num_rows,
         size=commit.num_bytes,
         files=commit.num_files,
@@ -254,24 +258,16 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
 
 
 def _bars(facts: TableFacts) -> tuple[SparkBar, ...]:
-    """What came and went in the last days, the same days for every table."""
-    commits = facts.commits
+    """What came, went and was updated in the last days, the same days for every table."""
+    commits, amounts = facts.commits, amounts_of(facts.commits)
     width = SPARK_DAYS * 86_400_000 // _SPARK_BARS
     places = (commits.times - milliseconds(datetime.now(UTC)) + width * _SPARK_BARS) // width
     inside = (places >= 0) & (places < _SPARK_BARS)
-    masked = np.nan_to_num(commits.values("rows_masked"))
-
-    def sums(rows: Float64s) -> Float64s:
-        return np.sqrt(np.bincount(places[inside], rows[inside], _SPARK_BARS))
-
-    up = sums(np.nan_to_num(commits.net("rows_added")) + np.maximum(-masked, 0))
-    down = sums(np.nan_to_num(commits.net("rows_removed")) + np.maximum(masked, 0))
+    kinds = (amounts.up, amounts.down, amounts.updated)
+    sums = np.sqrt([np.bincount(places[inside], kind[inside], _SPARK_BARS) for kind in kinds])
     form = np.bincount(places[inside], commits.flags("metadata_changed", "protocol_changed")[inside], _SPARK_BARS)
-    top = max(float(np.max(up)), float(np.max(down)), 1.0)
-    return tuple(
-        SparkBar(float(came) / top, float(went) / top, bool(changed))
-        for came, went, changed in zip(up, down, form, strict=True)
-    )
+    heights = (sums / max(float(sums.max(initial=0)), 1.0)).tolist()
+    return tuple(SparkBar(*bar) for bar in zip(*heights, (form > 0).tolist(), strict=True))
 
 
 def _recent(facts: TableFacts) -> RecentCommits:

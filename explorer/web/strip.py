@@ -12,6 +12,7 @@ from explorer.views import TableView
 from explorer.views.figures.plotly import Figure, Part, plain_json
 from explorer.views.table.opening import opening_facts
 from explorer.views.table.timeline import COLOURINGS, Timeline
+from explorer.views.table.version_axis import AXES
 from explorer.views.table_view import LEAST_WINDOW, clamped
 from explorer.web.address import Address
 from explorer.web.render import render
@@ -105,8 +106,11 @@ def strip(view: TableView, address: Address, folded: bool) -> str:
         zooms=zooms,
         zoomed=address.window is not None,
         colourings=COLOURINGS,
+        axes=AXES if facts.has_times else (),
+        axis=view.placed_by,
         groups=() if bars is None else [(name, view.colours.series[place]) for place, name in enumerate(bars.groups)],
         idle=view.colours.idle,
+        updates=bars is not None and bool(bars.updated.any()),
         summary="" if bars is None else _summary(view, bars),
         first=facts.first,
         last=facts.last,
@@ -121,17 +125,21 @@ def opening(view: TableView) -> str:
 def still_bars(timeline: Timeline) -> str:
     """Return the bars as plain SVG: what is shown until the figure reacts."""
     scale = timeline.scale.heights
-    single = timeline.width == 1
-    added = timeline.added + np.maximum(-timeline.masked, 0) if single else timeline.up.largest
-    gone = timeline.removed if single else timeline.down.largest
-    up, removed = scale(added), scale(gone)
-    down = scale(gone + np.maximum(timeline.masked, 0)) if single else removed
+    single = timeline.single
+    up = scale(timeline.came if single else timeline.up.largest)
+    removed = scale(timeline.removed if single else timeline.down.largest)
+    down = scale(timeline.went) if single else removed
+    changed = scale(timeline.updated if single else timeline.changed.largest)
     top, bottom = (np.maximum(scale(np.array(timeline.top)), 1e-9) * 1.06).tolist()
-    unit, width = 100 / (top + bottom), 0.8 * timeline.width
+    # Thousandths of the axis: its own units may be milliseconds of years.
+    left, right = timeline.range
+    share = 1_000 / (right - left)
+    unit, width = 100 / (top + bottom), 0.8 * timeline.width * share
     bars = []
-    for index, start in enumerate(timeline.start):
-        x = float(start - timeline.first) + 0.1 * timeline.width
+    for index, middle in enumerate(timeline.middles.tolist()):
+        x = (middle - left) * share - width / 2
         pieces = (
+            ("u", top - changed[index], 2 * changed[index]),
             ("a", top - up[index], up[index]),
             ("r", top, removed[index]),
             ("m", top + removed[index], down[index] - removed[index]),
@@ -141,7 +149,7 @@ def still_bars(timeline: Timeline) -> str:
             for kind, y, height in pieces
             if height > 0
         ]
-    return render("still", bars=bars, span=timeline.last - timeline.first + 1)
+    return render("still", bars=bars, span=1_000)
 
 
 def _following(view: TableView, address: Address, version: int) -> str | None:
@@ -188,8 +196,8 @@ def _zoom(view: TableView, first: int, last: int) -> str | None:
 def _summary(view: TableView, bars: Timeline) -> str:
     """The strip in words, for those who do not see it."""
     shown = f"Versions {bars.first} to {bars.last}"
-    if bars.width > 1:
-        shown += f", {bars.width} in a mark"
+    if not bars.single:
+        shown += f", {bars.width_in_words} in a mark"
     ends = f"v{view.version} is chosen" + (f", v{view.other} compared" if view.other != view.version else "")
     large = [f"{label}, {detail}" for label, detail in zip(bars.alone.labels, bars.alone.details, strict=True)][:5]
     said = [shown, ends, *([f"far above the median: {'; '.join(large)}"] if large else [])]

@@ -9,14 +9,16 @@ from explorer.core.protocol.actions import Metadata
 from tests.support import hostile_tables
 from tests.support.small_logs import METADATA, PROTOCOL, Line, add, commit_info, metadata, remove, write_log
 
-__all__ = ["write_odd_tables"]
+__all__ = ["ODD_TABLES", "write_odd_tables"]
+
+ODD_TABLES = ("wide", "long", "one", "nested", "gap", "hostile", "broken", "future", "empty")
 
 WIDE = 2_000
 LONG = 10_000
 
 
-def write_odd_tables(root: Path) -> list[str]:
-    """Write the tables below a folder; returns their names."""
+def write_odd_tables(root: Path) -> None:
+    """Write the `ODD_TABLES` below a folder."""
     columns = {f"measurement_of_sensor_{number:04}_in_hall": "double" for number in range(WIDE)}
     bounds = dict.fromkeys(list(columns)[:32], (0.5, 9.5))
     files = [add(f"{number}.parquet", 10, bounds=bounds) for number in range(3)]
@@ -31,7 +33,6 @@ def write_odd_tables(root: Path) -> list[str]:
     hostile_tables.broken_table(root / "broken")
     hostile_tables.future_table(root / "future")
     hostile_tables.empty_table(root / "empty")
-    return ["wide", "long", "one", "nested", "gap", "hostile", "broken", "future", "empty"]
 
 
 def _commit(version: int) -> tuple[Line, ...]:

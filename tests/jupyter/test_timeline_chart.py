@@ -24,7 +24,31 @@ def test_long_history_is_drawn_in_bins_whose_last_version_a_click_chooses(tmp_pa
     widget = explorer.open_table(write_log(tmp_path / "long", commits)).explore()
     chart = widget._chart
     assert chart is not None
-    assert len(figure_of(widget).data[0].x) == 240
-    assert [chart.version_at(place) for place in (-0.6, 0.0, 1.0, 4.4, 4.6, 1_199.0, 1_199.6)] == [
+    bars = {trace.name: trace for trace in figure_of(widget).data}
+    assert len(bars["largest added"].x) == 240
+    timeline = widget._view.bars()
+    assert [timeline.version_at(place) for place in (-0.6, 0.0, 1.0, 4.4, 4.6, 1_199.0, 1_199.6)] == [
         None, 4, 4, 4, 9, 1_199, None,
     ]  # fmt: skip
+
+
+def test_a_zoom_draws_the_versions_that_are_on_show_and_their_lanes(tmp_path: Path) -> None:
+    commits = [[PROTOCOL, metadata({"a": "long"})], *[[add(f"part-{n}.parquet", 1)] for n in range(1, 1_200)]]
+    widget = explorer.open_table(write_log(tmp_path / "long", commits)).explore()
+    figure = figure_of(widget)
+    assert (figure._config["scrollZoom"], figure.layout.xaxis.fixedrange) == (True, False)
+    # What the browser says after a turn of the wheel.
+    figure.layout.xaxis.range = (299.7, 420.2)
+    bars = {trace.name: trace for trace in figure.data}
+    assert list(bars["versions"].x) == list(range(300, 421))
+    assert (bars["readable"].base[0], bars["readable"].x[0]) == (299.5, 121)
+    assert tuple(figure.layout.xaxis.range) == (299.5, 420.5)
+    widget.go(310)
+    assert widget._view.shown == (300, 420)
+    figure.layout.xaxis.range = (-80, 1_300)
+    assert (widget._view.window, widget._view.shown) == (None, (0, 1_199))
+
+
+def test_few_versions_are_not_zoomed(orders: explorer.Table) -> None:
+    figure = figure_of(orders.explore())
+    assert (figure._config["scrollZoom"], figure.layout.xaxis.fixedrange) == (False, True)

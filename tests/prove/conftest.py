@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.e2e.conftest import browser_type_launch_args  # noqa: F401  # a fixture: the crawl drives the same browser
 from tests.support.dose import WHOLE_DOSE
 from tests.support.shared_tables import REPOSITORY
 

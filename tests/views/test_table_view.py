@@ -101,7 +101,7 @@ def test_a_long_history_is_binned_and_a_window_shows_single_versions(vectors: Ta
     long = _Longer(history)
     timeline = timeline_of(long.commits)
     assert len(timeline.start) <= MARKS
-    assert timeline.added.sum() == pytest.approx(long.rows)
+    assert timeline.added.sum() + timeline.updated.sum() == pytest.approx(long.rows)
     line = total_over_versions(long.commits, LIGHT, metric="rows", version=7)["data"][0]
     assert len(line["x"]) <= 1002
     assert max(line["y"]) == np.nanmax(long.commits.values("num_rows"))
@@ -188,7 +188,8 @@ def test_a_version_is_named_by_its_number_or_by_a_time() -> None:
 
 def test_dark_figures_use_the_dark_colours(vectors: TableFacts) -> None:
     figure = TableView(vectors, theme="dark").timeline()
-    assert figure["data"][0]["marker"]["color"] == DARK.added
+    bars = {trace["name"]: trace for trace in figure["data"]}
+    assert bars["added"]["marker"]["color"] == DARK.added
 
 
 def test_a_log_that_breaks_off_still_shows_the_versions_before(tmp_path: Path) -> None:

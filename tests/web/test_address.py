@@ -76,3 +76,9 @@ def test_any_text_survives_the_way_through_the_address(address: Address) -> None
     except UnicodeEncodeError:
         return
     assert Address.parse(query) == address
+
+
+@pytest.mark.parametrize("old", ["0", "1"])
+def test_addresses_of_an_earlier_zoom_show_all_versions(old: str) -> None:
+    address = Address.parse(f"?t=a/b&zoom={old}&v=3")
+    assert (address.window, address.to()) == (None, "?t=a/b&v=3")

@@ -28,7 +28,7 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.file_search import FILE_COLUMNS
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import NEVER
-from explorer.core.versions.retention.expiry import FOREVER, Terms, expiries, is_hidden, retention_terms
+from explorer.core.versions.retention.expiry import FOREVER, Terms, expiries, is_hidden, last_needed, retention_terms
 from explorer.core.versions.retention.missing_files import absent
 
 __all__ = ["Role", "StoredFiles", "stored_files"]
@@ -111,7 +111,7 @@ class _Stored:
         first = np.full(len(distinct), NEVER, np.int64)
         np.minimum.at(first, codes, life.added)
         expiry = np.zeros(len(distinct), np.int64)
-        np.maximum.at(expiry, codes, expiries(life, self._terms))
+        np.maximum.at(expiry, codes, expiries(last_needed(life, self._terms), self._terms))
         table = life.take(last, _OF_LOG).add_column(0, "key", strings([keys[row] for row in last.tolist()]))
         live = life.removed[last] == NEVER
         for name in _VECTOR:

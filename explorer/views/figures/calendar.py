@@ -1,4 +1,4 @@
-"""Calendar ticks on an axis of versions: where a year, month, week, day or hour begins."""
+"""Calendar ticks on an axis of versions or of time: where a year, month, week, day or hour begins."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s
 
-__all__ = ["Tick", "apart", "calendar_ticks"]
+__all__ = ["Tick", "apart", "calendar_ticks", "clock_ticks"]
 
 _DAY: Final = 86_400_000
 # A log may name any time; past this one a date cannot be counted on.
@@ -25,7 +25,7 @@ _STEPS: Final[tuple[tuple[str, int, int], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A label, and its place on the axis of versions."""
+    """A label, and its place on the axis."""
 
     place: float
     text: str
@@ -51,7 +51,20 @@ def calendar_ticks(versions: Int64s, times: Int64s, most: int) -> list[Tick]:
         # Units without a commit share the place of the next one, and have no tick of their own.
         found = {int(place): bound for place, bound in zip(places, bounds, strict=True) if place < len(times)}
         if 0 < len(found) <= most:
-            return _labelled(versions, found, unit)
+            return _labelled({float(versions[place]) - 0.5: bound for place, bound in found.items()}, unit)
+    return []
+
+
+def clock_ticks(first: float, last: float, most: int) -> list[Tick]:
+    """Return at most so many ticks between two times, in ms since the epoch, where a unit of the calendar begins."""
+    if not 0 <= first < last <= _LATEST:
+        return []
+    start, end = _utc(int(first)), _utc(int(last))
+    for unit, size, length in _STEPS:
+        if (last - first) / length <= most + 1:
+            bounds = {_ms(bound): bound for bound in _bounds(start, end, unit, size)}
+            if 0 < len(bounds) <= most:
+                return _labelled({float(at): bound for at, bound in bounds.items()}, unit)
     return []
 
 
@@ -64,12 +77,12 @@ def apart(places: Float64s, gap: float) -> list[int]:
     return kept
 
 
-def _labelled(versions: Int64s, found: dict[int, datetime], unit: str) -> list[Tick]:
+def _labelled(found: dict[float, datetime], unit: str) -> list[Tick]:
     ticks: list[Tick] = []
     year = month = -1
     for place, bound in sorted(found.items()):
         new_year, new_month = bound.year != year, bound.month != month
-        ticks.append(Tick(float(versions[place]) - 0.5, _text(bound, unit, new_year=new_year, new_month=new_month)))
+        ticks.append(Tick(place, _text(bound, unit, new_year=new_year, new_month=new_month)))
         year, month = bound.year, bound.month
     return ticks
 

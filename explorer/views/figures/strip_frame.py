@@ -12,7 +12,7 @@ from explorer.views.table.lanes import Lane
 from explorer.views.table.timeline import Scale, Timeline
 
 __all__ = [
-    "BARS", "CHARACTER", "LEAST_NAMED", "MAP", "RIGHT", "SIGNS", "Frame", "Reach", "Rows", "axis_range", "most_marks",
+    "BARS", "CHARACTER", "LEAST_NAMED", "MAP", "RIGHT", "SIGNS", "Axis", "Frame", "Reach", "Rows", "most_marks",
 ]  # fmt: skip
 
 LEAST_NAMED: Final = 76
@@ -24,7 +24,7 @@ MAP: Final = 26
 CHARACTER: Final = 5.7
 """Pixels of a character of the strip's labels, on average."""
 _BIN: Final = 4
-_TAGS, _LANE, _ROW, _FOLDED = 22, 11, 13, 28
+_TAGS, _LANE, _ROW, _FOLDED, _LEAD = 22, 11, 13, 28, 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,35 @@ class Reach:
         return np.where(amounts > 0, np.maximum(self.scale.heights(amounts), self.floor), 0)
 
 
-def axis_range(timeline: Timeline, frame: Frame) -> tuple[float, float]:
-    """What the axis covers: the versions, and a strip before them for commits that are gone."""
-    span = timeline.last - timeline.first + 1
-    lead = frame.lead and not frame.folded
-    return timeline.first - 0.5 - (span * 26 / (frame.plot - 26) if lead else 0), timeline.last + 0.5
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What the axis covers, in its own units, and how large a pixel is.
+
+    Attributes:
+        first, last: The ends; before the versions is a strip for commits that are gone.
+        pixel: Of the axis' units.
+        slot: Pixels of a mark.
+        plot: Pixels of the whole.
+    """
+
+    first: float
+    last: float
+    pixel: float
+    slot: float
+    plot: int
+
+    @classmethod
+    def of(cls, timeline: Timeline, frame: Frame) -> Axis:
+        first, last = timeline.range
+        if frame.lead and not frame.folded:
+            first -= (last - first) * _LEAD / (frame.plot - _LEAD)
+        pixel = (last - first) / frame.plot
+        return cls(first, last, pixel, timeline.width / pixel, frame.plot)
+
+    def x(self, place: float) -> float:
+        """Pixels from the left end to a place."""
+        return (place - self.first) / self.pixel
+
+    def clip(self, left: float, right: float) -> tuple[float, float]:
+        """The part of a range that the axis covers; empty or turned round if there is none."""
+        return max(left, self.first), min(right, self.last)

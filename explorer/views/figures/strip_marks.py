@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -10,50 +9,54 @@ import numpy as np
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
 from explorer.views.figures.plotly import Part
-from explorer.views.figures.strip_frame import BARS, CHARACTER, Frame, Reach, Rows, axis_range
-from explorer.views.figures.strip_traces import hatched, outlined, points, words
+from explorer.views.figures.strip_frame import Axis, Frame, Reach
+from explorer.views.figures.strip_traces import dotted, hatched, outlined, points
 from explorer.views.figures.theme import Theme
 from explorer.views.table.timeline import Timeline
 
-__all__ = ["Marks"]
+__all__ = ["Marks", "bar_width", "lonely_width"]
 
 _WIDEST: Final = 38
-_LABELS: Final = 5
-_HALF: Final = 13
-_LEAST_LABELLED: Final = 420
 
 
 class Marks:
     """The traces of the amounts."""
 
-    def __init__(self, timeline: Timeline, theme: Theme, frame: Frame, rows: Rows) -> None:
-        self._t, self._theme, self._frame, self._rows = timeline, theme, frame, rows
-        self._reach = Reach.of(timeline)
-        first, last = axis_range(timeline, frame)
-        self._pixel = (last - first) / frame.plot
-        self._slot = timeline.width / self._pixel
-        share = 1.0 if self._slot < 3 else 0.84 if self._slot < 12 else 0.72
-        self._bar = min(share * self._slot, _WIDEST) * self._pixel
-        self._alone = max(self._bar, 6 * self._pixel)
+    def __init__(self, timeline: Timeline, theme: Theme, frame: Frame) -> None:
+        self._t, self._theme, self._frame = timeline, theme, frame
+        self._reach, self._axis = Reach.of(timeline), Axis.of(timeline, frame)
+        self._bar = bar_width(self._axis)
+        self._alone = lonely_width(self._axis)
 
     def amounts(self) -> list[Part]:
         """The bars of each mark, those that stand alone, stubs of what is unknown, ticks of what changed no row."""
         t, theme = self._t, self._theme
         x = t.middles
         fill: Part = {"color": self._colours(t.group, theme.added)}
-        if t.width == 1:
-            up = self._reach.heights(t.added + np.maximum(-t.masked, 0))
+        if t.single:
             removed = self._reach.heights(t.removed)
-            below = self._reach.heights(t.removed + np.maximum(t.masked, 0)) - removed
+            below = self._reach.heights(t.went) - removed
             hidden = np.where(t.masked > 0, np.maximum(below, self._reach.floor), 0)
             parts = [
-                self._bars("added", x, up, fill),
-                self._bars("removed", x, -removed, hatched(theme) if self._slot >= 6 else {"color": theme.removed}),
+                self._changed("updated", x, t.updated),
+                self._bars("added", x, self._reach.heights(t.came), fill),
+                self._bars("removed", x, -removed, hatched(theme) if self._fine else {"color": theme.removed}),
                 self._bars("masked", x, -hidden, outlined(theme)) | {"base": -removed[hidden != 0]},
             ]
         else:
             parts = [*self._binned(x, fill), *self._lonely()]
-        return [*parts, *self._labels(), *self._still(x), *self._gaps()]
+        return [*parts, *self._still(x), *self._gaps()]
+
+    @property
+    def _fine(self) -> bool:
+        """Whether there is room for more than a colour in a bar."""
+        return self._axis.slot >= 6
+
+    def _changed(self, name: str, x: Float64s, amounts: Float64s) -> Part:
+        """Rows that were updated: as far above zero as below, as they neither came nor went."""
+        height = self._reach.heights(amounts)
+        look: Part = dotted(self._theme) if self._fine else {"color": self._theme.idle}
+        return self._bars(name, x, 2 * height, look) | {"base": -height[height != 0]}
 
     def _binned(self, x: Float64s, fill: Part) -> list[Part]:
         t, theme, heights = self._t, self._theme, self._reach.heights
@@ -62,6 +65,8 @@ class Marks:
         square: Part = {"symbol": "square-open", "size": 5, "color": theme.remasked, "line": {"width": 1.3}}
         pale: Part = {"opacity": 0.42}
         return [
+            self._changed("largest updated", x, t.changed.largest) | {"opacity": 0.42},
+            self._changed("updated", x, t.changed.median),
             self._bars("largest added", x, heights(t.up.largest), fill | pale),
             self._bars("added", x, heights(t.up.median), fill),
             self._bars("largest removed", x, low, pale | {"color": theme.removed}),
@@ -70,72 +75,30 @@ class Marks:
         ]
 
     def _lonely(self) -> list[Part]:
-        alone, theme = self._t.alone, self._theme
-        x, height = alone.versions.astype(np.float64), np.sign(alone.amounts) * self._reach.heights(abs(alone.amounts))
-        up, down = alone.amounts > 0, (alone.amounts < 0) & ~alone.masked
+        t, alone, theme = self._t, self._t.alone, self._theme
+        x, height = t.axis.places(alone.versions), np.sign(alone.amounts) * self._reach.heights(abs(alone.amounts))
+        up, down = (alone.amounts > 0) & ~alone.updated, (alone.amounts < 0) & ~alone.masked
         kinds: tuple[tuple[str, Mask, Part], ...] = (
             ("one added", up, {"color": self._colours(alone.groups[up], theme.added)}),
             ("one removed", down, hatched(theme)),
             ("one masked", (alone.amounts < 0) & alone.masked, outlined(theme)),
         )
-        return [
-            self._bars(name, x[chosen], height[chosen], marker) | {"width": self._alone}
-            for name, chosen, marker in kinds
-        ]
-
-    def _labels(self) -> list[Part]:
-        """Words beside the largest of the commits that stand alone, where they do not touch."""
-        if self._frame.folded or self._rows.named or self._frame.plot < _LEAST_LABELLED:
-            return []
-        found: list[_Label] = []
-        for index in np.argsort(-abs(self._t.alone.amounts), kind="stable")[: 3 * _LABELS].tolist():
-            label = self._label(index)
-            if label is not None and label.left >= 0 and not any(label.touches(other) for other in found):
-                found.append(label)
-        found = found[:_LABELS]
-        if not found:
-            return []
-        x, y = np.array([label.x for label in found]), np.array([label.y for label in found])
-        sides = [f"middle {'right' if label.right else 'left'}" for label in found]
-        texts = [label.text for label in found]
-        return [words("labels", x, y, texts, colour=self._theme.ink, position=sides, lower=False)]
-
-    def _label(self, index: int) -> _Label | None:
-        """The words of a commit that stands alone; None if it is too low to have any."""
-        alone, reach = self._t.alone, self._reach
-        amount, at = float(alone.amounts[index]), float(alone.versions[index])
-        tip = float(np.sign(amount) * reach.heights(np.array([abs(amount)]))[0])
-        if abs(tip) < 0.3 * max(reach.high, reach.low):
-            return None
-        head, detail = fmt.plotly_text(alone.labels[index], 30), fmt.plotly_text(alone.details[index], 44)
-        wide = CHARACTER * max(len(head) + 1, len(detail))
-        place = (at - axis_range(self._t, self._frame)[0]) / self._pixel
-        beside = (self._bar if self._t.width == 1 else self._alone) / self._pixel / 2 + 3
-        right = place + beside + wide + 4 < self._frame.plot
-        per_pixel = (reach.high + reach.low) / BARS
-        y = tip - np.sign(tip) * _HALF * per_pixel
-        return _Label(
-            x=at + (beside if right else -beside) * self._pixel,
-            y=y,
-            text=f"<b>{head}</b><br>{detail}",
-            right=right,
-            left=place + beside if right else place - beside - wide,
-            wide=wide,
-            middle=y / per_pixel,
-        )
+        bars = [self._bars(name, x[chosen], height[chosen], marker) for name, chosen, marker in kinds]
+        changed = self._changed("one updated", x[alone.updated], alone.amounts[alone.updated])
+        return [part | {"width": self._alone} for part in (changed | {"marker": dotted(theme)}, *bars)]
 
     def _still(self, x: Float64s) -> list[Part]:
         """Commits whose rows the log does not state: a grey stub; that changed no row at all: a tick on the zero."""
         t, theme = self._t, self._theme
-        moved = (t.added != 0) | (t.removed != 0) | (t.masked != 0)
+        moved = (t.added != 0) | (t.removed != 0) | (t.masked != 0) | (t.updated != 0)
         height = np.where(t.unknown & ~moved, 2 * self._reach.floor, 0)
         stubs = self._bars("rows unknown", x, height, {"color": theme.idle, "opacity": 0.55})
         stubs |= {"base": -height[height != 0] / 2}
-        if self._slot < 5:
+        if self._axis.slot < 5:
             return [stubs]
         gone = np.zeros(len(x), dtype=bool)
         for start, end in t.gaps:
-            gone |= (t.start >= start) & (t.start + t.width - 1 <= end)
+            gone |= (t.start >= start) & (t.bins.ends <= end)
         quiet = np.flatnonzero(~(moved | t.unknown | gone))
         tick: Part = {"symbol": "line-ns", "size": 6, "line": {"color": theme.idle, "width": 1.4}}
         return [stubs, points("no row changed", x[quiet], 0.0, tick)]
@@ -144,13 +107,11 @@ class Marks:
         """Commits that the log lacks: hatched from top to bottom."""
         t, theme = self._t, self._theme
         spans = [
-            (start - 0.5, end + 0.5, f"v{start} to v{end}: {fmt.plural(end - start + 1, 'commit')} missing")
+            (*t.edges(start, end), f"v{start} to v{end}: {fmt.plural(end - start + 1, 'commit')} missing")
             for start, end in t.gaps
         ]
         if self._frame.lead and not self._frame.folded:
-            spans.append(
-                (axis_range(t, self._frame)[0], t.first - 0.5, f"v{t.first - 1} and before: gone from the log")
-            )
+            spans.append((self._axis.first, t.range[0], f"v{t.first - 1} and before: gone from the log"))
         if not spans:
             return []
         left, right = np.array([span[0] for span in spans]), np.array([span[1] for span in spans])
@@ -158,7 +119,7 @@ class Marks:
         high, low = self._reach.high, self._reach.low
         return [{
             "type": "bar", "name": "gaps", "x": (left + right) / 2, "y": np.full(len(spans), high + low), "base": -low,
-            "width": np.maximum(right - left, 8 * self._pixel), "hoverinfo": "text", "showlegend": False,
+            "width": np.maximum(right - left, 8 * self._axis.pixel), "hoverinfo": "text", "showlegend": False,
             "marker": {"color": theme.surface, "pattern": pattern, "line": {"width": 0}},
             "hovertext": [span[2] for span in spans],
         }]  # fmt: skip
@@ -196,19 +157,12 @@ class Marks:
         return [self._theme.series[group] if group >= 0 else self._theme.idle for group in groups.tolist()]
 
 
-@dataclass(frozen=True, slots=True)
-class _Label:
-    """Words beside a bar: their place on the axes, and the pixels they cover."""
+def bar_width(axis: Axis) -> float:
+    """The width of a bar, in units of the axis."""
+    share = 1.0 if axis.slot < 3 else 0.84 if axis.slot < 12 else 0.72
+    return min(share * axis.slot, _WIDEST) * axis.pixel
 
-    x: float
-    y: float
-    text: str
-    right: bool
-    left: float
-    wide: float
-    middle: float
 
-    def touches(self, other: _Label) -> bool:
-        """Whether two labels would cover each other."""
-        beside = self.left < other.left + other.wide + 6 and other.left < self.left + self.wide + 6
-        return beside and abs(self.middle - other.middle) < 2 * _HALF
+def lonely_width(axis: Axis) -> float:
+    """The width of the bar of a commit that stands alone, in units of the axis."""
+    return max(bar_width(axis), 6 * axis.pixel)

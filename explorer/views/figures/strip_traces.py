@@ -10,7 +10,7 @@ from explorer.core.protocol.arrow.arrays import Float64s
 from explorer.views.figures.plotly import Part
 from explorer.views.figures.theme import FONT_FAMILY, Theme
 
-__all__ = ["hatched", "outlined", "points", "stripes", "words"]
+__all__ = ["dotted", "hatched", "outlined", "points", "stripes", "words"]
 
 
 def points(name: str, x: Float64s, y: Float64s | float, marker: Part, *, lower: bool = False) -> Part:
@@ -41,6 +41,12 @@ def hatched(theme: Theme) -> Part:
 def outlined(theme: Theme) -> Part:
     """The look of what was masked."""
     return {"color": theme.surface, "line": {"color": theme.remasked, "width": 1.6}}
+
+
+def dotted(theme: Theme) -> Part:
+    """The look of what was updated."""
+    pattern = {"shape": ".", "fgcolor": theme.muted, "bgcolor": theme.surface, "size": 4, "solidity": 0.35}
+    return {"color": theme.muted, "pattern": pattern, "line": {"color": theme.muted, "width": 1}}
 
 
 def stripes(colour: str, ground: str) -> Part:

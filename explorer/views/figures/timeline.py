@@ -14,9 +14,11 @@ from typing import Final
 import numpy as np
 
 from explorer import formatting as fmt
-from explorer.views.figures.calendar import calendar_ticks
+from explorer.views.figures.calendar import calendar_ticks, clock_ticks
 from explorer.views.figures.plotly import Figure, Part, axis, base_layout, nice_ticks
-from explorer.views.figures.strip_frame import CHARACTER, MAP, RIGHT, SIGNS, Frame, Reach, Rows, axis_range
+from explorer.views.figures.strip_frame import CHARACTER, MAP, RIGHT, SIGNS, Axis, Frame, Reach, Rows
+from explorer.views.figures.strip_labels import commit_labels
+from explorer.views.figures.strip_lanes import lane_labels, lane_traces
 from explorer.views.figures.strip_marks import Marks
 from explorer.views.figures.strip_rows import LowerRows
 from explorer.views.figures.strip_traces import words
@@ -26,7 +28,8 @@ from explorer.views.table.timeline import Scale, Timeline
 
 __all__ = ["timeline_ends", "timeline_figure"]
 
-_LANE_LABELS: Final = 8
+_KNOTS: Final = 400
+"""Versions whose times the page knows; it looks between them as a ruler does."""
 
 
 def timeline_figure(
@@ -42,29 +45,21 @@ def timeline_figure(
         history: All versions, for the map below; none is drawn without it.
     """
     rows = Rows.of(timeline, frame, lanes, mapped=history is not None)
-    reach, marks, lower = (
-        Reach.of(timeline),
-        Marks(timeline, theme, frame, rows),
-        LowerRows(timeline, theme, frame, rows),
-    )
+    axis_, reach, marks = Axis.of(timeline, frame), Reach.of(timeline), Marks(timeline, theme, frame)
     data = marks.amounts()
     if not frame.folded:
-        data += [*lower.signs(), *lower.stripes(lanes), *lower.axes()]
+        lower = LowerRows(timeline, theme, frame, rows)
+        data += [*lower.signs(), *lane_traces(timeline, theme, axis_, rows, lanes), *lower.axes()]
     if history is not None:
         data += _map(history, theme, frame)
     data.append(marks.targets())
     layout = base_layout(theme, rows.height, margin={"l": frame.left, "r": RIGHT, "t": rows.top, "b": 0})
-    first, last = axis_range(timeline, frame)
     layout |= {
         "width": frame.width,
-        "meta": {
-            "first": timeline.first, "last": timeline.last, "width": timeline.width, "whole": frame.whole,
-            "alone": timeline.alone.versions if timeline.width > 1 else [], "left": frame.left, "right": RIGHT,
-            "bottom": rows.height - MAP if history is not None else rows.height,
-        },
+        "meta": _meta(timeline, frame) | {"bottom": rows.height - MAP if history is not None else rows.height},
         "barmode": "overlay",
         "bargap": 0,
-        "xaxis": axis(theme, range=[first, last], showticklabels=False, anchor="free", position=0),
+        "xaxis": axis(theme, range=[axis_.first, axis_.last], showticklabels=False, anchor="free", position=0),
         "yaxis": axis(
             theme, range=[-reach.low, reach.high], domain=[rows.share(rows.bars), 1],
             **_row_ticks(timeline, reach, frame),
@@ -77,7 +72,7 @@ def timeline_figure(
     if history is not None and frame.whole is not None:
         start, end = frame.whole
         layout |= {
-            "xaxis2": axis(theme, range=[start - 0.5, end + 0.5], showticklabels=False, anchor="y2"),
+            "xaxis2": axis(theme, range=list(history.range), showticklabels=False, anchor="y2"),
             "yaxis2": axis(
                 theme,
                 range=[0, 1],
@@ -104,25 +99,27 @@ def timeline_ends(
         mapped: The figure has the map of the whole history.
     """
     rows = Rows.of(timeline, frame, lanes, mapped=mapped)
-    first, last = axis_range(timeline, frame)
-    pixel = (last - first) / frame.plot
-    half = max(timeline.width / 2, 4 * pixel)
+    axis_ = Axis.of(timeline, frame)
+    half = max(timeline.width / 2, 4 * axis_.pixel)
     floor = rows.share(rows.bars - (0 if frame.folded else SIGNS))
     shapes: list[Part] = []
+    taken: list[tuple[float, float]] = []
     seen = {end: timeline.first <= end <= timeline.last for end in (version, version if compared is None else compared)}
     at = timeline.position(version)
     other = None if compared is None or compared == version else compared
     if seen[version]:
+        taken.append((at - half, at + half))
         shapes.append(_band(at - half, at + half, floor, fill=theme.cursor))
     if other is not None:
         place = timeline.position(other)
         left, right = sorted((place, at))
-        left, right = max(left + half, first), min(right - half, last)
+        left, right = axis_.clip(left + half, right - half)
         if right > left:
             shapes.append(_band(left, right, floor, fill=theme.between))
         if seen[other]:
+            taken.append((place - half, place + half))
             shapes.append(_band(place - half, place + half, floor, fill="rgba(0,0,0,0)", outline=theme.accent))
-    if seen[version] and timeline.width < 8 * pixel:
+    if seen[version] and axis_.slot < 8:
         shapes.append(_line(at, floor, theme.cursor_line, 1.2))
     brush: list[int] = []
     if mapped and frame.whole is not None:
@@ -130,17 +127,34 @@ def timeline_ends(
         shapes += _brush(timeline, theme, rows, version, other)
     annotations: list[Part] = []
     if not frame.folded:
-        annotations = [_unit_label(timeline, theme), *_lane_labels(timeline, frame, lanes, rows, theme)]
-        annotations += _tags(timeline, frame, theme, version, other)
+        annotations = [_unit_label(timeline, theme), *lane_labels(timeline, theme, axis_, rows, lanes)]
+        annotations += commit_labels(timeline, theme, frame, rows, taken)
+        annotations += _tags(timeline, axis_, theme, version, other)
     return {"shapes": shapes, "annotations": annotations, "brush": brush}
+
+
+def _meta(timeline: Timeline, frame: Frame) -> Part:
+    """What the page must know to find the version at a place, and the window of a drag, in units of the axis."""
+    alone, axis_ = timeline.alone.versions if not timeline.single else np.zeros(0, np.int64), timeline.axis
+    found: Part = {
+        "first": timeline.first, "last": timeline.last, "ends": np.minimum(timeline.bins.ends, timeline.last),
+        "middles": timeline.middles, "alone": alone, "alonePlaces": axis_.places(alone), "whole": frame.whole,
+        "range": list(timeline.range),
+    }  # fmt: skip
+    if axis_.kind == "time" and frame.whole is not None:
+        knots = np.unique(np.linspace(0, len(axis_.versions) - 1, _KNOTS).astype(np.int64))
+        found |= {"versions": axis_.versions[knots], "times": axis_.times[knots]}
+    return found
 
 
 def _map(history: Timeline, theme: Theme, frame: Frame) -> list[Part]:
     """The whole history: live rows as a ground, commits that stand alone as ticks, the years."""
     live, alone = np.nan_to_num(history.live), history.alone
     height = np.sqrt(abs(alone.amounts) / max(*history.top, 1.0))
-    pixel = (history.last - history.first + 1) / frame.plot
-    ticks = calendar_ticks(history.versions, history.times, max(frame.plot // 200, 1))
+    pixel = (history.range[1] - history.range[0]) / frame.plot
+    most = max(frame.plot // 200, 1)
+    timed = history.axis.kind == "time"
+    ticks = clock_ticks(*history.range, most) if timed else calendar_ticks(history.versions, history.times, most)
     places, texts = np.array([tick.place for tick in ticks], np.float64), [tick.text for tick in ticks]
     colours = [theme.added if amount > 0 else theme.removed for amount in alone.amounts.tolist()]
     shared: Part = {"xaxis": "x2", "yaxis": "y2", "hoverinfo": "skip", "showlegend": False}
@@ -149,7 +163,8 @@ def _map(history: Timeline, theme: Theme, frame: Frame) -> list[Part]:
         "y": 0.62 * live / max(float(live.max()), 1.0), "fillcolor": theme.line, "line": {"width": 0, "shape": "hv"},
     }  # fmt: skip
     large: Part = {
-        "type": "bar", "name": "large commits", "x": alone.versions, "y": 0.25 + 0.75 * height, "width": 3 * pixel,
+        "type": "bar", "name": "large commits", "x": history.axis.places(alone.versions),
+        "y": 0.25 + 0.75 * height, "width": 3 * pixel,
         "marker": {"color": colours, "line": {"width": 0}},
     }  # fmt: skip
     years = words("years", places, 0.6, texts, colour=theme.muted, position="middle right")
@@ -159,7 +174,7 @@ def _map(history: Timeline, theme: Theme, frame: Frame) -> list[Part]:
 def _brush(timeline: Timeline, theme: Theme, rows: Rows, version: int, other: int | None) -> list[Part]:
     """The window on the map: a box and its two handles, always the first three; then the two ends."""
     top = rows.share(MAP)
-    left, right = timeline.first - 0.5, timeline.last + 0.5
+    left, right = timeline.range
     outline = {"color": theme.accent, "width": 1.4}
     box: Part = {"type": "rect", "xref": "x2", "yref": "paper", "y0": 0, "y1": top, "line": outline}
     handle = box | {"xsizemode": "pixel", "x0": -3, "x1": 3, "fillcolor": theme.surface}
@@ -171,8 +186,10 @@ def _brush(timeline: Timeline, theme: Theme, rows: Rows, version: int, other: in
         handle | {"xanchor": right},
     ]
     if other is not None:
-        parts.append(line | {"x0": other, "x1": other, "line": outline | {"dash": "2px,2px"}})
-    return [*parts, line | {"x0": version, "x1": version, "line": {"color": theme.cursor_line, "width": 3}}]
+        place = timeline.axis.place(other)
+        parts.append(line | {"x0": place, "x1": place, "line": outline | {"dash": "2px,2px"}})
+    at = timeline.axis.place(version)
+    return [*parts, line | {"x0": at, "x1": at, "line": {"color": theme.cursor_line, "width": 3}}]
 
 
 def _row_ticks(timeline: Timeline, reach: Reach, frame: Frame) -> Part:
@@ -209,7 +226,7 @@ def _apart(places: list[float], values: list[float], gap: float) -> tuple[list[f
 def _unit_label(timeline: Timeline, theme: Theme) -> Part:
     """The axis' unit, and its scale where that is not linear."""
     scale = {"linear": "", "root": ", \u221a scale", "log": ", log scale"}[timeline.scale.kind]
-    text = timeline.unit + scale + (f"<br>{timeline.width} a mark" if timeline.width > 1 else "")
+    text = timeline.unit + scale + ("" if timeline.single else f"<br>{timeline.width_in_words} a mark")
     return {
         "xref": "paper", "yref": "paper", "x": 0, "y": 1, "xshift": -74, "yshift": 14,
         "xanchor": "left", "yanchor": "top",
@@ -217,52 +234,33 @@ def _unit_label(timeline: Timeline, theme: Theme) -> Part:
     }  # fmt: skip
 
 
-def _lane_labels(timeline: Timeline, frame: Frame, lanes: tuple[Lane, ...], rows: Rows, theme: Theme) -> list[Part]:
-    """What a state is, written over its span where it is wide enough."""
-    first, last = axis_range(timeline, frame)
-    pixel = (last - first) / frame.plot
-    found: list[Part] = []
-    for lane, y in zip(lanes, rows.lanes, strict=True):
-        for span in lane.spans:
-            left, right = max(span.first - 0.5, first), min(span.last + 0.5, last)
-            text = fmt.plotly_text(span.label, 60)
-            if text and (right - left) / pixel >= CHARACTER * len(text) + 46:
-                found.append({
-                    "x": left, "y": rows.share(y), "xref": "x", "yref": "paper", "xshift": 14, "xanchor": "left",
-                    "yanchor": "middle", "showarrow": False, "text": f"\u00a0{text}\u00a0", "bgcolor": theme.surface,
-                    "borderpad": 0, "height": 11, "font": {"size": 10, "color": theme.ink},
-                })  # fmt: skip
-    return found[:_LANE_LABELS]
-
-
-def _tags(timeline: Timeline, frame: Frame, theme: Theme, version: int, other: int | None) -> list[Part]:
+def _tags(timeline: Timeline, axis_: Axis, theme: Theme, version: int, other: int | None) -> list[Part]:
     """The numbers of the two ends above them; of one that is out of the window, at the edge it is behind."""
-    text, at, half = _tag(timeline, frame, version)
-    chosen = _tag_look(frame, at, f"<b>{text}</b>", theme.cursor_solid, theme.cursor_solid, theme.on_cursor)
+    text, at, half = _tag(timeline, axis_, version)
+    chosen = _tag_look(axis_, at, f"<b>{text}</b>", theme.cursor_solid, theme.cursor_solid, theme.on_cursor)
     if other is None:
         return [chosen]
-    words, place, wide = _tag(timeline, frame, other)
+    words, place, wide = _tag(timeline, axis_, other)
     if abs(place - at) < half + wide + 4:
         side = -1 if other < version else 1
         place = at + side * (half + wide + 4)
-        if not wide <= place <= frame.plot - wide:
+        if not wide <= place <= axis_.plot - wide:
             place = at - side * (half + wide + 4)
-    return [chosen, _tag_look(frame, place, words, theme.surface, theme.accent, theme.accent)]
+    return [chosen, _tag_look(axis_, place, words, theme.surface, theme.accent, theme.accent)]
 
 
-def _tag(timeline: Timeline, frame: Frame, end: int) -> tuple[str, float, float]:
+def _tag(timeline: Timeline, axis_: Axis, end: int) -> tuple[str, float, float]:
     """The words of a tag, its middle and half its width, in pixels."""
-    first, last = axis_range(timeline, frame)
     text = f"\u2039 v{end}" if end < timeline.first else f"v{end} \u203a" if end > timeline.last else f"v{end}"
     half = (CHARACTER * len(text) + 12) / 2
-    at = (timeline.position(end) - first) * frame.plot / (last - first)
-    return text, float(np.clip(at, half, frame.plot - half)), half
+    at = axis_.x(timeline.position(end))
+    return text, float(np.clip(at, half, axis_.plot - half)), half
 
 
-def _tag_look(frame: Frame, at: float, text: str, *colours: str) -> Part:
+def _tag_look(axis_: Axis, at: float, text: str, *colours: str) -> Part:
     ground, border, ink = colours
     return {
-        "xref": "paper", "yref": "paper", "x": at / frame.plot, "y": 1, "yanchor": "bottom", "xanchor": "center",
+        "xref": "paper", "yref": "paper", "x": at / axis_.plot, "y": 1, "yanchor": "bottom", "xanchor": "center",
         "yshift": 3, "showarrow": False, "text": text, "borderpad": 2, "height": 12, "bgcolor": ground,
         "bordercolor": border, "font": {"size": 11, "color": ink},
     }  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -25,6 +24,7 @@ _COLUMNS = (
     ListingColumn("rows_added", "rows added", "rows", "unknown"),
     ListingColumn("rows_removed", "removed", "rows", "unknown"),
     ListingColumn("rows_masked", "masked", "rows", "unknown"),
+    ListingColumn("rows_updated", "updated", "rows", "unknown"),
     ListingColumn("reason", "reason"),
     ListingColumn("predicate", "predicate", "mono"),
     ListingColumn("files", "files"),
@@ -90,15 +90,17 @@ def _listing(facts: TableFacts) -> Listing:
             "rows_added": pa.array([c.rows_added for c in found], whole),
             "rows_removed": pa.array([c.rows_removed for c in found], whole),
             "rows_masked": pa.array([c.rows_masked for c in found], whole),
+            "rows_updated": pa.array([c.rows_updated for c in found], whole),
             "rows_rewritten": pa.array([c.rows_rewritten for c in found], whole),
             "files": pa.array([_files(c) for c in found], pa.string()),
             "form": pa.array([", ".join(c.form_changes) or None for c in found], pa.string()),
-            "predicate": pa.array([_predicate(c) for c in found], pa.string()),
+            "predicate": pa.array([c.predicate or None for c in found], pa.string()),
             "reason": pa.array([c.reason or None for c in found], pa.string()),
             "day": pa.array([fmt.timestamp(c.timestamp) for c in found], pa.string()),
         }
     )
     empty = {name for name in ("form", "predicate", "reason", "by") if table.column(name).null_count == len(found)}
+    empty |= set() if any(c.rows_updated for c in found) else {"rows_updated"}
     columns = tuple(column for column in _COLUMNS if column.key not in empty)
     searched = ("operation", "by", "day", "reason", "predicate", "form")
     return Listing(f"{facts.name}-commits", columns, table, searched, page_size=PAGE)
@@ -107,13 +109,3 @@ def _listing(facts: TableFacts) -> Listing:
 def _files(commit: CommitRecord) -> str:
     remasked = f" ~{commit.files_remasked}" if commit.files_remasked else ""
     return f"+{commit.files_added or 0} \u2212{commit.files_removed or 0}{remasked}"
-
-
-def _predicate(commit: CommitRecord) -> str | None:
-    """The predicate; writers record it as text, or as a list of texts in JSON."""
-    found = commit.parameters.get("predicate") or ""
-    try:
-        parts = json.loads(found)
-    except (ValueError, RecursionError):
-        return found or None
-    return " AND ".join(map(str, parts)) or None if isinstance(parts, list) else found

@@ -1,7 +1,8 @@
 """The history of a table as the views need it: one record per commit, and columns over all versions.
 
 Input is the Arrow table of `Table.history()`, newest first. Rows that a commit only rewrote (compaction, copy-on-write)
-are subtracted from what it added and removed, so that a physical rewrite is never shown as a logical change.
+are subtracted from what it added and removed, so that a physical rewrite is never shown as a logical change. So are
+the rows that it updated, by its operation's metrics: they neither came nor went.
 """
 
 from __future__ import annotations
@@ -10,16 +11,21 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from functools import cached_property
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
 from explorer.core.versions.commit_times import is_doubtful
 
 __all__ = ["CommitRecord", "Commits", "TimeBasis", "commit_sentence", "plain_reason"]
+
+_UPDATED: Final = ("numUpdatedRows", "numTargetRowsUpdated")
+"""Metrics of UPDATE and of MERGE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +47,9 @@ class TimeBasis:
 class CommitRecord:
     """One commit. Counts are ``None`` where the log does not say.
 
-    Rows are those a reader sees, net of rewrites; ``num_rows`` is their number after the commit. Sizes are bytes.
-    ``written`` is the time by the writer's clock.
+    Rows are those a reader sees, net of rewrites and of those updated; ``num_rows`` is their number after the commit.
+    Sizes are bytes. ``updated_masked`` are those updated whose earlier values a deletion vector hides. ``written`` is
+    the time by the writer's clock.
     """
 
     version: int
@@ -62,6 +69,8 @@ class CommitRecord:
     rows_removed: int | None = None
     rows_masked: int | None = None
     rows_rewritten: int | None = None
+    rows_updated: int = 0
+    updated_masked: int = 0
     num_files: int | None = None
     num_bytes: int | None = None
     num_rows: int | None = None
@@ -71,6 +80,22 @@ class CommitRecord:
     schema_changed: bool = False
     timestamp_basis: str = ""
     written: datetime | None = None
+
+    @property
+    def predicate(self) -> str:
+        """The predicate; writers record it as text, or as a list of texts in JSON."""
+        found = self.parameters.get("predicate") or ""
+        try:
+            parts = json.loads(found)
+        except (ValueError, RecursionError):
+            return found
+        return " AND ".join(map(str, parts)) if isinstance(parts, list) else found
+
+    @property
+    def said_parameters(self) -> tuple[tuple[str, str], ...]:
+        """Its operation's parameters that say something, by name, as people read them."""
+        said = {**self.parameters, "predicate": self.predicate}
+        return tuple((name, said[name]) for name in sorted(said) if said[name] not in ("", "[]", "{}"))
 
     @property
     def basis(self) -> TimeBasis:
@@ -126,7 +151,7 @@ class Commits:
     def record(self, version: int) -> CommitRecord | None:
         """Return the commit of a version, or ``None`` if it is no longer in the log."""
         row = self._row_of.get(version)
-        return None if row is None else _record(self.history.slice(row, 1).to_pylist()[0])
+        return None if row is None else _records_of(self.history.slice(row, 1), self.updated[row : row + 1])[0]
 
     def records(self, from_version: int, to_version: int, limit: int = 50) -> list[CommitRecord]:
         """Return up to ``limit`` newest commits of (from, to], newest first."""
@@ -135,13 +160,13 @@ class Commits:
 
     def newest_first(self) -> list[CommitRecord]:
         """Return all commits, newest first."""
-        return [_record(row) for row in reversed(self.history.to_pylist())]
+        return _records_of(self.history, self.updated)[::-1]
 
     def records_where(self, chosen: Mask) -> list[CommitRecord]:
         """Return the commits of a mask over all of them, oldest first."""
-        return [_record(row) for row in self.history.filter(pa.array(chosen)).to_pylist()]
+        return _records_of(self.history.filter(pa.array(chosen)), self.updated[chosen])
 
-    @property
+    @cached_property
     def times(self) -> Int64s:
         """Commit times, ms since the epoch; that of the commit before where one is unknown."""
         found = self.history.column("timestamp").cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
@@ -170,8 +195,23 @@ class Commits:
 
     def net(self, column: str) -> Float64s:
         """Return ``rows_added`` or ``rows_removed`` less the rows only rewritten, NaN where unknown."""
-        rewritten = np.nan_to_num(self.values("rows_rewritten"))
+        # Some writers count the rows that they updated among those that they copied.
+        rewritten = np.minimum(np.nan_to_num(self.values("rows_rewritten")), self._added - self.updated)
         return np.maximum(self.values(column) - rewritten, 0)
+
+    @cached_property
+    def updated(self) -> Int64s:
+        """Rows updated, as the operations' metrics say; 0 where they say nothing, or more than the files can hold."""
+        if not len(self):
+            return np.zeros(0, np.int64)
+        metrics = self.history.column("metrics")
+        said = np.sum([_numbers(metrics, name) for name in _UPDATED], axis=0)
+        went = np.nan_to_num(self.values("rows_removed")) + np.maximum(np.nan_to_num(self.values("rows_masked")), 0)
+        return np.where(said <= np.minimum(self._added, went), said, 0).astype(np.int64)
+
+    @property
+    def _added(self) -> Float64s:
+        return np.nan_to_num(self.values("rows_added"))
 
 
 def commit_sentence(commit: CommitRecord | None) -> str:
@@ -184,7 +224,8 @@ def commit_sentence(commit: CommitRecord | None) -> str:
         return "its commit is no longer in the log"
     parts = [text for text in _row_words(commit) if text]
     parts = parts or [text for text in _file_words(commit) if text]
-    if commit.rows_rewritten and not (commit.rows_added or commit.rows_removed or commit.rows_masked):
+    moved = commit.rows_added or commit.rows_removed or commit.rows_masked or commit.rows_updated
+    if commit.rows_rewritten and not moved:
         parts = [f"{fmt.plural(commit.rows_rewritten, 'row')} rewritten, none changed"]
     if commit.changes_form:
         parts.append(_form_words(commit))
@@ -207,6 +248,7 @@ def _basis(commit: CommitRecord) -> TimeBasis:
 def _row_words(commit: CommitRecord) -> list[str]:
     masked = commit.rows_masked
     return [
+        f"\u0394{fmt.plural(commit.rows_updated, 'row')} updated" if commit.rows_updated else "",
         f"+{fmt.plural(commit.rows_added, 'row')}" if commit.rows_added else "",
         f"\u2212{fmt.plural(commit.rows_removed, 'row')}" if commit.rows_removed else "",
         f"{fmt.plural(masked, 'row')} masked" if masked and masked > 0 else "",
@@ -228,8 +270,24 @@ def _form_words(commit: CommitRecord) -> str:
     return f"{' and '.join(commit.form_changes)} changed"
 
 
-def _record(row: Mapping[str, Any]) -> CommitRecord:
+def _numbers(maps: pa.ChunkedArray, name: str) -> Int64s:
+    """A number of each map of texts; 0 where there is none that can be read."""
+    texts = pc.map_lookup(maps.combine_chunks(), name, "first")
+    numbers = pc.if_else(pc.match_substring_regex(texts, r"^[0-9]{1,18}$"), texts, None).cast(pa.int64())
+    found: Int64s = pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
+
+
+def _records_of(rows: pa.Table, updated: Int64s) -> list[CommitRecord]:
+    return [_record(row, number) for row, number in zip(rows.to_pylist(), updated.tolist(), strict=True)]
+
+
+def _record(row: Mapping[str, Any], updated: int) -> CommitRecord:
     rewritten = row["rows_rewritten"] or 0
+    if row["rows_added"] is not None:
+        rewritten = min(rewritten, row["rows_added"] - updated)
+    removed = _net(row["rows_removed"], rewritten)
+    masked_again = max(updated - (removed or 0), 0)
     return CommitRecord(
         version=row["version"],
         timestamp=row["timestamp"],
@@ -244,10 +302,12 @@ def _record(row: Mapping[str, Any]) -> CommitRecord:
         files_remasked=row["num_files_remasked"],
         bytes_added=row["bytes_added"],
         bytes_removed=row["bytes_removed"],
-        rows_added=_net(row["rows_added"], rewritten),
-        rows_removed=_net(row["rows_removed"], rewritten),
-        rows_masked=row["rows_masked"],
-        rows_rewritten=row["rows_rewritten"],
+        rows_added=_net(row["rows_added"], rewritten + updated),
+        rows_removed=None if removed is None else max(removed - updated, 0),
+        rows_masked=row["rows_masked"] - masked_again if masked_again else row["rows_masked"],
+        rows_rewritten=None if row["rows_rewritten"] is None else rewritten,
+        rows_updated=updated,
+        updated_masked=masked_again,
         num_files=row["num_files"],
         num_bytes=row["num_bytes"],
         num_rows=row["num_rows"],

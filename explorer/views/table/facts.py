@@ -31,6 +31,7 @@ from explorer.views.table.commits import Commits, plain_reason
 from explorer.views.table.lanes import Lane, Span, feed_lane, retention_lanes
 from explorer.views.table.ranges import ColumnRanges, column_ranges
 from explorer.views.table.timeline import MARKS, Colouring, Signs, Timeline, timeline_of
+from explorer.views.table.version_axis import AxisKind
 
 __all__ = ["TableFacts"]
 
@@ -181,15 +182,23 @@ class TableFacts:
         return min(self.first, self.commits.first), max(self.last, self.commits.last)
 
     def timeline(
-        self, window: tuple[int, int] | None = None, marks: int = MARKS, colouring: Colouring = "effect"
+        self,
+        window: tuple[int, int] | None = None,
+        marks: int = MARKS,
+        colouring: Colouring = "effect",
+        axis: AxisKind = "version",
     ) -> Timeline:
         """Return the timeline of all versions, or of those in a window, in so many marks at most."""
+        shown = window or self.whole
         return self.keep(
-            ("timeline", window, marks, colouring),
-            lambda: timeline_of(
-                self.commits, window or self.whole, marks=marks, colouring=colouring, signs=self.signs()
-            ),
+            ("timeline", window, marks, colouring, axis),
+            lambda: timeline_of(self.commits, shown, marks=marks, colouring=colouring, signs=self.signs(), axis=axis),
         )
+
+    @property
+    def has_times(self) -> bool:
+        """Whether commits have times that differ, so that they can be drawn by them."""
+        return len(self.commits) > 1 and bool(self.commits.times[-1] > self.commits.times[0])
 
     def signs(self) -> Signs:
         """Return the diamonds and flags of all versions."""

@@ -1,14 +1,16 @@
 """The commits of a table as marks over its versions: the data of the version strip.
 
-A window of versions is drawn commit by commit if there is room, else in bins of equal width. A bin hides no extreme:
-it keeps its median commit and its largest one, and a commit above `ALONE` times the median of the table is taken
-out of its bin and drawn alone. Everything is computed on columns.
+A window of versions is drawn commit by commit if there is room, else in bins of equal width, in versions or in time. A
+bin hides no extreme: it keeps its median commit and its largest one, and a commit above `ALONE` times the median of the
+table is taken out of its bin and drawn alone. Rows that a commit updated neither came nor went. Everything is computed
+on columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -18,8 +20,22 @@ from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
 from explorer.views.table.commits import CommitRecord, Commits, commit_sentence
 from explorer.views.table.lanes import spans_of
+from explorer.views.table.version_axis import AxisKind, Bins, VersionAxis
 
-__all__ = ["ALONE", "COLOURINGS", "MARKS", "Alone", "Colouring", "Heights", "Scale", "Signs", "Timeline", "timeline_of"]
+__all__ = [
+    "ALONE",
+    "COLOURINGS",
+    "MARKS",
+    "Alone",
+    "Amounts",
+    "Colouring",
+    "Heights",
+    "Scale",
+    "Signs",
+    "Timeline",
+    "amounts_of",
+    "timeline_of",
+]
 
 MARKS = 480
 """Marks at most, unless the drawing has room for fewer."""
@@ -29,7 +45,7 @@ _MOST_ALONE: Final = 24
 _LINEAR: Final = 8
 _ROOT: Final = 60
 _GROUPS: Final = 5
-_WIDTHS: Final = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80)
+_UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
 
 Colouring: TypeAlias = Literal["effect", "author", "operation"]
 COLOURINGS: Final[tuple[Colouring, ...]] = ("effect", "author", "operation")
@@ -38,7 +54,7 @@ _COLUMNS: Final[dict[str, str]] = {"author": "user_name", "operation": "operatio
 
 @dataclass(frozen=True, slots=True)
 class Heights:
-    """Rows of the commits of each mark in one direction: the median of those that have any, and the largest.
+    """Rows of the commits of each mark that came, went or were updated: the median of those with any, and the largest.
 
     Commits that are drawn alone are left out of both.
     """
@@ -52,7 +68,8 @@ class Alone:
     """Commits far above the median, each drawn by itself.
 
     Attributes:
-        amounts: Negative for rows that went; ``masked`` where most of them were masked and not removed.
+        amounts: Negative for rows that went; ``masked`` where most of them were masked and not removed; ``updated``
+            where they were updated.
         labels, details: What is written beside the bar, unescaped.
         groups: As in `Timeline.group`.
     """
@@ -60,6 +77,7 @@ class Alone:
     versions: Int64s
     amounts: Float64s
     masked: Mask
+    updated: Mask
     labels: tuple[str, ...]
     details: tuple[str, ...]
     groups: Int64s
@@ -105,16 +123,16 @@ class Scale:
                 return np.log10(1 + amounts / self.least)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Timeline:
     """The marks, oldest first: equal-length arrays over marks (a version, or a bin of versions).
 
     Attributes:
         first, last: The versions the axis covers.
-        width: Versions per mark.
-        start: First version of each mark; a multiple of the width, so that a bin stays itself when the window moves.
-        added, removed, masked: Sums in ``unit`` (masked may be negative: rows shown again).
-        up, down: What came and what went, commit by commit: see `Heights`.
+        axis: Where versions are.
+        bins: The marks' versions and places; without a commit they are none on an axis of time.
+        added, removed, masked, updated: Sums in ``unit`` (masked may be negative: rows shown again).
+        up, down, changed: What came, went and was updated, commit by commit: see `Heights`.
         unknown: Whether an amount of the mark is not known.
         form: Whether schema, protocol or properties changed.
         live: Live rows after the mark's last commit, NaN if unknown.
@@ -132,13 +150,15 @@ class Timeline:
 
     first: int
     last: int
-    width: int
-    start: Int64s
+    axis: VersionAxis
+    bins: Bins
     added: Float64s
     removed: Float64s
     masked: Float64s
+    updated: Float64s
     up: Heights
     down: Heights
+    changed: Heights
     unknown: Mask
     form: Mask
     live: Float64s
@@ -156,29 +176,86 @@ class Timeline:
     top: tuple[float, float]
 
     @property
+    def start(self) -> Int64s:
+        """First version of each mark."""
+        return self.bins.starts
+
+    @property
+    def single(self) -> bool:
+        """Whether each mark is one version."""
+        return self.bins.single
+
+    @property
+    def width(self) -> int:
+        """Of a mark, in units of the axis: versions, or ms."""
+        return self.bins.width
+
+    @property
+    def width_in_words(self) -> str:
+        """How much of the history is in one mark."""
+        if self.axis.kind == "version":
+            return str(self.width)
+        unit, name = next(pair for pair in _UNITS if self.width >= pair[0])
+        return f"{self.width / unit:.0f} {name}"
+
+    @property
+    def came(self) -> Float64s:
+        """Rows that a reader sees more after each mark, by addition or because they are no longer masked."""
+        return self.added + np.maximum(-self.masked, 0)
+
+    @property
+    def went(self) -> Float64s:
+        """Rows that a reader sees no more after each mark, removed or masked."""
+        return self.removed + np.maximum(self.masked, 0)
+
+    @property
     def middles(self) -> Float64s:
         """Where each mark is on the axis."""
-        return self.start.astype(np.float64) + (self.width - 1) / 2
+        return self.bins.middles
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """What the axis covers."""
+        if self.axis.kind == "version":
+            return self.first - 0.5, self.last + 0.5
+        return float(self.middles[0]) - self.width / 2, float(self.middles[-1]) + self.width / 2
+
+    def edges(self, first: int, last: int) -> tuple[float, float]:
+        """Return where a range of versions, both inclusive, begins and ends on the axis."""
+        left, right = self.axis.places(np.array([first - 0.5, last + 0.5])).tolist()
+        return left, right
 
     def position(self, version: int) -> float:
         """Return where a version is on the axis: in the middle of its mark."""
-        return version // self.width * self.width + (self.width - 1) / 2
+        if self.axis.kind == "version":
+            return version // self.width * self.width + (self.width - 1) / 2
+        if not (len(self.start) and self.first <= version <= self.last):
+            return self.axis.place(version)
+        return float(self.middles[max(int(np.searchsorted(self.start, version, "right")) - 1, 0)])
+
+    def version_at(self, place: float) -> int | None:
+        """Return the last version of the mark that is nearest to a place on the axis; None beside the axis."""
+        left, right = self.range
+        if not left <= place < right or not len(self.start):
+            return None
+        return min(int(self.bins.ends[np.argmin(np.abs(self.middles - place))]), self.last)
 
 
-@dataclass(frozen=True, slots=True)
-class _Amounts:
-    """What each commit of a table did, before it is put into bins."""
+@dataclass(frozen=True)
+class Amounts:
+    """What each commit of a table did, before it is put into bins; NaN where unknown."""
 
     unit: str
     added: Float64s
     removed: Float64s
     masked: Float64s
+    updated: Float64s
 
-    @property
+    @cached_property
     def up(self) -> Float64s:
         return _known(self.added) + np.maximum(-_known(self.masked), 0)
 
-    @property
+    @cached_property
     def down(self) -> Float64s:
         return _known(self.removed) + np.maximum(_known(self.masked), 0)
 
@@ -190,6 +267,7 @@ def timeline_of(
     marks: int = MARKS,
     colouring: Colouring = "effect",
     signs: Signs | None = None,
+    axis: AxisKind = "version",
 ) -> Timeline:
     """Measure the marks of a history, or of the versions in ``window`` (inclusive).
 
@@ -199,81 +277,77 @@ def timeline_of(
         marks: Bins at most.
         colouring: What decides the colour of a mark.
         signs: The table's diamonds and flags; the diamonds alone unless given.
+        axis: Whether versions or their times are equally far apart.
     """
     first, last = window or (commits.first, commits.last)
     kept = (commits.versions >= first) & (commits.versions <= last)
     versions = commits.versions[kept]
-    width = _bin_width(last - first + 1, marks)
-    origin = first // width if width > 1 else first
-    count = (last // width if width > 1 else last) - origin + 1
-    bins = (versions // width if width > 1 else versions) - origin
-    start = (origin + np.arange(count)) * width
-    amounts = _amounts(commits)
-    limits = _limit(amounts.up), _limit(amounts.down)
+    placed = VersionAxis(axis, commits.versions, commits.times)
+    marked = placed.bins((first, last), marks)
+    bins, count = marked.of, len(marked.starts)
+    amounts = amounts_of(commits)
     codes, groups = _groups(commits, colouring)
-    alone_up, alone_down = _alone(amounts.up, limits[0], kept), _alone(amounts.down, limits[1], kept)
-    up = _heights(np.where(alone_up, 0, amounts.up)[kept], bins, count)
-    down = _heights(np.where(alone_down, 0, amounts.removed)[kept], bins, count)
-    sums = [_summed(column[kept], bins, count) for column in (amounts.added, amounts.removed, amounts.masked)]
+    kinds = (amounts.up, amounts.down, amounts.updated)
+    lonely = [_alone(values, _limit(values), kept) for values in kinds]
+    up, down, changed = (
+        _heights(np.where(alone, 0, values)[kept], bins, count)
+        for alone, values in zip(lonely, (amounts.up, amounts.removed, amounts.updated), strict=True)
+    )
+    columns = (amounts.added, amounts.removed, amounts.masked, amounts.updated)
+    sums = [_summed(column[kept], bins, count) for column in columns]
     unknown = _summed(np.isnan(amounts.added[kept]) | np.isnan(amounts.removed[kept]), bins, count) > 0
     form = commits.flags("metadata_changed", "protocol_changed", "schema_changed")
-    records = _records(commits, kept) if width == 1 else {}
-    if width == 1:
-        labels = _labels(records, start)
-    else:
-        labels = _bin_labels(start, np.bincount(bins, minlength=count), sums, up, amounts.unit)
+    records = {record.version: record for record in commits.records_where(kept)} if marked.single else {}
+    named = marked.single and axis == "version" and count <= 60
     return Timeline(
         first=first,
         last=last,
-        width=width,
-        start=start,
+        axis=placed,
+        bins=marked,
         added=sums[0],
         removed=sums[1],
         masked=sums[2],
+        updated=sums[3],
         up=up,
         down=down,
+        changed=changed,
         unknown=unknown,
         form=_summed(form[kept], bins, count) > 0,
         live=_last_known(commits.values("num_rows")[kept], bins, count),
-        alone=_alone_commits(commits, amounts, alone_up, alone_down, codes),
+        alone=_alone_commits(commits, amounts, lonely, codes),
         signs=_within(signs or Signs(commits.versions[form]), first, last),
         gaps=_gaps(versions, first, last),
         versions=versions,
-        times=np.maximum.accumulate(commits.times[kept]) if len(versions) else np.zeros(0, np.int64),
+        times=commits.times[kept],
         unit=amounts.unit,
-        labels=tuple(labels),
-        names=tuple(_names(records, start)) if width == 1 and count <= 60 else (),
+        labels=_labels(records, marked.starts) if marked.single else _bin_labels(marked, sums, up, amounts.unit),
+        names=tuple(_names(records, marked.starts)) if named else (),
         group=_dominant(codes[kept], bins, count, len(groups)),
         groups=groups,
-        scale=_scale(amounts),
-        top=(_top(amounts.up[kept]), _top(amounts.down[kept])),
+        scale=_scale(np.concatenate(kinds)),
+        top=(_top(amounts.up[kept], amounts.updated[kept]), _top(amounts.down[kept], amounts.updated[kept])),
     )  # fmt: skip
 
 
-def _bin_width(span: int, marks: int) -> int:
-    least = -(-span // max(marks, 1))
-    found = next((width for width in _WIDTHS if width >= least), None)
-    if found is not None:
-        return found
-    power: int = 10 ** (len(str(least)) - 2)
-    return -(-least // power) * power
-
-
-def _amounts(commits: Commits) -> _Amounts:
-    rows = commits.net("rows_added"), commits.net("rows_removed"), commits.values("rows_masked")
-    if np.isfinite(rows[0]).any() or np.isfinite(rows[1]).any():
-        return _Amounts("rows", *rows)
+def amounts_of(commits: Commits) -> Amounts:
+    """Return what each commit did: rows, or files where the log counts no rows."""
+    updated = commits.updated.astype(np.float64)
+    added, removed = commits.net("rows_added"), commits.net("rows_removed")
+    if np.isfinite(added).any() or np.isfinite(removed).any():
+        hidden = np.maximum(updated - _known(removed), 0)
+        masked = commits.values("rows_masked") - hidden
+        return Amounts("rows", added - updated, np.maximum(removed - updated, 0), masked, updated)
     names = ("num_files_added", "num_files_removed", "num_files_remasked")
-    added, removed, remasked = (commits.values(name) for name in names)
-    return _Amounts("files", added, removed, remasked)
+    files = [commits.values(name) for name in names]
+    return Amounts("files", files[0], files[1], files[2], np.zeros(len(commits)))
 
 
 def _known(values: Float64s) -> Float64s:
     return np.nan_to_num(values)
 
 
-def _top(values: Float64s) -> float:
-    return float(values.max()) if len(values) else 0.0
+def _top(*kinds: Float64s) -> float:
+    return max((float(values.max()) for values in kinds if len(values)), default=0.0)
 
 
 def _limit(values: Float64s) -> float:
@@ -290,8 +364,7 @@ def _alone(values: Float64s, limit: float, kept: Mask) -> Mask:
     return found
 
 
-def _scale(amounts: _Amounts) -> Scale:
-    values = np.concatenate([amounts.up, amounts.down])
+def _scale(values: Float64s) -> Scale:
     values = values[values > 0]
     if len(values) < 3:
         return Scale()
@@ -350,21 +423,24 @@ def _dominant(codes: Int64s, bins: Int64s, count: int, groups: int) -> Int64s:
     return found
 
 
-def _alone_commits(commits: Commits, amounts: _Amounts, up: Mask, down: Mask, codes: Int64s) -> Alone:
-    places = [*np.flatnonzero(up), *np.flatnonzero(down)]
-    values = np.concatenate([amounts.up[up], -amounts.down[down]])
-    records = [commits.record(int(commits.versions[place])) for place in places]
+def _alone_commits(commits: Commits, amounts: Amounts, lonely: Sequence[Mask], codes: Int64s) -> Alone:
+    """The commits that came, went and were updated alone, in this order; one may be there for two reasons."""
+    places = np.concatenate([np.flatnonzero(chosen) for chosen in lonely])
+    up, down, updated = lonely
+    values = np.concatenate([amounts.up[up], -amounts.down[down], amounts.updated[updated]])
+    kinds = np.repeat((0, 1, 2), [int(chosen.sum()) for chosen in lonely])
+    signs = ("+", "\u2212", "\u0394")
     return Alone(
-        versions=commits.versions[places].astype(np.int64) if places else np.zeros(0, np.int64),
+        versions=commits.versions[places],
         amounts=values,
-        masked=np.concatenate(
-            [np.zeros(int(up.sum()), bool), (_known(amounts.masked) > _known(amounts.removed))[down]]
-        ),
+        masked=(kinds == 1) & (_known(amounts.masked) > _known(amounts.removed))[places],
+        updated=kinds == 2,
         labels=tuple(
-            f"{'+' if value > 0 else chr(0x2212)}{fmt.compact(abs(float(value)))} {amounts.unit}" for value in values
+            f"{signs[kind]}{fmt.compact(abs(value))} {amounts.unit}"
+            for kind, value in zip(kinds.tolist(), values.tolist(), strict=True)
         ),
-        details=tuple(_detail(record) for record in records),
-        groups=codes[places] if places else np.zeros(0, np.int64),
+        details=tuple(_detail(commits.record(version)) for version in commits.versions[places].tolist()),
+        groups=codes[places],
     )
 
 
@@ -389,12 +465,8 @@ def _gaps(versions: Int64s, first: int, last: int) -> tuple[tuple[int, int], ...
     return tuple((a, b) for a, b, code in spans_of(np.arange(first, last + 1), there) if code == 0)
 
 
-def _records(commits: Commits, kept: Mask) -> dict[int, CommitRecord]:
-    return {record.version: record for record in commits.records_where(kept)}
-
-
-def _labels(records: dict[int, CommitRecord], start: Int64s) -> list[str]:
-    return [_label(records.get(version), version) for version in start.tolist()]
+def _labels(records: dict[int, CommitRecord], start: Int64s) -> tuple[str, ...]:
+    return tuple(_label(records.get(version), version) for version in start.tolist())
 
 
 def _names(records: dict[int, CommitRecord], start: Int64s) -> list[tuple[str, str]]:
@@ -410,15 +482,18 @@ def _short_time(record: CommitRecord) -> str:
     return f"{words[0]} {words[1]} {words[3]}" if record.timestamp else ""
 
 
-def _bin_labels(start: Int64s, commits: Int64s, sums: Sequence[Float64s], up: Heights, unit: str) -> list[str]:
-    width = int(start[1] - start[0]) if len(start) > 1 else 1
-    columns = (start, commits, sums[0], sums[1], up.median, up.largest)
-    return [
-        f"v{first} to v{first + width - 1}, {fmt.plural(number, 'commit')}\n"
-        f"+{fmt.compact(added)} \u2212{fmt.compact(removed)} {unit} in all\n"
+def _bin_labels(bins: Bins, sums: Sequence[Float64s], up: Heights, unit: str) -> tuple[str, ...]:
+    commits = np.bincount(bins.of, minlength=len(bins.starts))
+    columns = (bins.starts, bins.ends, commits, sums[0], sums[1], sums[3], up.median, up.largest)
+    return tuple(
+        f"v{first}{f' to v{last}' if last > first else ''}, {fmt.plural(number, 'commit')}\n"
+        f"+{fmt.compact(added)} \u2212{fmt.compact(removed)} {unit} in all"
+        f"{f', {chr(0x394)}{fmt.compact(updated)} updated' if updated else ''}\n"
         f"added: median {fmt.compact(median)}, largest {fmt.compact(largest)}"
-        for first, number, added, removed, median, largest in zip(*(c.tolist() for c in columns), strict=True)
-    ]
+        for first, last, number, added, removed, updated, median, largest in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
+    )
 
 
 def _label(commit: CommitRecord | None, version: int) -> str:

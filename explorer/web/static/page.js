@@ -18,6 +18,11 @@ function pierce(node, selector) {
   return null;
 }
 
+// Values as the address of a page; a table's name keeps its slashes.
+function queryOf(values) {
+  return "?" + values.toString().replaceAll("%2F", "/");
+}
+
 class Page {
   constructor(model) {
     this.model = model;
@@ -35,7 +40,7 @@ class Page {
     document.addEventListener("visibilitychange", () => this.tellVisible());
     window.addEventListener("popstate", () => this.ask("go", { query: location.search }));
     this.strip = window.explorerStrip;
-    if (this.strip) this.strip.page = this;
+    if (this.strip) Object.assign(this.strip, { page: this, queryOf });
     this.heights();
     window.setInterval(() => this.fitAll(), FIT_EVERY);
     window.Bokeh?.documents[0]?.on_event("connection_lost", () => this.silent("lost"));
@@ -286,8 +291,8 @@ class Page {
     }
     const menu = element.closest("details.menu");
     if (menu) menu.open = false;
-    const query = values.toString().replaceAll("%2F", "/");
-    this.copy(`${location.origin}${location.pathname}${query && "?" + query}`, "link copied");
+    const query = queryOf(values);
+    this.copy(`${location.origin}${location.pathname}${query === "?" ? "" : query}`, "link copied");
   }
 
   seen() {
@@ -395,7 +400,7 @@ class Page {
   query(form) {
     const values = new URLSearchParams();
     for (const [key, value] of new FormData(form)) if (value !== "") values.append(key, value);
-    return "?" + values.toString().replaceAll("%2F", "/");
+    return queryOf(values);
   }
 
   key(event) {
@@ -464,7 +469,7 @@ class Page {
     if (!key || typeof point?.customdata !== "string") return;
     const values = new URLSearchParams(location.search);
     values.set(key, decodeURIComponent(point.customdata));
-    this.go("?" + values.toString().replaceAll("%2F", "/"));
+    this.go(queryOf(values));
   }
 
   // --- the versions
@@ -476,7 +481,7 @@ class Page {
       if (compared === null) values.delete("c");
     }
     if (compared !== null) values.set("c", compared);
-    this.go("?" + values.toString().replaceAll("%2F", "/"));
+    this.go(queryOf(values));
   }
 }
 

@@ -10,6 +10,23 @@ const TWICE = 400;          // ms between the clicks of a double click
 const GRIP = 7;             // px around an edge of the brush
 const LEAST_VERSIONS = 12;
 
+// Panel fits a figure to its place a moment later; one that was taken away meanwhile has nothing to lay out.
+const relayout = window.Plotly.relayout;
+window.Plotly.relayout = (figure, ...rest) => (figure._fullLayout ? relayout(figure, ...rest) : Promise.resolve(figure));
+
+// Where a place is in one of two ascending lists, and what is there in the other.
+function between(place, from, to) {
+  let low = 0;
+  let high = from.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (from[middle] <= place) low = middle;
+    else high = middle;
+  }
+  const share = from[high] > from[low] ? (place - from[low]) / (from[high] - from[low]) : 0;
+  return to[low] + Math.max(0, Math.min(1, share)) * (to[high] - to[low]);
+}
+
 class Strip {
   constructor() {
     this.page = null;
@@ -100,24 +117,42 @@ class Strip {
   }
 
   version(spot) {
-    if (!spot || !spot.inside || !this.meta) return null;
-    const { first, last, width, alone } = this.meta;
-    if (spot.place < first - 0.5) return null;
-    const lonely = alone.filter((version) => Math.abs(version - spot.place) <= 4 * spot.perPixel);
-    if (lonely.length) return lonely[0];
-    const version = width === 1 ? Math.round(spot.place) : Math.floor((spot.place + 0.5) / width) * width + width - 1;
-    return Math.max(first, Math.min(version, last));
+    if (!spot?.inside) return null;
+    const { alone, alonePlaces, ends, middles, range } = this.meta;
+    if (spot.place < range[0]) return null;
+    const lonely = alonePlaces.findIndex((place) => Math.abs(place - spot.place) <= 4 * spot.perPixel);
+    if (lonely >= 0) return alone[lonely];
+    const far = middles.map((middle) => Math.abs(middle - spot.place));
+    return ends[far.indexOf(Math.min(...far))];
   }
 
-  // --- windows of versions
+  // --- windows, in units of the axis: versions or ms
+
+  placeOf(version) {
+    return this.meta.times ? between(version, this.meta.versions, this.meta.times) : version;
+  }
+
+  versionOf(place) {
+    return this.meta.times ? between(place, this.meta.times, this.meta.versions) : place;
+  }
 
   shown() {
-    return this.window || [this.meta.first, this.meta.last];
+    return this.window || [this.meta.first, this.meta.last].map((version) => this.placeOf(version));
+  }
+
+  whole() {
+    return this.meta.whole.map((version) => this.placeOf(version));
+  }
+
+  // The least that a window covers; of time it is small, as the server widens it to as many versions.
+  least() {
+    const [first, last] = this.whole();
+    return this.meta.times ? (last - first) / 5_000 : LEAST_VERSIONS - 1;
   }
 
   clamp(first, last) {
-    const [least, most] = this.meta.whole;
-    const span = Math.min(Math.max(last - first, LEAST_VERSIONS - 1), most - least);
+    const [least, most] = this.whole();
+    const span = Math.min(Math.max(last - first, this.least()), most - least);
     const start = Math.max(least, Math.min(first, most - span));
     return [start, start + span];
   }
@@ -129,7 +164,8 @@ class Strip {
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
       if (!this.window) return;
-      const [from, to] = [this.window[0] - 0.5, this.window[1] + 0.5];
+      const half = this.meta.times ? 0 : 0.5;
+      const [from, to] = [this.window[0] - half, this.window[1] + half];
       const moved = { "xaxis.range": [from, to] };
       if (this.brush.length) {
         const [box, left, right] = this.brush;
@@ -141,19 +177,19 @@ class Strip {
 
   settle() {
     if (!this.window) return;
-    const [first, last] = this.window.map(Math.round);
+    const [first, last] = this.window.map((place) => Math.round(this.versionOf(place)));
     const [least, most] = this.meta.whole;
     const values = new URLSearchParams(location.search);
     if (first <= least && last >= most) values.delete("zoom");
     else values.set("zoom", `${first}-${last}`);
-    const query = "?" + values.toString().replaceAll("%2F", "/");
+    const query = this.queryOf(values);
     if (query === location.search) this.show({ ends: this.ends });
     else this.page.go(query, true);
   }
 
   all() {
     if (!this.meta?.whole || !this.page) return;
-    this.window = [...this.meta.whole];
+    this.window = this.whole();
     this.settle();
   }
 
@@ -171,13 +207,13 @@ class Strip {
   down(event) {
     const spot = this.at(event);
     if (event.button !== 0 || !spot?.inside || !this.page) return;
-    const [first, last] = this.meta ? this.shown() : [0, 0];
+    const [first, last] = this.shown();
     let kind = "compare";
     if (spot.map) {
       const near = (place) => Math.abs(spot.place - place) < GRIP * spot.perPixel;
-      kind = near(first - 0.5) ? "left" : near(last + 0.5) ? "right" : spot.place > first && spot.place < last ? "carry" : "brush";
+      kind = near(this.meta.times ? first : first - 0.5) ? "left" : near(this.meta.times ? last : last + 0.5) ? "right" : spot.place > first && spot.place < last ? "carry" : "brush";
     } else if (this.meta.whole && !event.shiftKey) {
-      const [least, most] = this.meta.whole;
+      const [least, most] = this.whole();
       kind = first > least || last < most ? "pan" : "brush";
     }
     this.drag = { kind, from: spot, first, last, version: this.version(spot), far: false, shift: event.shiftKey };
@@ -194,8 +230,8 @@ class Strip {
     const place = drag.from.place + by;
     if (drag.kind === "pan") this.preview(drag.first - by, drag.last - by);
     else if (drag.kind === "carry") this.preview(drag.first + by, drag.last + by);
-    else if (drag.kind === "left") this.preview(Math.min(place, drag.last - LEAST_VERSIONS), drag.last);
-    else if (drag.kind === "right") this.preview(drag.first, Math.max(place, drag.first + LEAST_VERSIONS));
+    else if (drag.kind === "left") this.preview(Math.min(place, drag.last - this.least()), drag.last);
+    else if (drag.kind === "right") this.preview(drag.first, Math.max(place, drag.first + this.least()));
     else this.rubber(drag, spot);
   }
 
@@ -229,7 +265,7 @@ class Strip {
       if (end !== null && drag.version !== null && end !== drag.version) this.page.choose(end, drag.version);
     } else if (drag.kind === "brush") {
       const [from, to] = [drag.from.place, drag.from.place + (spot.x - drag.from.x) * drag.from.perPixel].sort((one, other) => one - other);
-      this.window = this.clamp(Math.ceil(from), Math.floor(to));
+      this.window = this.meta.times ? this.clamp(from, to) : this.clamp(Math.ceil(from), Math.floor(to));
       this.settle();
     } else this.settle();
   }
@@ -242,7 +278,7 @@ class Strip {
     this.band?.remove();
     this.band = null;
     this.slot.classList.remove("dragging");
-    if (this.meta?.whole) this.preview(first, last);
+    if (this.meta.whole) this.preview(first, last);
   }
 
   choose(version, shift) {
@@ -262,7 +298,7 @@ class Strip {
     const spot = this.at(event);
     if (!this.meta?.whole || !spot?.inside || !this.page || event.ctrlKey) return;
     const [first, last] = this.shown();
-    const [least, most] = this.meta.whole;
+    const [least, most] = this.whole();
     const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
     if (!sideways && event.deltaY > 0 && first <= least && last >= most) return;
     event.preventDefault();

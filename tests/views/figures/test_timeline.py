@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from explorer.views.figures.plotly import as_plotly, plain_json
-from explorer.views.figures.strip_frame import Frame, axis_range, most_marks
+from explorer.views.figures.strip_frame import Axis, Frame, most_marks
 from explorer.views.figures.theme import DARK, LIGHT, Theme
 from explorer.views.figures.timeline import timeline_ends, timeline_figure
 from explorer.views.table.commits import Commits
@@ -79,18 +79,89 @@ def test_lanes_carry_form_as_well_as_colour() -> None:
     assert found["at risk"]["marker"]["pattern"]["shape"] == found["hole"]["marker"]["pattern"]["shape"] == "/"
     assert "pattern" not in found["readable"]["marker"]
     assert found["gone"]["line"]["dash"]
-    assert (found["at risk"]["base"].tolist(), found["at risk"]["x"].tolist()) == ([499.5], [410.0])
-    # Two versions of a thousand would be two pixels: what is a warning is wide enough to be seen.
-    pixel = 1_000 / Frame().plot
-    assert found["hole"]["x"].tolist() == [pytest.approx(4 * pixel)]
+    # A mark has four versions: spans end where marks do.
+    assert (found["at risk"]["base"].tolist(), found["at risk"]["x"].tolist()) == ([499.5], [412.0])
+    assert (found["hole"]["base"].tolist(), found["hole"]["x"].tolist()) == ([99.5], [4.0])
+    assert found["at risk"]["width"].tolist() == [5.0]
+
+
+def test_a_lane_shows_the_share_of_a_mark_that_is_at_risk() -> None:
+    spans = [Span(v, v, "at risk" if v % 40 == 0 else "readable", "the next vacuum may take it") for v in range(9_600)]
+    spans += [Span(9_600, 9_999, "at risk", "the next vacuum may take it")]
+    found = traces(10_000, lanes=(Lane("data", tuple(spans)),))
+    risk, safe = found["at risk"], found["readable"]
+    # One version of forty is a thin line over the whole of them, and those of the end are the whole height.
+    assert (risk["base"].tolist(), risk["x"].tolist()) == ([-0.5, 9_599.5], [9_600.0, 400.0])
+    assert (risk["width"].tolist(), safe["width"].tolist()) == ([1.25, 5.0], [3.75])
+    # Nothing of the lane is drawn twice: the line is below what is safe.
+    assert risk["y"][0] + risk["width"][0] / 2 == pytest.approx(safe["y"][0] - safe["width"][0] / 2)
+    timeline, frame = timeline_of(history(rows_of(5, 10_000)), marks=most_marks(1_200)), Frame()
+    notes: Any = timeline_ends(timeline, LIGHT, frame, version=1, lanes=(Lane("data", tuple(spans)),))["annotations"]
+    said = [note["text"].strip("\u00a0") for note in notes]
+    assert "240 of 9,600 versions: the next vacuum may take it" in said
+
+
+def test_words_beside_a_bar_lie_over_neither_end_of_the_comparison() -> None:
+    rows = rows_of(8, 1_000)
+    rows[500] = 90_000
+    timeline, frame = timeline_of(history(rows), marks=most_marks(1_200)), Frame()
+    axis = Axis.of(timeline, frame)
+    for compared in range(400, 640, 5):
+        ends = timeline_ends(timeline, LIGHT, frame, version=900, compared=compared)
+        notes: Any = ends["annotations"]
+        note = next(note for note in notes if note["text"].startswith("<b>+90 k"))
+        wide = 5.7 * len("v500 \u00b7 WRITE by ana")
+        begin = axis.x(note["x"]) - (wide if note["xanchor"] == "right" else 0)
+        assert not begin < axis.x(timeline.position(compared)) < begin + wide
+
+
+def test_updated_rows_are_as_far_above_zero_as_below() -> None:
+    commits = history([100] * 12, [100] * 12, updated=[0] * 10 + [100, 40])
+    found = {str(trace["name"]): trace for trace in timeline_figure(timeline_of(commits), LIGHT, Frame())["data"]}
+    bars: Any = found["updated"]
+    assert bars["x"].tolist() == [10, 11]
+    assert (bars["base"] + bars["y"] / 2).tolist() == pytest.approx([0, 0])
+    assert bars["marker"]["pattern"]["shape"] == "."
+    added: Any = found["added"]
+    assert added["x"].tolist() == [*range(10), 11]
+
+
+@pytest.mark.parametrize("count", [2, 12, 500, 10_000])
+@pytest.mark.parametrize("width", [343, 1_408])
+def test_it_can_be_drawn_by_the_time_of_the_commits(count: int, width: int) -> None:
+    commits = history(rows_of(9, count))
+    timeline = timeline_of(commits, marks=most_marks(width), axis="time")
+    whole, frame = timeline_of(commits, marks=240, axis="time"), Frame(width, whole=(0, count - 1))
+    drawn = timeline_figure(timeline, LIGHT, frame, lanes=LANES, history=whole)
+    ends = timeline_ends(timeline, LIGHT, frame, version=count - 1, compared=0, lanes=LANES, mapped=True)
+    json.dumps(plain_json({**drawn, "ends": ends}), allow_nan=False)
+    as_plotly(drawn)
+    axis = Axis.of(timeline, frame)
+    found = {str(trace["name"]): trace for trace in drawn["data"]}
+    for name in ("dates", "version ticks"):
+        places: Any = found[name]["x"]
+        assert all(0 <= axis.x(place) <= axis.plot + 2 for place in places.tolist())
+
+
+def test_a_pause_is_as_long_as_it_was_on_an_axis_of_time() -> None:
+    hours = history([5] * 12)
+    moments = [START + timedelta(days=n if n < 6 else n + 24) for n in range(12)]
+    column = hours.history.schema.get_field_index("timestamp")
+    commits = Commits(hours.history.set_column(column, "timestamp", pa.array(moments, pa.timestamp("ms", "UTC"))))
+    timeline = timeline_of(commits, axis="time")
+    day = 86_400_000
+    assert timeline.single
+    assert np.rint(np.diff(timeline.middles) / day).tolist() == [1] * 5 + [25] + [1] * 5
+    assert [timeline.version_at(timeline.position(version)) for version in range(12)] == list(range(12))
+    dates = next(t for t in timeline_figure(timeline, LIGHT, Frame())["data"] if t["name"] == "dates")
+    assert dates["text"][:2] == ["Mon 5 Jan 2026", "Mon 12"]  # type: ignore[index]
 
 
 def test_the_ends_have_a_least_width_and_a_tag_at_any_zoom() -> None:
     timeline = timeline_of(history(rows_of(7, 10_000)), marks=most_marks(1_200))
     frame = Frame(whole=(0, 9_999))
     ends = timeline_ends(timeline, LIGHT, frame, version=9_000, compared=100, mapped=True)
-    first, last = axis_range(timeline, frame)
-    pixel = (last - first) / frame.plot
+    pixel = Axis.of(timeline, frame).pixel
     shapes: Any = ends["shapes"]
     bands = [s for s in shapes if s["xref"] == "x" and s["type"] == "rect" and s.get("xsizemode") != "pixel"]
     assert all((band["x1"] - band["x0"]) / pixel >= 7.9 for band in bands)

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import explorer
 from explorer.views.table.commits import CommitRecord, Commits, commit_sentence
+from tests.support.shared_tables import reference_root
 from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 
 
@@ -27,3 +29,30 @@ def test_the_first_commit_creates_the_table_and_changes_nothing_of_it(tmp_path: 
 )
 def test_what_of_the_form_changed_is_named(changed: dict[str, bool], words: str) -> None:
     assert commit_sentence(CommitRecord(3, None, "RESTORE", "", "", **changed)) == words
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("name", ["change-feed", "change-feed-partitioned"])
+def test_updated_rows_are_those_of_the_recorded_feed(name: str) -> None:
+    place = reference_root() / "tables" / name
+    table = explorer.open_table(str(place))
+    commits = Commits(table.history())
+    sources = table.change_sources(0, table.version_range()[1], skip=True).files.to_pylist()
+    recorded = {row["version"] for row in sources if row["kind"] == "cdc"}
+    updates = [
+        record for record in commits.newest_first() if record.operation == "UPDATE" and record.version in recorded
+    ]
+    assert len(updates) == 2
+    for record in updates:
+        files = [row["path"] for row in sources if row["version"] == record.version and row["kind"] == "cdc"]
+        kinds = [kind for file in files for kind in pq.read_table(place / file).column("_change_type").to_pylist()]
+        assert record.rows_updated == kinds.count("update_postimage") > 0
+        assert commit_sentence(record).startswith(f"\u0394{record.rows_updated} row")
+        assert (record.rows_added, record.rows_removed) == (0, 0)
+
+
+def test_a_predicate_reads_the_same_however_its_writer_recorded_it() -> None:
+    for recorded, read in (('["(a#12 = 1)","b"]', "(a#12 = 1) AND b"), ("a = 1", "a = 1"), ("[]", ""), ("{}", "{}")):
+        commit = CommitRecord(3, None, "DELETE", "", "", parameters={"predicate": recorded, "x": "[]"})
+        assert commit.predicate == read
+        assert dict(commit.said_parameters) == ({"predicate": read} if read not in ("", "{}") else {})

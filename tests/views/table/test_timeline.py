@@ -15,7 +15,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 def history(
     added: list[int], removed: list[int] | None = None, masked: list[int] | None = None, *,
-    versions: list[int] | None = None,
+    versions: list[int] | None = None, updated: list[int] | None = None,
 ) -> Commits:  # fmt: skip
     """Commits that added and removed so many rows, an hour apart, by two people in turn."""
     count = len(added)
@@ -25,7 +25,9 @@ def history(
         "version": pa.array(versions or range(count), pa.int64()),
         "timestamp": pa.array([START + timedelta(hours=n) for n in range(count)], pa.timestamp("ms", "UTC")),
         "parameters": pa.array([[]] * count, pa.map_(pa.string(), pa.string())),
-        "metrics": pa.array([[]] * count, pa.map_(pa.string(), pa.string())),
+        "metrics": pa.array(
+            [[("numUpdatedRows", str(number))] for number in updated or [0] * count], pa.map_(pa.string(), pa.string())
+        ),
         "num_rows": pa.array(np.cumsum(added), pa.int64()),
     }
     columns |= {name: pa.array(values, pa.int64()) for name, values in numbers.items()}
@@ -112,6 +114,43 @@ def test_masked_rows_are_told_from_removed_ones() -> None:
     assert timeline.masked[19] == 7
     assert timeline.removed.sum() == 0
     assert timeline.top == (100, 7)
+
+
+def test_updated_rows_neither_came_nor_went() -> None:
+    # The second commit rewrites a file and updates 30 of its rows; the third masks 20 and writes them again, and 5 new.
+    commits = history([100, 100, 25], [0, 100, 0], [0, 0, 20], updated=[0, 30, 20])
+    timeline = timeline_of(commits)
+    assert timeline.updated.tolist() == [0, 30, 20]
+    assert timeline.came.tolist() == [100, 70, 5]
+    assert timeline.went.tolist() == [0, 70, 0]
+
+
+def test_metrics_that_the_files_cannot_hold_are_not_believed() -> None:
+    commits = history([100, 10, 10], [0, 10, 0], updated=[5, 11, 10])
+    assert timeline_of(commits).updated.tolist() == [0, 0, 0]
+
+
+def test_marks_of_time_hold_the_commits_of_equal_times_and_are_themselves_wherever_the_window_is() -> None:
+    commits = history(rows_of(10, 5_000))
+    whole = timeline_of(commits, marks=100, axis="time")
+    assert len(whole.start) <= 101
+    assert (np.diff(whole.middles) == whole.width).all()
+    assert whole.added.sum() == timeline_of(commits).added.sum()
+    one, other = (timeline_of(commits, window, marks=100, axis="time") for window in ((1_000, 2_999), (1_013, 3_012)))
+    assert one.width == other.width
+    assert len(set(one.middles.tolist()) & set(other.middles.tolist())) > 80
+    for version in (0, 77, 4_999):
+        at = whole.start.tolist().index(max(start for start in whole.start.tolist() if start <= version))
+        assert whole.position(version) == whole.middles[at]
+
+
+def test_commits_of_one_moment_are_in_one_mark() -> None:
+    hours = history([5] * 12)
+    column = hours.history.schema.get_field_index("timestamp")
+    moments = pa.array([START] * 6 + [START + timedelta(days=1)] * 6, pa.timestamp("ms", "UTC"))
+    timeline = timeline_of(Commits(hours.history.set_column(column, "timestamp", moments)), axis="time")
+    assert (timeline.start.tolist(), timeline.bins.ends.tolist(), timeline.single) == ([0, 6], [5, 11], False)
+    assert [timeline.version_at(place) for place in timeline.middles.tolist()] == [5, 11]
 
 
 def test_colours_go_to_those_with_most_commits_and_a_bin_takes_that_of_most_of_its() -> None:
