@@ -390,27 +390,9 @@ class Table(DeltaLog):
         Raises:
             EngineUnavailable: Spark is missing.
         """
-        from explorer.spark.engine.session import require_pyspark
+        from explorer.auditing.erasure.job import erasure_job
 
-        require_pyspark()
-        from explorer.auditing.erasure.search import prove_erasure
-        from explorer.core.protocol.times import milliseconds
-        from explorer.spark.checks.file_search import search_files
-        from explorer.spark.engine.job import submit
-
-        present = milliseconds(datetime.now(UTC) if now is None else now)
-
-        def work(job: Job[dict[str, Erasure]]) -> dict[str, Erasure]:
-            job.report("Reading the log and the folder")
-            return prove_erasure(
-                self,
-                predicates,
-                present,
-                lambda groups: search_files(job, self, self.snapshot(), groups, predicates),
-                job.check_cancelled,
-            )
-
-        return submit(f"Erasure proof of {self.name}", work)
+        return erasure_job(self, predicates, datetime.now(UTC) if now is None else now)
 
     def check(self, predicates: Mapping[str, str], version: int | None = None) -> CheckReport:
         """Check SQL predicates, by name, against all live rows of a version; NULL breaks them

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from explorer.cli import (
+from explorer.cli.commands import (
     audit,
     changes,
     commits,

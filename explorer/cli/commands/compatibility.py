@@ -9,8 +9,8 @@ import typer
 
 import explorer
 from explorer.cli.arguments import JsonFlag, TableArgument, VersionOption
+from explorer.cli.commands.plans import read_intent
 from explorer.cli.output import emit, listing, patience
-from explorer.cli.plans import read_intent
 from explorer.core.compatibility.access import AccessLoss, ClientVerdict, losses
 from explorer.core.compatibility.access import compatibility as judge
 from explorer.core.compatibility.client_facts import client_facts

@@ -11,9 +11,7 @@ from explorer import formatting as fmt
 from explorer.auditing.document import audit_document
 from explorer.auditing.finding import SEVERITIES, Severity
 from explorer.cli.arguments import JsonFlag, SparkOption, use_spark
-from explorer.cli.errors import exit_code, facts_of
-from explorer.cli.output import complain, counting, emit, listing, note
-from explorer.cli.reports import (
+from explorer.cli.commands.reports import (
     CaseOption,
     DetailsFlag,
     HtmlOption,
@@ -23,6 +21,8 @@ from explorer.cli.reports import (
     UserOption,
     report,
 )
+from explorer.cli.errors import exit_code, facts_of
+from explorer.cli.output import complain, counting, emit, listing, note
 from explorer.core.errors import RequestError
 from explorer.fleet import SCHEMA, Looks, TableAudit, audits, ranked, row_of
 from explorer.storage.schemes import spellings
