@@ -7,7 +7,7 @@ of that table, the error shows the range.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from urllib.parse import parse_qs, urlencode
 
@@ -50,6 +50,7 @@ _KEYS = {
     "masked": "masked",
     "rule": "rule",
     "keep": "keep",
+    "due": "due",
     "feed": "feed",
     "keys": "keys",
     "act": "act",
@@ -108,6 +109,7 @@ class Address:
     masked: str = "0"
     rule: str = ""
     keep: str = ""
+    due: str = ""
     feed: str = ""
     keys: str = ""
     act: str = ""
@@ -169,9 +171,9 @@ class Address:
         """Return the query of the form that sets a property, filled in."""
         return self.filled("set-properties", {"key.0": key, "value.0": value})
 
-    def filled(self, kind: str, answers: Mapping[str, str]) -> str:
+    def filled(self, kind: str, answers: Mapping[str, str] | Iterable[tuple[str, str]]) -> str:
         """Return the query of the form of a kind of change, with answers."""
-        return replace(self, act=kind, step="fill", answers=tuple(answers.items())).to(tab="act", version=None)
+        return replace(self, act=kind, step="fill", answers=tuple(dict(answers).items())).to(tab="act", version=None)
 
     def receipt_of(self, version: int) -> str:
         """Return the query of the receipt of a version; it stays the same for everyone, at any time."""

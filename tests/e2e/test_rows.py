@@ -1,7 +1,10 @@
 """Rows in a browser: a condition, masked rows, what changed, and how two versions differ."""
 
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from tests.e2e.conftest import settle
@@ -118,3 +121,23 @@ def test_a_condition_goes_along_with_versions_and_tabs_and_a_filter_stays_with_i
     page.get_by_role("link", name="Data", exact=True).click()
     settle(page)
     assert condition.input_value() == "id > 3"
+
+
+def test_every_stored_copy_of_some_rows_is_found_with_the_steps_that_are_left(opened: Any, warehouse: Path) -> None:
+    folder = warehouse / "reference" / "deletion-vectors"
+    stored = [pq.read_table(path, columns=["id"]).column("id") for path in folder.glob("*.parquet")]
+    copies = Counter(number for column in stored for number in column.to_pylist())
+    wanted, count = copies.most_common(1)[0]
+    page = opened("?t=shop/reference/deletion-vectors&tab=erasure")
+    page.locator("#erasure-where").fill(f"id = {wanted}")
+    page.locator("#erasure-due").fill("2020-01-31")
+    page.get_by_role("button", name="Search every file").click()
+    page.locator(".stepper, #lead .inline-problem").first.wait_for(timeout=90_000)
+    if page.locator("#lead .inline-problem", has_text="nstall").count():
+        pytest.skip("no Spark on this machine")
+    assert sum(int(cell) for cell in page.locator("#rest tbody td:nth-child(2)").all_inner_texts()) == count
+    assert f"{count} copies" in page.locator(".stepper").inner_text()
+    assert "before the last copy can be gone" in page.locator(".claim-line").inner_text()
+    page.locator(".stepper").get_by_role("link", name="Plan it").first.click()
+    settle(page)
+    assert "tab=act" in page.url

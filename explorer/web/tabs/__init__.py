@@ -21,6 +21,7 @@ from explorer.web.tabs import (
     data,
     deletion_vectors,
     diff,
+    erasure,
     files,
     overview,
     statistics,
@@ -40,6 +41,7 @@ TABS: tuple[TabSpec, ...] = (
     data.TAB,
     changes.TAB,
     audit.TAB,
+    erasure.TAB,
     act.TAB,
 )
 
