@@ -18,8 +18,8 @@ from explorer.views.rows.row_work import (
     RangeChanges,
     change_origins,
     change_range,
+    key_choices,
     nothing_recorded,
-    quoted_name,
     readable_pieces,
 )
 from explorer.views.rows.spark_work import WorkState
@@ -29,7 +29,6 @@ __all__ = ["ChangesPanel"]
 _PAGE = 50
 _SPANS = 12
 _VERSIONS = 20
-_COLUMNS = 200
 _INFERRED = (
     "where the feed was off, from the files that were added and removed: rows that were only rewritten are left out; "
     "an update is paired by row id or by key columns, else it is a delete and an insert"
@@ -103,7 +102,7 @@ class ChangesPanel(RowPanel):
         origins = change_origins(view, inferred=inferred)
         found = self._changes.found(view, self._keys, inferred=inferred)
         state = self._changes.state(view, self._keys, inferred=inferred)
-        names = tuple(quoted_name(field.name) for field in view.facts.snapshot(last).schema.fields[:_COLUMNS])
+        names = key_choices(view, last)
         if self.key_columns.options != names:
             self.key_columns.options = names
         self.key_columns.layout.display = None if inferred else "none"

@@ -10,11 +10,9 @@ from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.row_panel import RowPanel
 from explorer.views import TableView
 from explorer.views.rows.differences import DifferenceCell, DifferenceRow, RowDifferences
-from explorer.views.rows.row_work import ComparedRows, comparison_estimate, quoted_name
+from explorer.views.rows.row_work import ComparedRows, comparison_estimate, key_choices
 
 __all__ = ["DifferencesPanel", "differences_table"]
-
-_COLUMNS = 200
 
 
 class DifferencesPanel(RowPanel):
@@ -46,8 +44,7 @@ class DifferencesPanel(RowPanel):
 
     def _draw(self) -> None:
         view, keys = self._view, self.key_columns.value
-        snapshot = view.facts.snapshot(view.version)
-        names = tuple(quoted_name(field.name) for field in snapshot.schema.fields[:_COLUMNS])
+        names = key_choices(view, view.version)
         if self.key_columns.options != names:
             self.key_columns.options = names
         estimate, available = comparison_estimate(view)

@@ -36,9 +36,6 @@ _RULES = """
 .dte .dte-muted { color: var(--muted); }
 .dte .dte-caption { color: var(--muted); font-size: 11.5px; }
 .dte .dte-mono { font-family: MONO; font-size: 12px; }
-.dte .dte-chip { border: 1px solid var(--line); border-radius: 11px; padding: 0 8px; color: var(--muted);
-  font-size: 11.5px; }
-.dte .dte-chip.dte-warning { border-color: transparent; color: var(--warning); }
 .dte p { margin: 3px 0; }
 .dte .dte-signs { display: flex; flex-wrap: wrap; gap: 0 16px; color: var(--muted); font-size: 11.5px; }
 .dte .dte-figures { display: flex; flex-wrap: wrap; gap: 6px 32px; margin: 6px 0; }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 
 from explorer import formatting as fmt
@@ -11,11 +11,11 @@ from explorer.core.transaction.intents.documents import intent_kind
 from explorer.core.versions.commit_times import moment
 from explorer.views.act.intent_form import answers_of
 from explorer.web.address import Address
+from explorer.web.served_tables import TONES
 from explorer.web.tabs import tab_showing
 
 __all__ = ["AuditCard", "FindingView", "Part", "audit_card", "finding_view", "tone"]
 
-_TONES = {"error": "danger", "warning": "warning", "info": "info"}
 _MOST_NAMED = 3
 _COUNTED = {"error": "wrong", "warning": "warning", "info": "note"}
 
@@ -99,7 +99,7 @@ def audit_card(audit: Audit, address: Address) -> AuditCard:
 
 def tone(finding: Finding) -> str:
     """Return the tone of a finding."""
-    return _TONES[finding.severity]
+    return TONES[finding.severity]
 
 
 def _verdict(audit: Audit) -> str:
@@ -155,6 +155,5 @@ def _seen_at(place: Place, address: Address) -> str:
 def _way(remedy: Remedy, address: Address) -> str:
     if remedy.intent is None:
         return "" if remedy.place is None else _seen_at(remedy.place, address)
-    answers = tuple(sorted(answers_of(remedy.intent).items()))
-    filled = Address(table=address.table, fold=address.fold, act=intent_kind(remedy.intent))
-    return replace(filled, answers=answers).to(tab="act")
+    plain = Address(table=address.table, fold=address.fold)
+    return plain.filled(intent_kind(remedy.intent), dict(sorted(answers_of(remedy.intent).items())))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
@@ -72,14 +72,16 @@ def home_page(
         "progress": progress,
     }
     regions = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": ""}
+    ids = frozenset(row.row_id for row in shown)
     pending = frozenset(row.row_id for row in shown if row.pending)
-    return Rendered(regions | render_blocks("home", **values), pending=pending)
+    return Rendered(regions | render_blocks("home", **values), rows=ids, pending=pending)
 
 
-def home_rows(summaries: Iterable[TableSummary], shown: str, since: datetime | None = None) -> dict[str, str]:
-    """Return the rows of tables that are on a page, as HTML by the row's id."""
-    found = (row for row in summaries if f'id="{row.row_id}"' in shown)
-    return {row.row_id: render("home-row", item=_row(row, since)) for row in found}
+def home_rows(
+    summaries: Iterable[TableSummary], shown: Container[str], since: datetime | None = None
+) -> dict[str, str]:
+    """Return the rows of tables whose ids are shown, as HTML by the row's id."""
+    return {row.row_id: render("home-row", item=_row(row, since)) for row in summaries if row.row_id in shown}
 
 
 def home_morning(address: Address, summaries: Sequence[TableSummary], since: datetime | None) -> str:

@@ -45,7 +45,8 @@ class Rendered:
         timeline: The strip's figure; None where there is none to show.
         chart, chart_key: The same for the tab's chart.
         view: The state, for what is asked of it later (exports, rows); None where there is no table to show.
-        pending: Ids of the rows of the list of tables that were not read when it was drawn.
+        rows: Ids of the rows of the list of tables that are on the page.
+        pending: Of those, the ones that were not read when it was drawn.
     """
 
     regions: dict[str, str]
@@ -55,6 +56,7 @@ class Rendered:
     chart: Figure | None = None
     chart_key: tuple[object, ...] = ()
     view: TableView | None = None
+    rows: frozenset[str] = frozenset()
     pending: frozenset[str] = frozenset()
 
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Final
 
 import numpy as np
 
@@ -26,14 +27,15 @@ from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import TimeBasis
 from explorer.views.table.timeline import amounts_of
 
-__all__ = ["SPARK_DAYS", "Catalog", "RecentCommits", "SparkBar", "TableSummary"]
+__all__ = ["SPARK_DAYS", "TONES", "Catalog", "RecentCommits", "SparkBar", "TableSummary"]
 
 _FRESH = 2.0
 SPARK_DAYS = 60
 """The days that a sparkline shows: the same ones for every table."""
 _SPARK_BARS = 30
 _RECENT = 500
-_HEALTH = {"error": "danger", "warning": "warning", "info": "info"}
+TONES: Final = {"error": "danger", "warning": "warning", "info": "info"}
+"""The tone of each severity of a finding."""
 _log = logging.getLogger(__name__)
 
 
@@ -86,7 +88,7 @@ class TableSummary:
         """``ok``, or how bad the problem or the worst finding is: ``danger``, ``warning``, ``info``."""
         if self.problem is not None:
             return self.problem.severity
-        return _HEALTH[self.findings[0].severity] if self.findings else "ok"
+        return TONES[self.findings[0].severity] if self.findings else "ok"
 
     @property
     def standing(self) -> str:
@@ -158,9 +160,8 @@ class Catalog:
                 if kept.tail.newest_commit() == kept.facts.log.newest_commit():
                     self._keep(ref.location, replace(kept, looked=time.monotonic()))
                     return kept.facts
-            tail = explorer.open_table(ref.location, roots=(ref.root,), read_only=True)
-            log = self._log(ref, kept)
-            found = _Kept(TableFacts(log, ref.title), tail, time.monotonic())
+            tail = self._opened(ref) if kept is None else kept.tail
+            found = _Kept(TableFacts(self._log(ref, kept), ref.title), tail, time.monotonic())
             self._keep(ref.location, found)
             return found.facts
 
@@ -172,7 +173,7 @@ class Catalog:
             ExplorerError: The table cannot be read.
         """
         ref = self.roots.locate(name)
-        return TableFacts(explorer.open_table(ref.location, roots=(ref.root,), read_only=True), ref.title, before=gap)
+        return TableFacts(self._opened(ref), ref.title, before=gap)
 
     def open(self, name: str) -> explorer.Table:
         """Return the table as an object of its own, to plan changes of it; read-only unless commits are allowed.
@@ -212,9 +213,12 @@ class Catalog:
         """The log as it is now; of one that was read already, the history reads new commits alone."""
         if kept is not None:
             return kept.facts.log.successor()
-        opened = explorer.open_table(ref.location, roots=(ref.root,), read_only=True)
+        opened = self._opened(ref)
         opened.follow()
         return opened
+
+    def _opened(self, ref: TableRef) -> explorer.Table:
+        return explorer.open_table(ref.location, roots=(ref.root,), read_only=True)
 
     def _keep(self, location: str, found: _Kept) -> None:
         with self._lock:

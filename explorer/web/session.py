@@ -228,7 +228,7 @@ class Session:
         progress = self._reading.progress
         if progress.running:
             address, known = _address(self.query), self._reading.rows(self._listed)
-            rows = home_rows(summaries, self.shown.regions.get("lead", ""), self._since)
+            rows = home_rows(summaries, self.shown.rows, self._since)
             around = {
                 "home-progress": progress_line(progress),
                 "home-standings": standings(address, known),

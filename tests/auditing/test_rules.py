@@ -264,6 +264,18 @@ def test_a_hole_in_the_feed_names_its_versions_and_its_rows() -> None:
     assert (finding.remedy.place.aspect, finding.remedy.place.version) == ("changes", 4)
 
 
+def test_rows_that_were_masked_while_the_feed_was_off_are_not_in_it() -> None:
+    masked = [
+        _info("DELETE"),
+        small_logs.remove("0.parquet"),
+        small_logs.add("0.parquet", 1_000, vector=small_logs.vector("a", 40)),
+    ]
+    table = written(_feed(on=True), loaded("0.parquet"), _feed(on=False), masked, _feed(on=True))
+    finding = _found(table, "feed-hole")
+    assert (finding.versions, finding.rows) == (((3, 4),), 40)
+    assert "1 commit, 40 rows, not in it" in _said(finding)
+
+
 def test_a_feed_that_is_off_can_be_switched_on() -> None:
     finding = _found(written(_feed(on=True), loaded("0.parquet"), _feed(on=False), loaded("1.parquet")), "feed-hole")
     assert finding.label == "feed off since v3"

@@ -143,3 +143,19 @@ def test_retention_that_cannot_be_read_leaves_the_page_and_says_so(tmp_path: Pat
     (span,) = page.view.lanes[0].spans
     assert (span.state, span.label.partition(":")[0]) == ("unknown", "until when is unknown")
     assert "delta.deletedFileRetentionDuration" in _findings(page)
+
+
+def test_evidence_at_the_first_version_leads_there(tmp_path: Path) -> None:
+    # A vacuum takes the file of v0 alone: `v=0` is a version, and no address without one.
+    created = [small_logs.commit_info("CREATE TABLE"), small_logs.PROTOCOL, small_logs.metadata({"id": "long"})]
+    replaced = [*loaded("1.parquet", operation="OPTIMIZE"), small_logs.remove("0.parquet")]
+    small_logs.write_log(tmp_path / "w" / "early", [[*created, small_logs.add("0.parquet", 1_000)], replaced])
+    served = Catalog([str(tmp_path / "w")])
+    page = _page(served, "?t=w/early")
+    ways = [href for text, href in _links(_findings(page)).items() if text == "v0"]
+    assert len(ways) == 1
+    address = Address.parse(ways[0])
+    assert (address.table, address.version) == ("w/early", "0")
+    shown = table_page(served, address, "light", idle_work(served))
+    assert shown.view is not None
+    assert shown.view.version == 0

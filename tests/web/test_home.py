@@ -62,13 +62,13 @@ def test_tables_that_were_not_read_are_listed_by_name_in_the_same_columns(folder
 def test_a_row_that_comes_takes_the_place_of_its_name(folder: Path) -> None:
     catalog = Catalog([str(folder)])
     ref = catalog.refs()[7]
-    shown = home_page(catalog, Address(), [TableSummary(ref, pending=True)]).regions["lead"]
+    page = home_page(catalog, Address(), [TableSummary(ref, pending=True)])
     read = catalog.summary(ref)
-    ((row_id, html),) = home_rows([read], shown).items()
-    assert f'<tr id="{row_id}">' in shown
+    ((row_id, html),) = home_rows([read], page.rows).items()
+    assert f'<tr id="{row_id}">' in page.regions["lead"]
     assert html.count("<td") == 9
     assert "fine" in html
-    assert home_rows([catalog.summary(catalog.refs()[8])], shown) == {}
+    assert home_rows([catalog.summary(catalog.refs()[8])], page.rows) == {}
 
 
 def test_everything_is_reported_once_and_then_known(folder: Path) -> None:

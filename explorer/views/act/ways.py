@@ -19,8 +19,10 @@ from explorer.core.protocol.table_properties.registry import (
     LOG_RETENTION,
 )
 from explorer.core.transaction.commit_plan import CommitPlan, Plan
+from explorer.core.transaction.guards.column_names import MAP_FIRST
 from explorer.core.transaction.intents.records import CleanLog, SetProperties, Vacuum
 from explorer.core.transaction.proposal import GuardResult
+from explorer.views.act.intent_form import answers_of
 
 __all__ = ["Way", "violating", "ways_of"]
 
@@ -95,12 +97,8 @@ def _interval(text: str | None) -> str:
 
 
 def _set(properties: Mapping[str, str], label: str) -> Way:
-    answers = [
-        answer
-        for n, (key, value) in enumerate(properties.items())
-        for answer in ((f"key.{n}", key), (f"value.{n}", value))
-    ]
-    return Way(label, "set-properties", tuple((name, text) for name, text in answers if text))
+    answers = answers_of(SetProperties(properties=dict(properties)))
+    return Way(label, "set-properties", tuple((name, text) for name, text in answers.items() if text))
 
 
 def _append_only(_guard: GuardResult, _plan: Plan) -> Iterator[Way]:
@@ -113,7 +111,7 @@ def _mapping(guard: GuardResult, _plan: Plan) -> Iterator[Way]:
 
 
 def _names(guard: GuardResult, _plan: Plan) -> Iterator[Way]:
-    if guard.remedy and guard.remedy.startswith("Switch column mapping"):
+    if guard.remedy == MAP_FIRST:
         yield from _mapping(guard, _plan)
 
 

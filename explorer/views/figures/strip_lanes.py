@@ -29,6 +29,8 @@ _LEAST: Final = 1.25
 """Pixels of a lane, and of the thinnest part of one."""
 _STEPS: Final = 8
 _LABELS: Final = 8
+_ROOM: Final = 46
+"""Pixels of a lane that stay to be seen beside its words."""
 _STATES: Final[tuple[State, ...]] = ("readable", "recorded", "unknown", "gone", "at risk", "hole")
 """From the top of a lane to its bottom."""
 _DRAWN: Final = tuple(state for state in _STATES if state != "gone")
@@ -78,10 +80,10 @@ def lane_labels(timeline: Timeline, theme: Theme, axis: Axis, rows: Rows, lanes:
     """Return what a state is, written over its span where it is wide enough; of scattered ones, how many there are."""
     found: list[Part] = []
     for lane, y in zip(lanes, rows.lanes, strict=True):
-        for first, last, words in [*_said(lane), *_scattered(timeline, lane)]:
+        for first, last, words in [*_said(timeline, axis, lane), *_scattered(timeline, lane)]:
             left, right = axis.clip(*timeline.edges(first, last))
             text = fmt.plotly_text(words, 60)
-            if text and (right - left) / axis.pixel >= CHARACTER * len(text) + 46:
+            if text and (right - left) / axis.pixel >= CHARACTER * len(text) + _ROOM:
                 found.append({
                     "x": left, "y": rows.share(y), "xref": "x", "yref": "paper", "xshift": 14, "xanchor": "left",
                     "yanchor": "middle", "showarrow": False, "text": f"\u00a0{text}\u00a0", "bgcolor": theme.surface,
@@ -90,8 +92,11 @@ def lane_labels(timeline: Timeline, theme: Theme, axis: Axis, rows: Rows, lanes:
     return found[:_LABELS]
 
 
-def _said(lane: Lane) -> Iterator[tuple[int, int, str]]:
-    return ((span.first, span.last, span.label) for span in lane.spans)
+def _said(timeline: Timeline, axis: Axis, lane: Lane) -> list[tuple[int, int, str]]:
+    """The words of the spans that have room for any at all: a lane may have thousands that have not."""
+    ends = np.array([(span.first - 0.5, span.last + 0.5) for span in lane.spans], np.float64).reshape(-1, 2)
+    wide = np.flatnonzero(np.diff(timeline.axis.places(ends), axis=1)[:, 0] >= _ROOM * axis.pixel)
+    return [(span.first, span.last, span.label) for span in (lane.spans[index] for index in wide.tolist())]
 
 
 def _scattered(timeline: Timeline, lane: Lane) -> Iterator[tuple[int, int, str]]:

@@ -39,10 +39,10 @@ __all__ = [
     "change_origins",
     "change_range",
     "comparison_estimate",
+    "key_choices",
     "live_rows",
     "names_in",
     "nothing_recorded",
-    "quoted_name",
     "readable_pieces",
     "rows_estimate",
 ]
@@ -51,6 +51,7 @@ PAGE_ROWS: Final = 100
 _CHANGES: Final = 200
 _PIECES: Final = 12
 _OF_EACH_KIND: Final = 100
+_KEYS: Final = 200
 _NAME: Final = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]+?))\s*(?:,|\Z)")
 
 
@@ -312,8 +313,12 @@ def _sources(view: ChosenVersions, versions: tuple[int, int], *, inferred: bool)
     )
 
 
-def quoted_name(name: str) -> str:
-    """Return a column name as `names_in` reads it."""
+def key_choices(view: ChosenVersions, version: int) -> tuple[str, ...]:
+    """Return the first columns of a version, as `names_in` reads them: what a person may take for a key."""
+    return tuple(_quoted(field.name) for field in view.facts.snapshot(version).schema.fields[:_KEYS])
+
+
+def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`" if "," in name or "`" in name else name
 
 

@@ -18,8 +18,9 @@ import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
-from explorer.views.table.commits import CommitRecord, Commits, commit_sentence
+from explorer.views.table.commits import Commits
 from explorer.views.table.lanes import spans_of
+from explorer.views.table.mark_words import bin_labels, commit_detail, version_labels, version_names
 from explorer.views.table.version_axis import AxisKind, Bins, VersionAxis
 
 __all__ = [
@@ -320,8 +321,10 @@ def timeline_of(
         versions=versions,
         times=commits.times[kept],
         unit=amounts.unit,
-        labels=_labels(records, marked.starts) if marked.single else _bin_labels(marked, sums, up, amounts.unit),
-        names=tuple(_names(records, marked.starts)) if named else (),
+        labels=version_labels(records, marked.starts)
+        if marked.single
+        else bin_labels(marked, sums, (up.median, up.largest), amounts.unit),
+        names=tuple(version_names(records, marked.starts)) if named else (),
         group=_dominant(codes[kept], bins, count, len(groups)),
         groups=groups,
         scale=_scale(np.concatenate(kinds)),
@@ -439,15 +442,9 @@ def _alone_commits(commits: Commits, amounts: Amounts, lonely: Sequence[Mask], c
             f"{signs[kind]}{fmt.compact(abs(value))} {amounts.unit}"
             for kind, value in zip(kinds.tolist(), values.tolist(), strict=True)
         ),
-        details=tuple(_detail(commits.record(version)) for version in commits.versions[places].tolist()),
+        details=tuple(commit_detail(commits.record(version)) for version in commits.versions[places].tolist()),
         groups=codes[places],
     )
-
-
-def _detail(record: CommitRecord | None) -> str:
-    if record is None:
-        return ""
-    return f"v{record.version} \u00b7 {record.operation}{f' by {record.user_name}' if record.user_name else ''}"
 
 
 def _within(signs: Signs, first: int, last: int) -> Signs:
@@ -463,41 +460,3 @@ def _gaps(versions: Int64s, first: int, last: int) -> tuple[tuple[int, int], ...
     there = np.zeros(last - first + 1, np.int64)
     there[versions - first] = 1
     return tuple((a, b) for a, b, code in spans_of(np.arange(first, last + 1), there) if code == 0)
-
-
-def _labels(records: dict[int, CommitRecord], start: Int64s) -> tuple[str, ...]:
-    return tuple(_label(records.get(version), version) for version in start.tolist())
-
-
-def _names(records: dict[int, CommitRecord], start: Int64s) -> list[tuple[str, str]]:
-    """The operation and the time of each version, to be written below its bar."""
-    return [
-        (record.operation, _short_time(record)) if (record := records.get(version)) is not None else ("", "")
-        for version in start.tolist()
-    ]
-
-
-def _short_time(record: CommitRecord) -> str:
-    words = fmt.day(record.timestamp).split(" ")
-    return f"{words[0]} {words[1]} {words[3]}" if record.timestamp else ""
-
-
-def _bin_labels(bins: Bins, sums: Sequence[Float64s], up: Heights, unit: str) -> tuple[str, ...]:
-    commits = np.bincount(bins.of, minlength=len(bins.starts))
-    columns = (bins.starts, bins.ends, commits, sums[0], sums[1], sums[3], up.median, up.largest)
-    return tuple(
-        f"v{first}{f' to v{last}' if last > first else ''}, {fmt.plural(number, 'commit')}\n"
-        f"+{fmt.compact(added)} \u2212{fmt.compact(removed)} {unit} in all"
-        f"{f', {chr(0x394)}{fmt.compact(updated)} updated' if updated else ''}\n"
-        f"added: median {fmt.compact(median)}, largest {fmt.compact(largest)}"
-        for first, last, number, added, removed, updated, median, largest in zip(
-            *(column.tolist() for column in columns), strict=True
-        )
-    )
-
-
-def _label(commit: CommitRecord | None, version: int) -> str:
-    if commit is None:
-        return f"v{version}: not in the log"
-    who = f" by {commit.user_name}" if commit.user_name else ""
-    return f"v{version} {commit.operation}{who}\n{commit_sentence(commit)}\n{fmt.day(commit.timestamp)}"

@@ -14,8 +14,8 @@ from explorer.views.rows.row_work import (
     RangeChanges,
     change_origins,
     change_range,
+    key_choices,
     nothing_recorded,
-    quoted_name,
     readable_pieces,
 )
 from explorer.views.rows.spark_work import engine_state
@@ -76,7 +76,7 @@ class FeedWork:
             "found": found,
             "counts": () if found is None or found.counts is None else change_counts(found.counts, found.rewritten),
             "keys": address.keys,
-            "columns": [quoted_name(field.name) for field in view.facts.snapshot(last).schema.fields[:200]],
+            "columns": key_choices(view, last),
             "listing": listing,
             "page": listing.paged() if listing is not None else None,
             "pin": pinned(listing, address, 3),

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from explorer.views import TableView
-from explorer.views.rows.row_work import ComparedRows, comparison_estimate, quoted_name
+from explorer.views.rows.row_work import ComparedRows, comparison_estimate, key_choices
 from explorer.web.address import Address
 from explorer.web.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.web.window import Handler, Message, Window
@@ -35,7 +35,6 @@ class DifferencesWork:
 
     def values(self, view: TableView, address: Address) -> dict[str, Any]:
         """Return the rows for the Diff tab's template."""
-        snapshot = view.facts.snapshot(view.version)
         estimate, available = comparison_estimate(view)
         return {
             "rows_job": self._compared.state(view, address.keys),
@@ -43,7 +42,7 @@ class DifferencesWork:
             "rows_estimate": estimate,
             "rows_available": available,
             "rows_keys": address.keys,
-            "rows_columns": [quoted_name(field.name) for field in snapshot.schema.fields[:200]],
+            "rows_columns": key_choices(view, view.version),
         }
 
 

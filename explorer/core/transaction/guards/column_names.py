@@ -16,9 +16,11 @@ from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED
 from explorer.core.transaction.proposal import GuardResult
 
-__all__ = ["FEED_COLUMNS", "check_free", "check_unique", "names_guard"]
+__all__ = ["FEED_COLUMNS", "MAP_FIRST", "check_free", "check_unique", "names_guard"]
 
 FEED_COLUMNS: Final = frozenset(["_change_type", "_commit_version", "_commit_timestamp"])
+MAP_FIRST: Final = "Switch column mapping to name first, or choose another name."
+"""The remedy for names that files without column mapping cannot have."""
 _INVALID: Final = frozenset(" ,;{}()\n\t=")
 
 Path = tuple[str, ...]
@@ -75,7 +77,6 @@ def names_guard(paths: Iterable[Path], *, mapped: bool, configuration: dict[str,
     if bad:
         names = [format_column(path) for path in bad]
         detail = "Without column mapping a name may not hold a blank, comma, semicolon, bracket, newline, tab or =."
-        remedy = "Switch column mapping to name first, or choose another name."
-        return GuardResult("column-names", "fail", evidence | {"names": names, "detail": detail}, remedy)
+        return GuardResult("column-names", "fail", evidence | {"names": names, "detail": detail}, MAP_FIRST)
     detail = "The names are free, valid and unique ignoring case."
     return GuardResult("column-names", "pass", evidence | {"detail": detail})
