@@ -11,7 +11,7 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.auditing.document import audit_document
-from explorer.auditing.finding import SEVERITIES
+from explorer.auditing.finding import SEVERITIES, Severity
 from explorer.auditing.report.case_file import CaseFile
 from explorer.auditing.report.document import (
     Figures,
@@ -24,6 +24,7 @@ from explorer.auditing.report.document import (
     Signer,
     TableReport,
     TablesReport,
+    Tone,
     Unread,
     sealed,
 )
@@ -41,6 +42,7 @@ from explorer.version import VERSION
 __all__ = ["table_report", "tables_report"]
 
 _PROGRAM: Final = f"Delta Table Explorer {VERSION}"
+_TONES: Final[dict[Severity, Tone]] = {"error": "danger", "warning": "strong", "info": "plain"}
 _Part = TypeVar("_Part")
 
 
@@ -190,7 +192,7 @@ def _sentence(audit: Audit, findings: Sequence[FoundFinding], log: LogCheck | No
         if not grave:
             parts.append(Phrase(text=_joint(findings, faulty=bool(faulty))))
         claim = _clause(worst)
-        parts.append(Phrase(text=claim) if worst.severity == "info" else Phrase(text=claim, tone="danger"))
+        parts.append(Phrase(text=claim, tone=_TONES[worst.severity]))
         parts += _deadline(findings, worst)
     return (*parts, Phrase(text="."))
 
@@ -223,7 +225,9 @@ def _deadline(findings: Sequence[FoundFinding], worst: FoundFinding) -> list[Phr
     when = Phrase(text=fmt.day(datetime.fromisoformat(first.deadline or "")), tone="strong")
     if first is worst:
         return [Phrase(text="; its remedy works until "), when]
-    return [Phrase(text=f"; the first deadline, of \u201c{first.title.rstrip('.')}\u201d, is "), when]
+    if first.remedy is None:
+        return [Phrase(text="; the first deadline is "), when]
+    return [Phrase(text=f"; \u201c{first.remedy.label}\u201d has time until "), when]
 
 
 def _figures(subject: Subject) -> Figures:
