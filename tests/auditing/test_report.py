@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from datetime import timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,23 @@ def test_the_retention_curve_is_what_the_table_says_under_that_retention(days: i
     assert curve is not None
     assert same is not None
     assert max(step.versions for step in curve.steps if step.days <= days) == same.readable
+
+
+def test_a_deadline_that_has_passed_is_no_deadline() -> None:
+    report = _lost().report(NOW + timedelta(days=2))
+    assert report.deadline is None
+    said = "; its remedy may fail at any time since 23 Nov 2026 12:00 UTC."
+    assert "".join(phrase.text for phrase in report.sentence).endswith(said)
+
+
+def test_a_log_of_a_checkpoint_alone_has_a_report() -> None:
+    table = clean()
+    table.commit(table.plan({"kind": "checkpoint"}))
+    table.store.delete_many([path.path for path in table.listing.commits.values()])
+    report = explorer.Table(table.store).report(NOW)
+    assert [each.part for each in report.missing] == ["history"]
+    assert (report.figures and report.figures.rows, report.history) == (3_000, None)
+    assert "Not all of it could be read" in _Page(render(report)).text
 
 
 def test_a_table_that_cannot_be_read_has_a_report_that_says_why(tmp_path: Path) -> None:

@@ -16,11 +16,14 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
+import explorer
 from explorer.auditing.report import render, verify_report
 from explorer.auditing.report.document import TableReport, sealed
 from explorer.auditing.report.signature import SigningKey, read_key, read_trusted
 from explorer.core.errors import RequestError
 from tests.support.audited_tables import NOW, clean, loaded, written
+from tests.support.dose import WHOLE_DOSE
+from tests.support.shared_tables import golden_root
 
 needs_openssh = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs ssh-keygen")
 
@@ -184,3 +187,20 @@ def test_other_keys_are_refused(private: Ed25519PrivateKey) -> None:
             read_trusted(data, "keys")
     with pytest.raises(RequestError, match="valid-before"):
         read_trusted(b'ana valid-before="20200101" ' + _public(private), "keys")
+
+
+ODD = (
+    "delta__bench-basic_catalog_managed__delta",
+    "delta__canonicalized-paths-normal-a",
+    "deltars__err_logs__table_d",
+    "deltars__table-with-domain-metadata",
+    "kernelrs__table-with-geo",
+)
+
+
+@pytest.mark.golden
+def test_odd_tables_have_a_report_that_verifies() -> None:
+    tables = golden_root() / "tables"
+    for name in sorted(path.name for path in tables.iterdir() if path.is_dir()) if WHOLE_DOSE else ODD:
+        report = explorer.open_table(tables / name).report(NOW)
+        assert verify_report(render(report).encode()).valid, name

@@ -68,10 +68,13 @@ def test_a_place_without_a_table_is_said(cli: Call, tmp_path: Path) -> None:
 
 def test_nothing_of_the_pages_is_needed(tmp_path: Path) -> None:
     program = "import sys; sys.modules['panel'] = None\nfrom explorer.cli import main\nmain()"
-    arguments = [sys.executable, "-c", program, "audit", str(empty_table(tmp_path / "empty")), "--json"]
+    report = tmp_path / "report.html"
+    table = str(empty_table(tmp_path / "empty"))
+    arguments = [sys.executable, "-c", program, "audit", table, "--json", "--html", str(report)]
     completed = subprocess.run(arguments, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    assert (completed.returncode, completed.stderr) == (0, "")
-    assert json.loads(completed.stdout)["version"] == 0
+    assert completed.returncode == 0, completed.stderr
+    document = json.loads(completed.stdout)
+    assert (document["version"], document["digest"] in report.read_text()) == (0, True)
 
 
 def _keys(folder: Path) -> tuple[Path, Path]:

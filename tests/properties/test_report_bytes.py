@@ -3,7 +3,7 @@
 from functools import cache
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.auditing.report import render, verify_report
@@ -30,9 +30,11 @@ def _struck(data: bytes, place: int, change: str, byte: int) -> bytes:
     return data[:at] + new + data[at + (change == "changed") :]
 
 
+rendered_again = settings(max_examples=max(30, settings.default.max_examples // 4))
 strikes = st.tuples(st.integers(0, 2**20), st.sampled_from(_CHANGES), st.integers(0, 255))
 
 
+@rendered_again
 @given(strikes)
 def test_of_a_report_without_a_signature(strike: tuple[int, str, int]) -> None:
     _, _, data = _signed()
@@ -48,6 +50,7 @@ def test_of_a_signature(strike: tuple[int, str, int]) -> None:
     assert verify_report(data, struck).valid == (struck == signature)
 
 
+@rendered_again
 @given(strikes)
 def test_of_a_signed_report(strike: tuple[int, str, int]) -> None:
     data, signature, _ = _signed()

@@ -44,6 +44,7 @@ __all__ = [
     "TableChange",
     "TableReport",
     "TablesReport",
+    "Tone",
     "Unread",
     "canonical",
     "decode_report",
@@ -52,6 +53,8 @@ __all__ = [
 ]
 
 FORMAT: Final = "delta-explorer-report/1"
+Tone: TypeAlias = Literal["plain", "strong", "danger"]
+"""How loud a phrase is said."""
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 _Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 _Days: TypeAlias = Annotated[float, msgspec.Meta(ge=0)]
@@ -119,7 +122,7 @@ class Phrase(_Record, frozen=True, kw_only=True):
     """A part of the sentence that opens the report; ``tone`` is that of what it says."""
 
     text: str
-    tone: Literal["plain", "strong", "danger"] = "plain"
+    tone: Tone = "plain"
 
 
 class Figures(_Record, frozen=True, kw_only=True):

@@ -173,7 +173,7 @@ def draw_retention(retention: Retention) -> HorizonDrawing:
         ),
         now=Text(x(days), y(kept), "end" if x(days) > (left + right) / 2 else "start", f"{days:g} days, in force"),
         caption=f"Versions readable by days of retention of removed files. {days:g} days keep "
-        f"{fmt.plural(kept, 'version')} of the {fmt.plural(most, 'version')} whose data is not gone.",
+        f"{kept:,} of the {fmt.plural(most, 'version')} whose data is not gone.",
     )
 
 

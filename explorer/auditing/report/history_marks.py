@@ -12,6 +12,7 @@ import numpy as np
 
 from explorer.auditing.report.document import CommitLabel, History, HistoryMark, StateLine
 from explorer.auditing.subject import Commits, Subject
+from explorer.core.errors import VersionNotFound
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
 from explorer.core.versions.commit_times import moment
 
@@ -24,8 +25,17 @@ _MOST_STATES: Final = 40
 
 
 def history_marks(subject: Subject) -> History:
-    """Measure the history of a table."""
+    """Measure the history of a table.
+
+    Raises:
+        VersionNotFound: The log holds no commit.
+    """
     commits = subject.commits
+    if not len(commits.versions):
+        raise VersionNotFound(
+            f"The log holds no commit, only a checkpoint of version {subject.version}: what led to it is not known.",
+            version=subject.version,
+        )
     first, last = int(commits.versions[0]), int(commits.versions[-1])
     width = _width(last - first + 1)
     unit, added, removed, masked = _amounts(commits)

@@ -156,7 +156,10 @@ def _environment() -> jinja2.Environment:
         "quantity": fmt.quantity,
         "severity": lambda level: _WORDS[level],
         "size": fmt.size,
+        # A page copies a command, a reader of the report runs it.
+        "step": lambda label: label.replace("Copy the ", "Run the ", 1),
         "when": lambda text: fmt.day(None if text is None else datetime.fromisoformat(text)),
+        "date": lambda text: fmt.day(datetime.fromisoformat(text)).rsplit(" ", 2)[0],
         "digits": lambda text: " ".join(text[at : at + 8] for at in range(0, len(text), 8)),
     }
     return made

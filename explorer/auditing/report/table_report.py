@@ -7,9 +7,7 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 import msgspec
-import numpy as np
 
-from explorer import formatting as fmt
 from explorer.auditing.document import audit_document
 from explorer.auditing.finding import SEVERITIES
 from explorer.auditing.report.case_file import CaseFile
@@ -19,7 +17,6 @@ from explorer.auditing.report.document import (
     LogCheck,
     MissingPart,
     NotAnsweredRule,
-    Phrase,
     RuleLine,
     Signer,
     TableReport,
@@ -30,6 +27,7 @@ from explorer.auditing.report.document import (
 from explorer.auditing.report.history_marks import history_marks, time_of
 from explorer.auditing.report.pins import case as case_of
 from explorer.auditing.report.sections import client_lines, retention, table_changes
+from explorer.auditing.report.sentence import first_deadline, sentence
 from explorer.auditing.report.since import EarlierReport
 from explorer.auditing.report.since import since as compared
 from explorer.auditing.subject import Subject
@@ -76,7 +74,12 @@ def table_report(
     changes = parts.made("who changed what", lambda: table_changes(subject))
     log = parts.made("check of the log", lambda: _log_check(subject))
     earlier = since if since is None or not one_of_many else _of_table(since, subject, table_id)
-    deadline = min((each.deadline for each in findings if each.deadline is not None), default=None)
+    figures = parts.made("key figures", lambda: _figures(subject))
+    history = parts.made("history", lambda: history_marks(subject))
+    clients = parts.made("who can read it", lambda: client_lines(subject))
+    kept = parts.made("retention", lambda: retention(subject))
+    time = moment(audit.now).isoformat()
+    due = first_deadline(findings, time)
     return sealed(
         TableReport(
             program=_PROGRAM,
@@ -84,20 +87,20 @@ def table_report(
             table=subject.log.location,
             table_id=table_id,
             version=audit.version,
-            time=moment(audit.now).isoformat(),
+            time=time,
             by=by,
             basis=str(document["basis"]),
             verdict=str(document["verdict"]),
-            sentence=_sentence(audit, findings, log),
-            deadline=deadline,
+            sentence=sentence(findings, time, silent=len(audit.silent), log=log, read_whole=not parts.missing),
+            deadline=None if due is None else due.deadline,
             findings=findings,
             not_answered=tuple(msgspec.convert(document["notAnswered"], list[NotAnsweredRule])),
             found_nothing=tuple(msgspec.convert(document["foundNothing"], list[str])),
             rules=tuple(_rule(each.rule.id, audit) for each in audit.results),
-            figures=parts.made("key figures", lambda: _figures(subject)),
-            history=parts.made("history", lambda: history_marks(subject)),
-            clients=parts.made("who can read it", lambda: client_lines(subject)),
-            retention=parts.made("retention", lambda: retention(subject)),
+            figures=figures,
+            history=history,
+            clients=clients,
+            retention=kept,
             changes=None if changes is None else changes[0],
             changes_left_out=0 if changes is None else changes[1],
             log=log,
@@ -176,71 +179,19 @@ def _rule(rule: str, audit: Audit) -> RuleLine:
     return RuleLine(id=found.id, severity=found.severity, title=found.title, meaning=found.meaning)
 
 
-def _sentence(audit: Audit, findings: Sequence[FoundFinding], log: LogCheck | None) -> tuple[Phrase, ...]:
-    """The verdict in one sentence: whole or not, the worst that was found, and the first deadline."""
-    faulty = log is None or log.problems
-    worst = findings[0] if findings else None
-    grave = worst is not None and worst.severity == "error"
-    opening = "Not sound: " if grave else "The log has faults" if faulty else "Whole"
-    parts = [Phrase(text=opening, tone="danger" if grave or faulty else "plain")]
-    if worst is None:
-        rules = fmt.plural(len(audit.silent), "rule")
-        parts.append(Phrase(text=f"{', and' if faulty else ':'} {rules} found nothing"))
-    else:
-        if not grave:
-            parts.append(Phrase(text=_joint(findings, faulty=bool(faulty))))
-        claim = _clause(worst)
-        parts.append(Phrase(text=claim) if worst.severity == "info" else Phrase(text=claim, tone="danger"))
-        parts += _deadline(findings, worst)
-    return (*parts, Phrase(text="."))
-
-
-def _joint(findings: Sequence[FoundFinding], *, faulty: bool) -> str:
-    """What leads from the opening to the first finding, which is no error."""
-    if faulty:
-        return ", and "
-    if findings[0].severity == "warning":
-        return ", but "
-    first = "the note" if len(findings) == 1 else f"the first of {len(findings)} notes"
-    return f", and nothing asks for action; {first}: "
-
-
-def _clause(finding: FoundFinding) -> str:
-    """A claim inside a sentence; only its article is known not to be a name."""
-    title = finding.title.rstrip(".")
-    for word in ("The ", "A ", "An ", "No "):
-        if title.startswith(word):
-            return word.lower() + title[len(word) :]
-    return title
-
-
-def _deadline(findings: Sequence[FoundFinding], worst: FoundFinding) -> list[Phrase]:
-    """The first deadline, and what ends then where it is not that of the worst finding."""
-    dated = [each for each in findings if each.deadline is not None]
-    if not dated:
-        return []
-    first = min(dated, key=lambda each: each.deadline or "")
-    when = Phrase(text=fmt.day(datetime.fromisoformat(first.deadline or "")), tone="strong")
-    if first is worst:
-        return [Phrase(text="; its remedy works until "), when]
-    return [Phrase(text=f"; the first deadline, of \u201c{first.title.rstrip('.')}\u201d, is "), when]
-
-
 def _figures(subject: Subject) -> Figures:
-    history, commits = subject.history, subject.commits
-    life = history.lifetimes
-    first, last = int(commits.versions[0]), subject.version
-    sizes, known = life.sizes
     snapshot, live = subject.snapshot, subject.live
-    rows = commits.numbers("num_rows")[-1]
+    sizes, known = subject.history.lifetimes.sizes
+    first = subject.listing.earliest()
+    records, masked = snapshot.num_records, snapshot.num_deleted_records
     return Figures(
-        rows=int(rows) if np.isfinite(rows) else None,
-        masked_rows=snapshot.num_deleted_records,
+        rows=None if records is None else records - masked,
+        masked_rows=masked,
         files=len(live),
         bytes=int(sizes[live].sum()) if known[live].all() else None,
         first_version=first,
         first_time=time_of(subject, first),
-        last_time=time_of(subject, last),
+        last_time=time_of(subject, subject.version),
     )
 
 
