@@ -28,8 +28,8 @@ from explorer.core.transaction.proposals.create_table import create_table, gener
 from explorer.core.transaction.proposals.delete_rows import delete_rows, hides_rows, records_changes, touched_files
 from explorer.core.transaction.proposals.drop_feature import LogMarks, drop_feature
 from explorer.core.transaction.proposals.identity_columns import counts_up, recorded_extreme, sync_identity
-from explorer.core.transaction.proposals.purge_rows import files_to_purge, purge_rows
 from explorer.core.transaction.proposals.restore import restore
+from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
 from explorer.core.transaction.proposals.vector_tombstones import vector_tombstones
 from explorer.core.transaction.row_engine import RowEngine
 from explorer.core.versions.delta_log import DeltaLog

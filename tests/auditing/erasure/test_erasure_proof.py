@@ -19,6 +19,7 @@ from explorer.new_table import new_table
 from tests.support.dose import WHOLE_DOSE
 from tests.support.raw_search import check_proof, equalities, raw_counts
 from tests.support.shared_tables import golden_root, reference_root
+from tests.support.small_logs import new_store
 from tests.support.spark_tables import DataFile, column, struct, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
@@ -27,6 +28,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 DOSE: Final = ("change-feed-partitioned", "column-mapping", "replace-where")
 NOW: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PERSON: Final = "name = 'ana'"
+ANA: Final = pa.table({"name": ["ana"]})
 
 
 def _tables() -> list[Path]:
@@ -136,6 +138,33 @@ def test_what_cannot_be_answered_is_named_and_never_absent(tmp_path: Path) -> No
     answered = explorer.open_table(root).erasure("name IS NULL")
     assert ("older.parquet", 2) in {(place.path, place.rows) for place in answered.places}
     assert not statement_document(found)["erased"]
+
+
+def test_a_file_that_fails_while_it_is_read_hides_no_other(tmp_path: Path) -> None:
+    names = pa.table({"name": [f"{number}-{number * 7919 % 10007}" for number in range(2_000)] + ["ana"]})
+    files = [DataFile(f"{place}.parquet", names) for place in range(4)]
+    root = write_table(tmp_path / "t", [column("name", "string")], files)
+    data = bytearray((root / "2.parquet").read_bytes())
+    start = pq.read_metadata(root / "2.parquet").row_group(0).column(0).dictionary_page_offset or 4
+    data[start : start + 400] = bytes(255 for _ in range(400))
+    (root / "2.parquet").write_bytes(data)
+    found = explorer.open_table(root).erasure(PERSON)
+    assert [place.path for place in found.places] == ["0.parquet", "1.parquet", "3.parquet"]
+    (open_,) = found.not_answered
+    assert open_.path == "2.parquet"
+    assert {key for key in found.basis.found.read.column("key").to_pylist()} == {place.path for place in found.places}
+
+
+def test_a_table_in_an_object_store_is_searched_as_one_on_disk(tmp_path: Path) -> None:
+    folder = write_table(tmp_path / "t", [column("name", "string")], [DataFile("a b%.parquet", ANA, masked=[0])])
+    store = new_store()
+    for file in sorted(each for each in folder.rglob("*") if each.is_file()):
+        store.put(file.relative_to(folder).as_posix(), file.read_bytes())
+    store.put("left/over.parquet", (folder / "a b%.parquet").read_bytes())
+    found = explorer.open_table(store.root).erasure(PERSON)
+    assert {(place.path, place.state) for place in found.places} == {
+        ("a b%.parquet", "masked"), ("left/over.parquet", "orphan")
+    }  # fmt: skip
 
 
 def test_partition_values_come_from_the_log_and_for_orphans_from_their_folders(tmp_path: Path) -> None:
