@@ -17,7 +17,6 @@ __all__ = [
     "duration",
     "in_sql",
     "named",
-    "purge_command",
     "runs",
     "span",
     "spans",
@@ -70,11 +69,6 @@ def duration(milliseconds: int) -> str:
 def in_sql(location: str) -> str:
     """Return a table by its path, as Spark SQL names it."""
     return f"delta.`{location.replace('`', '``')}`"
-
-
-def purge_command(location: str) -> str:
-    """Return the command by which Spark rewrites the files of a table that have masked rows."""
-    return f"REORG TABLE {in_sql(location)} APPLY (PURGE)"
 
 
 def time_text(milliseconds: int) -> str:

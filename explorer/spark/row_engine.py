@@ -6,7 +6,7 @@ time or the session, as CHECK constraints of the reference may.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -56,6 +56,13 @@ class SparkRowEngine:
         from explorer.spark.writes.matching_rows import matching_rows
 
         return matching_rows(log, snapshot, where)
+
+    def files_masking(self, log: DeltaLog, snapshot: Snapshot, where: str) -> Collection[str]:
+        """See `RowEngine.files_masking`."""
+        require_pyspark()
+        from explorer.spark.writes.matching_rows import files_masking
+
+        return files_masking(log, snapshot, where)
 
     def rewrite(
         self,

@@ -13,7 +13,7 @@ from explorer.auditing.rules import RULES
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.transaction.intents.records import Checkpoint, Restore, SetProperties
+from explorer.core.transaction.intents.records import Checkpoint, Purge, Restore, SetProperties
 from tests.support import small_logs
 from tests.support.audited_tables import DAY, HOUR, NOW, ago, clean, loaded, written
 from tests.support.checkpoint_shapes import write_checkpoint
@@ -399,12 +399,12 @@ def test_a_property_that_cannot_be_read_leaves_the_question_open_with_the_reason
 # --- files
 
 
-def test_heavily_masked_files_are_a_warning_with_their_rows_and_the_command() -> None:
+def test_heavily_masked_files_are_a_warning_with_their_rows_and_the_purge() -> None:
     masked = small_logs.add("0.parquet", 1_000, vector=small_logs.vector("a", 400), size=500_000_000)
     finding = _found(written([masked], protocol=small_logs.MASKED), "masked-rows")
     assert (finding.severity, finding.files, finding.rows) == ("warning", 1, 400)
     assert finding.remedy is not None
-    assert finding.remedy.command.endswith("APPLY (PURGE)")
+    assert finding.remedy.intent == Purge()
 
 
 def test_lightly_masked_files_are_no_finding() -> None:

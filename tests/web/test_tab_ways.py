@@ -95,7 +95,7 @@ def test_masked_files_say_since_when_and_how_many_bytes_are_dead_and_what_erases
     assert (row["since"], row["dead"], row["share"]) == (2, 500, 0.5)
     assert page.chart is not None
     assert [list(trace["y"]) for trace in page.chart["data"]] == [[50.0], [50.0]]  # type: ignore[call-overload]
-    assert "APPLY (PURGE)" in page.regions["side"]
+    assert "Purge masked rows" in _page(catalog, _ways(page.regions["side"])["Plan the purge"]).regions["lead"]
     assert "Delete unused files" in _page(catalog, _ways(page.regions["side"])["Plan the vacuum"]).regions["lead"]
 
 

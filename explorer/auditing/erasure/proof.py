@@ -212,8 +212,9 @@ def _steps(
     configuration = snapshot.metadata.configuration
     if "live" in states:
         feed = CHANGE_DATA_FEED.of(configuration)
-        noted = " It records them once more in the change data feed." if feed else ""
-        yield Step({"kind": "delete", "where": where}, None, None, f"Readers no longer see the rows.{noted}")
+        noted = " and the rows once more in the change data feed" if feed else ""
+        why = f"Readers no longer see the rows. The commit records the predicate in the log{noted}."
+        yield Step({"kind": "delete", "where": where}, None, None, why)
     if "masked" in states or ("live" in states and DELETION_VECTORS.of(configuration)):
         why = "A deletion vector hides rows and does not erase them: their files are rewritten without them."
         yield Step({"kind": "purge"}, None, None, why)

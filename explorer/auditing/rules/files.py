@@ -11,8 +11,9 @@ from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import NotAnswered, Rule
 from explorer.auditing.rules.queries import needed_columns, unrecorded_columns
 from explorer.auditing.subject import Subject
-from explorer.auditing.words import in_sql, named, purge_command
+from explorer.auditing.words import in_sql, named
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
+from explorer.core.transaction.intents.records import Purge
 
 __all__ = ["FILE_RULES"]
 
@@ -42,7 +43,7 @@ def _masked(subject: Subject) -> tuple[Finding, ...]:
                 Evidence(f"{fmt.plural(rows, 'row')} masked in {'it' if count == 1 else 'them'}"),
             ),
             effect="Each read of such a file decodes rows that it then drops, and the masked rows are still in it.",
-            remedy=Remedy("Copy the purge", command=purge_command(subject.log.location)),
+            remedy=Remedy("Purge the masked rows\u2026", intent=Purge()),
             files=count,
             rows=rows,
             size=size,

@@ -29,6 +29,7 @@ from explorer.core.transaction.proposals.delete_rows import delete_rows, hides_r
 from explorer.core.transaction.proposals.drop_feature import LogMarks, drop_feature
 from explorer.core.transaction.proposals.identity_columns import counts_up, recorded_extreme, sync_identity
 from explorer.core.transaction.proposals.restore import restore
+from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
 from explorer.core.transaction.proposals.vector_tombstones import vector_tombstones
 from explorer.core.transaction.row_engine import RowEngine
 from explorer.core.versions.delta_log import DeltaLog
@@ -97,6 +98,8 @@ def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | No
             )
         case intents.Delete():
             return _deletion(log, intent, context, circumstances)
+        case intents.Purge():
+            return _purge(log, intent, context, circumstances)
         case intents.CreateTable():
             raise InvalidIntent(f"There is already a table at {log.location}.", field="kind", table=log.location)
         case intents.SyncIdentity():
@@ -145,6 +148,21 @@ def _deletion(log: DeltaLog, intent: intents.Delete, context: Context, circumsta
         return delete_rows(intent, snapshot, touched, rewrites, circumstances)
 
     return find
+
+
+def _purge(log: DeltaLog, intent: intents.Purge, context: Context, circumstances: Circumstances) -> _OnVersion:
+    engine = _engine(context, "purge")
+
+    def purge(snapshot: Snapshot) -> Proposal:
+        chosen = None if intent.where is None else engine.files_masking(log, snapshot, intent.where)
+        matched = files_to_purge(snapshot, chosen)
+        touched = touched_files(log.store, snapshot, matched, _unknown_fields(log, snapshot))
+        kept = [file for file in touched if not file.is_emptied]
+        layout = layout_of(snapshot, circumstances)
+        rewrites = engine.rewrite(log, snapshot, kept, "false", layout, recorded=False)
+        return purge_rows(snapshot, touched, rewrites, circumstances)
+
+    return purge
 
 
 def _identity(log: DeltaLog, intent: intents.SyncIdentity, context: Context) -> _OnVersion:

@@ -6,7 +6,7 @@ engine reads, evaluates and writes; an expression that may run code is refused b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -167,6 +167,13 @@ class RowEngine(Protocol):
             RequestError: The predicate cannot be used.
         """
         ...
+
+    def files_masking(self, log: DeltaLog, snapshot: Snapshot, where: str) -> Collection[str]:
+        """Decoded paths of the live files that mask a row for which a predicate is TRUE.
+
+        Raises:
+            ExpressionRefused: The predicate cannot be used.
+        """
 
     def rewrite(
         self,

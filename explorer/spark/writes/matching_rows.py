@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
+from explorer.core.protocol.deletion_vectors import read_rows
+from explorer.core.protocol.logical_files import vector_descriptors
 from explorer.core.protocol.schema.data_types import parse_column
 from explorer.spark.scan.results import Scan, to_arrow
 from explorer.spark.scan.scan import scan
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["extreme", "matching_rows"]
+__all__ = ["extreme", "files_masking", "matching_rows"]
 
 _BITS: Final = 32_768
 
@@ -66,6 +69,48 @@ def matching_rows(
         path: np.concatenate([places for _, places in sorted(found, key=lambda part: part[0])])
         for path, found in parts.items()
     }
+
+
+def files_masking(log: DeltaLog, snapshot: Snapshot, where: str) -> frozenset[str]:
+    """Find the live files that mask a row for which a predicate is TRUE; their decoded paths.
+
+    Raises:
+        RequestError: The predicate cannot be used.
+        ExplorerError: What `explorer.spark.scan.scan.scan` raises.
+    """
+    from pyspark.sql import functions as sf
+
+    from explorer.spark.engine.failures import failure_of
+    from explorer.spark.engine.file_addresses import check_present
+    from explorer.spark.scan.layout import layout_of
+    from explorer.spark.scan.masks import is_masked, mask_column, mask_words
+    from explorer.spark.scan.plan import MASK, ROW, addresses_of, file_facts, file_rows, session_of
+    from explorer.spark.scan.predicate import condition, vet
+    from explorer.spark.scan.results import Reading
+    from explorer.spark.scan.row_place import RowPlace
+
+    vet(snapshot.schema, where, repeatable=False)
+    files = snapshot.logical_files
+    files = files.filter(pc.is_valid(files.column("dv_unique_id")))
+    if not files.num_rows:
+        return frozenset()
+    layout = layout_of(snapshot)
+    place = RowPlace.beside(layout.schema)
+    layout = layout.with_marks(place)
+    session, version = session_of(layout), snapshot.version
+    addresses = addresses_of(log, files)
+    check_present(addresses, files.column("size").to_pylist(), version)
+    paths = files.column("path").to_pylist()
+    masks = [
+        None if vector is None else mask_words(read_rows(log.store, vector, path, version))
+        for vector, path in zip(vector_descriptors(files), paths, strict=True)
+    ]
+    facts = file_facts(layout, files, addresses, {MASK: mask_column(masks)}, is_masked(sf.col(MASK), sf.col(ROW)))
+    rows = file_rows(session, layout, addresses, facts)
+    wanted = condition(session, rows.drop(place.file, place.row).schema, where)
+    masking = rows.where(wanted).select(place.file).distinct()
+    found = to_arrow(Reading(masking, lambda error: failure_of(error, addresses, version, where)))
+    return frozenset(paths[number] for number in found.column(0).to_pylist())
 
 
 def extreme(log: DeltaLog, snapshot: Snapshot, column: str, *, greatest: bool) -> int | None:

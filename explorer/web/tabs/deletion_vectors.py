@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from explorer.auditing.words import purge_command
 from explorer.core.errors import ExplorerError
 from explorer.core.protocol.table_properties.registry import DELETION_VECTORS
 from explorer.views import TableView
@@ -71,7 +70,6 @@ def _totals(view: TableView, listing: Listing) -> dict[str, Any]:
         "vector_files": pc.count_distinct(table.column("file")).as_py(),
         "inline": table.column("file").null_count,
         "dead_bytes": dead,
-        "purge": purge_command(view.facts.location),
     }
 
 

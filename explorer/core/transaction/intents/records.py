@@ -288,6 +288,12 @@ class Delete(_Intent, frozen=True, kw_only=True):
     where: str
 
 
+class Purge(_Intent, frozen=True, kw_only=True):
+    """Rewrite files without the rows they mask: all such files, or those with a masked row that meets a predicate."""
+
+    where: str | None = None
+
+
 MaintenanceIntent = Checkpoint | CompactLog | CleanLog | Vacuum
 """Intents that write no commit."""
 
@@ -317,5 +323,6 @@ Intent = (
     | Restore
     | Append
     | Delete
+    | Purge
     | MaintenanceIntent
 )

@@ -218,7 +218,7 @@ def _constraints(snapshot: Snapshot) -> tuple[list[str], str]:
 def _vectors(snapshot: Snapshot) -> tuple[list[str], str]:
     masked = snapshot.deletion_vectors().num_rows
     found = [f"{masked} files have deletion vectors"] if masked else []
-    return found, "Rewrite these files first (REORG TABLE ... APPLY (PURGE) in Spark)."
+    return found, "Purge the masked rows first, which rewrites these files."
 
 
 def _mapping(snapshot: Snapshot) -> tuple[list[str], str]:

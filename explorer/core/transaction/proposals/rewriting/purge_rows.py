@@ -1,0 +1,101 @@
+"""Purging: live files that hold masked rows are rewritten without them, as REORG TABLE ... APPLY (PURGE) does.
+
+Protocol sections: Deletion Vectors, Row Tracking. Invariants: no row that a reader sees changes, so nothing is data
+change; a file whose rows are all masked is removed without another one; the predicate of an intent, which may name what
+is to be erased, does not go into the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from explorer.core.protocol.actions import Add, Remove
+from explorer.core.transaction.commit_info import ROWS_KEPT_TAG
+from explorer.core.transaction.new_files.file_actions import remove_of
+from explorer.core.transaction.new_files.rewrite import Rewrite, RowIndexes, Touched
+from explorer.core.transaction.new_files.row_ids import number_rows
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["files_to_purge", "purge_rows"]
+
+
+def files_to_purge(snapshot: Snapshot, chosen: Collection[str] | None) -> dict[str, RowIndexes]:
+    """The live files with a deletion vector, by decoded path, with no row more to hide.
+
+    Args:
+        snapshot: The newest version.
+        chosen: Only files among these paths; None for all.
+    """
+    files = snapshot.logical_files
+    pairs = zip(files.column("path").to_pylist(), files.column("dv_unique_id").to_pylist(), strict=True)
+    nothing = np.empty(0, np.uint64)
+    return {path: nothing for path, vector in pairs if vector is not None and (chosen is None or path in chosen)}
+
+
+def purge_rows(
+    snapshot: Snapshot, touched: Sequence[Touched], rewrites: Mapping[str, Rewrite], circumstances: Circumstances
+) -> Proposal:
+    """Rewrite files without the rows that they mask.
+
+    Args:
+        snapshot: The newest version.
+        touched: The files.
+        rewrites: What replaces each that keeps a row, by its path in the log.
+        circumstances: The present and fresh identifiers.
+    """
+    written = [rewrites[file.add.path] for file in touched if file.add.path in rewrites]
+    made = (msgspec.structs.replace(file.add, data_change=False) for rewrite in written for file in rewrite.files)
+    fresh, mark, faults = number_rows(made, snapshot.row_tracking, snapshot.version + 1)
+    removes = tuple(_remove(file.add, circumstances.now) for file in touched)
+    hidden = sum(len(file.hidden) for file in touched)
+    tracking = snapshot.row_tracking
+    return Proposal(
+        operation="REORG",
+        parameters={"predicate": "[]", "applyPurge": True},
+        adds=fresh,
+        removes=removes,
+        domains=mark,
+        metrics=_metrics(touched, fresh),
+        tags={ROWS_KEPT_TAG: str(tracking.enabled).lower()} if tracking.supported else {},
+        is_blind_append=False,
+        isolation="SnapshotIsolation",
+        staged=tuple(file.staged for rewrite in written for file in rewrite.files),
+        guards=(*faults, _found(hidden, removes)),
+        change_feed="Nothing appears in it: the rows that readers see stay the same.",
+        undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",
+    )
+
+
+def _remove(add: Add, now: int) -> Remove:
+    return msgspec.structs.replace(remove_of(add, now=now, data_change=False), stats=add.stats)
+
+
+def _metrics(touched: Sequence[Touched], adds: Sequence[Add]) -> dict[str, str]:
+    """The metrics of the reference; the sizes are of the new files."""
+    numbers: dict[str, int] = {
+        "numRemovedFiles": len(touched),
+        "numRemovedBytes": sum(file.add.size for file in touched),
+        "numAddedFiles": len(adds),
+        "numAddedBytes": sum(add.size for add in adds),
+        "numDeletionVectorsRemoved": len(touched),
+    }
+    sizes = sorted(add.size for add in adds)
+    if sizes:
+        places = {"minFileSize": 0, "p25FileSize": 1, "p50FileSize": 2, "p75FileSize": 3, "maxFileSize": 4}
+        numbers |= {name: sizes[min(len(sizes) * part // 4, len(sizes) - 1)] for name, part in places.items()}
+    return {name: str(number) for name, number in numbers.items()}
+
+
+def _found(hidden: int, removes: Sequence[Remove]) -> GuardResult:
+    evidence: dict[str, object] = {"rows": hidden, "files": len(removes)}
+    if removes:
+        detail = f"{hidden:,} masked rows leave {len(removes):,} files."
+        return GuardResult("masked-rows-found", "pass", evidence | {"detail": detail})
+    detail = "No live file holds such a masked row, so there is nothing to commit."
+    return GuardResult(
+        "masked-rows-found", "fail", evidence | {"detail": detail}, "Check the predicate, if there is one."
+    )

@@ -1,0 +1,122 @@
+"""What the log itself says of a constant: bounds, partition values, paths, predicates; commits and checkpoints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import explorer
+from explorer.auditing.erasure.constants import constants_of
+from explorer.auditing.erasure.traces import TracesFound, log_traces
+from explorer.core.protocol.actions import Add, CommitInfo
+from explorer.core.protocol.times import aware_moment, milliseconds
+from tests.support.small_logs import MASKED, metadata, write_log
+
+NOW = milliseconds(aware_moment("2026-11-22T10:00:00Z"))
+COLUMNS = {"id": "long", "name": "string", "region": "string", "born": "date"}
+
+
+@pytest.mark.parametrize(
+    ("where", "what", "column"),
+    [
+        ("name = 'ana'", "least value", "name"),
+        ("name = 'zoe'", "greatest value", "name"),
+        ("id = 17", "least value", "id"),
+        ("id = 17.0", "least value", "id"),
+        ("born = DATE '1990-05-01'", "greatest value", "born"),
+        ("region = 'r\u00fcgen east'", "partition value", "region"),
+        ("region = 'r\u00fcgen east'", "path", None),
+        ("name = 'erased one'", "predicate", None),
+    ],
+)
+def test_each_kind_of_trace_is_named(tmp_path: Path, where: str, what: str, column: str | None) -> None:
+    found = _traces(_table(tmp_path), where, "id", "name", "born", "region")
+    (trace,) = [trace for trace in found.traces if trace.what == what]
+    assert trace.path == f"_delta_log/{1 if what == 'predicate' else 0:020}.json"
+    assert (trace.column or None, trace.version) == (column, 1 if what == "predicate" else 0)
+
+
+def test_a_number_counts_only_for_the_columns_that_the_predicate_names(tmp_path: Path) -> None:
+    root = _table(tmp_path)
+    assert not _traces(root, "name_length = 17", "name_length").traces
+    # Nor does it because a file has so many bytes or rows.
+    assert not _traces(root, "id = 1000", "id").traces
+    assert _traces(root, "id = 17", "id").traces
+
+
+def test_a_bound_that_is_cut_off_counts(tmp_path: Path) -> None:
+    long = "ana-maria-" * 6
+    stats = {"numRecords": 1, "minValues": {"name": long[:32]}, "maxValues": {"name": long[:31] + "\U0010ffff"}}
+    root = write_log(tmp_path / "t", [[MASKED, metadata(COLUMNS), _add("a.parquet", stats)]])
+    assert {trace.what for trace in _traces(root, f"name = '{long}'", "name").traces} == {
+        "least value",
+        "greatest value",
+    }
+    assert not _traces(root, f"name = 'b{long}'", "name").traces
+
+
+@pytest.mark.parametrize("as_struct", [False, True])
+def test_checkpoints_hold_what_their_commits_held(tmp_path: Path, as_struct: bool) -> None:
+    properties = {"delta.checkpoint.writeStatsAsStruct": str(as_struct).lower()}
+    properties["delta.checkpoint.writeStatsAsJson"] = str(not as_struct).lower()
+    root = _table(tmp_path, properties)
+    table = explorer.open_table(root)
+    assert table.commit(table.plan({"kind": "checkpoint"})).outcome == "committed"
+    key = "_delta_log/00000000000000000001.checkpoint.parquet"
+    assert ("stats_parsed" in pq.read_schema(root / key).field("add").type.names) == as_struct
+    for where, what in (
+        ("name = 'ana'", "least value"),
+        ("id = 17", "least value"),
+        ("region = 'r\u00fcgen east'", "path"),
+    ):
+        traces = _traces(root, where, "id", "name", "region").traces
+        assert {trace.what for trace in traces if trace.path == key} >= {what}, where
+
+
+def test_a_file_of_the_log_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    root = _table(tmp_path)
+    (root / "_delta_log" / "00000000000000000000.checkpoint.parquet").write_bytes(b"PAR1 and no more")
+    found = log_traces(explorer.open_table(root), constants_of("name = 'ana'", frozenset({"name"})), NOW)
+    assert [path for path, _ in found.unanswered] == ["_delta_log/00000000000000000000.checkpoint.parquet"]
+
+
+def test_traces_go_with_log_cleanup_and_stay_where_it_is_off(tmp_path: Path) -> None:
+    month = 30 * 86_400_000
+    (trace,) = _traces(_table(tmp_path / "on"), "name = 'ana'", "name").traces
+    # No checkpoint yet: one made today is old enough from the midnight after the retention.
+    assert trace.gone_from == milliseconds(aware_moment("2026-11-23T00:00:00Z")) + month
+    root = _table(tmp_path / "off", {"delta.enableExpiredLogCleanup": "false"})
+    assert {each.gone_from for each in _traces(root, "name = 'ana'", "name").traces} == {None}
+
+
+def test_constants_are_read_from_every_spelling() -> None:
+    found = constants_of("a = 'it''s' OR b IN (-5, 1.50, r'x\\y') OR c = \"q\" -- 'comment'", frozenset())
+    assert {"it's", "its", "x\\y", "q"} <= set(found.texts)
+    assert "comment" not in found.texts
+    assert [str(number) for number in found.numbers] == ["-5", "1.50"]
+    assert not constants_of("a IS NULL", frozenset())
+
+
+def _table(folder: Path, properties: dict[str, str] | None = None) -> Path:
+    stats = {
+        "numRecords": 1000,
+        "minValues": {"id": 17, "name": "ana", "born": "1980-01-01", "name_length": 3},
+        "maxValues": {"id": 99, "name": "zoe", "born": "1990-05-01", "name_length": 3},
+    }
+    path = "region=r%25C3%25BCgen%20east/a.parquet"
+    info = CommitInfo(operation="DELETE", operation_parameters={"predicate": "[\"(name = 'erased one')\"]"})
+    first = [MASKED, metadata(COLUMNS, ["region"], properties), _add(path, stats, {"region": "r\u00fcgen east"})]
+    return write_log(folder / "t", [first, [info]])
+
+
+def _add(path: str, stats: dict[str, object], values: dict[str, str | None] | None = None) -> Add:
+    return Add(path=path, partition_values=values or {}, size=1000, modification_time=1, stats=json.dumps(stats))
+
+
+def _traces(root: Path, where: str, *columns: str) -> TracesFound:
+    found = log_traces(explorer.open_table(root), constants_of(where, frozenset(columns)), NOW)
+    assert not found.unanswered
+    return found
