@@ -11,6 +11,7 @@ import typer
 
 from explorer.cli import (
     audit,
+    blame,
     changes,
     commits,
     compatibility,
@@ -37,7 +38,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for module in (state, files, commits, retention, compatibility, integrity, audit, rows, changes, plans, serving):
+for module in (state, files, commits, retention, compatibility, integrity, audit, blame, rows, changes, plans, serving):
     module.register(app)
 
 

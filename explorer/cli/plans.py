@@ -14,8 +14,7 @@ import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.errors import exit_code
-from explorer.cli.json_values import encode
-from explorer.cli.output import complain, emit, facts, listing, note, patience
+from explorer.cli.output import complain, emit, encode, facts, listing, note, patience
 from explorer.core.errors import Cancelled, CommitConflict, CommitError, CommitUnknown, GuardFailed, RequestError
 from explorer.core.transaction.commit_plan import (
     CommitPlan,
