@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from explorer.auditing import Audit
-    from explorer.core.compatibility.access import ClientVerdict
+    from explorer.core.compatibility.access import ClientVerdict, Requirements
+    from explorer.core.compatibility.matrix import MatrixRow
     from explorer.core.transaction.commit_plan import Plan, PlanResult
     from explorer.core.transaction.context import Context
     from explorer.core.transaction.intents.records import Intent
@@ -157,12 +158,18 @@ class Table(DeltaLog):
     @located
     def compatibility(self, version: int | None = None) -> tuple[ClientVerdict, ...]:
         """Which other clients read and write a version, even one that this program cannot read."""
-        from explorer.core.compatibility.access import compatibility, stored_requirements
+        from explorer.core.compatibility.access import compatibility
         from explorer.core.compatibility.client_facts import client_facts
 
+        return compatibility(self.requirements(version), client_facts())
+
+    @located
+    def requirements(self, version: int | None = None) -> Requirements:
+        """What a version demands of its clients, even one that this program cannot read."""
+        from explorer.core.compatibility.access import stored_requirements
+
         wanted = self.latest_version() if version is None else version
-        found = self.on_segment(wanted, lambda segment: stored_requirements(self.store, segment))
-        return compatibility(found, client_facts())
+        return self.on_segment(wanted, lambda segment: stored_requirements(self.store, segment))
 
     def rows(
         self,
@@ -264,15 +271,39 @@ class Table(DeltaLog):
         check_provenance(user=user, reason=reason)
         return do_maintenance(self, plan, context)
 
-    def audit(self, now: datetime | None = None) -> Audit:
+    @located
+    def matrix(
+        self, version: int | None = None, clients: str | os.PathLike[str] | None = None
+    ) -> tuple[MatrixRow, ...]:
+        """Which clients read and write a version: those in use first, then the worst before the others.
+
+        Args:
+            version: The version; None for the newest.
+            clients: The file that names the clients in use; None for the one that the environment names. The clients
+                that wrote the table count as in use, too.
+        """
+        from explorer.core.compatibility.access import compatibility
+        from explorer.core.compatibility.client_facts import client_facts
+        from explorer.core.compatibility.matrix import matrix
+        from explorer.core.compatibility.my_clients import with_writers
+        from explorer.core.compatibility.writers_seen import writers_seen
+        from explorer.system import my_clients
+
+        facts, found = client_facts(), self.requirements(version)
+        seen = writers_seen(self.history_record().commits, facts)
+        return matrix(found, compatibility(found, facts), facts, with_writers(my_clients(clients), seen))
+
+    def audit(self, now: datetime | None = None, *, clients: str | os.PathLike[str] | None = None) -> Audit:
         """Ask every rule of the newest version: findings with their evidence, from the log alone.
 
         Args:
             now: The present, with a zone; else that of this machine.
+            clients: The file that names the clients in use; None for the one that the environment names.
         """
         from explorer.auditing import Subject, audit
+        from explorer.system import my_clients
 
-        return audit(Subject(self, datetime.now(UTC) if now is None else now))
+        return audit(Subject(self, datetime.now(UTC) if now is None else now, mine=my_clients(clients)))
 
     @located
     def horizon(self, now: datetime | None = None, *, look: FolderLook | None = None, folder: bool = False) -> Horizon:

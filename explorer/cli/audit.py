@@ -11,7 +11,7 @@ from explorer import formatting as fmt
 from explorer.auditing.document import audit_document, verdict
 from explorer.auditing.finding import SEVERITIES, Finding, Severity
 from explorer.auditing.verdict import Audit
-from explorer.cli.arguments import JsonFlag
+from explorer.cli.arguments import ClientsOption, JsonFlag, use_clients
 from explorer.cli.errors import exit_code, facts_of
 from explorer.cli.output import complain, emit, listing, note, patience
 from explorer.core.errors import ExplorerError, TableNotFound
@@ -40,8 +40,10 @@ def register(app: typer.Typer) -> None:
     app.command("audit")(audit)
 
 
-def audit(tables: Tables, json: JsonFlag = False, fail_on: FailOn = None) -> int:
+def audit(tables: Tables, json: JsonFlag = False, fail_on: FailOn = None, clients: ClientsOption = None) -> int:
     """Ask every rule of tables, from their logs alone: lost rows, hazards, clients, holes, retention, files.
+
+    With --clients, findings speak first of the clients that the file names, and one that answers wrongly is an error.
 
     A table that cannot be read never stops the rest: its error goes to stderr, and the exit code is that of the first
     such error. Else it is 1 if --fail-on is given and a finding is that severe, and 0 without one.
@@ -51,6 +53,7 @@ def audit(tables: Tables, json: JsonFlag = False, fail_on: FailOn = None) -> int
     or null), versions [[first, last]], files, rows, bytes, deadline}], notAnswered [{id, reason}], foundNothing [id],
     digest (SHA-256 of the rest, as JSON with sorted keys and no spaces).
     """
+    use_clients(clients)
     broken, severe = 0, False
     for given in tables:
         try:
