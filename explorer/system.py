@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 import uuid
 from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
+from explorer.core.compatibility.client_facts import client_facts
+from explorer.core.compatibility.my_clients import MyClient, parse_my_clients
+from explorer.core.errors import RequestError
 from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.row_engine import RowEngine
 from explorer.version import VERSION
 
-__all__ = ["ENGINE_INFO", "system_context"]
+__all__ = ["CLIENTS_VARIABLE", "ENGINE_INFO", "my_clients", "system_context"]
+
+CLIENTS_VARIABLE: Final = "DELTA_EXPLORER_CLIENTS"
+"""The environment variable that names the file of the clients in use."""
 
 ENGINE_INFO: Final = f"{ENGINE}/{VERSION}"
 """How commits name the program that wrote them."""
@@ -34,4 +43,37 @@ def system_context(rows: RowEngine | None = None, check_source: Callable[[str], 
         engine_info=ENGINE_INFO,
         rows=rows,
         check_source=check_source,
+        clients=my_clients(),
     )
+
+
+def my_clients(file: str | os.PathLike[str] | None = None) -> tuple[MyClient, ...]:
+    """Return the clients in use, as a file names them; see `explorer.core.compatibility.my_clients`.
+
+    Args:
+        file: The file; None for the one that the environment variable `CLIENTS_VARIABLE` names, if it does.
+
+    Raises:
+        RequestError: It cannot be read, or names what is not known.
+    """
+    path = os.fspath(file) if file is not None else os.environ.get(CLIENTS_VARIABLE, "")
+    if not path:
+        return ()
+    try:
+        return _read_clients(path, os.stat(path).st_mtime_ns)
+    except OSError as error:
+        raise RequestError(
+            f"The clients' file {path} cannot be read: {error.strerror}. It is named by --clients or "
+            f"{CLIENTS_VARIABLE}.",
+            path=path,
+        ) from error
+
+
+@lru_cache(maxsize=4)
+def _read_clients(path: str, _written: int) -> tuple[MyClient, ...]:
+    data = Path(path).read_bytes()
+    try:
+        return parse_my_clients(data, client_facts())
+    except RequestError as error:
+        error.path = path
+        raise

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from explorer.auditing.report import Signer, TableReport
     from explorer.auditing.report.case_file import CaseFile
     from explorer.auditing.report.since import EarlierReport
-    from explorer.core.compatibility.access import ClientVerdict
+    from explorer.core.compatibility.access import ClientVerdict, Requirements
+    from explorer.core.compatibility.matrix import MatrixRow
     from explorer.core.transaction.commit_plan import Plan, PlanResult
     from explorer.core.transaction.context import Context
     from explorer.core.transaction.intents.records import Intent
@@ -162,12 +163,18 @@ class Table(DeltaLog):
     @located
     def compatibility(self, version: int | None = None) -> tuple[ClientVerdict, ...]:
         """Which other clients read and write a version, even one that this program cannot read."""
-        from explorer.core.compatibility.access import compatibility, stored_requirements
+        from explorer.core.compatibility.access import compatibility
         from explorer.core.compatibility.client_facts import client_facts
 
+        return compatibility(self.requirements(version), client_facts())
+
+    @located
+    def requirements(self, version: int | None = None) -> Requirements:
+        """What a version demands of its clients, even one that this program cannot read."""
+        from explorer.core.compatibility.access import stored_requirements
+
         wanted = self.latest_version() if version is None else version
-        found = self.on_segment(wanted, lambda segment: stored_requirements(self.store, segment))
-        return compatibility(found, client_facts())
+        return self.on_segment(wanted, lambda segment: stored_requirements(self.store, segment))
 
     def rows(
         self,
@@ -269,6 +276,28 @@ class Table(DeltaLog):
         check_provenance(user=user, reason=reason)
         return do_maintenance(self, plan, context)
 
+    @located
+    def matrix(
+        self, version: int | None = None, clients: str | os.PathLike[str] | None = None
+    ) -> tuple[MatrixRow, ...]:
+        """Which clients read and write a version: those in use first, then the worst before the others.
+
+        Args:
+            version: The version; None for the newest.
+            clients: The file that names the clients in use; None for the one that the environment names. The clients
+                that wrote the table count as in use, too.
+        """
+        from explorer.core.compatibility.access import compatibility
+        from explorer.core.compatibility.client_facts import client_facts
+        from explorer.core.compatibility.matrix import matrix
+        from explorer.core.compatibility.my_clients import with_writers
+        from explorer.core.compatibility.writers_seen import writers_seen
+        from explorer.system import my_clients
+
+        facts, found = client_facts(), self.requirements(version)
+        seen = writers_seen(self.history_record().commits, facts)
+        return matrix(found, compatibility(found, facts), facts, with_writers(my_clients(clients), seen))
+
     def audit(
         self,
         now: datetime | None = None,
@@ -277,6 +306,7 @@ class Table(DeltaLog):
         verify: bool = False,
         check_rows: bool = False,
         chain_head: str | None = None,
+        clients: str | os.PathLike[str] | None = None,
     ) -> Audit:
         """Ask every rule of the newest version: findings with their evidence, from the log alone unless more is asked.
 
@@ -286,11 +316,13 @@ class Table(DeltaLog):
             verify: Also replay the whole log against each checksum and each checkpoint, as `verify` does.
             check_rows: Also check the table's own rules against all its rows, through Spark.
             chain_head: A head of the hash chain that `verify` gave earlier: whether the log still holds what it held.
+            clients: The file that names the clients in use; None for the one that the environment names.
 
         Raises:
             EngineUnavailable: ``check_rows`` is asked for, and Spark or Java is missing.
         """
         from explorer.auditing import Looked, Subject, audit
+        from explorer.system import my_clients
 
         looked = Looked(
             stored=self.store.list_files() if check_files else None,
@@ -298,7 +330,8 @@ class Table(DeltaLog):
             chain_head=chain_head,
             rows=self._check_rules() if check_rows else None,
         )
-        return audit(Subject(self, datetime.now(UTC) if now is None else now, looked=looked))
+        present = datetime.now(UTC) if now is None else now
+        return audit(Subject(self, present, looked=looked, mine=my_clients(clients)))
 
     def _check_rules(self) -> CheckReport:
         """Check the table's own rules; a table without any needs no engine."""

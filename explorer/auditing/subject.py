@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Any, Final
@@ -15,6 +15,9 @@ from explorer import formatting as fmt
 from explorer.auditing.looks import NOWHERE, Looked
 from explorer.core.compatibility.access import ClientVerdict, Requirements, compatibility, requirements
 from explorer.core.compatibility.client_facts import client_facts
+from explorer.core.compatibility.matrix import MatrixRow, matrix
+from explorer.core.compatibility.my_clients import MyClient, with_writers
+from explorer.core.compatibility.writers_seen import writers_seen
 from explorer.core.errors import ExplorerError
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.actions import Protocol
@@ -97,10 +100,12 @@ class Subject:
         looked: What else was looked at, because somebody asked.
         commits, lineage, risks: The same as the log would give, from whoever has read it already.
         problem: Why the history cannot be read, if that is known already.
+        mine: The clients in use, as somebody named them.
 
     Attributes:
         version: The newest version.
         now: The present, ms since the epoch.
+        named_clients: The clients in use, as somebody named them.
     """
 
     def __init__(
@@ -114,7 +119,9 @@ class Subject:
         lineage: Callable[[], Lineage] | None = None,
         risks: Callable[[], VersionRisks] | None = None,
         problem: ExplorerError | None = None,
+        mine: Sequence[MyClient] = (),
     ) -> None:
+        self.named_clients = tuple(mine)
         self.log = log
         self.version = log.latest_version()
         self.now = milliseconds(now)
@@ -252,6 +259,18 @@ class Subject:
         versions = (protocol.min_reader_version, protocol.min_writer_version)
         features = (protocol.reader_features, protocol.writer_features)
         return newest_verdicts(versions, features, asked.unused, by_id=asked.by_id)
+
+    @cached_property
+    def matrix(self) -> tuple[MatrixRow, ...]:
+        """Every client at every version: those in use first, the writers of the table among them, then the worst."""
+        facts, asked = client_facts(), self.requirements
+        mine = with_writers(self.named_clients, writers_seen(self.history.commits, facts))
+        return matrix(asked, compatibility(asked, facts), facts, mine)
+
+    @cached_property
+    def my_clients(self) -> tuple[MatrixRow, ...]:
+        """What the clients can do that somebody named."""
+        return matrix(self.requirements, (), client_facts(), self.named_clients) if self.named_clients else ()
 
     def when(self, version: int) -> datetime | None:
         """The time of a commit; None if it is gone."""

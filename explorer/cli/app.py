@@ -11,6 +11,7 @@ import typer
 
 from explorer.cli.commands import (
     audit,
+    blame,
     changes,
     commits,
     compatibility,
@@ -47,6 +48,7 @@ for module in (
     compatibility,
     integrity,
     audit,
+    blame,
     evidence,
     erasure,
     rows,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from explorer.storage.schemes import spellings
+from explorer.system import CLIENTS_VARIABLE, my_clients
 
 __all__ = [
     "SCREEN",
+    "ClientsOption",
     "JsonFlag",
     "LimitOption",
     "OutputOption",
@@ -18,6 +21,7 @@ __all__ = [
     "TableArgument",
     "TimestampOption",
     "VersionOption",
+    "use_clients",
     "use_spark",
 ]
 
@@ -44,6 +48,15 @@ LimitOption = Annotated[
         "--limit", metavar="N", min=0, help=f"At most N rows; else {SCREEN}, and all with --json or --output."
     ),
 ]
+ClientsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--clients",
+        metavar="FILE",
+        envvar=CLIENTS_VARIABLE,
+        help="The clients in use: a TOML file with [[client]] tables of name, version, role, owner and note.",
+    ),
+]
 OutputOption = Annotated[
     Path | None, typer.Option("--output", metavar="FILE", help="Write to a .parquet, .csv or .jsonl file instead.")
 ]
@@ -65,3 +78,14 @@ def use_spark(master: str | None) -> None:
 
     require_pyspark()
     configure(master)
+
+
+def use_clients(file: Path | None) -> None:
+    """Speak first of the clients that a file names, in all of this process.
+
+    Raises:
+        RequestError: It cannot be read, or names what is not known.
+    """
+    if file is not None:
+        my_clients(file)
+        os.environ[CLIENTS_VARIABLE] = str(file.absolute())

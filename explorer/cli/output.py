@@ -1,25 +1,42 @@
 """What the commands print: JSON lines on stdout, tables for people, errors on stderr.
 
-Text from tables is hostile: markup stays text, and `explorer.formatting` makes characters visible that steer a
-terminal.
+In JSON nothing is lost if JSON allows it: decimals are numbers with all their digits, timestamps and dates ISO 8601
+text (``Z`` for UTC), binary base64; NaN and the infinities, which JSON does not know, are the texts ``NaN``,
+``Infinity`` and ``-Infinity``. Text from tables is hostile: markup stays text, and `explorer.formatting` makes
+characters visible that steer a terminal.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+import msgspec
+
 from explorer import formatting as fmt
-from explorer.cli.json_values import encode
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod, RenderableType
 
-__all__ = ["complain", "console", "counting", "emit", "facts", "later", "listing", "note", "patience"]
+__all__ = [
+    "complain",
+    "console",
+    "counting",
+    "emit",
+    "encode",
+    "exact",
+    "facts",
+    "later",
+    "listing",
+    "note",
+    "patience",
+]
 
+_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 _SHOW_AFTER: Final = 1.0
 _PIPE_WIDTH: Final = 400
 
@@ -37,6 +54,24 @@ class Display(Protocol):
 def emit(document: Mapping[str, Any]) -> None:
     """Write one JSON document, or one row, as a line."""
     sys.stdout.buffer.write(encode(document) + b"\n")
+
+
+def encode(value: Any) -> bytes:
+    """Encode a value made of builtins, datetimes and decimals as one line, without the newline."""
+    return _ENCODER.encode(exact(value))
+
+
+def exact(value: Any) -> Any:
+    """Replace the numbers that JSON does not know, at any depth."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else _name(value)
+        case Mapping():
+            return {key: exact(item) for key, item in value.items()}
+        case list() | tuple():
+            return [exact(item) for item in value]
+        case _:
+            return value
 
 
 def complain(error: Mapping[str, Any], *, as_json: bool) -> None:
@@ -156,3 +191,9 @@ def _cell(value: object) -> RenderableType:
     from rich.text import Text
 
     return value if isinstance(value, Text) else Text(fmt.value_text(value))
+
+
+def _name(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"

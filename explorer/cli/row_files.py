@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from explorer.cli.json_values import encode
+from explorer.cli.output import encode
 from explorer.core.errors import RequestError, StorageError
 from explorer.storage.written_aside import written_aside
 

@@ -87,3 +87,34 @@ def written(folder: Path) -> Path:
     log.mkdir(parents=True)
     (log / commit_name(0).rpartition("/")[2]).write_bytes(lines([PROTOCOL, METADATA]))
     return log.parent
+
+
+@pytest.mark.reference
+def test_clients_in_use_come_first_and_a_plan_speaks_of_them_first(
+    cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "clients.toml"
+    file.write_text('[[client]]\nname = "Presto"\nversion = "2026-01"\nrole = "reader"\nowner = "finance"\n')
+    monkeypatch.setenv("DELTA_EXPLORER_CLIENTS", str(file))
+    root = reference_root() / "tables" / "deletion-vectors"
+    lines = cli("compatibility", root, "--version", 6, "--clients", file, "--json").lines()
+    assert [(line["client"], line["version"], line["mine"], line["seen"]) for line in lines[:3]] == [
+        ("Presto", "2026-01", True, False),
+        ("delta-spark", "4.4.0", True, True),
+        (lines[2]["client"], lines[2]["versionFrom"], False, False),
+    ]
+    assert (lines[0]["read"], lines[0]["owner"]) == ("wrong", "finance")
+    assert lines[2]["read"] == "wrong"
+    assert "Presto (yours)" in cli("compatibility", root).out
+    plan = cli("plan", root, BACK, "--json").document()
+    assert plan["consequences"]["readers"][0]["mine"]["owner"] == "finance"
+    assert "your Presto 2026-01" in cli("plan", root, BACK).out
+
+
+def test_a_client_that_is_not_known_is_refused_by_every_command(cli: Call, tmp_path: Path) -> None:
+    file = tmp_path / "clients.toml"
+    file.write_text('[[client]]\nname = "Trnio"\nversion = "1"\n')
+    for command in ("compatibility", "audit", "serve"):
+        result = cli(command, tmp_path, "--clients", file, "--json")
+        assert (result.code, result.error()["nearest"]) == (2, ["Trino"])
+    assert cli("audit", tmp_path, "--clients", tmp_path / "none.toml", "--json").error()["error"] == "RequestError"

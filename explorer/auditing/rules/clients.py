@@ -11,7 +11,7 @@ from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, named, spans
-from explorer.core.compatibility.access import ClientVerdict, losses, requirements
+from explorer.core.compatibility.access import Access, ClientVerdict, losses, requirements
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.protocol.actions import Protocol
 
@@ -19,6 +19,45 @@ __all__ = ["CLIENT_RULES"]
 
 
 def _wrong(subject: Subject) -> tuple[Finding, ...]:
+    return (*_mine(subject, "wrong"), *_wrong_of_all(subject))
+
+
+def _refusing(subject: Subject) -> tuple[Finding, ...]:
+    return (*_mine(subject, "no"), *_refusing_of_all(subject))
+
+
+def _mine(subject: Subject, access: Access) -> tuple[Finding, ...]:
+    """Clients that somebody named and that answer wrongly, or refuse, in what they do."""
+    found = [client for client in subject.my_clients if client.worst == access]
+    if not found:
+        return ()
+    one, is_wrong = len(found) == 1, access == "wrong"
+    count = f"{len(found)} of your {fmt.plural(len(subject.my_clients), 'client')}"
+    does = (
+        ("answers" if one else "answer") + " wrongly" if is_wrong else ("refuses" if one else "refuse") + " the table"
+    )
+    owners = list(dict.fromkeys(client.owner for client in found if client.owner))
+    because = list(dict.fromkeys(name for client in found for name in client.because))
+    dates = sorted({client.as_of[:4] for client in found})
+    return (
+        Finding(
+            rule="wrong-answers" if is_wrong else "refusing-clients",
+            severity="error" if is_wrong else "warning",
+            label=f"{count} {does}",
+            title=f"{count} {does}{' and without an error' if is_wrong else ''}",
+            evidence=(
+                Evidence(named([f"{client.client} {client.version}" for client in found])),
+                *([Evidence(f"because of {named(because)}")] if because else ()),
+                Evidence(f"sources of {dates[0]}" if len(dates) == 1 else f"sources of {dates[0]} to {dates[-1]}"),
+                *([Evidence(f"owner: {named(owners)}")] if owners else ()),
+            ),
+            effect="They do not refuse the table, so nobody notices." if is_wrong else "They say so when they open it.",
+            remedy=_list_them(subject),
+        ),
+    )
+
+
+def _wrong_of_all(subject: Subject) -> tuple[Finding, ...]:
     wrong = [client for client in subject.clients if client.read == "wrong" or client.write == "wrong"]
     if not wrong:
         return ()
@@ -45,7 +84,7 @@ def _wrong(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
-def _refusing(subject: Subject) -> tuple[Finding, ...]:
+def _refusing_of_all(subject: Subject) -> tuple[Finding, ...]:
     """Clients that refuse for a feature that the table has; one that reads no Delta table at all is no news."""
     features = subject.requirements.reader_features
     refusing = [client for client in subject.clients if client.read == "no" and features.intersection(client.because)]

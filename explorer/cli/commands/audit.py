@@ -10,7 +10,7 @@ import typer
 from explorer import formatting as fmt
 from explorer.auditing.document import audit_document
 from explorer.auditing.finding import SEVERITIES, Severity
-from explorer.cli.arguments import JsonFlag, SparkOption, use_spark
+from explorer.cli.arguments import ClientsOption, JsonFlag, SparkOption, use_clients, use_spark
 from explorer.cli.commands.reports import (
     CaseOption,
     DetailsFlag,
@@ -84,6 +84,7 @@ def audit(
     spark: SparkOption = None,
     json: JsonFlag = False,
     fail_on: FailOn = None,
+    clients: ClientsOption = None,
     html: HtmlOption = None,
     since: SinceOption = None,
     case: CaseOption = None,
@@ -96,6 +97,8 @@ def audit(
     Many tables are read in several processes, or with --spark in Spark's tasks; a line is written as each is done. A
     table that cannot be read never stops the rest: its error goes to stderr, and the exit code is that of the first
     such error. Else it is 1 if --fail-on is given and a finding is that severe, and 0 without one.
+
+    With --clients, findings speak first of the clients that the file names, and one that answers wrongly is an error.
 
     With --html, --since, --case, --sign or --details the whole report is made, and the whole log is verified for it.
 
@@ -114,6 +117,7 @@ def audit(
     versions, wentBack}, case {title, author, notes, pins [{kind, what, note, pinned, holds, problem, facts}]}, signer
     {fingerprint, comment}. A part that could not be made is null, and named in missing.
     """
+    use_clients(clients)
     wish = ReportWish(html, since, case, sign, user, details)
     if wish.any:
         if files or rows or verify or chain_head or resume or processes or spark:

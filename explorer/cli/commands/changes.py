@@ -103,7 +103,7 @@ def _write(
 
 
 def _print_json(table: explorer.Table, sources: ChangeSources, keys: list[str], limit: int | None) -> None:
-    from explorer.cli.json_values import encode
+    from explorer.cli.output import encode
     from explorer.spark.rows.batches import change_stream, row_batches
 
     with closing(row_batches(change_stream(table, sources, keys, readable=True), followed)) as batches:

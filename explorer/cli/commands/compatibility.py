@@ -8,19 +8,25 @@ import msgspec
 import typer
 
 import explorer
-from explorer.cli.arguments import JsonFlag, TableArgument, VersionOption
+from explorer.cli.arguments import ClientsOption, JsonFlag, TableArgument, VersionOption, use_clients
 from explorer.cli.commands.plans import read_intent
-from explorer.cli.output import emit, listing, patience
-from explorer.core.compatibility.access import AccessLoss, ClientVerdict, losses
+from explorer.cli.output import emit, listing, note, patience
+from explorer.core.compatibility.access import AccessLoss, Requirements, losses
 from explorer.core.compatibility.access import compatibility as judge
 from explorer.core.compatibility.client_facts import client_facts
-from explorer.core.errors import RequestError
+from explorer.core.compatibility.matrix import MatrixRow, matrix
+from explorer.core.compatibility.my_clients import MyClient, with_writers
+from explorer.core.compatibility.writers_seen import writers_seen
+from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.planner import access_change
+from explorer.system import my_clients
 
 __all__ = ["register"]
 
 _HEADINGS = ["client", "from version", "read", "write", "because of", "source", "as of"]
+_FIELDS = ("client", "versionFrom", "read", "write", "because", "source", "asOf")
+_MY_FIELDS = ("mine", "seen", "version", "role", "owner", "note")
 _LOSS_HEADINGS = ["client that loses", "from version", "operation", "before", "after", "because of"]
 
 AfterOption = Annotated[
@@ -35,45 +41,73 @@ def register(app: typer.Typer) -> None:
 
 
 def compatibility(
-    table: TableArgument, version: VersionOption = None, after: AfterOption = None, json: JsonFlag = False
+    table: TableArgument,
+    version: VersionOption = None,
+    after: AfterOption = None,
+    clients: ClientsOption = None,
+    json: JsonFlag = False,
 ) -> None:
     """Show which other clients read and write the table, and which answer wrongly; now, or after a change.
 
-    Works also for tables that this program cannot read. What no source states is unknown. Changes nothing.
+    Works also for tables that this program cannot read. What no source states is unknown. Changes nothing. The worst
+    come first: wrong answers, then refusals, then what is unknown. With --clients, or the environment variable
+    DELTA_EXPLORER_CLIENTS, the clients in use come before all others: those that the file names, and those that wrote
+    the table.
 
     JSON, a line a client, or several if its versions differ: client, versionFrom (the first version or date of which
     this is true), read, write (yes; no: it refuses; wrong: it answers wrongly; unknown), because (the features and
-    protocol versions that keep it from yes), source, asOf (the date of the oldest statement).
+    protocol versions that keep it from yes), source, asOf (the date of the oldest statement). With clients in use, also
+    mine (it is one), seen (it wrote the table, and the file does not name it), version (that in use), role (reader,
+    writer or both), owner and note; versionFrom and asOf are null where nothing is known of the release.
     """
     if after is not None and version is not None:
         raise RequestError("A change is made to the newest version: give --after or --version, not both.")
+    use_clients(clients)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        lost: tuple[AccessLoss, ...] = ()
-        if after is None:
-            verdicts = opened.compatibility(version)
-        else:
-            verdicts, lost = _after(opened, read_intent(after))
+        found, lost = _found(opened, version, after)
+        mine, unknown = _mine(opened) if my_clients() else ((), "")
+    rows = matrix(found, judge(found, client_facts()), client_facts(), mine)
     if json:
-        for verdict in verdicts:
-            emit(msgspec.to_builtins(verdict))
+        for row in rows:
+            emit(_line(row, whole=bool(mine)))
         return
-    listing(_HEADINGS, map(_row, verdicts), "No client is known.", whole=("client", "read", "write"))
+    if unknown:
+        note(f"Who wrote the table is not known: {unknown}")
+    listing(_HEADINGS, map(_row, rows), "No client is known.", whole=("client", "read", "write"))
     if after is not None:
         listing(_LOSS_HEADINGS, map(_loss_row, lost), "No known client loses access or gives wrong answers.")
 
 
-def _after(opened: explorer.Table, intent: str) -> tuple[tuple[ClientVerdict, ...], tuple[AccessLoss, ...]]:
-    """The verdicts after a change, and who loses by it; an intent without a commit changes nothing."""
-    plan = opened.plan(intent, check_rows=False)
+def _found(
+    opened: explorer.Table, version: int | None, after: str | None
+) -> tuple[Requirements, tuple[AccessLoss, ...]]:
+    """What the table demands, of which version or after which change, and who loses by the change."""
+    plan = None if after is None else opened.plan(read_intent(after), check_rows=False)
     if not isinstance(plan, CommitPlan):
-        return opened.compatibility(), ()
+        return opened.requirements(version), ()
     before, then = access_change(opened.snapshot(), plan.proposal, look=True)
-    return judge(then, client_facts()), losses(before, then, client_facts())
+    return then, losses(before, then, client_facts())
 
 
-def _row(each: ClientVerdict) -> tuple[str, ...]:
-    return each.client, each.version_from, each.read, each.write, ", ".join(each.because), each.source, each.as_of
+def _mine(opened: explorer.Table) -> tuple[tuple[MyClient, ...], str]:
+    """The clients in use; and why those that wrote the table are not among them, where its history cannot be read."""
+    try:
+        seen = writers_seen(opened.history_record().commits, client_facts())
+    except ExplorerError as error:
+        return my_clients(), str(error)
+    return with_writers(my_clients(), seen), ""
+
+
+def _line(row: MatrixRow, *, whole: bool) -> dict[str, object]:
+    document = msgspec.to_builtins(row)
+    wanted = _FIELDS + (_MY_FIELDS if whole else ())
+    return {name: document[name] or None if name == "asOf" else document[name] for name in wanted}
+
+
+def _row(each: MatrixRow) -> tuple[str, ...]:
+    called = f"{each.client} (yours)" if each.mine else each.client
+    return called, each.version, each.read, each.write, ", ".join(each.because), each.source, each.as_of
 
 
 def _loss_row(each: AccessLoss) -> tuple[str, ...]:

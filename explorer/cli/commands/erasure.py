@@ -11,8 +11,7 @@ import typer
 import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, SparkOption, TableArgument, use_spark
-from explorer.cli.json_values import encode
-from explorer.cli.output import emit, facts, listing, note, patience
+from explorer.cli.output import emit, encode, facts, listing, note, patience
 from explorer.cli.progress import waiting
 from explorer.core.errors import RequestError, StorageError
 from explorer.core.versions.commit_times import moment

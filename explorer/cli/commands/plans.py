@@ -14,8 +14,7 @@ import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.errors import exit_code
-from explorer.cli.json_values import encode
-from explorer.cli.output import complain, emit, facts, listing, note, patience
+from explorer.cli.output import complain, emit, encode, facts, listing, note, patience
 from explorer.core.errors import Cancelled, CommitConflict, CommitError, CommitUnknown, GuardFailed, RequestError
 from explorer.core.transaction.commit_plan import (
     CommitPlan,
@@ -287,8 +286,18 @@ def _consequences(found: Consequences) -> Iterable[tuple[str, object]]:
 def _clients(losses: Sequence[Mapping[str, object]]) -> str:
     if not losses:
         return "No known client loses access or gives wrong answers."
-    losing = [f"{loss['client']} {loss['versionFrom']}: {loss['before']} to {loss['after']}" for loss in losses]
+    losing = [f"{_called(loss)}: {loss['before']} to {loss['after']}" for loss in losses]
     return f"{fmt.count(len(losing))} client versions: {', '.join(losing)}"
+
+
+def _called(loss: Mapping[str, object]) -> str:
+    """The client and its version; of one in use, the version that is, and that it is."""
+    mine = loss.get("mine")
+    return (
+        f"your {loss['client']} {mine['version']}"
+        if isinstance(mine, Mapping)
+        else f"{loss['client']} {loss['versionFrom']}"
+    )
 
 
 def _print_receipt(result: PlanResult) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from explorer.cli.arguments import JsonFlag, SparkOption, use_spark
+from explorer.cli.arguments import ClientsOption, JsonFlag, SparkOption, use_clients, use_spark
 from explorer.cli.output import emit, note, patience
 from explorer.core.errors import EngineUnavailable, RequestError
 
@@ -62,6 +62,7 @@ def serve(
     *,
     allow_commits: AllowCommitsFlag = False,
     spark: SparkOption = None,
+    clients: ClientsOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Serve the tables under some folders in the browser, until interrupted.
@@ -71,6 +72,7 @@ def serve(
     JSON, one document once it is ready: url, roots.
     """
     use_spark(spark)
+    use_clients(clients)
     facts = {"roots": roots}
     _serve(roots, port, address, basic_auth, facts, allow_commits=allow_commits, as_json=json)
 

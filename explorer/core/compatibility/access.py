@@ -30,9 +30,11 @@ __all__ = [
     "ClientVerdict",
     "Requirements",
     "compatibility",
+    "loss_of",
     "losses",
     "requirements",
     "stored_requirements",
+    "verdict_of",
 ]
 
 Access = Literal["yes", "no", "wrong", "unknown"]
@@ -164,7 +166,7 @@ def compatibility(table: Requirements, facts: ClientFacts) -> tuple[ClientVerdic
     """Judge every client, one verdict for successive versions with the same access."""
     verdicts: list[ClientVerdict] = []
     for client, versions in facts.versions.items():
-        found = (_verdict(table, facts, client, version) for version in versions)
+        found = (verdict_of(table, facts, client, version) for version in versions)
         verdicts += (next(alike) for _, alike in groupby(found, lambda each: (each.read, each.write, each.because)))
     return tuple(verdicts)
 
@@ -176,14 +178,15 @@ def losses(before: Requirements, after: Requirements, facts: ClientFacts) -> tup
     found: list[AccessLoss] = []
     for client, versions in facts.versions.items():
         for operation in _OPERATIONS:
-            lost = (_loss(before, after, facts, (client, version), operation) for version in versions)
+            lost = (loss_of(before, after, facts, (client, version), operation) for version in versions)
             ranges = groupby(lost, lambda each: each and (each.before, each.after, each.because))
             firsts = (next(alike) for _, alike in ranges)
             found += (first for first in firsts if first is not None)
     return tuple(found)
 
 
-def _verdict(table: Requirements, facts: ClientFacts, client: str, version: str) -> ClientVerdict:
+def verdict_of(table: Requirements, facts: ClientFacts, client: str, version: str) -> ClientVerdict:
+    """Judge one client at one of its known versions."""
     read = _deciding(table, facts, client, version, "read")
     write = _deciding(table, facts, client, version, "write")
     return ClientVerdict(
@@ -196,9 +199,10 @@ def _verdict(table: Requirements, facts: ClientFacts, client: str, version: str)
     )
 
 
-def _loss(
+def loss_of(
     before: Requirements, after: Requirements, facts: ClientFacts, release: tuple[str, str], operation: Operation
 ) -> AccessLoss | None:
+    """Say what a change takes from one client at one of its known versions; None if nothing."""
     was = _deciding(before, facts, *release, operation)[0].access
     deciding = _deciding(after, facts, *release, operation)
     now = deciding[0].access

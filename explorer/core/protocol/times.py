@@ -15,6 +15,7 @@ from explorer.core.protocol.table_properties.values import interval
 
 __all__ = [
     "aware_moment",
+    "day_or_moment",
     "days",
     "duration",
     "from_milliseconds",
@@ -81,6 +82,18 @@ def aware_moment(time: datetime | str) -> datetime:
     except OverflowError as error:
         raise RequestError(f"The time {time} is outside the years 1 to 9999 of UTC.", timestamp=str(time)) from error
     return time
+
+
+def day_or_moment(text: str) -> datetime:
+    """Read a moment with a zone, or a day, which begins at midnight in UTC.
+
+    Raises:
+        RequestError: It is neither.
+    """
+    try:
+        return datetime.combine(date.fromisoformat(text.strip()), datetime.min.time(), UTC)
+    except ValueError:
+        return aware_moment(text)
 
 
 def older_than(text: str | None) -> datetime | timedelta | None:

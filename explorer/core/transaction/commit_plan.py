@@ -47,7 +47,7 @@ class Consequences(msgspec.Struct, frozen=True, rename="camel"):
 
     Attributes:
         readers, writers: Clients that lose reading or writing, or silently give wrong answers: client, versionFrom,
-            before, after, because, source, asOf.
+            before, after, because, source, asOf; those in use first, with mine: version, role, owner, note.
         time_travel: Which versions can no longer be read as before, in words.
         change_feed: What happens to the change data feed, in words.
         undo: How to undo it, in words.

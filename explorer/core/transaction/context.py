@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from explorer.core.compatibility.my_clients import MyClient
 from explorer.core.transaction.proposal import Circumstances
 from explorer.core.transaction.row_engine import RowEngine
 
@@ -27,6 +28,7 @@ class Context:
         engine_info: The name of the program in its commits.
         rows: The engine that reads and writes rows; None if there is none.
         check_source: Refuses a source of rows that may not be read; None allows every source.
+        clients: The clients in use, of which consequences speak first.
     """
 
     clock: Callable[[], int]
@@ -36,6 +38,7 @@ class Context:
     engine_info: str
     rows: RowEngine | None = None
     check_source: Callable[[str], None] | None = None
+    clients: tuple[MyClient, ...] = ()
 
     def new_id(self) -> str:
         """A fresh UUID as text."""

@@ -6,11 +6,13 @@ new ones; a plan that is made again keeps its identifier, so that its commit is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from explorer.core.compatibility.access import Requirements, losses, requirements
+from explorer.core.compatibility.access import AccessLoss, Requirements, losses, requirements
 from explorer.core.compatibility.client_facts import client_facts
+from explorer.core.compatibility.matrix import my_losses
+from explorer.core.compatibility.my_clients import MyClient
 from explorer.core.protocol.table_features import supported_features
 from explorer.core.transaction.commit_info import commit_info, commit_lines
 from explorer.core.transaction.commit_plan import CommitPlan, Consequences, Proposer
@@ -111,8 +113,10 @@ def _plan(
 ) -> CommitPlan:
     snapshot = target.snapshot() if isinstance(target, DeltaLog) else None
     proposal = request.propose(snapshot)
-    consequences = _consequences(snapshot, proposal)
-    situation = Situation(snapshot, proposal, user, (*consequences.readers, *consequences.writers))
+    lost = () if snapshot is None else losses(*access_change(snapshot, proposal), client_facts())
+    by_operation = sorted(lost, key=lambda each: each.operation)
+    situation = Situation(snapshot, proposal, user, tuple(each.document() for each in by_operation))
+    consequences = _consequences(snapshot, proposal, lost, context.clients)
     engine = context.rows if request.check_rows else None
     looked = (
         row_guards(target, snapshot, proposal.row_checks, engine, watch=watch)
@@ -150,11 +154,16 @@ def _plan(
     )
 
 
-def _consequences(snapshot: Snapshot | None, proposal: Proposal) -> Consequences:
-    found = () if snapshot is None else losses(*access_change(snapshot, proposal), client_facts())
+def _consequences(
+    snapshot: Snapshot | None, proposal: Proposal, lost: Sequence[AccessLoss], mine: Sequence[MyClient]
+) -> Consequences:
+    own = () if snapshot is None or not mine else my_losses(*access_change(snapshot, proposal), client_facts(), mine)
+    named = {(each.loss.client, each.loss.version_from, each.loss.operation) for each in own}
+    others = [each for each in lost if (each.client, each.version_from, each.operation) not in named]
+    said = [*((each.loss, each.document()) for each in own), *((each, each.document()) for each in others)]
     return Consequences(
-        readers=tuple(each.document() for each in found if each.operation == "read"),
-        writers=tuple(each.document() for each in found if each.operation == "write"),
+        readers=tuple(document for loss, document in said if loss.operation == "read"),
+        writers=tuple(document for loss, document in said if loss.operation == "write"),
         time_travel=time_travel_effect(snapshot, proposal),
         change_feed=change_feed_effect(snapshot, proposal),
         undo=proposal.undo,

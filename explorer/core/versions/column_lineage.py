@@ -16,7 +16,7 @@ from explorer.core.protocol.schema.column_mapping import MappingMode
 from explorer.core.protocol.schema.data_types import StructField, StructType, format_column, type_name
 from explorer.core.protocol.schema.nested_types import Path, walk, walk_physical
 
-__all__ = ["ColumnLine", "ColumnSpan", "Lineage", "NameHazard", "column_lineage"]
+__all__ = ["ColumnIdentities", "ColumnLine", "ColumnSpan", "Lineage", "NameHazard", "column_lineage"]
 
 
 class ColumnSpan(msgspec.Struct, frozen=True):
@@ -114,11 +114,11 @@ class _Column:
         return ColumnLine(self.field_id, format_column(self.stored), self.path, tuple(self.spans), dropped_at)
 
 
-class _Followed:
-    """The columns of the schemas taken so far, by identity: the physical path under which each was first met."""
+class ColumnIdentities:
+    """Which column each field of successive schemas is: the physical path under which it was first met."""
 
     def __init__(self) -> None:
-        self._columns: dict[Path, _Column] = {}
+        self._known: set[Path] = set()
         self._mode: MappingMode = "none"
         # Identities by logical path: of the newest schema, and of the one before mapping was removed.
         self._newest: dict[Path, Path] = {}
@@ -126,16 +126,36 @@ class _Followed:
         self._taken: frozenset[Path] = frozenset()
         self._mark = ""
 
-    def take(self, schema: StructType, mode: MappingMode, version: int, end: int) -> None:
-        """Take the schema that is in force from one version to another."""
+    def take(self, schema: StructType, mode: MappingMode, version: int) -> list[tuple[Path, Path, Path, StructField]]:
+        """Take the schema in force from a version on: the identity, logical and physical path of each field."""
         fields = list(_fields(schema, mode))
         if self._mode != "none" and mode == "none":
             # Removing the mapping rewrites the files under the logical names: the columns stay the same.
             self._unmapped = {path: self._newest[path] for path, _, _ in fields if path in self._newest}
-            self._taken, self._mark = frozenset(self._columns), f"since {version}"
-        self._mode, self._newest = mode, {}
-        for path, stored, field in fields:
-            identity = self._newest[path] = self._identity(stored)
+            self._taken, self._mark = frozenset(self._known), f"since {version}"
+        self._mode = mode
+        found = [(self._identity(stored), path, stored, field) for path, stored, field in fields]
+        self._newest = {path: identity for identity, path, _, _ in found}
+        self._known.update(self._newest.values())
+        return found
+
+    def _identity(self, stored: Path) -> Path:
+        if stored in self._unmapped:
+            return self._unmapped[stored]
+        # A later column may be stored under a name that another column had before.
+        return (*stored, self._mark) if stored in self._taken else stored
+
+
+class _Followed:
+    """The columns of the schemas taken so far, by identity."""
+
+    def __init__(self) -> None:
+        self._columns: dict[Path, _Column] = {}
+        self._identities = ColumnIdentities()
+
+    def take(self, schema: StructType, mode: MappingMode, version: int, end: int) -> None:
+        """Take the schema that is in force from one version to another."""
+        for identity, path, stored, field in self._identities.take(schema, mode, version):
             column = self._columns.setdefault(identity, _Column(stored))
             column.extend(ColumnSpan(version, end, format_column(path), type_name(field.type), field.nullable))
             column.path = path
@@ -144,12 +164,6 @@ class _Followed:
     def lines(self, last_version: int) -> tuple[ColumnLine, ...]:
         """The columns in order of first appearance."""
         return tuple(column.line(last_version) for column in self._columns.values())
-
-    def _identity(self, stored: Path) -> Path:
-        if stored in self._unmapped:
-            return self._unmapped[stored]
-        # A later column may be stored under a name that another column had before.
-        return (*stored, self._mark) if stored in self._taken else stored
 
 
 def _hazards(lines: tuple[ColumnLine, ...]) -> Iterable[NameHazard]:

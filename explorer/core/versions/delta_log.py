@@ -29,6 +29,7 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
 from explorer.core.protocol.times import aware_moment
+from explorer.core.versions.blame import blame
 from explorer.core.versions.change_feed.feed import ChangeSources, change_sources, check_sources, without_vacuumed
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commit_times import commit_time, mentions_in_commit_timestamps, moment
@@ -40,6 +41,7 @@ from explorer.core.versions.retention.horizon import Horizon, horizon
 from explorer.core.versions.retention.missing_files import absent, data_locations
 from explorer.core.versions.retention.retention import version_retention
 from explorer.core.versions.retention.version_states import VersionRisks
+from explorer.core.versions.settings_history import setting_changes, settings_table
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["DeltaLog"]
@@ -223,6 +225,33 @@ class DeltaLog:
     def version_risks(self) -> VersionRisks:
         """What leads to the loss of versions, from the log alone; `VersionRisks.at` says their states at a time."""
         return VersionRisks(self.history_record(), self.listing)
+
+    @located
+    def settings_history(self) -> pa.Table:
+        """Return who changed what, when and why: every column, property, constraint, feature and domain, newest first.
+
+        Returns:
+            One row a change: version, timestamp (ms, UTC), kind, name, before, after, column (its identity through
+            renames), initial, known, user_name, operation, reason, engine_info; see
+            `explorer.core.versions.settings_history`.
+        """
+        history = self.history_record()
+        return settings_table(history, setting_changes(history))
+
+    @located
+    def blame(self, name: str | None = None) -> pa.Table:
+        """Say since when a column, property, constraint, feature or domain is as it is, by whom and why.
+
+        Args:
+            name: What it is called now, or was called last; None for everything that there is now.
+
+        Returns:
+            Its entries, newest first: the columns of `settings_history`, and ``current``.
+
+        Raises:
+            RequestError: Nothing has that name; ``nearest`` has names that come close.
+        """
+        return blame(self.history_record(), name)
 
     @located
     def horizon(self, now: datetime, *, look: FolderLook | None = None) -> Horizon:

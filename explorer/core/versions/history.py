@@ -7,7 +7,7 @@ of the version that enabled in-commit timestamps (ICT-005); a number that is not
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -22,7 +22,7 @@ from explorer.core.log.commit import Commit
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment
 from explorer.core.log.replay import read_commits, replay_files, replay_state
-from explorer.core.protocol.actions import CommitInfo, Metadata, Protocol
+from explorer.core.protocol.actions import CommitInfo, DomainMetadata, Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import bools, int64s, integers, known_int64s, mask, string_maps, strings
 from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.log_store import LogStore
@@ -51,7 +51,7 @@ class CommitRecord(msgspec.Struct, frozen=True, gc=False):
 
     ``time_in_commit`` is True where its time is its in-commit timestamp, else the time is the file's; ``time_lacking``
     is True where in-commit timestamps were enabled and the commit has none. ``change_sizes`` are the bytes of its files
-    of recorded changes, None for one that is not stated.
+    of recorded changes, None for one that is not stated; ``domains`` are what it says of domains, removals included.
     """
 
     version: int
@@ -63,6 +63,7 @@ class CommitRecord(msgspec.Struct, frozen=True, gc=False):
     time_in_commit: bool = False
     time_lacking: bool = False
     change_sizes: tuple[int | None, ...] = ()
+    domains: tuple[DomainMetadata, ...] = ()
 
     @property
     def changes_no_row(self) -> bool:
@@ -79,6 +80,7 @@ class History:
     Attributes:
         commits: One record a commit.
         lifetimes: Intervals of all logical files.
+        base_domains: The domains in force at the first readable version, where the record begins later than the table.
     """
 
     def __init__(
@@ -87,9 +89,11 @@ class History:
         lifetimes: Lifetimes,
         base: tuple[int, Protocol, Metadata] | None,
         *,
+        base_domains: Mapping[str, DomainMetadata] | None = None,
         by_catalog: bool = False,
     ) -> None:
         self.commits = tuple(commits)
+        self.base_domains = dict(base_domains or {})
         self.by_catalog = by_catalog
         self.lifetimes = lifetimes
         self._rows = {record.version: record for record in commits}
@@ -297,7 +301,11 @@ class HistoryReader:
         base = self._base
         known = None if base is None else (base.version, base.state.protocol, base.state.metadata)
         return History(
-            self._records, self._builder.build(listing.latest, last=last), known, by_catalog=listing.by_catalog
+            self._records,
+            self._builder.build(listing.latest, last=last),
+            known,
+            base_domains=None if base is None else base.state.domains,
+            by_catalog=listing.by_catalog,
         )
 
     def _take(self, commit: Commit, path: LogPath) -> None:
@@ -313,7 +321,15 @@ class HistoryReader:
         times = in_force and stated, in_force and not stated
         sizes = tuple(small.change_sizes())
         record = CommitRecord(
-            commit.version, self._clock, info, small.protocol(), metadata, bool(sizes), *times, change_sizes=sizes
+            commit.version,
+            self._clock,
+            info,
+            small.protocol(),
+            metadata,
+            bool(sizes),
+            *times,
+            change_sizes=sizes,
+            domains=tuple(small.domains()),
         )
         self._records.append(record)
         self._read[commit.version] = path

@@ -16,9 +16,11 @@ from explorer.views.listing import Listing, ListingColumn
 from explorer.views.table.column_lines import RiverLine, river_lines
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.overview import fields_of
+from explorer.views.table.since import column_since
 
 __all__ = ["ColumnStory", "author", "column_story", "columns_listing", "lines_of"]
 
+_LONGEST_REASON = 80
 _COLUMNS = (
     ListingColumn("name", "column", "text"),
     ListingColumn("type", "type", "mono"),
@@ -33,7 +35,8 @@ _COLUMNS = (
 class ColumnStory:
     """One physical column: what it is, and what happened to it and by whom, as names and texts.
 
-    ``consequence`` says what its history means for who reads it; ``is_live`` if the newest version has it.
+    ``consequence`` says what its history means for who reads it; ``is_live`` if the newest version has it; ``since``
+    says since when it is as it is, by whom and why.
     """
 
     name: str
@@ -41,6 +44,7 @@ class ColumnStory:
     facts: tuple[tuple[str, str], ...]
     consequence: str = ""
     is_live: bool = False
+    since: tuple[str, ...] = ()
 
 
 def lines_of(facts: TableFacts) -> tuple[RiverLine, ...]:
@@ -75,16 +79,19 @@ def column_story(facts: TableFacts, name: str) -> ColumnStory | None:
         (f"v{version}", f"{what} ({by})" if (by := author(facts, version)) else what) for version, what in events
     ]
     told = tuple((key, fmt.plain(text, 300)) for key, text in entries)
-    return ColumnStory(name, label, told, _consequence(facts, column), column.dropped_at is None)
+    is_live = column.dropped_at is None
+    since = column_since(facts, name) if is_live else ()
+    return ColumnStory(name, label, told, _consequence(facts, column), is_live, since)
 
 
 def author(facts: TableFacts, version: int) -> str:
-    """Return who made a version, by which operation and when, in words; empty if its commit is gone."""
+    """Return who made a version, by which operation, when and why, in words; empty if its commit is gone."""
     commit = facts.commits.record(version)
     if commit is None:
         return ""
     who = f" by {commit.user_name}" if commit.user_name else ""
-    return f"{commit.operation}{who}, {fmt.day(commit.timestamp)}"
+    why = f": {fmt.shorten(commit.reason, _LONGEST_REASON)}" if commit.reason else ""
+    return f"{commit.operation}{who}, {fmt.day(commit.timestamp)}{why}"
 
 
 def _consequence(facts: TableFacts, column: ColumnLine) -> str:

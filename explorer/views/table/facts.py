@@ -27,6 +27,7 @@ from explorer.core.versions.diff import SnapshotDiff
 from explorer.core.versions.retention.horizon import Horizon
 from explorer.core.versions.retention.version_states import VersionStates
 from explorer.core.versions.snapshot import Snapshot
+from explorer.system import my_clients
 from explorer.views.table.commits import Commits, plain_reason
 from explorer.views.table.lanes import Lane, Span, feed_lane, retention_lanes
 from explorer.views.table.ranges import ColumnRanges, column_ranges
@@ -252,6 +253,7 @@ class TableFacts:
                 lineage=self.lineage,
                 risks=lambda: self.keep("risks", self.log.version_risks),
                 problem=self.problem,
+                mine=my_clients(),
             )
         )
 

@@ -1,0 +1,120 @@
+"""Who reads and writes a table, in the order in which it matters: my clients first, and the worst before the others.
+
+Protocol sections: Protocol Evolution, Table Features. Invariants: to answer wrongly is worse than to refuse, and to
+refuse worse than what is not known; a client is judged by what it does, a reader not by its writing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from explorer.core.compatibility.access import Access, AccessLoss, ClientVerdict, Requirements, loss_of, verdict_of
+from explorer.core.compatibility.client_facts import ClientFacts
+from explorer.core.compatibility.my_clients import MyClient
+from explorer.core.protocol.json_values import JsonObject
+
+__all__ = ["WORST_FIRST", "MatrixRow", "MyLoss", "matrix", "my_losses"]
+
+WORST_FIRST: Final[tuple[Access, ...]] = ("wrong", "no", "unknown", "yes")
+_UNKNOWN: Final = "no facts are known of this release"
+
+
+class MatrixRow(msgspec.Struct, frozen=True, rename="camel"):
+    """A client at a version, and what it can do; see `ClientVerdict` and `MyClient`.
+
+    Attributes:
+        mine: Somebody named it, or it wrote the table.
+        seen: It wrote the table, and nobody named it.
+        role: What it does with the table; null for a client that is not mine.
+    """
+
+    client: str
+    version: str
+    version_from: str | None
+    read: Access
+    write: Access
+    because: tuple[str, ...]
+    source: str
+    as_of: str
+    mine: bool = False
+    seen: bool = False
+    role: str | None = None
+    owner: str = ""
+    note: str = ""
+
+    @property
+    def worst(self) -> Access:
+        """The worst of what it does."""
+        done: dict[str | None, tuple[Access, ...]] = {"reader": (self.read,), "writer": (self.write,)}
+        return min(done.get(self.role, (self.read, self.write)), key=WORST_FIRST.index)
+
+
+class MyLoss(msgspec.Struct, frozen=True, rename="camel"):
+    """One of my clients that a change leaves with less, or makes silently wrong."""
+
+    mine: MyClient
+    loss: AccessLoss
+
+    def document(self) -> JsonObject:
+        """The loss as a JSON object, without the operation, and with the ``mine`` of it: version, role, owner, note."""
+        mine: JsonObject = {
+            "version": self.mine.version,
+            "role": self.mine.role,
+            "owner": self.mine.owner,
+            "note": self.mine.note,
+        }
+        return {**self.loss.document(), "mine": mine}
+
+
+def matrix(
+    table: Requirements, verdicts: Iterable[ClientVerdict], facts: ClientFacts, mine: Sequence[MyClient] = ()
+) -> tuple[MatrixRow, ...]:
+    """Order what clients can do with a table.
+
+    Args:
+        table: What it demands of its clients.
+        verdicts: On all clients, as `explorer.core.compatibility.access.compatibility` gives them.
+        facts: The facts.
+        mine: The clients in use.
+
+    Returns:
+        My clients, the worst first; then the others: wrong, refuses, unknown, reads; each in the order of the facts.
+    """
+    own = sorted((_mine(each, table, facts) for each in mine), key=lambda row: WORST_FIRST.index(row.worst))
+    others = [
+        MatrixRow(
+            each.client, each.version_from, each.version_from, each.read, each.write, each.because, each.source,
+            each.as_of,
+        )
+        for each in verdicts
+    ]  # fmt: skip
+    others.sort(key=lambda row: (WORST_FIRST.index(row.read), WORST_FIRST.index(row.write)))
+    return (*own, *others)
+
+
+def my_losses(
+    before: Requirements, after: Requirements, facts: ClientFacts, mine: Iterable[MyClient]
+) -> tuple[MyLoss, ...]:
+    """Find those of my clients that a change takes something from, of what they do; wrong answers first."""
+    found = [
+        MyLoss(each, loss)
+        for each in mine
+        if each.version_from is not None
+        for operation in each.operations
+        if (loss := loss_of(before, after, facts, (each.client, each.version_from), operation)) is not None
+    ]
+    return tuple(sorted(found, key=lambda each: WORST_FIRST.index(each.loss.after)))
+
+
+def _mine(each: MyClient, table: Requirements, facts: ClientFacts) -> MatrixRow:
+    row = MatrixRow(each.client, each.version, each.version_from, "unknown", "unknown", (), _UNKNOWN, "", mine=True)
+    row = msgspec.structs.replace(row, seen=each.seen, role=each.role, owner=each.owner, note=each.note)
+    if each.version_from is None:
+        return row
+    known = verdict_of(table, facts, each.client, each.version_from)
+    return msgspec.structs.replace(
+        row, read=known.read, write=known.write, because=known.because, source=known.source, as_of=known.as_of
+    )
