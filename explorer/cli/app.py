@@ -21,6 +21,7 @@ from explorer.cli import (
     rows,
     serving,
     state,
+    tripwires,
 )
 from explorer.cli.errors import CANCELLED, exit_code, facts_of
 from explorer.cli.output import complain
@@ -37,7 +38,20 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for module in (state, files, commits, retention, compatibility, integrity, audit, rows, changes, plans, serving):
+for module in (
+    state,
+    files,
+    commits,
+    retention,
+    compatibility,
+    integrity,
+    audit,
+    tripwires,
+    rows,
+    changes,
+    plans,
+    serving,
+):
     module.register(app)
 
 
