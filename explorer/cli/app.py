@@ -24,6 +24,7 @@ from explorer.cli.commands import (
     rows,
     serving,
     state,
+    tripwires,
 )
 from explorer.cli.errors import CANCELLED, exit_code, facts_of
 from explorer.cli.output import complain
@@ -51,6 +52,7 @@ for module in (
     blame,
     evidence,
     erasure,
+    tripwires,
     rows,
     changes,
     plans,
