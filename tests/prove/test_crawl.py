@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -11,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.crawler import Crawler, watching
+from explorer.web.tabs import TABS
+from tests.e2e.crawler import Crawler
 from tests.e2e.odd_warehouse import write_odd_tables
 from tests.support.dose import WHOLE_DOSE
-from tests.support.shared_tables import REPOSITORY
+from tests.support.served_pages import SERVE_COMMITS, served
 
 pytestmark = [
     pytest.mark.e2e,
@@ -24,11 +23,6 @@ pytestmark = [
 ]
 
 DEMO = ("archive/sensors-damaged", "crm/customers", "finance/ledger", "sales/orders", "web/events")
-TABS = ("overview", "diff", "files", "columns", "deletion-vectors", "statistics", "data", "changes", "act")
-SERVE = (
-    "import sys; from explorer.web import serve; "
-    "serve(sys.argv[1:], allow_commits=True, ready=lambda url: print(url, flush=True))"
-)
 
 
 @pytest.fixture(scope="module")
@@ -43,39 +37,31 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def served(lake: tuple[Path, list[str]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+def lake_served(lake: tuple[Path, list[str]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """Serve the tables; the address, and the file that the server's log goes to."""
     log = tmp_path_factory.mktemp("log") / "server.log"
-    with (
-        log.open("w") as told,
-        subprocess.Popen(
-            [sys.executable, "-c", SERVE, str(lake[0])], cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=told, text=True
-        ) as process,
-    ):
-        assert process.stdout is not None
-        yield process.stdout.readline().strip().rstrip("/"), log
-        process.terminate()
+    with served(lake[0], SERVE_COMMITS, log) as url:
+        yield url, log
 
 
 @pytest.mark.timeout(7_200)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_control_of_every_page(
-    theme: str, browser: Any, served: tuple[str, Path], lake: tuple[Path, list[str]]
+    theme: str, browser: Any, lake_served: tuple[str, Path], lake: tuple[Path, list[str]]
 ) -> None:
-    address, log = served
+    address, log = lake_served
     window = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme=theme)
     page = window.new_page()
     page.set_default_timeout(60_000)
-    with watching(page) as events:
-        crawler = Crawler(page, address, events)
-        crawler.visit("?q=lake")
-        for table in lake[1]:
-            for tab in TABS:
-                crawler.visit(f"?t={table}&tab={tab}")
-                print(
-                    f"{theme} {table} {tab}: {crawler.crawl.pressed} pressed, {len(crawler.crawl.wrong)} wrong",
-                    flush=True,
-                )
+    crawler = Crawler(page, address)
+    crawler.visit("?q=lake")
+    for table in lake[1]:
+        for tab in TABS:
+            crawler.visit(f"?t={table}&tab={tab.key}")
+            print(
+                f"{theme} {table} {tab.key}: {crawler.crawl.pressed} pressed, {len(crawler.crawl.wrong)} wrong",
+                flush=True,
+            )
     window.close()
     assert crawler.crawl.wrong == []
     assert "ERROR:" not in log.read_text()
