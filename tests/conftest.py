@@ -20,11 +20,14 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default")
 
 # Most queries of the tests run once on a few rows, and a JVM spends half of its time on loading classes and compiling
 # them well. Here it takes the classes for sound, compiles them fast, and has all of its memory from the start: what it
-# collects is what Spark leaves of each query. The whole dose runs on Java as users have it.
+# collects is what Spark leaves of each query. Nor does it pay that Spark compiles a query, plans it again halfway, or
+# writes its plan down at length. The whole dose runs on Java and Spark as users have them.
 if not WHOLE_DOSE:
     os.environ["JAVA_TOOL_OPTIONS"] = (
         "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -XX:InitialRAMPercentage=100 "
-        "-XX:NewRatio=1 -XX:MetaspaceSize=256m -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+        "-XX:NewRatio=1 -XX:MetaspaceSize=256m -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote "
+        "-Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN "
+        "-Dspark.sql.adaptive.enabled=false -Dspark.sql.maxPlanStringLength=1000"
     )
 
 

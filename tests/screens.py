@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.conftest import ARGUMENTS, CHROMIUM, SERVE, settle
+from tests.e2e.conftest import ARGUMENTS, CHROMIUM, settle
+from tests.support.served_pages import SERVE
 from tests.support.shared_tables import REPOSITORY
 
 TARGET = REPOSITORY / "build" / "screens"

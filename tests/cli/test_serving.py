@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Call
+from tests.support.ports import free_port
 from tests.support.shared_tables import REPOSITORY
 
 # Python may have been started with interrupts ignored; a person's terminal does not do that.
@@ -62,7 +63,7 @@ def test_demo_is_built_once(demo_warehouse: Path) -> None:
 
 
 def test_serve_takes_the_port_and_several_roots(demo_warehouse: Path) -> None:
-    port = _free_port()
+    port = free_port()
     roots = [str(demo_warehouse / "sales"), str(demo_warehouse / "web")]
     with serving("serve", *roots, "--port", str(port), "--json") as (line, _):
         document = json.loads(line)
@@ -136,9 +137,3 @@ def _open(url: str) -> http.client.HTTPResponse:
     assert url.startswith("http://127.0.0.1:")
     answer: http.client.HTTPResponse = urllib.request.urlopen(url, timeout=60)  # noqa: S310 - the scheme is checked
     return answer
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -5,8 +5,6 @@ console and any uncaught error.
 """
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,9 @@ import pyarrow as pa
 import pytest
 
 from tests.support import hostile_tables
-from tests.support.shared_tables import REPOSITORY, reference_root
+from tests.support.dose import WHOLE_DOSE
+from tests.support.served_pages import SERVE, served, watch
+from tests.support.shared_tables import reference_root
 from tests.support.spark_tables import DataFile, column, write_table
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -24,8 +24,8 @@ ARGUMENTS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update",
 ]  # fmt: skip
-LOOPBACK = ("http://127.0.0.1:", "http://localhost:", "ws://127.0.0.1:", "ws://localhost:", "data:", "blob:", "about:")
-SERVE = "import sys; from explorer.web import serve; serve(sys.argv[1:], ready=lambda url: print(url, flush=True))"
+# A page of a test runs its scripts once: compiling them well takes longer than it saves.
+FAST = [] if WHOLE_DOSE else ["--js-flags=--no-turbofan --no-maglev"]
 TABLES = ("deletion-vectors", "column-mapping", "optimize", "change-feed", "log-cleanup")
 
 
@@ -34,7 +34,7 @@ def browser_type_launch_args() -> dict[str, Any]:
     """Launch the system's Chromium; skip where there is none."""
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine: install the package chromium")
-    return {"executable_path": CHROMIUM, "args": ARGUMENTS}
+    return {"executable_path": CHROMIUM, "args": ARGUMENTS + FAST}
 
 
 @pytest.fixture(scope="session")
@@ -58,29 +58,21 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def address(warehouse: Path) -> Iterator[str]:
     """Serve the warehouse; yields the URL."""
-    yield from served(warehouse)
-
-
-def served(root: Path) -> Iterator[str]:
-    """Serve the tables under a folder in a process of its own; yields the URL."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(root)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        cwd=REPOSITORY,
-    )  # fmt: skip
-    assert process.stdout is not None
-    url = process.stdout.readline().strip()
-    if not url:
-        assert process.stderr is not None
-        pytest.fail(f"the server did not start: {process.stderr.read()}")
-    yield url.rstrip("/")
-    process.terminate()
-    process.communicate(timeout=20)
+    with served(warehouse, SERVE, warehouse.parent / "server.log") as url:
+        yield url
 
 
 @pytest.fixture(scope="session")
-def windows(browser: Any) -> Iterator[Any]:
-    """Yield one browser context for all tests: its cache spares each of them the loading of plotly."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
+def windows(
+    browser_type: Any, browser_type_launch_args: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
+    """Yield one browser context for all tests, with a profile on the disk.
+
+    Its cache spares each test the loading of plotly, and keeps the scripts as compiled: a page costs a third.
+    """
+    profile = tmp_path_factory.mktemp("browser")
+    viewport = {"width": 1440, "height": 900}
+    context = browser_type.launch_persistent_context(profile, viewport=viewport, **browser_type_launch_args)
     yield context
     context.close()
 
@@ -88,19 +80,10 @@ def windows(browser: Any) -> Iterator[Any]:
 @pytest.fixture
 def watched(windows: Any) -> Iterator[Any]:
     """Yield a page that fails its test when anything goes wrong in it."""
-    wrong: list[str] = []
     windows.clear_cookies()
     page = windows.new_page()
     page.set_default_timeout(30_000)
-    page.on(
-        "request", lambda r: None if r.url.startswith(LOOPBACK) else wrong.append(f"request off the machine: {r.url}")
-    )
-    page.on(
-        "websocket", lambda s: None if s.url.startswith(LOOPBACK) else wrong.append(f"socket off the machine: {s.url}")
-    )
-    page.on("response", lambda r: wrong.append(f"{r.status} {r.url}") if r.status >= 400 else None)
-    page.on("console", lambda m: wrong.append(f"console: {m.text}") if m.type == "error" else None)
-    page.on("pageerror", lambda e: wrong.append(f"page error: {e}"))
+    wrong = watch(page)
     yield page
     page.close()
     assert wrong == []

@@ -8,14 +8,14 @@ an answer of status 400 and above, and a request off the machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Crawl", "Crawler", "watching"]
+from tests.support.served_pages import watch
 
-LOOPBACK = ("http://127.0.0.1:", "http://localhost:", "ws://127.0.0.1:", "ws://localhost:", "data:", "blob:", "about:")
+__all__ = ["Crawl", "Crawler"]
+
 KEYS = ("t", "t", "ArrowLeft", "Shift+ArrowLeft", "Shift+ArrowRight", "ArrowRight", "Home", "End", "?", "Escape")
 ANSWER_WITHIN = 60_000  # ms: on a busy machine a page of 10,000 versions takes its time
 TYPED = "id'\"<b>&"
@@ -102,18 +102,15 @@ class Crawler:
     """Presses the controls of pages in one window.
 
     Args:
-        page: The browser's page, which `watching` watches.
+        page: The browser's page.
         address: The address of the server, without its last slash.
-        events: What `watching` saw.
         every: Press each control; otherwise one of those that change the same part of the address.
         without: Beginnings of the names of controls that are not pressed.
     """
 
-    def __init__(
-        self, page: Any, address: str, events: list[str], *, every: bool = False, without: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, page: Any, address: str, *, every: bool = False, without: Iterable[str] = ()) -> None:
         self.crawl = Crawl()
-        self._page, self._address, self._events = page, address, events
+        self._page, self._address, self._events = page, address, watch(page)
         self._every, self._without = every, tuple(without)
 
     def visit(self, query: str) -> None:
@@ -186,20 +183,3 @@ class Crawler:
 
     def _wrong(self, query: str, name: str, what: str) -> None:
         self.crawl.wrong.append(f"{query} | {name} | {what}")
-
-
-@contextmanager
-def watching(page: Any) -> Iterator[list[str]]:
-    """Collect what goes wrong in a page, in words."""
-    events: list[str] = []
-
-    def off(url: str) -> None:
-        if not url.startswith(LOOPBACK):
-            events.append(f"request off the machine: {url}")
-
-    page.on("request", lambda request: off(request.url))
-    page.on("websocket", lambda socket: off(socket.url))
-    page.on("response", lambda answer: events.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None)
-    page.on("console", lambda line: events.append(f"console: {line.text}") if line.type == "error" else None)
-    page.on("pageerror", lambda error: events.append(f"script: {error}"))
-    yield events

@@ -14,7 +14,8 @@ import subprocess
 import sys
 from typing import Any
 
-from tests.e2e.conftest import ARGUMENTS, CHROMIUM, SERVE
+from tests.e2e.conftest import ARGUMENTS, CHROMIUM
+from tests.support.served_pages import SERVE
 from tests.support.shared_tables import REPOSITORY
 
 SETTLED = "window.explorerPage && explorerPage.answered >= explorerPage.sent"

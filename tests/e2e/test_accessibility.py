@@ -8,6 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tests.e2e.conftest import settle
+from tests.support.dose import WHOLE_DOSE
 
 pytestmark = pytest.mark.e2e
 VECTORS = "?t=shop/reference/deletion-vectors"
@@ -31,12 +32,16 @@ PAGES = [
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(opened: Any, watched: Any, theme: str) -> None:
     watched.emulate_media(color_scheme=theme)
+    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    if theme == "dark" and not WHOLE_DOSE:
+        # Between the themes only colours differ: `make prove` holds every rule against both.
+        options["runOnly"] = ["color-contrast", "link-in-text-block"]
     found: dict[str, list[str]] = {}
     for query in PAGES:
         page = opened(query)
-        page.wait_for_function("!document.body.innerText.includes('reading the log')")
+        page.wait_for_function("!document.querySelector('.bone, .bones')")
         settle(page)
-        violations = Axe().run(page).response["violations"]
+        violations = Axe().run(page, options=options).response["violations"]
         if violations:
             found[query] = [f"{v['id']}: {node['html'][:120]}" for v in violations for node in v["nodes"]]
     assert found == {}

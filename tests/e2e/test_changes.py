@@ -3,8 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,13 +13,10 @@ import explorer
 from explorer.core.protocol.actions import SetTransaction
 from tests.e2e.conftest import settle
 from tests.support import hostile_tables, small_logs
-from tests.support.shared_tables import REPOSITORY, reference_root
+from tests.support.served_pages import SERVE_COMMITS, served
+from tests.support.shared_tables import reference_root
 
 pytestmark = pytest.mark.e2e
-SERVE = (
-    "import sys; from explorer.web import serve; "
-    "serve(sys.argv[1:], allow_commits=True, ready=lambda url: print(url, flush=True))"
-)
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +37,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def writable(root: Path) -> Iterator[str]:
     """Serve tables that may be changed, in a process of its own; yields the URL."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(root)], stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
-    )
-    assert process.stdout is not None
-    yield process.stdout.readline().strip().rstrip("/")
-    process.terminate()
-    process.communicate(timeout=20)
+    with served(root, SERVE_COMMITS, root.parent / "server.log") as url:
+        yield url
 
 
 @pytest.fixture

@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.crawler import Crawler, watching
+from explorer.web.tabs import TABS as TAB_SPECS
+from tests.e2e.crawler import Crawler
 from tests.support.dose import WHOLE_DOSE
 
 pytestmark = pytest.mark.e2e
 
-TABS = ("overview", "diff", "files", "columns", "deletion-vectors", "statistics", "data", "changes", "act")
+TABS = tuple(tab.key for tab in TAB_SPECS)
 # Rows need Spark, which tests/e2e/test_rows.py and test_changes.py start.
 SPARK = ("button do=rows", "button do=changes", "button do=differences", "button rows-go", "button differences-go")
 # All of them under make prove; on every run those with the most kinds of controls.
-PRESSED = TABS if WHOLE_DOSE else ("overview", "columns", "statistics", "act")
+PRESSED = TABS if WHOLE_DOSE else ("statistics", "act")
 ODD = ("hostile", "broken", "future", "empty", "long") if WHOLE_DOSE else ("hostile", "broken")
 
 
@@ -25,9 +26,8 @@ def crawler(windows: Any, address: str) -> Iterator[Crawler]:
     """Crawl in a window of its own; what went wrong fails the test."""
     page = windows.new_page()
     page.set_default_timeout(30_000)
-    with watching(page) as events:
-        crawler = Crawler(page, address, events, without=SPARK)
-        yield crawler
+    crawler = Crawler(page, address, without=SPARK)
+    yield crawler
     page.close()
     assert crawler.crawl.wrong == []
 

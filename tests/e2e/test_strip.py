@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from explorer.core.protocol.actions import CommitInfo
-from tests.e2e.conftest import served, settle
+from tests.e2e.conftest import settle
+from tests.support.served_pages import SERVE, served
 from tests.support.small_logs import LONG_AGO, PROTOCOL, add, metadata, write_log
 
 pytestmark = pytest.mark.e2e
@@ -31,7 +32,8 @@ def strip_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     root = tmp_path_factory.mktemp("strip") / "strip"
     for name, count in (("long", 700), ("short", 12), ("single", 1)):
         _log(root / name, count)
-    yield from served(root)
+    with served(root, SERVE, root.parent / "server.log") as url:
+        yield url
 
 
 @pytest.fixture

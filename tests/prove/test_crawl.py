@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -11,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.crawler import Crawler, watching
+from explorer.web.tabs import TABS
+from tests.e2e.crawler import Crawler
 from tests.e2e.odd_warehouse import ODD_TABLES, write_odd_tables
 from tests.support.dose import WHOLE_DOSE
-from tests.support.shared_tables import REPOSITORY
+from tests.support.served_pages import SERVE_COMMITS, served
 
 pytestmark = [
     pytest.mark.e2e,
@@ -25,11 +24,6 @@ pytestmark = [
 
 DEMO = ("archive/sensors-damaged", "crm/customers", "finance/ledger", "sales/orders", "web/events")
 TABLES = (*(f"demo/{name}" for name in DEMO), *(f"odd/{name}" for name in ODD_TABLES))
-TABS = ("overview", "diff", "files", "columns", "deletion-vectors", "statistics", "data", "changes", "act")
-SERVE = (
-    "import sys; from explorer.web import serve; "
-    "serve(sys.argv[1:], allow_commits=True, ready=lambda url: print(url, flush=True))"
-)
 
 
 @pytest.fixture(scope="module")
@@ -44,31 +38,23 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def served(lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+def lake_served(lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """Serve the tables; the address, and the file that the server's log goes to."""
     log = tmp_path_factory.mktemp("log") / "server.log"
-    with (
-        log.open("w") as told,
-        subprocess.Popen(
-            [sys.executable, "-c", SERVE, str(lake)], cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=told, text=True
-        ) as process,
-    ):
-        assert process.stdout is not None
-        yield process.stdout.readline().strip().rstrip("/"), log
-        process.terminate()
+    with served(lake, SERVE_COMMITS, log) as url:
+        yield url, log
 
 
 @pytest.fixture(params=["light", "dark"])
-def crawler(request: pytest.FixtureRequest, browser: Any, served: tuple[str, Path]) -> Iterator[Crawler]:
+def crawler(request: pytest.FixtureRequest, browser: Any, lake_served: tuple[str, Path]) -> Iterator[Crawler]:
     """Crawl in a window of its own, in one of the themes; what went wrong there or in the server fails the test."""
-    address, log = served
+    address, log = lake_served
     before = len(log.read_text())
     window = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme=request.param)
     page = window.new_page()
     page.set_default_timeout(60_000)
-    with watching(page) as events:
-        crawler = Crawler(page, address, events)
-        yield crawler
+    crawler = Crawler(page, address, every=True)
+    yield crawler
     window.close()
     print(f"{crawler.crawl.pressed} controls and keys pressed on {len(crawler.crawl.pages)} pages", flush=True)
     assert crawler.crawl.wrong == []
@@ -79,7 +65,7 @@ def crawler(request: pytest.FixtureRequest, browser: Any, served: tuple[str, Pat
 @pytest.mark.parametrize("table", TABLES)
 def test_every_control_of_every_tab_of_a_table(crawler: Crawler, table: str) -> None:
     for tab in TABS:
-        crawler.visit(f"?t=lake/{table}&tab={tab}")
+        crawler.visit(f"?t=lake/{table}&tab={tab.key}")
     assert len(crawler.crawl.pages) == len(TABS)
 
 

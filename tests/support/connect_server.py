@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyspark
 
 from explorer.spark.engine.java import find_java
+from tests.support.ports import free_port, wait_for
 from tests.support.shared_tables import REPOSITORY
 
 
@@ -106,23 +105,3 @@ def running(command: list[str], output: int, folder: Path) -> Iterator[subproces
 def spark_home() -> Path:
     """Where PySpark keeps Spark."""
     return Path(pyspark.__file__).parent
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
-def wait_for(port: int, seconds: float = 120) -> None:
-    """Wait until somebody listens on a port."""
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            assert time.monotonic() < end, f"nobody listens on port {port} after {seconds} s"
-            time.sleep(0.2)
-        else:
-            return

@@ -2,7 +2,8 @@
 
 The tests of a file run on one worker, and those of all of `tests/interop` too, so that one reference writer starts for
 however many workers there are. What takes long starts first: else a worker would be left with it at the end while the
-others have nothing to do.
+others have nothing to do. Tests of a folder follow each other, so that of two workers one has the reference writer and
+the other the browser, and neither starts what the other has.
 """
 
 from __future__ import annotations
@@ -15,19 +16,20 @@ if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
 
 TOGETHER = "tests/interop/"
-LONG = ("spark", "e2e", "notebook")
+FIRST = (TOGETHER, "tests/e2e/", "tests/notebooks/", "tests/spark/", "tests/prove/")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put first the tests of the reference writer, then those that start a JVM, a browser or a kernel."""
+    """Put first the folders that start a JVM, a browser, a kernel or other processes, then other tests with Spark."""
     items.sort(key=_turn)
 
 
 def _turn(item: pytest.Item) -> int:
-    if item.nodeid.startswith(TOGETHER):
-        return 0
-    return 1 if any(item.get_closest_marker(mark) for mark in LONG) else 2
+    for turn, folder in enumerate(FIRST):
+        if item.nodeid.startswith(folder):
+            return turn
+    return len(FIRST) if item.get_closest_marker("spark") else len(FIRST) + 1
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -19,6 +19,7 @@ import explorer
 from explorer.core.errors import ExplorerError, InvalidIntent
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.spark.scan.scan import scan
+from tests.support.dose import WHOLE_DOSE
 from tests.support.golden_expectations import expected
 from tests.support.other_readers import duckdb_connection
 from tests.support.reference_steps import Step, copy_before, reference_commit
@@ -52,6 +53,13 @@ def _deletes() -> Iterator[Step]:
             latest = latest if version is None else version
 
 
+def _some_deletes() -> list[Step]:
+    """All in the whole dose; else of each table the last one that makes a commit, and all that make none."""
+    found = list(_deletes())
+    last = {step.table: step for step in found if step.version is not None}
+    return [step for step in found if WHOLE_DOSE or step.version is None or step is last[step.table]]
+
+
 @pytest.mark.conformance("FILE-002", "FILE-005", "FILE-010", "FILE-011", "FILE-016", "LOG-019", "META-004")
 @pytest.mark.conformance(
     "DV-003",
@@ -65,7 +73,7 @@ def _deletes() -> Iterator[Step]:
     "ROWTRACK-008",
     "ROWTRACK-009",
 )
-@pytest.mark.parametrize("step", list(_deletes()), ids=lambda step: step.name)
+@pytest.mark.parametrize("step", _some_deletes(), ids=lambda step: step.name)
 def test_a_deletion_of_the_reference_leaves_the_same_rows(step: Step, tmp_path: Path) -> None:
     table = explorer.open_table(copy_before(ROOT, step, tmp_path, with_data=True))
     if step.name in REFUSED_BY_US or (step.error is not None and "UNRESOLVED" in step.error.get("condition", "")):
