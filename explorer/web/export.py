@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from explorer.views.listing import Listing
-from explorer.web.tab_spec import Document
+from explorer.web.tab_spec import Document, Page
 
 __all__ = ["export_files"]
 
 _CHUNK = 1_000_000
 
 
-def export_files(found: Listing | Document, id_: str, format_: str) -> Iterator[dict[str, Any]]:
+def export_files(found: Listing | Document | Page, id_: str, format_: str) -> Iterator[dict[str, Any]]:
     """Yield the messages that carry a file to the browser.
 
     Args:
@@ -26,6 +26,8 @@ def export_files(found: Listing | Document, id_: str, format_: str) -> Iterator[
         case Document():
             text, suffix, media = json.dumps(found.content, ensure_ascii=False, indent=2), "json", "application/json"
             what = found.what
+        case Page():
+            text, suffix, media, what = found.text, "html", "text/html", found.what
         case Listing() if format_ == "json":
             text, suffix, media, what = found.to_json(), "json", "application/json", "list"
         case Listing():

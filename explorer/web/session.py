@@ -210,9 +210,16 @@ class Session:
         view = self.view
         if view is None:
             raise RequestError("There is nothing to export on this page.", field="list")
-        name = message.text("list")
-        found = export_named(name)(view, Address.parse(self.query), self._work)
-        for part in export_files(found, f"{name}-{message.number}", message.text("format")):
+        name, address = message.text("list"), Address.parse(self.query)
+        export, format_ = export_named(name), message.text("format")
+
+        def made() -> list[dict[str, Any]]:
+            return list(export_files(export(view, address, self._work), f"{name}-{message.number}", format_))
+
+        self.compute(message, made, partial(self._send_file, message))
+
+    def _send_file(self, message: Message, parts: Sequence[dict[str, Any]]) -> None:
+        for part in parts:
             self.page.send(part)
         self.answer(message)
 

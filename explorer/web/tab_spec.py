@@ -14,7 +14,7 @@ from explorer.web.address import Address
 from explorer.web.window import Handler, Window
 from explorer.web.window_work import NewWindow, TabWork, WindowWork
 
-__all__ = ["Document", "Export", "Tab", "TabSpec", "arranged", "listed", "pinned"]
+__all__ = ["Document", "Export", "Page", "Tab", "TabSpec", "arranged", "listed", "pinned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,16 @@ class Document:
     content: Mapping[str, Any]
 
 
-Export = Callable[[TableView, Address, WindowWork], Listing | Document]
+@dataclass(frozen=True, slots=True)
+class Page:
+    """An HTML page to be kept: its name without the ending, its title, and its text."""
+
+    name: str
+    what: str
+    text: str
+
+
+Export = Callable[[TableView, Address, WindowWork], Listing | Document | Page]
 
 
 def _asks_for_nothing(_view: TableView, _address: Address, _work: WindowWork) -> None:

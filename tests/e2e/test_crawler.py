@@ -15,7 +15,10 @@ pytestmark = pytest.mark.e2e
 
 TABS = tuple(tab.key for tab in TAB_SPECS)
 # Rows need Spark, which tests/e2e/test_rows.py and test_changes.py start.
-SPARK = ("button do=rows", "button do=changes", "button do=differences", "button rows-go", "button differences-go")
+SPARK = (
+    "button erasure-go", "button do=rows", "button do=changes", "button do=differences", "button rows-go",
+    "button differences-go",
+)  # fmt: skip
 # All of them under make prove; on every run those with the most kinds of controls.
 PRESSED = TABS if WHOLE_DOSE else ("statistics", "act")
 ODD = ("hostile", "broken", "future", "empty", "long") if WHOLE_DOSE else ("hostile", "broken")

@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 
 import explorer
+from explorer.auditing.report import verify_report
 from explorer.core.versions.commit_times import moment
 from explorer.views import TableFacts
-from explorer.views.table.clients import client_listing, newest_releases
+from explorer.views.table.clients import client_listing, clients_in_use, newest_releases
 from explorer.views.table.retention_curve import retention_curve
 from explorer.web.address import Address
+from explorer.web.export import export_files
 from explorer.web.pages import Rendered, table_page
 from explorer.web.served_tables import Catalog
+from explorer.web.tabs import export_named
 from tests.support import small_logs
 from tests.support.audited_tables import loaded
 from tests.support.hostile_tables import HOSTILE
@@ -67,10 +70,12 @@ def test_clients_are_those_of_the_chosen_version_and_the_worst_come_first(root: 
     for version in (2, 5):
         judged = {(v.client, v.version_from): v for v in table.compatibility(version)}
         shown = newest_releases(facts, version)
-        assert all(judged[each.client, each.version_from] == each for each in shown)
+        for each in shown:
+            found = judged[each.client, each.version]
+            assert (each.read, each.write, each.because) == (found.read, found.write, found.because)
         ranks = [("wrong", "no", "unknown", "yes").index(each.read) for each in shown]
         assert ranks == sorted(ranks)
-        assert client_listing(facts, version).total == len(judged)
+        assert client_listing(facts, version).total == len(judged) + len(clients_in_use(facts, version))
     reads = [{each.client: each.read for each in newest_releases(facts, version)} for version in (2, 5)]
     assert reads[0]["Presto"] == "yes"
     assert reads[1]["Presto"] == "wrong"
@@ -115,3 +120,27 @@ def test_a_history_that_cannot_be_read_still_shows_the_clients(catalog: Catalog)
     assert "Who can read it" in side
     assert "Retention horizon" in side
     assert "not a valid action" in side or "cannot be read" in side
+
+
+def test_who_changed_what_is_listed_by_person_without_the_first_version(tmp_path: Path) -> None:
+    created = [small_logs.commit_info("CREATE TABLE", user_name="ana"), small_logs.PROTOCOL, small_logs.METADATA]
+    first = [
+        small_logs.commit_info("SET TBLPROPERTIES", user_name="ben", user_metadata="why"),
+        small_logs.metadata({"id": "long"}, configuration={"delta.appendOnly": "true"}),
+    ]
+    small_logs.write_log(tmp_path / "w" / "t", [created, first])
+    catalog = Catalog([str(tmp_path / "w")])
+    html = _page(catalog, "?t=w/t&tab=audit").regions["rest"]
+    assert "delta.appendOnly" in html
+    assert ">ben 1</a>" in html
+    assert "ana" not in html
+    assert "delta.appendOnly" not in _page(catalog, "?t=w/t&tab=audit&q=zoe").regions["rest"]
+
+
+def test_the_report_of_the_page_is_the_one_of_the_command(catalog: Catalog) -> None:
+    view = _page(catalog, "?t=w/t&tab=audit").view
+    assert view is not None
+    page = export_named("report")(view, Address.parse("?t=w/t&tab=audit"), idle_work(catalog))
+    (part,) = export_files(page, "report-1", "html")
+    assert part["name"].endswith(".html")
+    assert verify_report(part["text"].encode()).valid

@@ -1,4 +1,4 @@
-"""Which clients read and write a version: the newest known release of each, and all known releases as a list.
+"""Which clients read and write a version: those in use, the newest known release of each other one, and all as a list.
 
 Invariants: a wrong answer comes before a refusal, as nobody notices it; what no source states is unknown.
 """
@@ -9,17 +9,21 @@ from typing import Final
 
 import pyarrow as pa
 
-from explorer.core.compatibility.access import Access, ClientVerdict, Requirements, compatibility, requirements
+from explorer.core.compatibility.access import compatibility, requirements
 from explorer.core.compatibility.client_facts import client_facts
+from explorer.core.compatibility.matrix import WORST_FIRST, MatrixRow, matrix
+from explorer.core.compatibility.my_clients import with_writers
+from explorer.core.compatibility.writers_seen import writers_seen
+from explorer.system import my_clients
 from explorer.views.listing import Listing, ListingColumn
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["client_listing", "newest_releases"]
+__all__ = ["client_listing", "clients_in_use", "newest_releases"]
 
-_WORST_FIRST: Final[tuple[Access, ...]] = ("wrong", "no", "unknown", "yes")
 _COLUMNS: Final = (
     ListingColumn("client", "client"),
-    ListingColumn("version_from", "from release"),
+    ListingColumn("version", "release"),
+    ListingColumn("mine", "in use"),
     ListingColumn("read", "read"),
     ListingColumn("write", "write"),
     ListingColumn("because", "decided by"),
@@ -28,29 +32,58 @@ _COLUMNS: Final = (
 )
 
 
-def newest_releases(facts: TableFacts, version: int) -> tuple[ClientVerdict, ...]:
-    """Return what the newest known release of each client does with a version, the worst first."""
-    newest = {verdict.client: verdict for verdict in _verdicts(facts, version)}
+def clients_in_use(facts: TableFacts, version: int) -> tuple[MatrixRow, ...]:
+    """Return what the clients that somebody named, or that wrote the table, do with a version, the worst first."""
+    return tuple(row for row in _matrix(facts, version) if row.mine)
+
+
+def newest_releases(facts: TableFacts, version: int) -> tuple[MatrixRow, ...]:
+    """Return what the newest known release of each other client does with a version, the worst first."""
+    verdicts = (row for row in _by_release(facts, version) if not row.mine)
+    newest = {row.client: row for row in verdicts}
     return tuple(sorted(newest.values(), key=_badness))
 
 
 def client_listing(facts: TableFacts, version: int) -> Listing:
-    """Return what every known release does with a version, by client."""
-    found = _verdicts(facts, version)
-    columns = {column.key: [getattr(verdict, column.key) for verdict in found] for column in _COLUMNS}
-    columns["because"] = [", ".join(names) for names in columns["because"]]
-    table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+    """Return what every known release does with a version: those in use first, the worst before the others."""
+    found = _matrix(facts, version)
+    texts = {
+        "client": [row.client for row in found],
+        "version": [row.version for row in found],
+        "mine": ["wrote the table" if row.seen else "yes" if row.mine else "" for row in found],
+        "read": [row.read for row in found],
+        "write": [row.write for row in found],
+        "because": [", ".join(row.because) for row in found],
+        "source": [row.source for row in found],
+        "as_of": [row.as_of for row in found],
+    }
+    table = pa.table({name: pa.array(values, pa.string()) for name, values in texts.items()})
     return Listing(f"{facts.name}-v{version}-clients", _COLUMNS, table, ("client", "because"))
 
 
-def _badness(verdict: ClientVerdict) -> tuple[int, int]:
-    return _WORST_FIRST.index(verdict.read), _WORST_FIRST.index(verdict.write)
+def _badness(row: MatrixRow) -> tuple[int, int]:
+    return WORST_FIRST.index(row.read), WORST_FIRST.index(row.write)
 
 
-def _verdicts(facts: TableFacts, version: int) -> tuple[ClientVerdict, ...]:
-    return facts.keep(("clients", version), lambda: compatibility(_requirements(facts, version), client_facts()))
+def _matrix(facts: TableFacts, version: int) -> tuple[MatrixRow, ...]:
+    rows = _by_release(facts, version)
+    return (*(row for row in rows if row.mine), *sorted((row for row in rows if not row.mine), key=_badness))
 
 
-def _requirements(facts: TableFacts, version: int) -> Requirements:
-    snapshot = facts.snapshot(version)
-    return requirements(snapshot.protocol, snapshot.metadata, has_vectors=snapshot.num_deleted_records > 0)
+def _by_release(facts: TableFacts, version: int) -> tuple[MatrixRow, ...]:
+    """Those in use, then every client in the order of the facts, its releases oldest first."""
+    return facts.keep(("clients", version), lambda: _judged(facts, version))
+
+
+def _judged(facts: TableFacts, version: int) -> tuple[MatrixRow, ...]:
+    snapshot, known = facts.snapshot(version), client_facts()
+    asked = requirements(snapshot.protocol, snapshot.metadata, has_vectors=snapshot.num_deleted_records > 0)
+    seen = () if facts.problem is not None else writers_seen(facts.log.history_record().commits, known)
+    rows = matrix(asked, compatibility(asked, known), known, with_writers(my_clients(), seen))
+    order = {client: place for place, client in enumerate(known.versions)}
+    others = sorted((row for row in rows if not row.mine), key=lambda row: _release(row, order, known.versions))
+    return (*(row for row in rows if row.mine), *others)
+
+
+def _release(row: MatrixRow, order: dict[str, int], versions: dict[str, list[str]]) -> tuple[int, int]:
+    return order[row.client], versions[row.client].index(row.version)

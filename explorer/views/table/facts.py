@@ -237,25 +237,24 @@ class TableFacts:
 
     def audit(self) -> Audit:
         """Return what the rules find in the table as it is now, by the log alone."""
-        return self.keep(("audit", self._now()), self._audit)
+        return self.keep(("audit", self._now()), lambda: audit(self.subject()))
+
+    def subject(self) -> Subject:
+        """Return the table as rules and reports are asked of it, with what is known already."""
+        return Subject(
+            self.log,
+            self._clock(),
+            commits=lambda: self.commits.history,
+            lineage=self.lineage,
+            risks=lambda: self.keep("risks", self.log.version_risks),
+            problem=self.problem,
+            mine=my_clients(),
+        )
 
     def _now(self) -> datetime:
         """The time, to some minutes: what is found now holds for so long."""
         now = self._clock()
         return now.replace(minute=now.minute // _FRESH_MINUTES * _FRESH_MINUTES, second=0, microsecond=0)
-
-    def _audit(self) -> Audit:
-        return audit(
-            Subject(
-                self.log,
-                self._clock(),
-                commits=lambda: self.commits.history,
-                lineage=self.lineage,
-                risks=lambda: self.keep("risks", self.log.version_risks),
-                problem=self.problem,
-                mine=my_clients(),
-            )
-        )
 
     def keep(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the value kept under a key, or make it (one thread at a time) and keep it."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from explorer.core.compatibility.access import ClientVerdict
+from explorer.auditing.report import render, table_report
+from explorer.core.compatibility.matrix import MatrixRow
 from explorer.core.errors import ExplorerError
 from explorer.views import TableView
 from explorer.views.listing import Listing
 from explorer.views.problems import Problem, problem_of
-from explorer.views.table.clients import client_listing, newest_releases
+from explorer.views.table.clients import client_listing, clients_in_use, newest_releases
 from explorer.views.table.retention_curve import RetentionCurve, retention_curve
+from explorer.views.table.settings import settings_listing, settings_people
 from explorer.web.address import Address
-from explorer.web.tab_spec import Tab, TabSpec
+from explorer.web.tab_spec import Page, Tab, TabSpec, arranged, listed
 from explorer.web.window_work import WindowWork
 
 __all__ = ["TAB"]
@@ -22,8 +24,17 @@ _SHOWN: Final = 6
 
 def _audit(view: TableView, address: Address, _work: WindowWork) -> Tab:
     clients = newest_releases(view.facts, view.version)
-    values = {"clients": clients, "shown_clients": _SHOWN, "access_counts": _counts(clients)}
-    return Tab(values | _retention(view, address))
+    mine = clients_in_use(view.facts, view.version)
+    values = {"mine": mine, "clients": clients, "shown_clients": _SHOWN, "access_counts": _counts(clients)}
+    return Tab(values | _retention(view, address) | _settings(view, address))
+
+
+def _settings(view: TableView, address: Address) -> dict[str, Any]:
+    """Who changed what; a history that cannot be read affects this part alone."""
+    try:
+        return {"people": settings_people(view.facts), **listed(settings_listing(view.facts), address)}
+    except ExplorerError:
+        return {"people": (), "listing": None, "page": None}
 
 
 def _retention(view: TableView, address: Address) -> dict[str, RetentionCurve | Problem | None]:
@@ -34,15 +45,32 @@ def _retention(view: TableView, address: Address) -> dict[str, RetentionCurve | 
         return {"curve": None, "curve_problem": problem_of(error)}
 
 
-def _counts(clients: tuple[ClientVerdict, ...]) -> tuple[tuple[str, int], ...]:
+def _counts(clients: tuple[MatrixRow, ...]) -> tuple[tuple[str, int], ...]:
     """How many clients read: the wrong ones first, each kind that there is."""
     kinds = (("wrong", "answer wrongly"), ("no", "refuse"), ("unknown", "not known"), ("yes", "read it"))
     counted = ((words, sum(client.read == access for client in clients)) for access, words in kinds)
     return tuple((words, count) for words, count in counted if count)
 
 
-def _export(view: TableView, _address: Address, _work: WindowWork) -> Listing:
+def _all_clients(view: TableView, _address: Address, _work: WindowWork) -> Listing:
     return client_listing(view.facts, view.version)
 
 
-TAB: Final = TabSpec("audit", "Audit", "audit", _audit, exports={"clients": _export}, shows=("clients",))
+def _all_settings(view: TableView, address: Address, _work: WindowWork) -> Listing:
+    return arranged(settings_listing(view.facts), address)
+
+
+def _report(view: TableView, _address: Address, _work: WindowWork) -> Page:
+    facts = view.facts
+    report = table_report(facts.subject(), facts.audit())
+    return Page(f"{facts.name}-audit-v{facts.last}", "report", render(report))
+
+
+TAB: Final = TabSpec(
+    "audit",
+    "Audit",
+    "audit",
+    _audit,
+    exports={"clients": _all_clients, "settings": _all_settings, "report": _report},
+    shows=("clients",),
+)
