@@ -199,6 +199,7 @@ def _places(basis: Basis, request: str) -> list[Place]:
 
 def _not_read(basis: Basis) -> Iterable[str]:
     yield "Shallow clones may share files of this table; a table does not know its clones."
+    yield "What links in the folder lead to, unless the log names it."
     yield "Other tables, copies, exports and backups that hold the same rows."
     yield "Columns under the names of the newest version: values of dropped columns are found only with their rows."
     for folder in basis.stored.other_tables:
@@ -217,7 +218,7 @@ def _steps(
         yield Step({"kind": "delete", "where": where}, None, None, why)
     if "masked" in states or ("live" in states and DELETION_VECTORS.of(configuration)):
         why = "A deletion vector hides rows and does not erase them: their files are rewritten without them."
-        yield Step({"kind": "purge"}, None, None, why)
+        yield Step({"kind": "purge", "where": where}, None, None, why)
     dates = [place.gone_from for place in places if place.gone_from is not None]
     last = max(dates, default=None)
     if last is not None:

@@ -130,7 +130,8 @@ class _Stored:
 
     def _change_files(self, named: set[str]) -> pa.Table:
         commits = self._log.listing.commits
-        made = [commits[each.version] for each in self._history.commits if each.change_files]
+        recorded = (each.version for each in self._history.commits if each.change_files)
+        made = [commits[version] for version in recorded if version in commits]
         times = {path.version: path.modified for path in made}
         found: dict[str, tuple[Any, int]] = {}
         for commit in read_commits(self._log.store, made):
@@ -189,7 +190,7 @@ class _Stored:
         name = key.rpartition("/")[2]
         if key.startswith(_LOG) or any(key.startswith(f"{folder}/") for folder in self._others):
             return False
-        is_vector = name.startswith("deletion_vector_") and name.endswith(".bin")
+        is_vector = "deletion_vector_" in name and name.endswith(".bin")
         is_checksum = name.startswith(".") and name.endswith(".crc")
         return bool(self._listed[key][0]) and not is_vector and not is_checksum
 

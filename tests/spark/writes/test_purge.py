@@ -14,6 +14,7 @@ import explorer
 from explorer.core.errors import ExpressionRefused
 from explorer.spark.scan.scan import scan
 from tests.support.golden_expectations import expected
+from tests.support.other_readers import duckdb_connection
 from tests.support.reference_steps import Step, copy_before, reference_commit
 from tests.support.row_content import content_hash
 from tests.support.shared_tables import reference_root
@@ -102,5 +103,7 @@ def test_no_masked_row_is_left_in_a_stored_file_of_the_newest_version(tmp_path: 
     table = explorer.open_table(root)
     table.commit(table.plan({"kind": "purge"}))
     live = table.snapshot().files().column("path").to_pylist()
+    query = f"select id from delta_scan('{table.location}') order by id"
+    assert duckdb_connection().execute(query).fetchall() == [(1,), (4,)]
     names = [name for path in live for name in pq.read_table(root / path).column("name").to_pylist()]
     assert sorted(names) == ["a", "d"]
