@@ -19,6 +19,7 @@ FIELDS = [
     "initial",
     "known",
     "current",
+    "currentName",
 ]
 
 pytestmark = pytest.mark.reference
@@ -31,6 +32,7 @@ def test_a_column_has_a_line_for_each_change_newest_first(cli: Call) -> None:
         (5, "name", "s.a"),
         (0, "column", None),
     ]
+    assert {line["currentName"] for line in lines} == {"s.alpha"}
     assert lines[0]["engineInfo"].startswith("Apache-Spark/")
 
 

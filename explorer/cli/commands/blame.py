@@ -61,8 +61,8 @@ def blame(  # noqa: PLR0917  # options of the command line come by position in T
     order, partitioning, clustering, property, constraint, feature, protocol, description, domain, table), name (at that
     time), before, after (null for what was not there, or is gone), userName, operation, reason, engineInfo (null where
     the log does not say), initial (it came with the first version), known (false where the log does not begin with the
-    table: it was set in that version or before it, by nobody knows whom), current (it says how the thing is now; null
-    where every change was asked for).
+    table: it was set in that version or before it, by nobody knows whom), current (it says how the thing is now) and
+    currentName (what it is called now, or was last); these two are null where every change was asked for.
     """
     earliest = None if since is None else day_or_moment(since)
     searched = every or any(option is not None for option in (by, operation, text, since))
@@ -92,15 +92,18 @@ def _line(row: dict[str, Any]) -> dict[str, Any]:
         "initial": row["initial"],
         "known": row["known"],
         "current": row.get("current"),
+        "currentName": row.get("current_name"),
     }
 
 
 def _row(row: dict[str, Any]) -> tuple[object, ...]:
+    name = row.get("current_name") or row["name"]
+    called = name if name == row["name"] else f"{name} (then {row['name']})"
     if not row["known"]:
         before = f"before v{row['version']}: unknown"
-        return before, "", "", row["kind"], row["name"], "", row["after"] or "", "", ""
+        return before, "", "", row["kind"], called, "", row["after"] or "", "", ""
     when = "" if row["timestamp"] is None else fmt.timestamp(row["timestamp"])
     was = "" if row["before"] is None else row["before"]
     now = "gone" if row["after"] is None else row["after"]
-    people = row["user_name"] or "", row["kind"], row["name"], was, now
+    people = row["user_name"] or "", row["kind"], called, was, now
     return f"v{row['version']}", when, *people, row["operation"] or "", row["reason"] or ""

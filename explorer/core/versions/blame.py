@@ -14,7 +14,7 @@ from typing import Final
 import pyarrow as pa
 
 from explorer.core.errors import RequestError
-from explorer.core.protocol.arrow.arrays import bools
+from explorer.core.protocol.arrow.arrays import bools, strings
 from explorer.core.protocol.schema.data_types import parse_column
 from explorer.core.protocol.sql.stored_expressions import mentions
 from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX
@@ -40,7 +40,8 @@ def blame(history: History, name: str | None = None) -> pa.Table:
 
     Returns:
         As `explorer.core.versions.settings_history.settings_table`, newest first, with ``current``: the entry says how
-        it is now. For a name, all its entries; for None, those that are current.
+        it is now; and ``current_name``: what it is called now, or was called last. For a name, all its entries; for
+        None, those that are current.
 
     Raises:
         RequestError: Nothing has, or had, that name; ``nearest`` are names that come close.
@@ -61,7 +62,10 @@ def blamed(history: History, changes: Sequence[SettingChange], name: str | None 
         chosen, flags = [changes[place] for place in places], [place in current for place in places]
     order = sorted(range(len(chosen)), key=lambda place: -chosen[place].version)
     table = settings_table(history, chosen)
-    return table.append_column("current", bools([flags[place] for place in order]))
+    newest = _newest_names(changes)
+    names = [newest[_subject(chosen[place])][0] for place in order]
+    table = table.append_column("current", bools([flags[place] for place in order]))
+    return table.append_column("current_name", strings(names))
 
 
 def _subject(change: SettingChange) -> _Subject:

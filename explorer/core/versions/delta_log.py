@@ -246,7 +246,7 @@ class DeltaLog:
             name: What it is called now, or was called last; None for everything that there is now.
 
         Returns:
-            Its entries, newest first: the columns of `settings_history`, and ``current``.
+            Its entries, newest first: the columns of `settings_history`, ``current`` and ``current_name``.
 
         Raises:
             RequestError: Nothing has that name; ``nearest`` has names that come close.

@@ -217,7 +217,7 @@ def _states(history: History) -> Iterator[tuple[int, _State]]:
     wrote = {version for version, record in records.items() if record.metadata or record.protocol}
     wrote.update(_domain_versions(records.values(), ROW_IDS in domains))
     schema, mode = StructType(), "none"
-    columns: list[tuple[Path, Path, Path, StructField]] = []
+    found: dict[Path, _Column] = {}
     read: tuple[object, object] | None = None
     for version in sorted({first, *wrote}):
         record = records.get(version)
@@ -230,7 +230,7 @@ def _states(history: History) -> Iterator[tuple[int, _State]]:
             read = metadata.schema_string, mapping
             schema = StructType() if metadata.schema_string is None else parse_schema(metadata.schema_string)
             columns, mode = identities.take(schema, mapping, version), mapping
-        found = {identity: _Column(path, _said(field)) for identity, path, _, field in columns}
+            found = {identity: _Column(path, _said(field)) for identity, path, _, field in columns}
         yield (
             version,
             _State(
@@ -300,8 +300,8 @@ def _settings(metadata: Metadata, protocol: Protocol | None) -> Iterator[tuple[t
 
 def _partitioning(metadata: Metadata, columns: Mapping[Path, _Column]) -> tuple[str | None, object]:
     """The partition columns as text, and their identities: a rename is no change of the partitioning."""
-    by_name = {column.path: identity for identity, column in columns.items()}
     names = metadata.partition_columns
+    by_name = {column.path: identity for identity, column in columns.items()} if names else {}
     return ", ".join(names) or None, tuple(by_name.get((name,), (name,)) for name in names)
 
 
@@ -320,7 +320,8 @@ def _changes(version: int, before: _State, after: _State) -> list[SettingChange]
     found: list[SettingChange] = []
     if before.table and before.table != after.table:
         found.append(SettingChange(version, "table", "table", before.table, after.table))
-    found += _column_changes(version, before, after)
+    if before.columns is not after.columns:
+        found += _column_changes(version, before, after)
     for kind, (text, same) in after.named.items():
         old, known = before.named.get(kind, (None, None))
         if (text is not None or old is not None) and same != known:

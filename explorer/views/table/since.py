@@ -29,21 +29,21 @@ def column_since(facts: TableFacts, name: str) -> tuple[str, ...]:
 
 def since_sentence(row: dict[str, Any]) -> str:
     """Return an entry of `explorer.core.versions.blame.blame` in words, as in ``nullable since v12, by ana, 3 Nov``."""
-    what, version = _what(row), row["version"]
+    version = row["version"]
     if not row["known"]:
-        return f"{what} since v{version} or before: the log that would say who set it is gone"
+        return fmt.plain(f"{_what(row)} since v{version} or before: the log that would say who set it is gone", 500)
+    is_added = row["kind"] == "column" and not row["initial"]
+    what = f"added at v{version} as {_what(row)}" if is_added else f"{_what(row)} since v{version}"
     who = f", by {fmt.shorten(row['user_name'], 60)}" if row["user_name"] else ""
     how = f", {row['operation']}" if row["operation"] and not who else ""
     when = f", {fmt.day(row['timestamp'])}" if row["timestamp"] is not None else ""
     why = f": {fmt.shorten(row['reason'], _LONGEST)}" if row["reason"] else ""
-    return fmt.plain(f"{what} since v{version}{who}{how}{when}{why}", 500)
+    return fmt.plain(f"{what}{who}{how}{when}{why}", 500)
 
 
 def _what(row: dict[str, Any]) -> str:
     text = fmt.shorten(str(row["after"]), _LONGEST)
     match row["kind"]:
-        case "column":
-            return f"there, as {text}," if row["initial"] else f"added as {text},"
         case "name":
             return f"called {text}"
         case "comment":

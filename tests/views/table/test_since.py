@@ -25,7 +25,7 @@ def test_the_inspector_says_since_when_by_whom_and_why() -> None:
     newest, first = story.since
     assert newest.startswith("nullable since v1, by ana, ")
     assert newest.endswith(" UTC: import of <legacy>")
-    assert first.startswith("there, as string not null, since v0, ")
+    assert first.startswith("string not null since v0, ")
     # The knot of the river says it too.
     assert any(text.endswith("import of <legacy>)") for key, text in story.facts if key == "v1")
 
@@ -36,4 +36,4 @@ def test_where_the_log_begins_later_the_inspector_names_nobody() -> None:
     write_checkpoint(store, 3, [small_logs.PROTOCOL, small_logs.METADATA, small_logs.add("a")], "classic")
     story = column_story(TableFacts(Table(store)), "id")
     assert story is not None
-    assert story.since == ("there, as long, since v3 or before: the log that would say who set it is gone",)
+    assert story.since == ("long since v3 or before: the log that would say who set it is gone",)
