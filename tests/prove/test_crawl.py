@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from explorer.web.tabs import TABS
 from tests.e2e.crawler import Crawler, watching
 from tests.e2e.odd_warehouse import ODD_TABLES, write_odd_tables
 from tests.support.dose import WHOLE_DOSE
@@ -25,7 +26,6 @@ pytestmark = [
 
 DEMO = ("archive/sensors-damaged", "crm/customers", "finance/ledger", "sales/orders", "web/events")
 TABLES = (*(f"demo/{name}" for name in DEMO), *(f"odd/{name}" for name in ODD_TABLES))
-TABS = ("overview", "diff", "files", "columns", "deletion-vectors", "statistics", "data", "changes", "act")
 SERVE = (
     "import sys; from explorer.web import serve; "
     "serve(sys.argv[1:], allow_commits=True, ready=lambda url: print(url, flush=True))"
@@ -79,7 +79,7 @@ def crawler(request: pytest.FixtureRequest, browser: Any, served: tuple[str, Pat
 @pytest.mark.parametrize("table", TABLES)
 def test_every_control_of_every_tab_of_a_table(crawler: Crawler, table: str) -> None:
     for tab in TABS:
-        crawler.visit(f"?t=lake/{table}&tab={tab}")
+        crawler.visit(f"?t=lake/{table}&tab={tab.key}")
     assert len(crawler.crawl.pages) == len(TABS)
 
 
