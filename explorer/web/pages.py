@@ -231,7 +231,7 @@ def _around(view: TableView, address: Address) -> dict[str, str]:
     if facts.whole[0] == facts.whole[1] and facts.snapshot_works(view.version):
         regions["opening"] = opening(view)
         return regions
-    regions["still"] = still_bars(view.bars())
+    regions["still"] = facts.keep(("still", *view.timeline_key), lambda: still_bars(view.bars()))
     if address.view == "table" and not view.folded:
         regions["commits"] = commits_table(view, address)
     return regions

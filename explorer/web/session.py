@@ -108,6 +108,8 @@ class Session:
             **handlers(self),
         }
         self.shown, self.complete = self._first()
+        # What the page was made with; a browser that says hello has seen nothing else.
+        self._made = self.shown
         self._sent = dict(self.shown.regions)
         self.chart = FigurePane(self.shown.chart, _CHART_HEIGHT)
         self._document: Document | None = pn.state.curdoc
@@ -177,7 +179,10 @@ class Session:
         self.theme = _theme(message)
         drawn_for, self.screen = self.screen, _screen(message) or self.screen
         same = message.text("theme") == message.text("shown") and message.text("query", _LONGEST) == self.query
-        if self.complete and same and self.screen.like(drawn_for):
+        # What was drawn before the browser listened is lost, and its parts must be sent again.
+        lost = self.shown is not self._made or self._sent != self._made.regions
+        self.shown, self._sent = self._made, dict(self._made.regions)
+        if self.complete and not lost and same and self.screen.like(drawn_for):
             self.answer(message)
         else:
             self._go(message)

@@ -196,3 +196,22 @@ def test_the_list_of_tables_is_filled_in_row_by_row_and_can_be_stopped(
     rows = [(name, html) for message in page.heard for name, html in message.get("regions", {}).items()]
     assert all("not read yet" not in html for name, html in rows if name.startswith("row-"))
     session._close(None)
+
+
+def test_what_was_drawn_before_the_browser_listened_is_sent_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_figures()
+    monkeypatch.setattr("explorer.web.session._PATIENCE", 0.0)
+    for number in range(40):
+        hostile_tables.empty_table(tmp_path / "w" / f"t{number:02}")
+    window = Window.__new__(Window)
+    window.document, window.page, window.number = Document(), Heard(), 0
+    with set_curdoc(window.document):
+        window.session = Session(Catalog([str(tmp_path / "w")]), "", "light", page=window.page)
+    # The page loads slowly: all tables are read, and what is sent of them reaches nobody.
+    window.until(lambda message: "not read yet" not in message.get("regions", {}).get("lead", "not read yet"))
+    window.page.heard.clear()
+    answer = window.ask("hello", query="", theme="light", shown="light")
+    assert "not read yet" not in answer["regions"]["lead"]
+    window.session._close(None)

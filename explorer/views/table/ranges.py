@@ -6,21 +6,21 @@ Files that cannot be drawn are counted by reason: every value is null, a bound h
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer import formatting as fmt
-from explorer.core.protocol.arrow.arrays import Float64s, Int64s
-from explorer.core.protocol.times import days, microseconds
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
 
 __all__ = ["ColumnRanges", "column_ranges", "depth"]
+
+_DAY: Final = 86_400_000.0
+_LARGEST: Final = 1e300
+"""Numbers beyond it have no place on an axis of floats with room beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class ColumnRanges:
     Attributes:
         kind: ``number``, ``time`` (milliseconds since the epoch) or ``order`` (rank among ``order``).
         low, high: Places on the axis, one per file.
-        paths, low_texts, high_texts, tight: The file, its bounds as text, and whether the bounds are tight.
+        paths, bounds, tight: The file, its bounds, and whether the bounds are tight.
         order: For ``order``, the distinct bounds as text.
         only_nulls: Files whose values of the column are all null.
         unplaced: Files with a bound that is unknown or not a number.
@@ -41,13 +41,22 @@ class ColumnRanges:
     low: Float64s
     high: Float64s
     paths: tuple[str, ...]
-    low_texts: tuple[str, ...]
-    high_texts: tuple[str, ...]
+    bounds: pa.Table
     tight: tuple[bool | None, ...]
     order: tuple[str, ...]
     only_nulls: int
     unplaced: int
     missing: int
+
+    @property
+    def low_texts(self) -> tuple[str, ...]:
+        """The least values as text."""
+        return tuple(fmt.value_text(value, 60) for value in self.bounds.column("min").to_pylist())
+
+    @property
+    def high_texts(self) -> tuple[str, ...]:
+        """The greatest values as text."""
+        return tuple(fmt.value_text(value, 60) for value in self.bounds.column("max").to_pylist())
 
     @property
     def span(self) -> float:
@@ -72,25 +81,27 @@ class ColumnRanges:
 
 def column_ranges(bounds: pa.Table) -> ColumnRanges:
     """Place the bounds of `Snapshot.column_ranges` on an axis."""
-    found = bounds.to_pylist()
-    rows = [row for row in found if _bounded(row)]
-    only_nulls = sum(_only_nulls(row) for row in found)
-    unplaced = sum(row["min"] is not None and not _bounded(row) for row in found)
-    kind = _kind(rows)
-    place, order = _placing(kind, rows)
-    rows.sort(key=lambda row: (place(row["min"]), place(row["max"])))
+    least, records = bounds.column("min"), bounds.column("num_records")
+    known = least.is_valid().to_numpy(zero_copy_only=False)
+    nothing = pc.fill_null(pc.equal(bounds.column("null_count"), records), fill_value=False)
+    only_nulls = int((~known & nothing.to_numpy(zero_copy_only=False)).sum())
+    bounded = _bounded(least) & _bounded(bounds.column("max"))
+    unplaced = int((known & ~bounded).sum())
+    rows = bounds.filter(pa.array(bounded))
+    kind, low, high, order = _placed(rows.column("min"), rows.column("max"))
+    sorting = np.lexsort((high, low))
+    rows = rows.take(pa.array(sorting))
     return ColumnRanges(
         kind=kind,
-        low=np.array([place(row["min"]) for row in rows], dtype=np.float64),
-        high=np.array([place(row["max"]) for row in rows], dtype=np.float64),
-        paths=tuple(row["path"] for row in rows),
-        low_texts=tuple(fmt.value_text(row["min"], 60) for row in rows),
-        high_texts=tuple(fmt.value_text(row["max"], 60) for row in rows),
-        tight=tuple(row["tight"] for row in rows),
+        low=low[sorting],
+        high=high[sorting],
+        paths=tuple(rows.column("path").to_pylist()),
+        bounds=rows.select(["min", "max"]),
+        tight=tuple(rows.column("tight").to_pylist()),
         order=order,
         only_nulls=only_nulls,
         unplaced=unplaced,
-        missing=len(found) - len(rows) - only_nulls - unplaced,
+        missing=len(bounds) - len(rows) - only_nulls - unplaced,
     )
 
 
@@ -109,35 +120,38 @@ def depth(ranges: ColumnRanges, steps: int = 400) -> tuple[Float64s, Int64s]:
     return np.repeat(bounds, 2), np.column_stack([begun - ended[0], begun - ended[1]]).ravel()
 
 
-def _bounded(row: Mapping[str, Any]) -> bool:
-    values = (row["min"], row["max"])
-    return all(value is not None and not (isinstance(value, float) and math.isnan(value)) for value in values)
+def _bounded(values: pa.ChunkedArray) -> Mask:
+    """Where a bound is known and, if it is a number, is one."""
+    there: Mask = values.is_valid().to_numpy(zero_copy_only=False)
+    if pa.types.is_floating(values.type):
+        there &= ~pc.fill_null(pc.is_nan(values), fill_value=True).to_numpy(zero_copy_only=False)
+    return there
 
 
-def _only_nulls(row: Mapping[str, Any]) -> bool:
-    return row["min"] is None and row["null_count"] is not None and row["null_count"] == row["num_records"]
+def _placed(low: pa.ChunkedArray, high: pa.ChunkedArray) -> tuple[str, Float64s, Float64s, tuple[str, ...]]:
+    """The kind of the axis, the places of the bounds on it, and for ranks what they are ranks of."""
+    of = low.type
+    if pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of):
+        places = tuple(values.cast(pa.float64()).to_numpy() for values in (low, high))
+        if all((np.abs(ends) < _LARGEST).all() for ends in places):
+            return "number", places[0], places[1], ()
+    if pa.types.is_date(of):
+        days = [_whole(values.cast(pa.date32()).cast(pa.int32())) * _DAY for values in (low, high)]
+        return "time", days[0], days[1], ()
+    if pa.types.is_timestamp(of):
+        unit = pa.timestamp("us", of.tz)
+        times = [_whole(values.cast(unit, safe=False)) / 1_000 for values in (low, high)]
+        return "time", times[0], times[1], ()
+    return _ranked(low.to_pylist(), high.to_pylist())
 
 
-def _kind(rows: Sequence[Mapping[str, Any]]) -> str:
-    sample = rows[0]["min"] if rows else 0
-    if isinstance(sample, bool):
-        return "order"
-    if isinstance(sample, int | float | Decimal):
-        return "number" if all(abs(float(row[end])) < 1e300 for row in rows for end in ("min", "max")) else "order"
-    return "time" if isinstance(sample, date | datetime) else "order"
+def _whole(values: pa.ChunkedArray) -> Float64s:
+    found: Float64s = values.cast(pa.int64()).to_numpy().astype(np.float64)
+    return found
 
 
-def _placing(kind: str, rows: Sequence[Mapping[str, Any]]) -> tuple[Callable[[Any], float], tuple[str, ...]]:
-    if kind == "number":
-        return float, ()
-    if kind == "time":
-        return _milliseconds, ()
-    distinct = sorted({value for row in rows for value in (row["min"], row["max"])})
+def _ranked(low: list[Any], high: list[Any]) -> tuple[str, Float64s, Float64s, tuple[str, ...]]:
+    distinct = sorted({*low, *high})
     rank = {value: float(index) for index, value in enumerate(distinct)}
-    return rank.__getitem__, tuple(fmt.value_text(value, 40) for value in distinct)
-
-
-def _milliseconds(value: date | datetime) -> float:
-    if not isinstance(value, datetime):
-        return days(value) * 86_400_000.0
-    return microseconds(value) / 1000
+    places = [np.array([rank[value] for value in values], np.float64) for values in (low, high)]
+    return "order", places[0], places[1], tuple(fmt.value_text(value, 40) for value in distinct)
