@@ -31,7 +31,7 @@ from explorer.storage.schemes import known_scheme
 from explorer.storage.served_roots import table_folders
 from explorer.table import open_table
 
-__all__ = ["SCHEMA", "Looks", "TableAudit", "audit", "audits", "ranked", "row_of"]
+__all__ = ["SCHEMA", "Looks", "TableAudit", "audit", "audits", "places", "ranked", "row_of"]
 
 SCHEMA: Final = pa.schema(
     [
@@ -147,8 +147,10 @@ def audits(
         now=datetime.now(UTC) if now is None else now,
         known={} if record is None else record.versions,
     )
-    places = _places(roots)
-    many = _on_spark(places, task) if spark else _in_processes(places, task, processes or os.cpu_count() or 1)
+    found_places = places(roots)
+    many = (
+        _on_spark(found_places, task) if spark else _in_processes(found_places, task, processes or os.cpu_count() or 1)
+    )
     for found in many:
         if found.known and record is not None:
             yield msgspec.structs.replace(found, document=record.document(found.location))
@@ -190,8 +192,8 @@ def row_of(found: TableAudit) -> dict[str, Any]:
 # --- which tables
 
 
-def _places(roots: Sequence[str | os.PathLike[str]]) -> Iterator[str | TableAudit]:
-    """The tables, each once, and what could not be looked through."""
+def places(roots: Sequence[str | os.PathLike[str]]) -> Iterator[str | TableAudit]:
+    """Yield the tables at or below some places, each once, and errors for folders that cannot be looked through."""
     seen = set()
     for place in chain.from_iterable(_below(os.fspath(root)) for root in roots):
         name = place if isinstance(place, str) else place.location

@@ -17,7 +17,7 @@ from explorer.core.compatibility.access import ClientVerdict, Requirements, comp
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.errors import ExplorerError
 from explorer.core.log.log_segment import LogListing
-from explorer.core.protocol.actions import Protocol
+from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, strings
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
@@ -184,6 +184,28 @@ class Subject:
         return self.log.snapshot()
 
     @cached_property
+    def protocol(self) -> Protocol:
+        """The protocol in force, also of a version that cannot be read for another reason."""
+        try:
+            return self.snapshot.protocol
+        except ExplorerError:
+            known = self.history.protocol_at(self.version)
+            if known is None:
+                raise
+            return known
+
+    @cached_property
+    def metadata(self) -> Metadata:
+        """The metadata in force, also of a version that cannot be read for another reason."""
+        try:
+            return self.snapshot.metadata
+        except ExplorerError:
+            known = self.history.metadata_at(self.version)
+            if known is None:
+                raise
+            return known
+
+    @cached_property
     def live(self) -> Int64s:
         """The live files, as rows of the lifetimes: what is known of them without reading a checkpoint again."""
         life = self.history.lifetimes
@@ -243,7 +265,7 @@ class Subject:
     def requirements(self) -> Requirements:
         """What the newest version demands of its clients."""
         some = bool(self.history.lifetimes.with_vector[self.live].any())
-        return requirements(self.snapshot.protocol, self.snapshot.metadata, has_vectors=some)
+        return requirements(self.protocol, self.metadata, has_vectors=some)
 
     @cached_property
     def clients(self) -> tuple[ClientVerdict, ...]:

@@ -23,6 +23,7 @@ from explorer.cli.commands import (
     rows,
     serving,
     state,
+    tripwires,
 )
 from explorer.cli.errors import CANCELLED, exit_code, facts_of
 from explorer.cli.output import complain
@@ -49,6 +50,7 @@ for module in (
     audit,
     evidence,
     erasure,
+    tripwires,
     rows,
     changes,
     plans,

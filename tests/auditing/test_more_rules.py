@@ -12,13 +12,14 @@ import pytest
 
 import explorer
 from explorer.auditing import Audit, Finding, Looked, Subject, audit
+from explorer.core.errors import CorruptTable
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import DomainMetadata, Protocol
 from explorer.core.transaction.intents.records import DropFeature, SetNotNull, SyncIdentity
 from explorer.core.transaction.row_engine import CheckReport, CheckResult
 from explorer.storage import open_store
 from tests.support import small_logs
-from tests.support.audited_tables import DAY, HOUR, NOW, ago, clean, loaded, written
+from tests.support.audited_tables import DAY, HOUR, NOW, ago, clean, committed, loaded, timed, written
 from tests.support.checkpoint_shapes import write_checkpoint
 from tests.support.shared_tables import golden_root
 
@@ -41,23 +42,6 @@ def _silent(table: explorer.Table, rule: str, **looked: Any) -> bool:
 
 def _said(finding: Finding) -> str:
     return " ".join([finding.title, *(piece.text for piece in finding.evidence), finding.effect])
-
-
-def _at(before: int, operation: str = "WRITE", user: str = "etl", **more: Any) -> Any:
-    """Provenance of a commit at some time before the present, which in-commit timestamps make its time."""
-    return small_logs.commit_info(
-        operation, user_name=user, in_commit_timestamp=ago(before), timestamp=ago(before), **more
-    )
-
-
-TIMED = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("inCommitTimestamp",))
-
-
-def _timed(commits: Sequence[Sequence[Any]]) -> explorer.Table:
-    """A table whose commits have the times that they state."""
-    described = small_logs.metadata({"id": "long", "day": "string"}, (), {"delta.enableInCommitTimestamps": "true"})
-    first = [_at(900 * DAY, "CREATE TABLE", "admin"), TIMED, described]
-    return small_logs.table(dict(enumerate([first, *commits])))
 
 
 # --- the log against itself
@@ -136,6 +120,33 @@ def test_after_a_clean_up_a_head_that_is_not_found_is_a_warning() -> None:
     write_checkpoint(store, 1, [*created, small_logs.add("0.parquet")], "classic")
     store.delete(commit_name(0))
     assert _found(explorer.Table(store), "tampered-log", chain_head=saved).severity == "warning"
+
+
+# --- logs that a broken client wrote
+
+BARE = msgspec.structs.replace(small_logs.METADATA, schema_string=None)
+
+
+@pytest.mark.parametrize(
+    ("first", "lacking"),
+    [([small_logs.METADATA], "protocol"), ([small_logs.PROTOCOL], "metadata"), ([small_logs.PROTOCOL, BARE], "schema")],
+    ids=["no protocol", "no metadata", "no schema"],
+)
+def test_a_log_of_a_broken_client_opens_with_all_that_can_be_known_and_gives_no_rows(
+    first: list[Any], lacking: str
+) -> None:
+    gone: list[Any] = [small_logs.commit_info("DELETE", user_name="ben"), small_logs.remove("0.parquet")]
+    adds = [small_logs.add(f"{n}.parquet", 1_000) for n in range(2)]
+    table = small_logs.table({0: first, 1: adds, 2: gone})
+    with pytest.raises(CorruptTable):
+        table.snapshot()
+    finding = _found(table, "unreadable-log")
+    assert (finding.severity, finding.title) == ("error", f"The log names no {lacking}")
+    assert _found(table, "bulk-loss").rows == 1_000
+    assert table.history().column("num_rows").to_pylist() == [1_000, 2_000, 0], "newest first"
+    assert table.diff(1, 2).files.column("path").to_pylist() == ["0.parquet"]
+    assert table.retention(NOW).num_rows == 3
+    assert _found(table, "missing-files", stored=table.store.list_files()).files == 1
 
 
 # --- the folder
@@ -351,9 +362,13 @@ def test_other_formats_without_the_check_of_vacuums_are_a_warning() -> None:
 
 def test_a_restore_that_reached_further_back_than_files_are_kept_is_a_warning() -> None:
     def of(days: int) -> explorer.Table:
-        back = _at(HOUR, "RESTORE", "ben", operation_parameters={"version": "1"})
-        return _timed(
-            [[_at(90 * DAY), small_logs.add("0.parquet")], [_at(days * DAY), small_logs.add("1.parquet")], [back]]
+        back = committed(HOUR, "RESTORE", "ben", operation_parameters={"version": "1"})
+        return timed(
+            [
+                [committed(90 * DAY), small_logs.add("0.parquet")],
+                [committed(days * DAY), small_logs.add("1.parquet")],
+                [back],
+            ]
         )
 
     finding = _found(of(20), "restore-reach")
@@ -367,27 +382,27 @@ def test_a_restore_that_reached_further_back_than_files_are_kept_is_a_warning() 
 def _daily(days: int, *, until: int = 0, hour: int = 0, user: str = "etl") -> list[list[Any]]:
     """A commit a day up to so many days ago, some hours before the hour of the present."""
     return [
-        [_at((until + days - n) * DAY + hour * HOUR, user=user), small_logs.add(f"{user}{n}.parquet")]
+        [committed((until + days - n) * DAY + hour * HOUR, user=user), small_logs.add(f"{user}{n}.parquet")]
         for n in range(days)
     ]
 
 
 def test_a_commit_at_an_hour_at_which_its_author_never_commits_is_a_note() -> None:
     regular = _daily(40, until=1)
-    odd = [_at(9 * HOUR), small_logs.add("odd.parquet")]
-    finding = _found(_timed([*regular, odd]), "out-of-hours")
+    odd = [committed(9 * HOUR), small_logs.add("odd.parquet")]
+    finding = _found(timed([*regular, odd]), "out-of-hours")
     assert (finding.severity, finding.versions) == ("info", ((41, 41),))
-    usual = [_at(24 * HOUR - 30 * MINUTE), small_logs.add("usual.parquet")]
-    assert _silent(_timed([*regular, usual]), "out-of-hours")
-    assert _silent(_timed([*_daily(10, until=1), odd]), "out-of-hours"), "ten commits show no hours"
+    usual = [committed(24 * HOUR - 30 * MINUTE), small_logs.add("usual.parquet")]
+    assert _silent(timed([*regular, usual]), "out-of-hours")
+    assert _silent(timed([*_daily(10, until=1), odd]), "out-of-hours"), "ten commits show no hours"
 
 
 def test_a_new_author_or_engine_is_a_note() -> None:
-    new = [_at(HOUR, user="mallory", engine_info="Other/1"), small_logs.add("new.parquet")]
-    finding = _found(_timed([*_daily(40, until=1), new]), "new-writer")
+    new = [committed(HOUR, user="mallory", engine_info="Other/1"), small_logs.add("new.parquet")]
+    finding = _found(timed([*_daily(40, until=1), new]), "new-writer")
     assert (finding.severity, finding.versions, "mallory" in _said(finding)) == ("info", ((41, 41),), True)
-    assert _silent(_timed(_daily(40, until=1)), "new-writer")
-    assert _silent(_timed([new, *_daily(40)]), "new-writer")
+    assert _silent(timed(_daily(40, until=1)), "new-writer")
+    assert _silent(timed([new, *_daily(40)]), "new-writer")
 
 
 def test_a_clock_that_went_back_is_a_note() -> None:
@@ -399,12 +414,12 @@ def test_a_clock_that_went_back_is_a_note() -> None:
 
 
 def test_a_regular_loader_that_stays_away_is_a_warning_and_a_note_where_nobody_comes_any_more() -> None:
-    finding = _found(_timed(_daily(30, until=5)), "silent-loader")
+    finding = _found(timed(_daily(30, until=5)), "silent-loader")
     assert (finding.severity, "every day" in finding.title) == ("warning", True)
-    assert _found(_timed(_daily(30, until=200)), "silent-loader").severity == "info"
-    assert _silent(_timed(_daily(30, until=1)), "silent-loader")
-    irregular = [[_at((900 - n * n) * HOUR), small_logs.add(f"{n}.parquet")] for n in range(25)]
-    assert _silent(_timed(irregular), "silent-loader")
+    assert _found(timed(_daily(30, until=200)), "silent-loader").severity == "info"
+    assert _silent(timed(_daily(30, until=1)), "silent-loader")
+    irregular = [[committed((900 - n * n) * HOUR), small_logs.add(f"{n}.parquet")] for n in range(25)]
+    assert _silent(timed(irregular), "silent-loader")
 
 
 # --- tables of others

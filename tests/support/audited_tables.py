@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import explorer
 from explorer.core.protocol.actions import Protocol
@@ -25,8 +26,8 @@ def written(
     partition_columns: Sequence[str] = (),
 ) -> explorer.Table:
     """A table that is created and then changed by some commits."""
-    described = small_logs.metadata({"id": "long", "day": "string"}, partition_columns, properties)
-    created = [small_logs.commit_info("CREATE TABLE"), protocol, described]
+    metadata = small_logs.metadata({"id": "long", "day": "string"}, partition_columns, properties)
+    created: list[Line] = [small_logs.commit_info("CREATE TABLE"), protocol, metadata]
     return small_logs.table(dict(enumerate([created, *commits])))
 
 
@@ -38,3 +39,30 @@ def loaded(name: str, records: int | None = 1_000, *, operation: str = "WRITE", 
 def clean() -> explorer.Table:
     """A table of the protocol that every client reads, loaded three times."""
     return written(*(loaded(f"{n}.parquet") for n in range(3)))
+
+
+TIMED = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("inCommitTimestamp",))
+_CLOCK = {"delta.enableInCommitTimestamps": "true"}
+
+
+def committed(before: int, operation: str = "WRITE", user: str = "etl", **more: Any) -> Line:
+    """Provenance of a commit at some time before the present, ms, which in-commit timestamps make its time."""
+    return small_logs.commit_info(
+        operation, user_name=user, in_commit_timestamp=ago(before), timestamp=ago(before), **more
+    )
+
+
+def described(columns: Mapping[str, str] | None = None, properties: Mapping[str, str] | None = None) -> Line:
+    """Metadata of a table whose commits carry their times."""
+    return small_logs.metadata(columns or {"id": "long", "day": "string"}, (), {**_CLOCK, **(properties or {})})
+
+
+def timed(commits: Sequence[Sequence[Line]]) -> explorer.Table:
+    """A table whose commits have the times that they state."""
+    return small_logs.table(dict(enumerate(timed_log(commits))))
+
+
+def timed_log(commits: Sequence[Sequence[Line]]) -> list[Sequence[Line]]:
+    """The commits of such a table."""
+    created: list[Line] = [committed(900 * DAY, "CREATE TABLE", "admin"), TIMED, described()]
+    return [created, *commits]

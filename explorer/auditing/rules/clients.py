@@ -15,7 +15,7 @@ from explorer.core.compatibility.access import ClientVerdict, losses, requiremen
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.protocol.actions import Protocol
 
-__all__ = ["CLIENT_RULES"]
+__all__ = ["CLIENT_RULES", "demands_more"]
 
 
 def _wrong(subject: Subject) -> tuple[Finding, ...]:
@@ -93,7 +93,7 @@ def _raised(subject: Subject) -> tuple[Finding, ...]:
     if not raised:
         return ()
     version, before, after = raised[-1]
-    metadata = subject.history.metadata_at(version) or subject.snapshot.metadata
+    metadata = subject.history.metadata_at(version) or subject.metadata
     lost = losses(requirements(before, metadata), requirements(after, metadata), client_facts())
     clients = {loss.client for loss in lost if loss.certain and loss.operation == "read"}
     earlier = [(other, other) for other, _, _ in raised[:-1]]
@@ -121,11 +121,12 @@ def _raises(subject: Subject) -> Iterator[tuple[int, Protocol, Protocol]]:
     """Yield each commit that demands more than the one before: its version, and the protocols before and after."""
     for version in subject.commits.versions[subject.commits.flags("protocol_changed")].tolist():
         before, after = subject.history.protocol_at(version - 1), subject.history.protocol_at(version)
-        if before is not None and after is not None and _demands_more(before, after):
+        if before is not None and after is not None and demands_more(before, after):
             yield version, before, after
 
 
-def _demands_more(before: Protocol, after: Protocol) -> bool:
+def demands_more(before: Protocol, after: Protocol) -> bool:
+    """Whether a protocol demands more of clients than another: a higher version, or a feature more."""
     higher = after.min_reader_version > before.min_reader_version
     return (
         higher

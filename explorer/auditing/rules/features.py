@@ -27,7 +27,7 @@ _MOST_LEGACY: Final = 7
 
 def _unused(subject: Subject) -> tuple[Finding, ...]:
     """Unused features, where a client would gain access without them: else there is nothing to be won."""
-    protocol = subject.snapshot.protocol
+    protocol = subject.protocol
     listed = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
     unused = sorted(
         name
@@ -64,11 +64,11 @@ def _unused(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _is_unused(subject: Subject, name: str) -> bool:
-    feature, snapshot = FEATURES[name], subject.snapshot
-    if any(feature.switched_on_by(key, value) for key, value in snapshot.metadata.configuration.items()):
+    feature = FEATURES[name]
+    if any(feature.switched_on_by(key, value) for key, value in subject.metadata.configuration.items()):
         return False
     if feature.types:
-        return not any(holds(field.type, *feature.types) for field in snapshot.schema.fields)
+        return not any(holds(field.type, *feature.types) for field in subject.snapshot.schema.fields)
     if feature.field_key is not None or name in _TRACED:
         return name in subject.requirements.unused
     return name in _SWITCHED
@@ -80,7 +80,7 @@ def _gains(before: ClientVerdict, after: ClientVerdict) -> bool:
 
 def _legacy(subject: Subject) -> tuple[Finding, ...]:
     """Writer versions that imply features of which some are unused: a writer must know them all."""
-    protocol = subject.snapshot.protocol
+    protocol = subject.protocol
     if protocol.min_writer_version >= _MOST_LEGACY:
         return ()
     implied = [name for name in supported_features(protocol) if name not in _KNOWN_BY_ALL]

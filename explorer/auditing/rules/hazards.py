@@ -60,10 +60,8 @@ def _vacuums(subject: Subject) -> Iterator[tuple[int, int, bool]]:
 
 def _iceberg(subject: Subject) -> tuple[Finding, ...]:
     """Metadata of other formats beside the table: a vacuum that does not check the writer features deletes it."""
-    snapshot = subject.snapshot
-    if not ENABLED_FORMATS.is_set(snapshot.metadata.configuration) or VACUUM_CHECK in active_features(
-        snapshot.protocol
-    ):
+    configuration = subject.metadata.configuration
+    if not ENABLED_FORMATS.is_set(configuration) or VACUUM_CHECK in active_features(subject.protocol):
         return ()
     return (
         Finding(
@@ -72,7 +70,7 @@ def _iceberg(subject: Subject) -> tuple[Finding, ...]:
             label=f"no {VACUUM_CHECK}",
             title="A vacuum by an older client may delete the metadata of other formats",
             evidence=(
-                Evidence(f"{ENABLED_FORMATS} is {ENABLED_FORMATS.text(snapshot.metadata.configuration)}"),
+                Evidence(f"{ENABLED_FORMATS} is {ENABLED_FORMATS.text(configuration)}"),
                 Evidence(f"{VACUUM_CHECK} is not in the protocol", Place("state")),
             ),
             effect="Clients check only the reader features before a vacuum unless the table has this feature.",

@@ -30,7 +30,7 @@ def _explosion(subject: Subject) -> tuple[Finding, ...]:
     count = len(sizes)
     if count < _MANY or float(np.median(sizes)) >= _THIN:
         return ()
-    columns = subject.snapshot.partition_columns
+    columns = subject.metadata.partition_columns
     return (
         Finding(
             rule="partition-explosion",
@@ -78,7 +78,7 @@ def _partition_sizes(subject: Subject) -> Float64s:
     """Bytes of each partition; empty without partitions, or where a size is not known."""
     life, live = subject.history.lifetimes, subject.live
     sizes, known = life.sizes
-    if not subject.snapshot.partition_columns or not len(live) or not known[live].all():
+    if not subject.metadata.partition_columns or not len(live) or not known[live].all():
         return np.zeros(0)
     places = subject.live_partitions
     return np.bincount(places, weights=sizes[live]).astype(np.float64)

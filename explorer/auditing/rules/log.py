@@ -10,8 +10,8 @@ from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
 from explorer.auditing.subject import Subject
-from explorer.auditing.words import span, spans
-from explorer.core.errors import TableError
+from explorer.auditing.words import commit_evidence, span, spans
+from explorer.core.errors import ExplorerError, TableError
 from explorer.core.protocol.table_properties.registry import CHECKPOINT_INTERVAL
 from explorer.core.transaction.intents.records import Checkpoint
 
@@ -27,6 +27,9 @@ def _unreadable(subject: Subject) -> tuple[Finding, ...]:
         subject.snapshot.files(["path"])
         subject.read()
     except TableError as error:
+        lacking = _lacking(subject)
+        if lacking is not None:
+            return (_nameless(subject, lacking, error),)
         version = getattr(error, "version", None)
         known = isinstance(version, int)
         return (
@@ -41,6 +44,33 @@ def _unreadable(subject: Subject) -> tuple[Finding, ...]:
             ),
         )
     return ()
+
+
+def _lacking(subject: Subject) -> str | None:
+    """What the log never names, so that no version of the table can be read; None if it names all, or is unreadable."""
+    try:
+        history = subject.history
+    except ExplorerError:
+        return None
+    metadata = history.metadata_at(subject.version)
+    if history.protocol_at(subject.version) is None:
+        return "protocol"
+    if metadata is None:
+        return "metadata"
+    return "schema" if metadata.schema_string is None else None
+
+
+def _nameless(subject: Subject, lacking: str, error: TableError) -> Finding:
+    """A log that a broken client wrote: what commits did is known, and what rows are is not."""
+    return Finding(
+        rule="unreadable-log",
+        severity="error",
+        label=f"no {lacking}",
+        title=f"The log names no {lacking}",
+        evidence=(Evidence(str(error)), commit_evidence(subject, int(subject.commits.versions[0]))),
+        effect="No reader may return rows. What the commits did, and which files they name, can be seen.",
+        versions=((subject.history.first_readable, subject.version),),
+    )
 
 
 def _holes(subject: Subject) -> tuple[Finding, ...]:
@@ -94,7 +124,7 @@ def _overdue(subject: Subject) -> tuple[Finding, ...]:
     made = [checkpoint.version for checkpoint in listing.checkpoints]
     newest = made[-1] if made else -1
     since = subject.version - newest
-    interval = CHECKPOINT_INTERVAL.of(subject.snapshot.metadata.configuration)
+    interval = CHECKPOINT_INTERVAL.of(subject.metadata.configuration)
     rhythm = int(np.median(np.diff(made))) if len(made) > 1 else 0
     if since < max(_FEWEST, _OVERDUE * interval, 2 * rhythm):
         return ()

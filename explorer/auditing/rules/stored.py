@@ -68,7 +68,7 @@ def _orphans(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     life, terms = subject.history.lifetimes, subject.risks.terms
     everything = NeededFiles()
     everything.add_columns(life.take(np.arange(len(life.added)), _NAMED))
-    iceberg = ENABLED_FORMATS.is_set(subject.snapshot.metadata.configuration)
+    iceberg = ENABLED_FORMATS.is_set(subject.metadata.configuration)
     found = unused_files(stored, everything, subject.now - terms.files, terms.partition_columns, iceberg=iceberg)
     files: pa.Table = found.files.filter(pc.invert(pc.starts_with(found.files.column("path"), _CHANGE_DATA)))
     count = files.num_rows

@@ -15,7 +15,6 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import Int64s, Integers, Mask, bools, int64s, strings
 from explorer.core.protocol.schema.column_mapping import MappingMode
@@ -99,7 +98,8 @@ class SnapshotDiff(msgspec.Struct, frozen=True, dict=True):
             partition_values, size, num_records (physical), dv_cardinality_before, dv_cardinality_after, data_change
             (False: data only rearranged), version (that did it; where the later version comes first, that is undone).
         totals: Sums over ``files``.
-        schema: Column changes in the order of the later schema, drops last.
+        schema: Column changes in the order of the later schema, drops last; empty, as the changes of properties and
+            attributes are, where the log names no metadata or no protocol for one of the versions.
         protocol: None if unchanged.
         properties: Changed configuration keys, sorted.
         attributes: Changed name, description, partition columns, id.
@@ -129,13 +129,16 @@ def diff_versions(history: History, from_version: int, to_version: int) -> Snaps
     Raises:
         VersionNotFound: One of them cannot be read.
         UnsupportedFeature: One of them uses a feature this program does not read.
-        CorruptTable: The log has no metadata for one of them.
     """
     files, totals = _diff_files(history.lifetimes, from_version, to_version)
     for version in (from_version, to_version):
         if (protocol := history.protocol_at(version)) is not None:
             check_readable(protocol, version, by_catalog=history.by_catalog)
-    before, after = _metadata(history, from_version), _metadata(history, to_version)
+    protocols = history.protocol_at(from_version), history.protocol_at(to_version)
+    before, after = history.metadata_at(from_version), history.metadata_at(to_version)
+    if before is None or after is None or None in protocols:
+        # A broken client wrote the log: its files can be compared, and of the rest nothing is known.
+        return SnapshotDiff(from_version, to_version, files, totals, (), diff_protocols(*protocols), (), ())
     lineage = history.lineage(*sorted((from_version, to_version)))
     return SnapshotDiff(
         from_version,
@@ -143,7 +146,7 @@ def diff_versions(history: History, from_version: int, to_version: int) -> Snaps
         files,
         totals,
         tuple(_diff_schema(_columns(lineage, from_version, before), _columns(lineage, to_version, after))),
-        diff_protocols(history.protocol_at(from_version), history.protocol_at(to_version)),
+        diff_protocols(*protocols),
         diff_properties(before.configuration, after.configuration),
         diff_properties(_attributes(before), _attributes(after)),
     )
@@ -162,16 +165,6 @@ def diff_metadata(
     schemas = [(version, schema, mode) for (version, schema), mode in zip(versions, modes, strict=True)]
     lineage = column_lineage(schemas, 1)
     return tuple(_diff_schema(_columns(lineage, 0, before), _columns(lineage, 1, after)))
-
-
-def _metadata(history: History, version: int) -> Metadata:
-    found = history.metadata_at(version)
-    if found is None:
-        raise CorruptTable(
-            f"The log has no metaData action up to version {version}, so the table cannot be read.",
-            version=version,
-        )
-    return found
 
 
 def _diff_files(life: Lifetimes, from_version: int, to_version: int) -> tuple[_FilesOfDiff, DiffTotals]:

@@ -1,0 +1,182 @@
+"""``tripwires``: rules of one's own over new commits, for a scheduled job, and tried on history first."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+import typer
+
+from explorer import formatting as fmt
+from explorer.auditing.tripwires.alarms import Alarm, alarms, tried
+from explorer.auditing.tripwires.records import Tripwire, read_tripwires
+from explorer.auditing.words import time_text
+from explorer.cli.arguments import JsonFlag
+from explorer.cli.commands.audit import Tables
+from explorer.cli.errors import exit_code, facts_of
+from explorer.cli.output import complain, emit, listing, note, patience
+from explorer.core.errors import CorruptTable, ExplorerError, RequestError, StorageError
+from explorer.core.protocol.table_properties.values import interval
+from explorer.core.protocol.times import milliseconds
+from explorer.core.versions.commit_times import moment
+from explorer.fleet import TableAudit, places
+from explorer.table import Table, open_table
+
+__all__ = ["register"]
+
+_FIRED: Final = 1
+
+Rules = Annotated[
+    Path, typer.Option("--rules", metavar="FILE", help="The tripwires, as TOML; docs/audit.md shows one.")
+]
+Try = Annotated[
+    str | None,
+    typer.Option("--try", metavar="INTERVAL", help="Only say when they would have fired in, for instance, '90 days'."),
+]
+After = Annotated[
+    int | None, typer.Option("--after", metavar="N", min=-1, help="Of the one table: commits after version N are new.")
+]
+State = Annotated[
+    Path | None,
+    typer.Option(
+        "--state", metavar="FILE", help="Keep in FILE up to which version each table was looked at; commits after it "
+        "are new. A table that is not in it yet is looked at from its newest version on."
+    ),
+]  # fmt: skip
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("tripwires")(tripwires)
+
+
+def tripwires(
+    tables: Tables,
+    *,
+    rules: Rules,
+    try_: Try = None,
+    after: After = None,
+    state: State = None,
+    json: JsonFlag = False,
+) -> int:
+    """Try tripwires on the new commits of tables: exit code 1 if one of them fires.
+
+    A table that cannot be read never stops the rest: its error goes to stderr, and the exit code is that of the first.
+
+    JSON, a line an alarm: table, tripwire, version, time, author (or null), text. With --try a line a table and
+    tripwire: table, tripwire, fired, versions.
+    """
+    if sum(given is not None for given in (try_, after, state)) != 1:
+        raise RequestError("Say which commits count: one of --try, --after and --state.", field="--state")
+    wires = read_tripwires(_text(rules), str(rules))
+    known = {} if state is None else _known(state)
+    broken, fired = 0, False
+    now = datetime.now(UTC)
+    since = None if try_ is None else now - _interval(try_)
+    for place in places(tables):
+        try:
+            table = _opened(place)
+            if try_ is not None:
+                _tell(table, wires, _found(table, wires, now, since=since), try_, as_json=json)
+                continue
+            start = after if after is not None else known.get(table.location, table.latest_version())
+            found = _found(table, wires, now, after=start)
+            known[table.location] = table.latest_version()
+        except ExplorerError as error:
+            complain(facts_of(error), as_json=json)
+            broken = broken or exit_code(error)
+            continue
+        fired = fired or bool(found)
+        _alarm(table, found, start, as_json=json)
+    if state is not None:
+        _keep(state, known)
+    return broken or (_FIRED if fired else 0)
+
+
+def _opened(place: str | TableAudit) -> Table:
+    if isinstance(place, str):
+        return open_table(place)
+    assert place.error is not None
+    raise place.error
+
+
+def _found(
+    table: Table, wires: tuple[Tripwire, ...], now: datetime, *, after: int = -1, since: datetime | None = None
+) -> tuple[Alarm, ...]:
+    latest = table.latest_version()
+    if after > latest:
+        raise CorruptTable(
+            f"The log of {table.location} ends at v{latest}, and v{after} was looked at before: commits were taken "
+            "away, or it is another table. Find out which; then look from this version on.",
+            version=latest,
+            table=table.location,
+        )
+    with patience(f"Reading {fmt.plain(table.location)}"):
+        history = table.history_record()
+    start = None if since is None else milliseconds(since)
+    return alarms(wires, history, milliseconds(now), after=after, since=start)
+
+
+def _tell(table: Table, wires: tuple[Tripwire, ...], found: tuple[Alarm, ...], span: str, *, as_json: bool) -> None:
+    """Say of each tripwire when it would have fired."""
+    if not as_json:
+        rows = [(wire.name, wire.kind, tried(wire, found, span)) for wire in wires]
+        listing(["tripwire", "when", table.location], rows, "No tripwires.")
+        return
+    for wire in wires:
+        versions = [alarm.version for alarm in found if alarm.tripwire == wire.name]
+        emit({"table": table.location, "tripwire": wire.name, "fired": len(versions), "versions": versions})
+
+
+def _alarm(table: Table, found: tuple[Alarm, ...], start: int, *, as_json: bool) -> None:
+    if as_json:
+        for each in found:
+            time = moment(each.time).isoformat()
+            emit({"table": table.location, **msgspec.structs.asdict(each), "time": time})
+        return
+    if found:
+        rows = [
+            (each.tripwire, f"v{each.version}", time_text(each.time), each.author or "", each.text) for each in found
+        ]
+        listing(["tripwire", "version", "time", "author", "what"], rows, "")
+    count = fmt.plural(len(found), "alarm") if found else "no alarm"
+    note(f"{table.location}: {count} after v{start}, up to v{table.latest_version()}.")
+
+
+def _interval(text: str) -> timedelta:
+    try:
+        return interval({"--try": text}, "--try", timedelta())
+    except CorruptTable as error:
+        raise RequestError(f"--try is {text!r}, not an interval such as '90 days'.", field="--try") from error
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RequestError(f"The tripwires in {path} cannot be read: {error}.", path=str(path)) from error
+
+
+def _known(path: Path) -> dict[str, int]:
+    if not path.exists():
+        return {}
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, int])
+    except (OSError, msgspec.DecodeError) as error:
+        raise RequestError(
+            f"The state in {path} cannot be read: {error}. Restore it, or remove it to begin at the newest versions.",
+            path=str(path),
+        ) from error
+
+
+def _keep(path: Path, known: dict[str, int]) -> None:
+    """Replace the state as a whole: a stop in between leaves the one before."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        part.write_bytes(msgspec.json.format(msgspec.json.encode(known, order="sorted")) + b"\n")
+        os.replace(part, path)
+    except OSError as error:
+        raise StorageError(f"The state cannot be kept in {path}: {error.strerror}.", path=str(path)) from error
