@@ -8,6 +8,7 @@ holds a credential.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -349,6 +350,8 @@ def _pool(processes: int, task: _Task) -> ProcessPoolExecutor:
 def _equip(task: _Task) -> None:
     global _task  # noqa: PLW0603 - what this process does, set once at its start
     _task = task
+    # Ctrl-C goes to all processes at once; the one that started the others ends them.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # The processes share the processors already, so none of them needs threads of its own.
     pa.set_cpu_count(1)
 

@@ -84,6 +84,12 @@ def _partition_sizes(subject: Subject) -> Float64s:
     return np.bincount(places, weights=sizes[live]).astype(np.float64)
 
 
+def _differs(subject: Subject, column: str) -> bool:
+    """Whether a column has more than one value, as far as bounds say: no clustering parts files of a single one."""
+    ranges = subject.snapshot.column_ranges(column)
+    return len({*ranges.column("min").unique().to_pylist(), *ranges.column("max").unique().to_pylist()} - {None}) > 1
+
+
 def _clustering(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Clustering columns by which files do not part: a value may be in most of them."""
     columns = subject.snapshot.clustering_columns
@@ -96,6 +102,7 @@ def _clustering(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         column: found.average
         for column, found in overlaps.items()
         if found.average is not None and found.files >= _FILES and found.average >= _SHARE * found.files
+        if _differs(subject, column)
     }
     if len(poor) < len(columns):
         return ()

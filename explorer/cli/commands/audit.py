@@ -94,9 +94,10 @@ def audit(
 ) -> int:
     """Ask every rule of tables, from their logs alone unless more is asked: lost rows, hazards, clients, holes, files.
 
-    Many tables are read in several processes, or with --spark in Spark's tasks; a line is written as each is done. A
-    table that cannot be read never stops the rest: its error goes to stderr, and the exit code is that of the first
-    such error. Else it is 1 if --fail-on is given and a finding is that severe, and 0 without one.
+    Many tables are read in several processes, and a line is written as each is done; or with --spark in Spark's tasks,
+    and the lines are written when all are done. A table that cannot be read never stops the rest: its error goes to
+    stderr, and the exit code is that of the first such error. Else it is 1 if --fail-on is given and a finding is that
+    severe, and 0 without one.
 
     With --clients, findings speak first of the clients that the file names, and one that answers wrongly is an error.
 
@@ -129,6 +130,8 @@ def audit(
         return report(tables, wish, as_json=json, fail_on=fail_on)
     use_spark(spark)
     if rows or chain_head is not None:
+        if resume or processes:
+            raise RequestError("--resume and --processes are for many tables; leave them out.", field="--resume")
         found = iter([_one(tables, files=files, verify=verify, rows=rows, chain_head=chain_head)])
     else:
         looks = Looks(check_files=files, verify=verify)
