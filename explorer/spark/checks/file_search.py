@@ -85,7 +85,10 @@ class _Search:
         count = sum(group.files.num_rows for group in groups)
         self._job.report(f"Reading the footers of {count:,} files")
         found = [self._files(group) for group in groups]
-        footers = self._footers([file for files in found for file in files])
+        footers: dict[str, dict[str, Any]] = {}
+        for strict in (False, True):
+            chosen = (files for group, files in zip(groups, found, strict=True) if bool(group.needed) == strict)
+            footers |= self._footers([file for files in chosen for file in files], columns=strict)
         self._job.report(f"Searching {count:,} files")
         for group, files in zip(groups, found, strict=True):
             self._search(group, [file for file in files if self._is_sound(file, footers, group)])
@@ -95,9 +98,11 @@ class _Search:
         """The files of a group that have an address and whose deletion vector could be read."""
         files = []
         vectors = vector_descriptors(group.files)
-        for place, (key, raw_path) in enumerate(_pairs(group.files, "key", "raw_path")):
+        for place, address in enumerate(self._addresses(group)):
+            key, raw_path = (group.files.column(name)[place].as_py() for name in ("key", "raw_path"))
             try:
-                address = self._address(group.files.slice(place, 1))
+                if isinstance(address, ExplorerError):
+                    raise address
                 vector = vectors[place]
                 hidden = None if vector is None else _words(self._log, vector, raw_path, self._snapshot.version)
                 files.append(_File(place, key, address, hidden))
@@ -105,13 +110,25 @@ class _Search:
                 self._failed[key] = error.message
         return files
 
-    def _address(self, file: pa.Table) -> FileAddress:
+    def _addresses(self, group: SearchGroup) -> Sequence[FileAddress | ExplorerError]:
+        """Where each file is, or why that is not known; one by one only if one of them fails."""
         from explorer.spark.scan.plan import addresses_of
 
-        return addresses_of(self._log, file)[0]
+        try:
+            return addresses_of(self._log, group.files)
+        except _OF_FILES:
+            return [self._address(group.files.slice(place, 1)) for place in range(group.files.num_rows)]
 
-    def _footers(self, files: Sequence[_File]) -> dict[str, dict[str, Any]]:
-        """What the footers say, by the files' names."""
+    def _address(self, file: pa.Table) -> FileAddress | ExplorerError:
+        from explorer.spark.scan.plan import addresses_of
+
+        try:
+            return addresses_of(self._log, file)[0]
+        except _OF_FILES as error:
+            return error
+
+    def _footers(self, files: Sequence[_File], *, columns: bool) -> dict[str, dict[str, Any]]:
+        """What the footers say, by the files' names; which columns they have only if that is asked for."""
         from explorer.spark.engine.session import engine
         from explorer.spark.scan.object_files import read_footers
         from explorer.spark.scan.results import Reading, to_arrow
@@ -120,12 +137,13 @@ class _Search:
             return {}
         addresses = [file.address for file in files]
         frame = read_footers(engine().session(), addresses)
-        found = to_arrow(Reading(frame, lambda error: _failure(error, addresses)))
+        wanted = frame if columns else frame.drop("columns")
+        found = to_arrow(Reading(wanted, lambda error: _failure(error, addresses)))
         return {row["name"]: row for row in found.to_pylist()}
 
     def _is_sound(self, file: _File, footers: Mapping[str, dict[str, Any]], group: SearchGroup) -> bool:
         footer = footers[file.address.metadata_path]
-        reason = footer["failure"] or _lacking(footer["columns"], group)
+        reason = footer["failure"] or (_lacking(footer["columns"], group) if group.needed else "")
         if reason:
             self._failed[file.key] = reason
         else:
