@@ -158,9 +158,7 @@ def _consequences(
     snapshot: Snapshot | None, proposal: Proposal, lost: Sequence[AccessLoss], mine: Sequence[MyClient]
 ) -> Consequences:
     own = () if snapshot is None or not mine else my_losses(*access_change(snapshot, proposal), client_facts(), mine)
-    named = {(each.loss.client, each.loss.version_from, each.loss.operation) for each in own}
-    others = [each for each in lost if (each.client, each.version_from, each.operation) not in named]
-    said = [*((each.loss, each.document()) for each in own), *((each, each.document()) for each in others)]
+    said = [*((each.loss, each.document()) for each in own), *((each, each.document()) for each in lost)]
     return Consequences(
         readers=tuple(document for loss, document in said if loss.operation == "read"),
         writers=tuple(document for loss, document in said if loss.operation == "write"),

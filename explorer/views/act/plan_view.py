@@ -14,7 +14,7 @@ from explorer import formatting as fmt
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.transaction.commit_plan import CommitPlan, MaintenanceFile, Plan
 from explorer.core.versions.snapshot import Snapshot
-from explorer.views.act.client_losses import ClientLoss, client_losses, loss_summary, lost_versions
+from explorer.views.act.client_losses import ClientLoss, client_losses, loss_summary, lost_versions, my_summary
 from explorer.views.act.guard_views import GuardView, guard_counts, guard_views, verdict
 from explorer.views.act.intents.entry import Headline
 from explorer.views.act.intents.registry import headline
@@ -146,7 +146,8 @@ def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
 def _worst(plan: Plan, losses: Sequence[ClientLoss], guards: Sequence[GuardView]) -> tuple[str, str]:
     """What a commit breaks for clients comes first, then rows that go, then what a guard warns of."""
     if any(loss.severity == "danger" for loss in losses):
-        return f"{loss_summary(losses)}.", "danger"
+        mine = my_summary([loss for loss in losses if loss.severity == "danger"])
+        return f"{mine[0].upper()}{mine[1:]}; {loss_summary(losses)}." if mine else f"{loss_summary(losses)}.", "danger"
     deleted = plan.proposal.metrics.get("numDeletedRows", "0") if isinstance(plan, CommitPlan) else "0"
     if deleted != "0":
         return f"{fmt.plural(int(deleted), 'row is', 'rows are')} deleted.", "warning"
