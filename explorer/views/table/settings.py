@@ -32,7 +32,7 @@ def settings_listing(facts: TableFacts) -> Listing:
     Raises:
         TableError: The history cannot be read.
     """
-    return facts.keep("settings", lambda: _listing(facts))
+    return facts.keep("settings-list", lambda: _listing(facts))
 
 
 def settings_people(facts: TableFacts) -> tuple[tuple[str, int], ...]:
