@@ -118,7 +118,9 @@ def timeline_ends(
             shapes.append(_band(left, right, floor, fill=theme.between))
         if seen[other]:
             taken.append((place - half, place + half))
-            shapes.append(_band(place - half, place + half, floor, fill="rgba(0,0,0,0)", outline=theme.accent))
+            # Its line ends above the signs, whose words may pass below it.
+            above, clear = rows.share(rows.bars), "rgba(0,0,0,0)"
+            shapes.append(_band(place - half, place + half, above, fill=clear, outline=theme.accent))
     if seen[version] and axis_.slot < 8:
         shapes.append(_line(at, floor, theme.cursor_line, 1.2))
     brush: list[int] = []

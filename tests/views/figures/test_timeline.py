@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from explorer.views.figures.plotly import as_plotly, plain_json
-from explorer.views.figures.strip_frame import Axis, Frame, most_marks
+from explorer.views.figures.strip_frame import Axis, Frame, Rows, most_marks
 from explorer.views.figures.theme import DARK, LIGHT, Theme
 from explorer.views.figures.timeline import timeline_ends, timeline_figure
 from explorer.views.table.commits import Commits
@@ -113,6 +113,16 @@ def test_words_beside_a_bar_lie_over_neither_end_of_the_comparison() -> None:
         wide = 5.7 * len("v500 \u00b7 WRITE by ana")
         begin = axis.x(note["x"]) - (wide if note["xanchor"] == "right" else 0)
         assert not begin < axis.x(timeline.position(compared)) < begin + wide
+
+
+def test_the_box_of_the_compared_version_ends_above_the_words_of_the_signs() -> None:
+    signs = Signs(np.array([9]), (), ((9, "first and last name the wrong way round"),), ())
+    timeline, frame = timeline_of(history([40] * 12), signs=signs), Frame()
+    shapes: Any = timeline_ends(timeline, LIGHT, frame, version=11, compared=10)["shapes"]
+    (box,) = [shape for shape in shapes if shape["line"].get("dash")]
+    words = next(t for t in timeline_figure(timeline, LIGHT, frame)["data"] if t["name"] == "signs in words")
+    rows = Rows.of(timeline, frame, (), mapped=False)
+    assert box["y0"] * (rows.height - rows.top) >= words["y"][0] + 8  # type: ignore[index]
 
 
 def test_updated_rows_are_as_far_above_zero_as_below() -> None:
