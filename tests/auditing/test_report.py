@@ -125,7 +125,17 @@ def test_the_retention_curve_is_what_the_table_says_under_that_retention(days: i
     same = made(days).report(NOW).retention
     assert curve is not None
     assert same is not None
-    assert max(step.versions for step in curve.steps if step.days <= days) == same.readable
+    assert max(step.versions for step in curve.steps if step.days <= days) == same.readable == same.kept
+
+
+def test_a_listed_folder_is_in_the_report(tmp_path: Path) -> None:
+    table = explorer.open_table(hostile_table(tmp_path / "table"))
+    (tmp_path / "table" / "orphan.parquet").write_bytes(b"0123456789")
+    report = table.report(NOW + timedelta(days=400), check_files=True)
+    assert report.retention is not None
+    assert (report.retention.basis, report.retention.files, report.retention.bytes) == ("folder", 1, 10)
+    assert "files" in report.basis
+    assert {finding.id for finding in report.findings} >= {"missing-files"}
 
 
 def test_a_deadline_that_has_passed_is_no_deadline() -> None:

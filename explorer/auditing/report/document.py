@@ -195,16 +195,19 @@ class ClientLine(_Record, frozen=True, kw_only=True):
 
 
 class RetentionStep(_Record, frozen=True, kw_only=True):
-    """From so many days of retention on, so many versions stay readable."""
+    """With so many days of retention a VACUUM now leaves so many versions readable, and frees so many bytes."""
 
     days: _Days
     versions: _Count
+    bytes: _Count
 
 
 class Retention(_Record, frozen=True, kw_only=True):
-    """How many versions each retention of removed files keeps readable at the time of the report.
+    """How many versions each retention of removed files leaves readable, if VACUUM runs at the time of the report.
 
-    ``file_days`` and ``log_days`` are the properties in force, the latter null where expired log files are kept.
+    ``file_days`` and ``log_days`` are the properties in force, the latter null where expired log files are kept;
+    ``kept`` versions are left by the retention in force, ``files`` and ``bytes`` are what VACUUM then frees. ``basis``
+    is ``log``, or ``folder`` where it was listed.
     """
 
     file_days: _Days
@@ -212,6 +215,10 @@ class Retention(_Record, frozen=True, kw_only=True):
     readable: int
     at_risk: int
     gone: int
+    kept: _Count
+    files: _Count
+    bytes: _Count
+    basis: Literal["log", "folder"]
     steps: tuple[RetentionStep, ...]
 
 
