@@ -96,11 +96,6 @@ class FoundFinding(_Record, frozen=True, kw_only=True):
     bytes: int | None
     deadline: str | None
 
-    @property
-    def key(self) -> tuple[str, str]:
-        """What makes it the same finding in another report: its rule, and what of the table it is about."""
-        return self.id, self.subject
-
 
 class NotAnsweredRule(_Record, frozen=True, kw_only=True):
     """A rule without an answer, and why."""
