@@ -323,11 +323,20 @@ class Table(DeltaLog):
         """
         from explorer.auditing import audit
 
-        return audit(self._subject(now, check_files, verify, check_rows, chain_head, clients))
+        subject = self._subject(
+            now,
+            check_files=check_files,
+            verify=verify,
+            check_rows=check_rows,
+            chain_head=chain_head,
+            clients=clients,
+        )
+        return audit(subject)
 
     def _subject(
         self,
         now: datetime | None,
+        *,
         check_files: bool,
         verify: bool,
         check_rows: bool,
@@ -403,7 +412,14 @@ class Table(DeltaLog):
         from explorer.auditing import audit
         from explorer.auditing.report import table_report
 
-        subject = self._subject(now, check_files, True, check_rows, chain_head, clients)
+        subject = self._subject(
+            now,
+            check_files=check_files,
+            verify=True,
+            check_rows=check_rows,
+            chain_head=chain_head,
+            clients=clients,
+        )
         return table_report(
             subject,
             audit(subject),

@@ -191,6 +191,17 @@ def test_who_changed_what_is_told_by_commit() -> None:
     assert created.changes == ("created, protocol 1, 2",)
 
 
+def test_the_clients_in_use_come_first_with_what_is_known_of_them(tmp_path: Path) -> None:
+    mine = tmp_path / "clients.toml"
+    mine.write_text('[[client]]\nname = "Trino"\nrole = "reader"\nowner = "finance"\nnote = "<b>monthly</b>"\n')
+    report = _lost().report(NOW, clients=mine)
+    assert report.clients is not None
+    first, *others = report.clients
+    assert (first.client, first.in_use, first.seen, first.owner) == ("Trino", True, False, "finance")
+    assert "Trino" not in [client.client for client in others]
+    assert "finance: <b>monthly</b>" in _Page(render(report)).text
+
+
 def test_what_is_new_gone_and_unchanged_since_an_earlier_report() -> None:
     before, after = _lost(), _lost_twice()
     earlier = before.report(NOW)

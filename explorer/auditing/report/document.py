@@ -177,16 +177,24 @@ class History(_Record, frozen=True, kw_only=True):
 
 
 class ClientLine(_Record, frozen=True, kw_only=True):
-    """What the newest known release of a client can do; ``in_use`` where the history names it as a writer."""
+    """What a client can do: one in use at its version, any other in its newest known release.
+
+    ``in_use`` is true of those that somebody named and of the writers that the history names, of which ``seen`` is true
+    too; ``version_from`` is the version from which the facts hold, null if nothing is known of it.
+    """
 
     client: str
-    version_from: str
+    version: str | None
+    version_from: str | None
     read: Access
     write: Access
     because: tuple[str, ...]
     source: str
     as_of: str
     in_use: bool
+    seen: bool
+    owner: str
+    note: str
 
 
 class RetentionStep(_Record, frozen=True, kw_only=True):

@@ -10,7 +10,8 @@ from explorer import formatting as fmt
 from explorer.auditing.report.document import ClientLine, Retention, RetentionStep, TableChange
 from explorer.auditing.report.history_marks import time_of
 from explorer.auditing.subject import Subject
-from explorer.core.compatibility.access import Access
+from explorer.core.compatibility.access import ClientVerdict
+from explorer.core.compatibility.matrix import WORST_FIRST, MatrixRow
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.schema.column_mapping import mapping_mode
 from explorer.core.versions.commit_times import moment
@@ -25,44 +26,31 @@ __all__ = ["client_lines", "retention", "table_changes"]
 _DAY: Final = 86_400_000
 _MOST_STEPS: Final = 90
 _MOST_CHANGES: Final = 200
-_WORST_FIRST: Final[tuple[Access, ...]] = ("wrong", "no", "unknown", "yes")
-# What a client calls itself in the engineInfo of its commits.
-_CALLED: Final = {
-    "Athena": "athena",
-    "Databricks Runtime": "databricks",
-    "DuckDB delta extension": "duckdb",
-    "Flink (legacy delta-flink on Standalone)": "delta-standalone",
-    "Flink (new delta-flink on Kernel)": "flink",
-    "Trino": "trino",
-    "delta-kernel-java": "kernel-",
-    "delta-kernel-rs": "delta-kernel",
-    "delta-rs (python deltalake)": "delta-rs",
-    "delta-spark": "delta-lake",
-}
 
 
 def client_lines(subject: Subject) -> tuple[ClientLine, ...]:
-    """What the newest known release of each client can do: those in use first, then the worst."""
-    engines = " ".join(subject.commits.unique("engine_info")).casefold()
+    """What clients can do: those in use at their versions, then the newest release of the others, the worst first."""
+    mine = [row for row in subject.matrix if row.mine]
+    named = {row.client for row in mine}
+    rest = [each for each in subject.clients if each.client not in named]
+    rest.sort(key=lambda each: (WORST_FIRST.index(each.read), WORST_FIRST.index(each.write)))
+    return (*(_line(row, row) for row in mine), *(_line(each, None) for each in rest))
 
-    def in_use(client: str) -> bool:
-        return client in _CALLED and _CALLED[client] in engines
 
-    lines = [
-        ClientLine(
-            client=each.client,
-            version_from=each.version_from,
-            read=each.read,
-            write=each.write,
-            because=each.because,
-            source=each.source,
-            as_of=each.as_of,
-            in_use=in_use(each.client),
-        )
-        for each in subject.clients
-    ]
-    return tuple(
-        sorted(lines, key=lambda it: (not it.in_use, _WORST_FIRST.index(it.read), _WORST_FIRST.index(it.write)))
+def _line(each: MatrixRow | ClientVerdict, used: MatrixRow | None) -> ClientLine:
+    return ClientLine(
+        client=each.client,
+        version=None if used is None else used.version,
+        version_from=each.version_from,
+        read=each.read,
+        write=each.write,
+        because=each.because,
+        source=each.source,
+        as_of=each.as_of,
+        in_use=used is not None,
+        seen=used is not None and used.seen,
+        owner="" if used is None else used.owner,
+        note="" if used is None else used.note,
     )
 
 

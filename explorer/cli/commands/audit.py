@@ -112,12 +112,12 @@ def audit(
     The whole report has the same and: format, kind (table), program, title, tableId, by, sentence [{text, tone}],
     deadline, rules [{id, severity, title, meaning}], figures {rows, maskedRows, files, bytes, firstVersion,
     firstTime, lastTime}, history {first, last, width, unit, marks, labels, states, filesChecked}, clients [{client,
-    versionFrom, read, write, because, source, asOf, inUse}], retention {fileDays, logDays, readable, atRisk, gone,
-    kept, files, bytes, basis, steps [{days, versions, bytes}]}, changes [{version, time, user, engine, operation,
-    reason, changes}], changesLeftOut, log {firstVersion, lastVersion, problems, chainHead}, missing [{part,
-    reason}], since {time, version, digest, new, gone, unchanged, versions, wentBack}, case {title, author, notes,
-    pins [{kind, what, note, pinned, holds, problem, facts}]}, signer {fingerprint, comment}. A part that could not
-    be made is null, and named in missing.
+    version, versionFrom, read, write, because, source, asOf, inUse, seen, owner, note}], retention {fileDays,
+    logDays, readable, atRisk, gone, kept, files, bytes, basis, steps [{days, versions, bytes}]}, changes [{version,
+    time, user, engine, operation, reason, changes}], changesLeftOut, log {firstVersion, lastVersion, problems,
+    chainHead}, missing [{part, reason}], since {time, version, digest, new, gone, unchanged, versions, wentBack},
+    case {title, author, notes, pins [{kind, what, note, pinned, holds, problem, facts}]}, signer {fingerprint,
+    comment}. A part that could not be made is null, and named in missing.
     """
     use_clients(clients)
     use_spark(spark)
