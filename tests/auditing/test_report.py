@@ -193,7 +193,9 @@ def test_who_changed_what_is_told_by_commit() -> None:
 
 def test_the_clients_in_use_come_first_with_what_is_known_of_them(tmp_path: Path) -> None:
     mine = tmp_path / "clients.toml"
-    mine.write_text('[[client]]\nname = "Trino"\nrole = "reader"\nowner = "finance"\nnote = "<b>monthly</b>"\n')
+    mine.write_text(
+        '[[client]]\nname = "Trino"\nversion = "2024-08"\nrole = "reader"\nowner = "finance"\nnote = "<b>monthly</b>"\n'
+    )
     report = _lost().report(NOW, clients=mine)
     assert report.clients is not None
     first, *others = report.clients
