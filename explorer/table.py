@@ -27,7 +27,7 @@ from explorer.storage.roots import AllowedRoots
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from explorer.auditing import Audit
+    from explorer.auditing import Audit, Subject
     from explorer.auditing.erasure import Erasure
     from explorer.auditing.report import Signer, TableReport
     from explorer.auditing.report.case_file import CaseFile
@@ -321,7 +321,30 @@ class Table(DeltaLog):
         Raises:
             EngineUnavailable: ``check_rows`` is asked for, and Spark or Java is missing.
         """
-        from explorer.auditing import Looked, Subject, audit
+        from explorer.auditing import audit
+
+        subject = self._subject(
+            now,
+            check_files=check_files,
+            verify=verify,
+            check_rows=check_rows,
+            chain_head=chain_head,
+            clients=clients,
+        )
+        return audit(subject)
+
+    def _subject(
+        self,
+        now: datetime | None,
+        *,
+        check_files: bool,
+        verify: bool,
+        check_rows: bool,
+        chain_head: str | None,
+        clients: str | os.PathLike[str] | None,
+    ) -> Subject:
+        """The table as rules are asked of it, with what else is to be looked at."""
+        from explorer.auditing import Looked, Subject
         from explorer.system import my_clients
 
         looked = Looked(
@@ -331,7 +354,7 @@ class Table(DeltaLog):
             rows=self._check_rules() if check_rows else None,
         )
         present = datetime.now(UTC) if now is None else now
-        return audit(Subject(self, present, looked=looked, mine=my_clients(clients)))
+        return Subject(self, present, looked=looked, mine=my_clients(clients))
 
     def _check_rules(self) -> CheckReport:
         """Check the table's own rules; a table without any needs no engine."""
@@ -365,28 +388,48 @@ class Table(DeltaLog):
         self,
         now: datetime | None = None,
         *,
+        check_files: bool = False,
+        check_rows: bool = False,
+        chain_head: str | None = None,
+        clients: str | os.PathLike[str] | None = None,
         by: str | None = None,
         since: Sequence[EarlierReport] | None = None,
         case: CaseFile | None = None,
         signer: Signer | None = None,
         one_of_many: bool = False,
     ) -> TableReport:
-        """Audit the newest version, and state it in a document with its digest; see `explorer.auditing.report`.
+        """Audit the newest version, verify its log, and state both in a document with its digest.
 
         Args:
-            now: The present, with a zone; else that of this machine.
+            now, check_files, check_rows, chain_head, clients: As in `audit`.
             by: Who makes the report.
             since, case, signer, one_of_many: As in `explorer.auditing.report.table_report.table_report`.
 
         Raises:
             RequestError: The earlier report is not of this table.
+            EngineUnavailable: ``check_rows`` is asked for, and Spark or Java is missing.
         """
-        from explorer.auditing import Subject, audit
+        from explorer.auditing import audit
         from explorer.auditing.report import table_report
 
-        subject = Subject(self, datetime.now(UTC) if now is None else now)
-        found = audit(subject)
-        return table_report(subject, found, by=by, since=since, case=case, signer=signer, one_of_many=one_of_many)
+        subject = self._subject(
+            now,
+            check_files=check_files,
+            verify=True,
+            check_rows=check_rows,
+            chain_head=chain_head,
+            clients=clients,
+        )
+        return table_report(
+            subject,
+            audit(subject),
+            by=by,
+            since=since,
+            case=case,
+            signer=signer,
+            look=self.folder if check_files else None,
+            one_of_many=one_of_many,
+        )
 
     @overload
     def erasure(self, where: str) -> Erasure: ...

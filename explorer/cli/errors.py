@@ -1,7 +1,7 @@
 """Errors -> exit codes and JSON objects.
 
 0    done
-1    a fault of this program; of `audit` and `verify`, findings; of `tripwires`, an alarm
+1    a fault of this program; of `audit` and `verify`, findings; of `tripwires`, an alarm; of `verify-report`, a change
 2    bad request: wrong usage, no such version, column or output folder
 3    the table is broken or missing, or its store failed
 4    the table needs a feature that is not supported

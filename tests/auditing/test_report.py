@@ -17,7 +17,7 @@ from explorer.auditing.report.since import earlier_reports
 from explorer.core.errors import RequestError, TableNotFound
 from tests.support import small_logs
 from tests.support.audited_tables import DAY, NOW, ago, clean, loaded, written
-from tests.support.hostile_tables import HOSTILE, broken_table, hostile_table
+from tests.support.hostile_tables import HOSTILE, broken_table, empty_table, hostile_table
 
 FILES = "delta.deletedFileRetentionDuration"
 
@@ -125,7 +125,17 @@ def test_the_retention_curve_is_what_the_table_says_under_that_retention(days: i
     same = made(days).report(NOW).retention
     assert curve is not None
     assert same is not None
-    assert max(step.versions for step in curve.steps if step.days <= days) == same.readable
+    assert max(step.versions for step in curve.steps if step.days <= days) == same.readable == same.kept
+
+
+def test_a_listed_folder_is_in_the_report(tmp_path: Path) -> None:
+    table = explorer.open_table(empty_table(tmp_path / "table"))
+    (tmp_path / "table" / "orphan.parquet").write_bytes(b"0123456789")
+    report = table.report(NOW + timedelta(days=400), check_files=True)
+    assert report.retention is not None
+    assert (report.retention.basis, report.retention.files, report.retention.bytes) == ("folder", 1, 10)
+    assert report.basis == "log, files and replay"
+    assert "missing-files" in report.found_nothing
 
 
 def test_a_deadline_that_has_passed_is_no_deadline() -> None:
@@ -179,6 +189,19 @@ def test_who_changed_what_is_told_by_commit() -> None:
     assert (newest.version, newest.user, newest.reason) == (2, "ana", "asked by finance")
     assert newest.changes == ("column more added, long", "custom = 1")
     assert created.changes == ("created, protocol 1, 2",)
+
+
+def test_the_clients_in_use_come_first_with_what_is_known_of_them(tmp_path: Path) -> None:
+    mine = tmp_path / "clients.toml"
+    mine.write_text(
+        '[[client]]\nname = "Trino"\nversion = "2024-08"\nrole = "reader"\nowner = "finance"\nnote = "<b>monthly</b>"\n'
+    )
+    report = _lost().report(NOW, clients=mine)
+    assert report.clients is not None
+    first, *others = report.clients
+    assert (first.client, first.in_use, first.seen, first.owner) == ("Trino", True, False, "finance")
+    assert "Trino" not in [client.client for client in others]
+    assert "finance: <b>monthly</b>" in _Page(render(report)).text
 
 
 def test_what_is_new_gone_and_unchanged_since_an_earlier_report() -> None:

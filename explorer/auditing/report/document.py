@@ -96,11 +96,6 @@ class FoundFinding(_Record, frozen=True, kw_only=True):
     bytes: int | None
     deadline: str | None
 
-    @property
-    def key(self) -> tuple[str, str]:
-        """What makes it the same finding in another report: its rule, and what of the table it is about."""
-        return self.id, self.subject
-
 
 class NotAnsweredRule(_Record, frozen=True, kw_only=True):
     """A rule without an answer, and why."""
@@ -182,29 +177,40 @@ class History(_Record, frozen=True, kw_only=True):
 
 
 class ClientLine(_Record, frozen=True, kw_only=True):
-    """What the newest known release of a client can do; ``in_use`` where the history names it as a writer."""
+    """What a client can do: one in use at its version, any other in its newest known release.
+
+    ``in_use`` is true of those that somebody named and of the writers that the history names, of which ``seen`` is true
+    too; ``version_from`` is the version from which the facts hold, null if nothing is known of it.
+    """
 
     client: str
-    version_from: str
+    version: str | None
+    version_from: str | None
     read: Access
     write: Access
     because: tuple[str, ...]
     source: str
     as_of: str
     in_use: bool
+    seen: bool
+    owner: str
+    note: str
 
 
 class RetentionStep(_Record, frozen=True, kw_only=True):
-    """From so many days of retention on, so many versions stay readable."""
+    """With so many days of retention a VACUUM now leaves so many versions readable, and frees so many bytes."""
 
     days: _Days
     versions: _Count
+    bytes: _Count
 
 
 class Retention(_Record, frozen=True, kw_only=True):
-    """How many versions each retention of removed files keeps readable at the time of the report.
+    """How many versions each retention of removed files leaves readable, if VACUUM runs at the time of the report.
 
-    ``file_days`` and ``log_days`` are the properties in force, the latter null where expired log files are kept.
+    ``file_days`` and ``log_days`` are the properties in force, the latter null where expired log files are kept;
+    ``kept`` versions are left by the retention in force, ``files`` and ``bytes`` are what VACUUM then frees. ``basis``
+    is ``log``, or ``folder`` where it was listed.
     """
 
     file_days: _Days
@@ -212,6 +218,10 @@ class Retention(_Record, frozen=True, kw_only=True):
     readable: int
     at_risk: int
     gone: int
+    kept: _Count
+    files: _Count
+    bytes: _Count
+    basis: Literal["log", "folder"]
     steps: tuple[RetentionStep, ...]
 
 

@@ -161,7 +161,7 @@ def draw_retention(retention: Retention) -> HorizonDrawing:
             break
         path.append(f"H{x(step.days)}V{y(step.versions)}")
     edge = "".join([*path, f"H{x(end)}"])
-    kept = max([step.versions for step in retention.steps if step.days <= days], default=0)
+    kept = retention.kept
     unit = _round_step(end / 4)
     return HorizonDrawing(
         area=f"{edge}V{y(0)}Z",
@@ -172,8 +172,10 @@ def draw_retention(retention: Retention) -> HorizonDrawing:
             for value in range(0, int(end) + 1, int(unit))
         ),
         now=Text(x(days), y(kept), "end" if x(days) > (left + right) / 2 else "start", f"{days:g} days, in force"),
-        caption=f"Versions readable by days of retention of removed files. {days:g} days keep "
-        f"{kept:,} of the {fmt.plural(most, 'version')} whose data is not gone.",
+        caption=f"Versions that a vacuum now leaves, by days of retention. {days:g} days keep {kept:,} of the "
+        f"{fmt.plural(most, 'version')} whose data is not gone, and free {fmt.plural(retention.files, 'file')}, "
+        f"{fmt.size(retention.bytes)}"
+        + (", files that nothing names included." if retention.basis == "folder" else ", by the log."),
     )
 
 

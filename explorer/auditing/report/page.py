@@ -10,12 +10,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import SEVERITIES
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["render"]
 
 _LONGEST: Final = 20_000
+_MOST_NAMED: Final = 4
+_Thing = TypeVar("_Thing")
 _READS: Final = {"yes": "\u2713", "no": "refuses", "wrong": "WRONG", "unknown": "unknown"}
 _WORDS: Final = {"error": "error", "warning": "warning", "info": "note"}
 
@@ -73,7 +75,10 @@ class _Section:
         clients: Those to show first: in use, or answering wrongly.
         others: The other clients in words.
         steps: The remedies that are commands or intents, each with a command that carries it out or plans it.
-        rules: The rules by id.
+        rules: The rules that have an answer, each with it.
+        open_rules: Those that have none, together where the reason is the same.
+        open_words: The same in a few words.
+        unknown: The parts that could not be made, together where the reason is the same.
     """
 
     anchor: str
@@ -84,11 +89,16 @@ class _Section:
     clients: tuple[ClientLine, ...]
     others: str
     steps: tuple[tuple[str, str], ...]
-    rules: dict[str, RuleLine]
+    rules: tuple[tuple[RuleLine, str], ...]
+    open_rules: tuple[tuple[tuple[RuleLine, ...], str], ...]
+    open_words: str
+    unknown: tuple[tuple[str, str], ...]
 
     @classmethod
     def of(cls, number: int, report: TableReport) -> _Section:
-        rules = {rule.id: rule for rule in report.rules}
+        reasons = {each.id: each.reason for each in report.not_answered}
+        titles = [rule.title for rule in report.rules if rule.id in reasons]
+        unknown = _by_reason((each.part, each.reason) for each in report.missing)
         clients = report.clients or ()
         shown = tuple(each for each in clients if each.in_use or "wrong" in (each.read, each.write))
         return cls(
@@ -100,8 +110,23 @@ class _Section:
             clients=shown,
             others=_others([each for each in clients if each not in shown]),
             steps=tuple(dict.fromkeys(_steps(report))),
-            rules=rules,
+            rules=tuple(
+                (rule, "nothing found" if rule.id in report.found_nothing else "found")
+                for rule in report.rules
+                if rule.id not in reasons
+            ),
+            open_rules=_by_reason((rule, reasons[rule.id]) for rule in report.rules if rule.id in reasons),
+            open_words="; ".join(titles[:_MOST_NAMED])
+            + (f"; and {len(titles) - _MOST_NAMED} more" if len(titles) > _MOST_NAMED else ""),
+            unknown=tuple((", ".join(parts), reason) for parts, reason in unknown),
         )
+
+
+def _by_reason(each: Iterable[tuple[_Thing, str]]) -> tuple[tuple[tuple[_Thing, ...], str], ...]:
+    found: dict[str, list[_Thing]] = {}
+    for thing, reason in each:
+        found.setdefault(reason, []).append(thing)
+    return tuple((tuple(things), reason) for reason, things in found.items())
 
 
 def _count(findings: tuple[FoundFinding, ...], level: str) -> int:

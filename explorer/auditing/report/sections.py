@@ -10,13 +10,15 @@ from explorer import formatting as fmt
 from explorer.auditing.report.document import ClientLine, Retention, RetentionStep, TableChange
 from explorer.auditing.report.history_marks import time_of
 from explorer.auditing.subject import Subject
-from explorer.core.compatibility.access import Access
+from explorer.core.compatibility.access import ClientVerdict
+from explorer.core.compatibility.matrix import WORST_FIRST, MatrixRow
 from explorer.core.protocol.actions import Metadata, Protocol
-from explorer.core.protocol.arrow.arrays import Float64s
 from explorer.core.protocol.schema.column_mapping import mapping_mode
+from explorer.core.versions.commit_times import moment
 from explorer.core.versions.diff import ColumnChange, diff_metadata, diff_properties, diff_protocols
 from explorer.core.versions.history import CommitRecord, History
-from explorer.core.versions.retention.expiry import FOREVER
+from explorer.core.versions.retention.folder_look import FolderLook
+from explorer.core.versions.retention.horizon import Horizon
 from explorer.core.versions.retention.version_states import STATES
 
 __all__ = ["client_lines", "retention", "table_changes"]
@@ -24,81 +26,70 @@ __all__ = ["client_lines", "retention", "table_changes"]
 _DAY: Final = 86_400_000
 _MOST_STEPS: Final = 90
 _MOST_CHANGES: Final = 200
-_WORST_FIRST: Final[tuple[Access, ...]] = ("wrong", "no", "unknown", "yes")
-# What a client calls itself in the engineInfo of its commits.
-_CALLED: Final = {
-    "Athena": "athena",
-    "Databricks Runtime": "databricks",
-    "DuckDB delta extension": "duckdb",
-    "Flink (legacy delta-flink on Standalone)": "delta-standalone",
-    "Flink (new delta-flink on Kernel)": "flink",
-    "Trino": "trino",
-    "delta-kernel-java": "kernel-",
-    "delta-kernel-rs": "delta-kernel",
-    "delta-rs (python deltalake)": "delta-rs",
-    "delta-spark": "delta-lake",
-}
 
 
 def client_lines(subject: Subject) -> tuple[ClientLine, ...]:
-    """What the newest known release of each client can do: those in use first, then the worst."""
-    engines = " ".join(subject.commits.unique("engine_info")).casefold()
+    """What clients can do: those in use at their versions, then the newest release of the others, the worst first."""
+    mine = [row for row in subject.matrix if row.mine]
+    named = {row.client for row in mine}
+    rest = [each for each in subject.clients if each.client not in named]
+    rest.sort(key=lambda each: (WORST_FIRST.index(each.read), WORST_FIRST.index(each.write)))
+    return (*(_line(row, row) for row in mine), *(_line(each, None) for each in rest))
 
-    def in_use(client: str) -> bool:
-        return client in _CALLED and _CALLED[client] in engines
 
-    lines = [
-        ClientLine(
-            client=each.client,
-            version_from=each.version_from,
-            read=each.read,
-            write=each.write,
-            because=each.because,
-            source=each.source,
-            as_of=each.as_of,
-            in_use=in_use(each.client),
-        )
-        for each in subject.clients
-    ]
-    return tuple(
-        sorted(lines, key=lambda it: (not it.in_use, _WORST_FIRST.index(it.read), _WORST_FIRST.index(it.write)))
+def _line(each: MatrixRow | ClientVerdict, used: MatrixRow | None) -> ClientLine:
+    return ClientLine(
+        client=each.client,
+        version=None if used is None else used.version,
+        version_from=each.version_from,
+        read=each.read,
+        write=each.write,
+        because=each.because,
+        source=each.source,
+        as_of=each.as_of,
+        in_use=used is not None,
+        seen=used is not None and used.seen,
+        owner="" if used is None else used.owner,
+        note="" if used is None else used.note,
     )
 
 
-def retention(subject: Subject) -> Retention:
-    """How many versions each retention of removed files keeps readable now.
+def retention(subject: Subject, look: FolderLook | None = None) -> Retention:
+    """What a VACUUM now leaves and frees, for the retention in force and for others.
 
-    What a version needs is removed at one time or never, so its retention decides alone until when its data is kept; a
-    version whose data is gone counts for none.
+    Args:
+        subject: The table.
+        look: What its folder holds; None goes by the log alone.
     """
-    risks, states = subject.risks, subject.states
-    since = risks.data.since
-    codes = states.codes[len(states.codes) - len(since) :]
-    there = codes < STATES.index("data gone")
-    forever = since == FOREVER
-    needed = np.where(forever, 0, subject.now - np.where(forever, 0, since - risks.terms.files))
-    days = np.sort(np.maximum(needed[there], 0) / _DAY)
-    counts = np.bincount(states.codes, minlength=len(STATES)).tolist()
+    horizon = subject.log.horizon(moment(subject.now), look=look)
+    counts = np.bincount(subject.states.codes, minlength=len(STATES)).tolist()
+    in_force = int(np.searchsorted(horizon.retentions, horizon.retention, side="right")) - 1
+    log = subject.risks.terms.log
     return Retention(
-        file_days=round(risks.terms.files / _DAY, 4),
-        log_days=None if risks.terms.log is None else round(risks.terms.log / _DAY, 4),
+        file_days=round(horizon.retention / _DAY, 4),
+        log_days=None if log is None else round(log / _DAY, 4),
         readable=counts[STATES.index("readable")],
         at_risk=counts[STATES.index("at risk")],
         gone=counts[STATES.index("data gone")] + counts[STATES.index("log gone")],
-        steps=_steps(np.ceil(days * 100) / 100),
+        kept=int(horizon.num_versions[in_force]),
+        files=int(horizon.num_files[in_force]),
+        bytes=int(horizon.num_bytes[in_force]),
+        basis=horizon.basis,
+        steps=_steps(horizon),
     )
 
 
-def _steps(days: Float64s) -> tuple[RetentionStep, ...]:
-    """The curve as steps; where there are many they are of whole days, or of several."""
-    grid, size = days, 0
-    while len(np.unique(grid)) > _MOST_STEPS:
-        size = max(1, size * 2)
-        grid = np.ceil(days / size) * size
-    places, counts = np.unique(grid, return_counts=True)
-    total = np.cumsum(counts)
+def _steps(horizon: Horizon) -> tuple[RetentionStep, ...]:
+    """The curve as steps, each exact; of many, some at equal distances and the last."""
+    count = len(horizon.retentions)
+    places = np.unique(np.linspace(0, count - 1, min(count, _MOST_STEPS)).astype(np.int64))
     return tuple(
-        RetentionStep(days=float(place), versions=int(count)) for place, count in zip(places, total, strict=True)
+        RetentionStep(
+            days=-(-int(horizon.retentions[place]) * 100 // _DAY) / 100,
+            versions=int(horizon.num_versions[place]),
+            bytes=int(horizon.num_bytes[place]),
+        )
+        for place in places.tolist()
     )
 
 

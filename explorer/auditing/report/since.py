@@ -8,8 +8,9 @@ is not of this table, cannot be read, or is not as it was written is refused and
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,6 +21,7 @@ from explorer.core.errors import RequestError
 
 __all__ = ["EarlierReport", "earlier_reports", "since"]
 
+_AnyFinding = TypeVar("_AnyFinding", "FoundFinding", "_EarlierFinding")
 _AGAIN = "Name a report that delta-explorer audit wrote, as .html or .json."
 
 
@@ -81,8 +83,7 @@ def since(
             found=named,
             expected=table,
         )
-    was = {(each.id, each.subject): each for each in before.findings}
-    now = {each.key: each for each in findings}
+    was, now = _keyed(before.findings), _keyed(findings)
     return Since(
         time=before.time,
         version=before.version,
@@ -99,6 +100,16 @@ def _is_same(earlier: EarlierReport, table: str, table_id: str | None) -> bool:
     if earlier.table_id is not None and table_id is not None:
         return earlier.table_id == table_id
     return earlier.table == table
+
+
+def _keyed(findings: Sequence[_AnyFinding]) -> dict[tuple[str, str, int], _AnyFinding]:
+    """Findings by rule and subject; of several with the same, each by its place among them."""
+    seen: Counter[tuple[str, str]] = Counter()
+    found: dict[tuple[str, str, int], _AnyFinding] = {}
+    for each in findings:
+        found[each.id, each.subject, seen[each.id, each.subject]] = each
+        seen[each.id, each.subject] += 1
+    return found
 
 
 def _line(finding: FoundFinding | _EarlierFinding, was: _EarlierFinding | None = None) -> SinceLine:

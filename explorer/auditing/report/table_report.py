@@ -34,6 +34,7 @@ from explorer.auditing.subject import Subject
 from explorer.auditing.verdict import Audit
 from explorer.core.errors import ExplorerError
 from explorer.core.versions.commit_times import moment
+from explorer.core.versions.retention.folder_look import FolderLook
 from explorer.version import VERSION
 
 __all__ = ["table_report", "tables_report"]
@@ -50,6 +51,7 @@ def table_report(
     since: Sequence[EarlierReport] | None = None,
     case: CaseFile | None = None,
     signer: Signer | None = None,
+    look: Callable[[], FolderLook] | None = None,
     one_of_many: bool = False,
 ) -> TableReport:
     """Make the report of a table.
@@ -61,6 +63,7 @@ def table_report(
         since: The reports of an earlier file, to compare with.
         case: Evidence that somebody pinned.
         signer: The key that will sign the report.
+        look: Looks what the table's folder holds, for what a vacuum frees; None goes by the log alone.
         one_of_many: The report will stand beside others: pins that name no table are of none of them, and a table that
             the earlier file does not have is new.
 
@@ -77,7 +80,7 @@ def table_report(
     figures = parts.made("key figures", lambda: _figures(subject))
     history = parts.made("history", lambda: history_marks(subject))
     clients = parts.made("who can read it", lambda: client_lines(subject))
-    kept = parts.made("retention", lambda: retention(subject))
+    kept = parts.made("retention", lambda: retention(subject, None if look is None else look()))
     time = moment(audit.now).isoformat()
     due = first_deadline(findings, time)
     return sealed(
@@ -196,7 +199,7 @@ def _figures(subject: Subject) -> Figures:
 
 
 def _log_check(subject: Subject) -> LogCheck:
-    found = subject.log.verify()
+    found = subject.looked.integrity or subject.log.verify()
     problems = (
         f"{'' if each.version is None else f'v{each.version}: '}{each.kind}, {each.detail}" for each in found.problems
     )

@@ -110,25 +110,25 @@ def audit(
     foundNothing [id], digest (SHA-256 of the rest, as JSON with sorted keys and no spaces).
 
     The whole report has the same and: format, kind (table), program, title, tableId, by, sentence [{text, tone}],
-    deadline, rules [{id, severity, title, meaning}], figures {rows, maskedRows, files, bytes, firstVersion, firstTime,
-    lastTime}, history {first, last, width, unit, marks, labels, states, filesChecked}, clients [{client, versionFrom,
-    read, write, because, source, asOf, inUse}], retention {fileDays, logDays, readable, atRisk, gone, steps [{days,
-    versions}]}, changes [{version, time, user, engine, operation, reason, changes}], changesLeftOut, log {firstVersion,
-    lastVersion, problems, chainHead}, missing [{part, reason}], since {time, version, digest, new, gone, unchanged,
-    versions, wentBack}, case {title, author, notes, pins [{kind, what, note, pinned, holds, problem, facts}]}, signer
-    {fingerprint, comment}. A part that could not be made is null, and named in missing.
+    deadline, rules [{id, severity, title, meaning}], figures {rows, maskedRows, files, bytes, firstVersion,
+    firstTime, lastTime}, history {first, last, width, unit, marks, labels, states, filesChecked}, clients [{client,
+    version, versionFrom, read, write, because, source, asOf, inUse, seen, owner, note}], retention {fileDays,
+    logDays, readable, atRisk, gone, kept, files, bytes, basis, steps [{days, versions, bytes}]}, changes [{version,
+    time, user, engine, operation, reason, changes}], changesLeftOut, log {firstVersion, lastVersion, problems,
+    chainHead}, missing [{part, reason}], since {time, version, digest, new, gone, unchanged, versions, wentBack},
+    case {title, author, notes, pins [{kind, what, note, pinned, holds, problem, facts}]}, signer {fingerprint,
+    comment}. A part that could not be made is null, and named in missing.
     """
     use_clients(clients)
-    wish = ReportWish(html, since, case, sign, user, details)
+    use_spark(spark)
+    wish = ReportWish(html, since, case, sign, user, details=details, files=files, rows=rows, chain_head=chain_head)
     if wish.any:
-        if files or rows or verify or chain_head or resume or processes or spark:
+        if resume or processes:
             raise RequestError(
-                "A report looks at the logs, one table after the other. Leave out --files, --verify, --rows, "
-                "--chain-head, --resume, --processes and --spark, or the options of the report.",
+                "A report reads one table after the other. Leave out --resume and --processes, or its options.",
                 field="--html",
             )
         return report(tables, wish, as_json=json, fail_on=fail_on)
-    use_spark(spark)
     if rows or chain_head is not None:
         if resume or processes:
             raise RequestError("--resume and --processes are for many tables; leave them out.", field="--resume")

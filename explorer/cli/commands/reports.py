@@ -77,6 +77,9 @@ class ReportWish:
     sign: Path | None = None
     user: str | None = None
     details: bool = False
+    files: bool = False
+    rows: bool = False
+    chain_head: str | None = None
 
     @property
     def any(self) -> bool:
@@ -97,6 +100,8 @@ def report(tables: Sequence[str], wish: ReportWish, *, as_json: bool, fail_on: S
     locations = [location for _, found in given if not isinstance(found, ExplorerError) for location in found]
     unread = [(place, found) for place, found in given if isinstance(found, ExplorerError)]
     many = len(locations) + len(unread) > 1
+    if many and (wish.rows or wish.chain_head is not None):
+        raise RequestError("--rows and --chain-head are for one table. Name one.", field="TABLE")
     made: list[TableReport] = []
     for location in locations:
         try:
@@ -104,6 +109,9 @@ def report(tables: Sequence[str], wish: ReportWish, *, as_json: bool, fail_on: S
                 table = explorer.open_table(location)
                 found = table.report(
                     now,
+                    check_files=wish.files,
+                    check_rows=wish.rows,
+                    chain_head=wish.chain_head,
                     by=wish.user,
                     since=earlier,
                     case=case,
