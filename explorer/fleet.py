@@ -311,6 +311,7 @@ def _pooled(places: Iterator[str | TableAudit], task: _Task, processes: int) -> 
             found, lost = _collected(waiting)
             yield from found
             yield from _one_by_one(lost, task)
+        pool.shutdown()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 

@@ -22,6 +22,7 @@ from explorer.core.errors import ExplorerError
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, strings
+from explorer.core.protocol.statistics.file_statistics import StatisticsProblem
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commit_times import moment
@@ -243,13 +244,29 @@ class Subject:
     @property
     def too_many_statistics(self) -> str | None:
         """Why the statistics of all files are not read here; None if they are."""
-        files, columns = self.snapshot.num_files, len(self.snapshot.statistics_columns)
+        files, columns = len(self.live), len(self.snapshot.statistics_columns)
         if files * columns <= _MOST_STATISTICS:
             return None
         return (
             f"The statistics of {fmt.plural(files, 'file')} and {fmt.plural(columns, 'column')} are not all read here; "
             "the Statistics tab does."
         )
+
+    def column_ranges(self, column: str) -> pa.Table:
+        """As `Snapshot.column_ranges`; all columns are parsed in one pass, as other rules need them."""
+        _ = self.statistics_problems
+        return self.snapshot.column_ranges(column)
+
+    @cached_property
+    def statistics_problems(self) -> tuple[StatisticsProblem, ...]:
+        """Statistics of live files that cannot be used."""
+        return self.snapshot.statistics_problems()
+
+    @property
+    def num_rows(self) -> int | None:
+        """Live rows that a reader sees; None if the log does not say."""
+        rows, known = self.history.lifetimes.rows
+        return int(rows[self.live].sum()) if known[self.live].all() else None
 
     @cached_property
     def lineage(self) -> Lineage:

@@ -109,7 +109,7 @@ def _unusable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 
 def _broken(subject: Subject) -> tuple[Finding, ...]:
-    problems = subject.snapshot.statistics_problems()
+    problems = subject.statistics_problems
     if not problems:
         return ()
     count = len({problem.path for problem in problems})

@@ -81,7 +81,8 @@ def _iceberg(subject: Subject) -> tuple[Finding, ...]:
 
 def _restored(subject: Subject) -> tuple[Finding, ...]:
     """Restores that reached further back than removed files are kept now: the need that the history shows."""
-    reach = [found for record in subject.history.commits if (found := _reach(subject, record.version)) is not None]
+    restores = subject.commits.versions[subject.commits.where("operation", "RESTORE")].tolist()
+    reach = [found for version in restores if (found := _reach(subject, version)) is not None]
     kept = subject.risks.terms.files
     if not reach or (furthest := max(reach))[0] <= kept:
         return ()
@@ -107,8 +108,6 @@ def _restored(subject: Subject) -> tuple[Finding, ...]:
 
 def _reach(subject: Subject, version: int) -> tuple[int, int, int] | None:
     """Of a RESTORE that names a version: how long before it the state that it brought back was replaced, in ms."""
-    if subject.commits.text(version, "operation") != "RESTORE":
-        return None
     parameters = subject.commits.map(version, "parameters")
     text = str(parameters.get("version"))
     if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS:

@@ -86,7 +86,7 @@ def _partition_sizes(subject: Subject) -> Float64s:
 
 def _differs(subject: Subject, column: str) -> bool:
     """Whether a column has more than one value, as far as bounds say: no clustering parts files of a single one."""
-    ranges = subject.snapshot.column_ranges(column)
+    ranges = subject.column_ranges(column)
     return len({*ranges.column("min").unique().to_pylist(), *ranges.column("max").unique().to_pylist()} - {None}) > 1
 
 

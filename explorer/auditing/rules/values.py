@@ -29,7 +29,8 @@ _ENOUGH: Final = 10_000
 def _nullable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Top columns that may be null and in no row are, by the statistics of every file, in a table of many rows."""
     snapshot = subject.snapshot
-    if (snapshot.num_records or 0) - snapshot.num_deleted_records < _ENOUGH:
+    rows = subject.num_rows or 0
+    if rows < _ENOUGH:
         return ()
     if subject.too_many_statistics is not None:
         return NotAnswered(subject.too_many_statistics)
@@ -49,13 +50,13 @@ def _nullable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             title=f"{fmt.plural(len(free), 'column')} may be null, and {'is' if one else 'are'} in no row",
             evidence=(
                 Evidence(named(free), Place("statistics", column=free[0])),
-                Evidence(f"{fmt.plural(snapshot.num_records or 0, 'row')}, the nulls of every file counted"),
+                Evidence(f"{fmt.plural(rows, 'row')}, the nulls of every file counted"),
             ),
             effect="Nothing keeps the first null out; whoever relies on there being none will not be told.",
             remedy=Remedy(
                 f"Make {fmt.shorten(fmt.plain(free[0], 200), 40)} NOT NULL\u2026", SetNotNull(column=free[0])
             ),
-            rows=snapshot.num_records,
+            rows=rows,
         ),
     )
 
@@ -100,14 +101,14 @@ def _may_be_null(schema: StructType, column: StatisticsColumn) -> bool:
 
 def _nulls(subject: Subject, column: StatisticsColumn) -> int | None:
     """The nulls of a column over all files; None if one of them does not say, or if rows of it are not counted."""
-    ranges = subject.snapshot.column_ranges(column.name)
+    ranges = subject.column_ranges(column.name)
     counts = ranges.column("null_count")
     return None if counts.null_count or not len(counts) else int(pc.sum(counts).as_py())
 
 
 def _certain_nulls(subject: Subject, column: StatisticsColumn) -> tuple[int, str]:
     """Nulls in files without masked rows, and the first such file."""
-    ranges = subject.snapshot.column_ranges(column.name)
+    ranges = subject.column_ranges(column.name)
     some = pc.greater(ranges.column("null_count"), 0).combine_chunks().fill_null(pa.scalar(False))
     unmasked = subject.snapshot.files(["dv_cardinality"]).column(0).combine_chunks().is_null()
     found = ranges.filter(pc.and_(some, unmasked))
