@@ -53,7 +53,7 @@ lint: $(DEVELOPMENT) ## ruff, formatting, strict types, import rules
 prove: $(DEVELOPMENT) ## the whole dose of what the tests try in a small one: CONTRIBUTING.md lists it
 	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile \
 		--timeout 3600 tests/properties tests/faults tests/core/transaction/test_odd_metadata.py tests/interop \
-		tests/spark/changes/test_random_changes.py tests/spark/checks/test_constraint_check.py
+		tests/e2e tests/spark tests/auditing
 	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --timeout 3600 -s tests/prove
 
 bench: $(DEVELOPMENT) ## measure the speeds that the documents state
