@@ -7,7 +7,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint prove bench screens constraints clean
+.PHONY: help demo test tested lint prove bench screens constraints clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -41,7 +41,11 @@ help: ## list the targets
 demo: $(RUNTIME) ## build the demo tables if absent and open the explorer on them
 	$(BIN)/delta-explorer demo $(if $(PORT),--port $(PORT))
 
-test: lint ## everything that must hold: lint, types, import rules, every test
+# Lint beside the tests: it has one processor's minute of work, and says its faults while the tests go on.
+test: $(DEVELOPMENT) ## everything that must hold: lint, types, import rules, every test
+	$(MAKE) --no-print-directory --jobs 2 lint tested
+
+tested: $(DEVELOPMENT)
 	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile $(TESTS)
 
 lint: $(DEVELOPMENT) ## ruff, formatting, strict types, import rules
@@ -53,7 +57,7 @@ lint: $(DEVELOPMENT) ## ruff, formatting, strict types, import rules
 prove: $(DEVELOPMENT) ## the whole dose of what the tests try in a small one: CONTRIBUTING.md lists it
 	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile \
 		--timeout 3600 tests/properties tests/faults tests/core/transaction/test_odd_metadata.py tests/interop \
-		tests/spark/changes/test_random_changes.py tests/spark/checks/test_constraint_check.py
+		tests/e2e tests/spark tests/auditing
 	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --timeout 3600 -s tests/prove
 
 bench: $(DEVELOPMENT) ## measure the speeds that the documents state

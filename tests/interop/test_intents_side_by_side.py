@@ -69,9 +69,14 @@ STORY: Final[list[tuple[dict[str, Any], str | None]]] = [
     ({"kind": "enable-feature", "feature": "rowTracking"}, "INSERT INTO {t} (id) VALUES (105)"),
     ({"kind": "append", "source": "{source}"}, "UPDATE {t} SET amount = 3 WHERE id = 1001"),
     ({"kind": "drop-columns", "columns": ["s.b"]}, None),
-    ({"kind": "restore", "version": 20}, "DELETE FROM {t} WHERE id = 13"),
+    ({"kind": "restore", "version": "{renamed}"}, "DELETE FROM {t} WHERE id = 13"),
     ({"kind": "delete", "where": "true"}, "INSERT INTO {t} (id) VALUES (106)"),
 ]
+
+RENAMED: Final = 14
+# On every run the reference goes on where it must heed what it did not write: a wider type, renamed columns, deletion
+# vectors, a checkpoint, a change feed, commit times, row ids, a restored table, an emptied one.
+EVERY_RUN: Final = {12, 14, 18, 25, 27, 29, 31, 33, 34}
 
 
 @pytest.mark.conformance("LOG-002", "LOG-007", "LOG-018", "META-005", "WRITER-005", "PROTO-006")
@@ -81,18 +86,20 @@ def test_the_reference_reads_and_goes_on_after_every_intent(reference_writer: Re
     for statement in (_TABLE, _ROWS):
         reference_writer.sql(statement.format(path=path))
     table = explorer.open_table(path)
+    versions: list[int | None] = []
     for number, (written, following) in enumerate(STORY):
         intent = {**written, "source": str(source)} if "source" in written else written
+        intent = {**intent, "version": versions[RENAMED]} if intent.get("version") == "{renamed}" else intent
         plan = table.plan(intent, user="steward")
         assert plan.committable, (number, intent, plan.blocking)
         result = table.commit(plan, reason="story", user="steward")
         assert result.outcome == "committed", (number, intent, result)
         assert result.notes == (), (number, intent)
+        versions.append(result.version)
         # Our rows are compared with the others' each time. The reference, which takes seconds, reads each time under
-        # `make prove`, else before and after each statement of its own.
-        reads = WHOLE_DOSE or following is not None
-        _same_rows(table, reference_writer if reads else None, path, f"{number}: {intent}")
-        if following is not None:
+        # `make prove`, else after its own statements, which read what they change.
+        _same_rows(table, reference_writer if WHOLE_DOSE else None, path, f"{number}: {intent}")
+        if following is not None and (WHOLE_DOSE or number in EVERY_RUN):
             reference_writer.sql(following.format(t=f"delta.`{path}`"))
             table.refresh()
             _same_rows(table, reference_writer, path, f"{number}: {following}")
