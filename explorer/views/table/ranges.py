@@ -132,7 +132,7 @@ def _placed(low: pa.ChunkedArray, high: pa.ChunkedArray) -> tuple[str, Float64s,
     """The kind of the axis, the places of the bounds on it, and for ranks what they are ranks of."""
     of = low.type
     if pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of):
-        places = tuple(values.cast(pa.float64()).to_numpy() for values in (low, high))
+        places = tuple(values.cast(pa.float64(), safe=False).to_numpy() for values in (low, high))
         if all((np.abs(ends) < _LARGEST).all() for ends in places):
             return "number", places[0], places[1], ()
     if pa.types.is_date(of):
