@@ -1,11 +1,14 @@
-"""An object that is fetched by ranges, as a file that can be read at random.
+"""An object that is fetched by ranges, as a file that can be read at random, on several threads at once.
 
-It imports nothing of this program: Spark's workers, which do not have it, get this module by value.
+Each thread has a place of its own in the file: Arrow asks a Python file for its size by going to its end, without the
+lock under which other threads read. This imports nothing of the program: Spark's workers, which do not have it, get
+this module by value.
 """
 
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Callable
 from typing import Final
 
@@ -15,9 +18,40 @@ __all__ = ["ranged_file"]
 _BLOCK: Final = 1 << 20
 
 
-def ranged_file(fetch: Callable[[int, int], bytes], size: int) -> io.BufferedReader:
+def ranged_file(fetch: Callable[[int, int], bytes], size: int) -> io.RawIOBase:
     """An object of a size in bytes; ``fetch`` returns its bytes from a start to an end that it has."""
-    return io.BufferedReader(_Ranges(fetch, size), _BLOCK)
+    return _OfThreads(lambda: io.BufferedReader(_Ranges(fetch, size), _BLOCK))
+
+
+class _OfThreads(io.RawIOBase):
+    """A file that each thread reads for itself."""
+
+    def __init__(self, make: Callable[[], io.BufferedReader]) -> None:
+        self._make, self._local = make, threading.local()
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._mine().tell()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._mine().seek(offset, whence)
+
+    def read(self, size: int = -1) -> bytes:
+        return self._mine().read(size)
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # as Arrow gives it
+        return self._mine().readinto(buffer)
+
+    def _mine(self) -> io.BufferedReader:
+        mine: io.BufferedReader | None = getattr(self._local, "file", None)
+        if mine is None:
+            mine = self._local.file = self._make()
+        return mine
 
 
 class _Ranges(io.RawIOBase):
