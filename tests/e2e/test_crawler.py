@@ -20,7 +20,7 @@ SPARK = (
     "button differences-go",
 )  # fmt: skip
 # All of them under make prove; on every run those with the most kinds of controls.
-PRESSED = TABS if WHOLE_DOSE else ("statistics", "act")
+PRESSED = TABS if WHOLE_DOSE else ("statistics", "audit", "act")
 ODD = ("hostile", "broken", "future", "empty", "long") if WHOLE_DOSE else ("hostile", "broken")
 
 

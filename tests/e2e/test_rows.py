@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 from tests.e2e.conftest import settle
 
@@ -138,6 +139,7 @@ def test_every_stored_copy_of_some_rows_is_found_with_the_steps_that_are_left(op
     assert sum(int(cell) for cell in page.locator("#rest tbody td:nth-child(2)").all_inner_texts()) == count
     assert f"{count} copies" in page.locator(".stepper").inner_text()
     assert "before the last copy can be gone" in page.locator(".claim-line").inner_text()
+    assert Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"] == []
     page.locator(".stepper").get_by_role("link", name="Plan it").first.click()
     settle(page)
     assert "tab=act" in page.url
