@@ -187,6 +187,12 @@ class Subject:
         return Commits(self._commits())
 
     @cached_property
+    def times(self) -> Int64s:
+        """When each commit was made, ms since the epoch; 0 where its file is gone."""
+        history = self.history
+        return np.array([history.timestamp(version) or 0 for version in self.commits.versions.tolist()], np.int64)
+
+    @cached_property
     def snapshot(self) -> Snapshot:
         """The newest version."""
         return self.log.snapshot()

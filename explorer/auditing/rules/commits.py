@@ -30,7 +30,7 @@ _SHORTEST: Final = 600_000
 
 def _hours(subject: Subject) -> tuple[Finding, ...]:
     """Recent commits more than an hour of the day away from any earlier one of the same author."""
-    times, users = _times(subject), subject.commits.values("user_name")
+    times, users = subject.times, subject.commits.values("user_name")
     hours = times // _HOUR % 24
     odd: list[int] = []
     for user in {user for user in users if user}:
@@ -67,7 +67,7 @@ def _odd_hours(places: Int64s, hours: Int64s, recent: np.ndarray[tuple[int], np.
 
 def _newcomers(subject: Subject) -> tuple[Finding, ...]:
     """Authors and engines whose first commit is recent, in a table that others have written for long."""
-    times = _times(subject)
+    times = subject.times
     users = subject.commits.values("user_name")
     engines = [None if text is None else _engine(text) for text in subject.commits.values("engine_info")]
     found = [
@@ -136,7 +136,7 @@ def _clock(subject: Subject) -> tuple[Finding, ...]:
 
 def _silence(subject: Subject) -> tuple[Finding, ...]:
     """Loaders that came regularly and have not come for three times as long as they ever took."""
-    times = _times(subject)
+    times = subject.times
     keys = list(zip(subject.commits.values("user_name"), subject.commits.values("operation"), strict=True))
     found = []
     for key in set(keys):
@@ -172,12 +172,6 @@ def _silent_for(times: Int64s, now: int) -> tuple[int, int] | None:
     usual, late = int(np.median(gaps)), now - int(times[-1])
     regular = usual >= _SHORTEST and float(np.quantile(gaps, 0.9)) <= 1.5 * usual
     return (late, usual) if regular and late > 3 * max(int(gaps.max()), usual) else None
-
-
-def _times(subject: Subject) -> Int64s:
-    return np.array(
-        [subject.history.timestamp(version) or 0 for version in subject.commits.versions.tolist()], np.int64
-    )
 
 
 def _about(milliseconds: int) -> str:
