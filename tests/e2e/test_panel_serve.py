@@ -47,7 +47,7 @@ def test_the_roots_are_arguments_or_a_variable(by_variable: bool, warehouse: Pat
     with panel_serve(*arguments, variables=variables) as address:
         watched.goto(address)
         settle(watched)
-        watched.get_by_role("link", name="change-feed").click()
+        watched.locator("table.tables").get_by_role("link", name="change-feed").click()
         watched.get_by_role("link", name="Diff", exact=True).click()
         settle(watched)
         assert "tab=diff" in watched.url

@@ -48,6 +48,7 @@ def main() -> None:
     asked = json.load(sys.stdin)
     packages = ",".join(PACKAGES).format(hadoop=hadoop())
     settings = {"spark.jars.packages": packages, "spark.jars.excludes": ",".join(EXCLUDES), **asked["settings"]}
+    settings["spark.sql.maxPlanStringLength"] = "1000000"  # the plan says who reads
     try:
         configure(None, settings).session()
     except explorer.EngineUnavailable as error:
