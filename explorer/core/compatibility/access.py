@@ -232,12 +232,22 @@ def _answers(
     for name in sorted({*supported_features(table.protocol), *reader_features}):
         binding = operation == "write" or name in reader_features
         unused = name in table.unused
-        when = "not in use" if unused else "mode id" if name == "columnMapping" and table.by_id else ""
-        found = facts.statement(client, version, name, operation, when=when, listed=binding)
+        found = facts.statement(client, version, name, operation, when=_conditions(table, name), listed=binding)
         if found is not None:
             yield _Answer(_access(found.state, unused=unused), name, found.source, found.as_of)
         elif binding:
             yield _Answer("unknown", name, origin.source, origin.as_of, stated=False)
+
+
+def _conditions(table: Requirements, name: str) -> tuple[str, ...]:
+    """The conditions of facts that hold for a feature of the table."""
+    mapping = name == "columnMapping"
+    holds = {
+        "reader 2": mapping and table.protocol.min_reader_version == 2,
+        "not in use": name in table.unused,
+        "mode id": mapping and table.by_id and name not in table.unused,
+    }
+    return tuple(condition for condition, true in holds.items() if true)
 
 
 def _version_answer(protocol: Protocol, operation: Operation, said: Statement) -> _Answer:

@@ -32,8 +32,8 @@ class ClientFact(msgspec.Struct, frozen=True):
         client, version_from: The client, and the version (or date) from which on the row holds.
         feature: A table feature; ``protocol``: ``read`` and ``write`` are then the highest versions of the protocol
             that it knows (``2+``: at least 2, 0: it never does it); ``*``: every feature without a row of its own.
-        when: Empty, ``not in use`` (the table lists the feature and nothing uses it) or ``mode id`` (of column
-            mapping).
+        when: Empty, ``not in use`` (the table lists the feature and nothing uses it), ``mode id`` (of column mapping)
+            or ``reader 2`` (column mapping by the protocol's version, not as a feature of readers).
         read, write: ``yes``, ``no``, ``wrong`` (it answers, and wrongly), ``partial``, ``unknown``; empty if the row
             says nothing of it. A ``*`` row may name another client and its version: the library that does it.
         basis: ``stated`` by the source; ``rule``: follows from the source by a rule of the protocol; ``list``: absent
@@ -76,7 +76,7 @@ class ClientFacts:
         self.versions: dict[str, list[str]] = {}
         self._by_key: dict[tuple[str, str, str, str], ClientFact] = {}
         self._origins: dict[tuple[str, str], ClientFact] = {}
-        self._answers: dict[tuple[str, str, str, Operation, str, bool], Statement | None] = {}
+        self._answers: dict[tuple[str, str, str, Operation, tuple[str, ...], bool], Statement | None] = {}
         self._named = {row.feature for row in self.rows}
         for row in self.rows:
             versions = self.versions.setdefault(row.client, [])
@@ -86,7 +86,14 @@ class ClientFacts:
             self._origins.setdefault((row.client, row.version_from), row)
 
     def statement(
-        self, client: str, version: str, feature: str, operation: Operation, *, when: str = "", listed: bool = True
+        self,
+        client: str,
+        version: str,
+        feature: str,
+        operation: Operation,
+        *,
+        when: tuple[str, ...] = (),
+        listed: bool = True,
     ) -> Statement | None:
         """Find what is known; None if nothing is.
 
@@ -94,7 +101,8 @@ class ClientFacts:
             client, version: The client, and one of its versions in ``versions``.
             feature: A table feature, or ``protocol``.
             operation: Reading or writing.
-            when: The condition that holds for the table; rows of this condition go before those without one.
+            when: The conditions that hold for the table; rows of the first one go before those of the next, and all of
+                them before rows without one.
             listed: Let a row about every other feature answer.
         """
         if feature not in self._named:
@@ -110,11 +118,11 @@ class ClientFacts:
         return self._origins[client, version]
 
     def _search(
-        self, client: str, version: str, feature: str, operation: Operation, *, when: str, listed: bool
+        self, client: str, version: str, feature: str, operation: Operation, *, when: tuple[str, ...], listed: bool
     ) -> Statement | None:
         versions = self.versions[client]
         for release in reversed(versions[: versions.index(version) + 1]):
-            for condition in dict.fromkeys((when, "")):
+            for condition in (*when, ""):
                 row = self._by_key.get((client, release, feature, condition))
                 if row is not None and (found := _said(row, operation)):
                     return found
@@ -130,7 +138,7 @@ class ClientFacts:
         return None
 
     def _inherited(
-        self, library: Statement, feature: str, operation: Operation, when: str, listed: bool
+        self, library: Statement, feature: str, operation: Operation, when: tuple[str, ...], listed: bool
     ) -> Statement | None:
         """What is known of the library that a client works with, at the newest known version up to the one it uses."""
         client, _, used = library.state.rpartition(" ")
