@@ -85,5 +85,5 @@ $(RUNTIME): pyproject.toml constraints.txt | $(BIN)/python
 	touch $@
 
 $(DEVELOPMENT): pyproject.toml constraints.txt | $(BIN)/python
-	$(INSTALL) --editable '.[$(EXTRAS),jupyter]' --group dev
+	$(INSTALL) --editable '.[$(EXTRAS),jupyter,sign]' --group dev
 	touch $(RUNTIME) $@
