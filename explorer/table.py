@@ -497,7 +497,8 @@ class Table(DeltaLog):
         Args:
             version: The version chosen at first; None is the newest.
             compared: The version to compare it with; None is the one before.
-            tab: The part that is shown: ``diff``, ``data`` (rows) or ``changes`` (rows that changed).
+            tab: The part that is shown: ``overview``, ``diff``, ``columns``, ``deletion-vectors``, ``statistics``,
+                ``data`` (rows), ``changes`` (rows that changed) or ``audit``.
 
         Raises:
             EngineUnavailable: The packages of the ``jupyter`` extra are missing.

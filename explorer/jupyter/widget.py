@@ -22,6 +22,14 @@ from explorer.jupyter.differences_panel import DifferencesPanel
 from explorer.jupyter.file_list import FileList
 from explorer.jupyter.findings import findings_line
 from explorer.jupyter.host_page import HostPage
+from explorer.jupyter.log_panels import (
+    AuditPanel,
+    ColumnsPanel,
+    LogPanel,
+    OverviewPanel,
+    StatisticsPanel,
+    VectorsPanel,
+)
 from explorer.jupyter.panels import comparison_panel, problem_panel, signs, version_line
 from explorer.jupyter.row_panel import RowPanel
 from explorer.jupyter.rows_panel import RowsPanel
@@ -35,7 +43,16 @@ if TYPE_CHECKING:
 __all__ = ["TableExplorer"]
 
 _log = logging.getLogger(__name__)
-_TABS = {"diff": "Diff", "data": "Data", "changes": "Changes"}
+_TABS = {
+    "overview": "Overview",
+    "diff": "Diff",
+    "columns": "Columns",
+    "deletion-vectors": "Deletion vectors",
+    "statistics": "Statistics",
+    "data": "Data",
+    "changes": "Changes",
+    "audit": "Audit",
+}
 
 
 class _Version(traitlets.Int[Any, Any]):
@@ -56,17 +73,18 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         table: The table's log. A table that cannot be read is shown as its error.
         version: The version chosen at first; the newest one unless given.
         compared: The version to compare it with.
-        tab: ``diff``, ``data`` or ``changes``.
+        tab: One of the values of the trait.
         theme: ``auto``, ``light`` or ``dark``.
 
     Attributes:
         version: The chosen version; None only where the table cannot be read.
         compared: The version it is compared with; None is the version before.
-        tab: The part on show: ``diff`` (files, schema and rows that differ), ``data`` (rows of the chosen version) or
-            ``changes`` (rows that changed after the compared version, up to the chosen one).
+        tab: The part on show: ``overview``; ``diff`` (files, schema and rows that differ); ``columns``,
+            ``deletion-vectors``, ``statistics`` and ``audit`` (by the log alone); ``data`` (rows of the chosen version)
+            or ``changes`` (rows that changed after the compared version, up to the chosen one).
         theme: ``auto`` follows the page.
-        data, changes, differences: The parts that show rows, whose controls can be set from code; they do not exist if
-            the table cannot be read.
+        data, changes, differences, statistics: The parts with a question, whose controls can be set from code; they do
+            not exist if the table cannot be read.
 
     Raises:
         VersionNotFound: A version asked for cannot be shown.
@@ -161,11 +179,20 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         self._tabs.observe(lambda change: self.set_trait("tab", change["new"]), "value")
         self.data, self.changes, self.differences = RowsPanel(view), ChangesPanel(view), DifferencesPanel(view)
         self._panels = [self.data, self.changes, self.differences]
+        self.statistics = StatisticsPanel(view)
+        self._by_log: dict[str, LogPanel] = {
+            "overview": OverviewPanel(view),
+            "columns": ColumnsPanel(view),
+            "deletion-vectors": VectorsPanel(view),
+            "statistics": self.statistics,
+            "audit": AuditPanel(view),
+        }
         if len(view.facts.commits):
             self._chart = TimelineChart(view, self._clicked)
         drawing = [self._chart.widget, _text(signs())] if self._chart else []
         diff = [self._body, self._files, self.differences]
-        return [self._controls, self._line, *drawing, self._tabs, self._notice, *diff, self.data, self.changes]
+        parts = [*diff, self.data, self.changes, *self._by_log.values()]
+        return [self._controls, self._line, *drawing, self._tabs, self._notice, *parts]
 
     def _clicked(self, version: int, shift: bool) -> None:
         assert self.version is not None
@@ -204,7 +231,8 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
 
     def _draw_tab(self, view: TableView) -> None:
         """Draw the shown part; the others are drawn when they are opened."""
-        parts = {"diff": [self._body, self._files, self.differences], "data": [self.data], "changes": [self.changes]}
+        rows = {"diff": [self._body, self._files, self.differences], "data": [self.data], "changes": [self.changes]}
+        parts = rows | {name: [panel] for name, panel in self._by_log.items()}
         for part in (part for name, found in parts.items() if name != self.tab for part in found):
             part.layout.display = "none"
         match self.tab:
@@ -212,12 +240,14 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
                 self._show_panel(self.data)
             case "changes":
                 self._show_panel(self.changes)
+            case name if name in self._by_log:
+                self._show_panel(self._by_log[name])
             case _:
                 self._body.layout.display = None
                 if not self._shown_in(self._body, lambda: self._compare(view)):
                     self._files.layout.display = self.differences.layout.display = "none"
 
-    def _show_panel(self, panel: RowPanel) -> None:
+    def _show_panel(self, panel: RowPanel | LogPanel) -> None:
         panel.layout.display = None
         panel.draw()
 
@@ -253,6 +283,8 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
             self._view.theme = name
             if self._chart is not None:
                 self._chart.recolour()
+            if self.tab in self._by_log:
+                self._by_log[self.tab].draw()
 
 
 def _text(markup: str = "", **layout: str) -> Any:

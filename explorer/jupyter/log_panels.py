@@ -1,0 +1,205 @@
+"""The parts of the widget that the log alone answers: overview, columns, deletion vectors, statistics, audit.
+
+Invariants: a part is drawn when it is opened, and again when the version changes while it is open; what cannot be drawn
+is shown as its error, and the other parts stay; nothing starts Spark.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import ipywidgets
+from markupsafe import Markup
+from plotly.graph_objects import FigureWidget
+
+from explorer import formatting as fmt
+from explorer.core.errors import ExplorerError
+from explorer.jupyter.list_box import ListBox, offer
+from explorer.jupyter.markup import joined, tag
+from explorer.jupyter.panels import problem_panel
+from explorer.views import TableView
+from explorer.views.figures.plotly import Figure
+from explorer.views.listing import Listing
+from explorer.views.table.clients import client_listing
+from explorer.views.table.columns import columns_listing
+from explorer.views.table.coverage import coverage_of
+from explorer.views.table.files import masked_listing, ranges_listing
+from explorer.views.table.funnel import Funnel, funnel_of, read_files, rule_listing
+
+__all__ = ["AuditPanel", "ColumnsPanel", "LogPanel", "OverviewPanel", "StatisticsPanel", "VectorsPanel"]
+
+_log = logging.getLogger(__name__)
+_PAGE = 15
+
+
+class LogPanel(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no types
+    """Text, a chart and a list, each only where there is one.
+
+    Args:
+        view: The choice; read at each drawing.
+        lists: What the list holds, for screen readers, and what its filter looks in.
+        controls: What a question is put with.
+
+    Attributes:
+        list: The list, with its filter, order and pages.
+    """
+
+    def __init__(self, view: TableView, lists: tuple[str, str], controls: Sequence[ipywidgets.Widget] = ()) -> None:
+        self._view = view
+        self._text, self._chart = ipywidgets.HTML(), ipywidgets.VBox()
+        self.list = ListBox(*lists, "in the order of the log", page_size=_PAGE)
+        self.list.show_list(None)
+        super().__init__([*controls, self._text, self._chart, self.list])
+
+    def draw(self) -> None:
+        """Show the chosen version."""
+        try:
+            self._text.value, figure, listing = self._drawn()
+        except ExplorerError as error:
+            self._text.value, figure, listing = problem_panel(error), None, None
+        except Exception as error:  # noqa: BLE001 - a fault of ours is shown to the person and logged
+            _log.exception("%s could not be drawn", type(self).__name__)
+            self._text.value, figure, listing = problem_panel(error), None, None
+        self._chart.children = () if figure is None else (_figure(figure),)
+        self.list.show_list(listing)
+
+    def _drawn(self) -> tuple[Markup, Figure | None, Listing | None]:
+        raise NotImplementedError
+
+
+class OverviewPanel(LogPanel):
+    """What the table is at the version: a sentence, key figures, protocol, properties, schema."""
+
+    def __init__(self, view: TableView) -> None:
+        super().__init__(view, ("columns", "name, type or comment"))
+
+    def _drawn(self) -> tuple[Markup, Figure | None, Listing | None]:
+        view, found = self._view, self._view.overview()
+        figures = (tag("div", tag("b", f.value), f"{f.label}, {f.basis}", class_="dte-figure") for f in found.figures)
+        protocol = f"reader {found.reader_version}, writer {found.writer_version}"
+        facts = [("protocol", protocol), ("features", ", ".join(found.features) or "none"), *found.properties]
+        text = joined((tag("p", found.verdict), tag("div", *figures, class_="dte-figures"), _facts(facts)))
+        return text, None, columns_listing(view.facts, view.version)
+
+
+class ColumnsPanel(LogPanel):
+    """The columns of the version, and their names over all versions."""
+
+    def __init__(self, view: TableView) -> None:
+        super().__init__(view, ("columns", "name, type or comment"))
+
+    def _drawn(self) -> tuple[Markup, Figure | None, Listing | None]:
+        view = self._view
+        hazards = view.facts.lineage().hazards
+        said = (tag("p", f"v{hazard.version}: {hazard.detail}") for hazard in hazards)
+        return joined(said), view.river(), columns_listing(view.facts, view.version)
+
+
+class VectorsPanel(LogPanel):
+    """Which files have masked rows, and how many."""
+
+    def __init__(self, view: TableView) -> None:
+        super().__init__(view, ("files with masked rows", "path"))
+
+    def _drawn(self) -> tuple[Markup, Figure | None, Listing | None]:
+        view = self._view
+        snapshot, listing = view.facts.snapshot(view.version), masked_listing(view.facts, view.version)
+        if not listing.total:
+            return tag("p", f"No live file of v{view.version} masks a row.", class_="dte-muted"), None, None
+        masked, live = fmt.quantity(snapshot.num_deleted_records, "row"), fmt.plural(snapshot.num_files, "file")
+        return tag("p", tag("b", masked), f" masked in {listing.total:,} of {live}"), view.masked(), listing
+
+
+class StatisticsPanel(LogPanel):
+    """Which files a condition reads, and the range of a column in each file.
+
+    Attributes:
+        where: The condition, a boolean SQL expression; empty for none.
+        column: The column whose ranges are drawn.
+    """
+
+    def __init__(self, view: TableView) -> None:
+        self.where = ipywidgets.Text(
+            placeholder="which files would this read? amount > 100", tooltip="a condition, in SQL",
+            continuous_update=False, layout={"width": "auto", "flex": "1 1 320px"},
+        )  # fmt: skip
+        self.column = ipywidgets.Dropdown(options=[("no column", "")], tooltip="column", layout={"width": "220px"})
+        controls = ipywidgets.HBox([self.where, self.column], layout={"flex_flow": "row wrap"})
+        super().__init__(view, ("files", "path or rule"), [controls])
+        self._drawing = False
+        for control in (self.where, self.column):
+            control.observe(self._asked, "value")
+
+    def _asked(self, _change: object) -> None:
+        if not self._drawing:
+            self.draw()
+
+    def draw(self) -> None:
+        """Show the chosen version, and what the condition reads of it."""
+        self._drawing = True
+        try:
+            super().draw()
+        finally:
+            self._drawing = False
+
+    def _drawn(self) -> tuple[Markup, Figure | None, Listing | None]:
+        view, where = self._view, self.where.value.strip()
+        names = [row.column for row in coverage_of(view.facts, view.version)]
+        offer(self.column, [(name, name) for name in names] or [("no column", "")])
+        funnel = funnel_of(view.facts, view.version, where) if where else None
+        text = Markup() if funnel is None else _funnel(funnel)
+        if not names:
+            return joined((text, tag("p", "No column can have statistics.", class_="dte-muted"))), None, None
+        view.column = column = str(self.column.value)
+        ranges = view.facts.ranges(view.version, column)
+        read = read_files(view.facts, view.version, where) if where else None
+        figure = view.ranges(read) if len(ranges.low) else None
+        if where:
+            return text, figure, rule_listing(view.facts, view.version, where, column, "")
+        return text, figure, ranges_listing(view.facts, view.version, column)
+
+
+class AuditPanel(LogPanel):
+    """What the rules find, and which clients read and write the version."""
+
+    def __init__(self, view: TableView) -> None:
+        super().__init__(view, ("clients", "client or feature"))
+
+    def _drawn(self) -> tuple[Markup, Figure | None, Listing | None]:
+        view, audit = self._view, self._view.facts.audit()
+        found = (
+            tag(
+                "div",
+                tag("h4", tag("span", finding.severity, class_=f"dte-chip dte-{finding.severity}"), " ", finding.title),
+                tag("p", "; ".join(piece.text for piece in finding.evidence), class_="dte-muted"),
+                tag("p", finding.effect),
+                class_="dte-card",
+            )
+            for finding in audit.findings
+        )
+        silent, open_ = fmt.plural(len(audit.silent), "rule"), fmt.plural(len(audit.not_answered), "rule")
+        basis = f"v{audit.version}: {silent} found nothing, {open_} not answered. Clients at v{view.version}:"
+        return joined((*found, tag("p", basis, class_="dte-muted"))), None, client_listing(view.facts, view.version)
+
+
+def _funnel(found: Funnel) -> Markup:
+    steps = (
+        tag("div", tag("b", fmt.count(step.files)), f"{step.label}, {fmt.size(step.size)}", class_="dte-figure")
+        for step in found.steps
+    )
+    unsplittable = (tag("p", tag("code", text), f" drops no file: {why}.") for text, why in found.unsplittable)
+    return joined((tag("div", *steps, class_="dte-figures"), *unsplittable))
+
+
+def _facts(pairs: Sequence[tuple[str, str]]) -> Markup:
+    rows = (tag("tr", tag("th", name, scope="row"), tag("td", text)) for name, text in pairs)
+    return tag("table", tag("tbody", *rows))
+
+
+def _figure(figure: Figure) -> FigureWidget:
+    """A chart as wide as its place."""
+    layout = {key: part for key, part in figure["layout"].items() if key != "width"}
+    made = FigureWidget({"data": figure["data"], "layout": layout})
+    made._config = {"displayModeBar": False, "responsive": True}
+    return made
