@@ -45,12 +45,18 @@ class ServedRoots:
 
     Args:
         roots: Directories (or ``file://`` URLs of them), or the URL of a table in a store that is not a file system.
+        most: How many tables are listed under a directory.
+
+    Attributes:
+        cut: Directories with more tables than were listed the last time.
 
     Raises:
         TableNotFound: A root does not exist.
     """
 
-    def __init__(self, roots: Sequence[str]) -> None:
+    def __init__(self, roots: Sequence[str], *, most: int = _MOST) -> None:
+        self._most = most
+        self.cut: tuple[str, ...] = ()
         self._folders: dict[str, Path] = {}
         self._remote: dict[str, str] = {}
         for root in roots:
@@ -63,14 +69,17 @@ class ServedRoots:
 
     def tables(self) -> Iterator[TableRef]:
         """Yield the tables under the roots by name; folders that cannot be read are skipped."""
+        cut: list[str] = []
         for name, folder in self._folders.items():
             for found, path in enumerate(table_folders(folder)):
-                if found >= _MOST:
+                if found >= self._most:
+                    cut.append(str(folder))
                     break
                 below = path.relative_to(folder).as_posix()
                 yield TableRef(name if below == "." else f"{name}/{below}", str(path), str(folder))
         for name, location in self._remote.items():
             yield TableRef(name, location, location)
+        self.cut = tuple(cut)
 
     def locate(self, name: str) -> TableRef:
         """Return the table of a served name; opening it shows whether it exists.

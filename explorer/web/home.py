@@ -69,6 +69,7 @@ def home_page(
         "pages": pages,
         "first_row": (page - 1) * _PAGE + 1,
         "roots": catalog.roots.locations,
+        "cut": catalog.roots.cut,
         "progress": progress,
     }
     regions = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": ""}

@@ -22,6 +22,12 @@ def test_tables_are_listed_by_root_and_path_and_escaping_links_are_not_followed(
     assert [ref.name for ref in ServedRoots([str(root)]).tables()] == ["served/inside/orders", "served/sales/orders"]
 
 
+def test_a_root_with_more_tables_than_are_listed_is_named(root: Path) -> None:
+    few, all_ = (ServedRoots([str(root)], most=most) for most in (1, 2))
+    assert [len(list(roots.tables())) for roots in (few, all_)] == [1, 2]
+    assert (few.cut, all_.cut) == ((str(root),), ())
+
+
 def test_no_table_is_looked_for_inside_a_table(root: Path) -> None:
     empty_table(root / "sales" / "orders" / "nested")
     assert "served/sales/orders/nested" not in [ref.name for ref in ServedRoots([str(root)]).tables()]

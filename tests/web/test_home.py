@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.storage.served_roots import TableRef
+from explorer.storage.served_roots import ServedRoots, TableRef
 from explorer.web.address import STANDINGS, Address
 from explorer.web.home import home_page, home_rows, progress_line
 from explorer.web.home_reading import HomeReading, Progress
@@ -137,3 +137,10 @@ def test_a_thousand_tables_are_pages(folder: Path) -> None:
     assert "1–200 of 1,000" in first
     last = home_page(catalog, Address(page="99"), rows).regions["lead"]
     assert "801–1,000 of 1,000" in last
+
+
+def test_a_root_with_more_tables_than_are_listed_is_said(folder: Path) -> None:
+    catalog = Catalog([str(folder)])
+    catalog.roots = ServedRoots([str(folder)], most=TABLES - 1)
+    rows = [TableSummary(ref, pending=True) for ref in catalog.refs()]
+    assert "than are listed" in home_page(catalog, Address(), rows).regions["lead"]
