@@ -22,7 +22,7 @@ _STYLE: Final = (
     f".dtc{{{css_variables(LIGHT)}}}"
     f'body[data-jp-theme-light="false"] .dtc{{{css_variables(DARK)}}}'
     f"@media (prefers-color-scheme: dark){{body:not([data-jp-theme-light]) .dtc{{{css_variables(DARK)}}}}}"
-    ".dtc{display:inline-block;max-width:100%;padding:9px 13px 11px;border:1px solid var(--line);border-radius:8px;"
+    ".dtc{display:inline-block;min-width:min(440px,100%);max-width:100%;padding:9px 13px 11px;border:1px solid var(--line);border-radius:8px;"
     "background:var(--surface);color:var(--ink);font:13px/1.45 var(--jp-ui-font-family,system-ui,sans-serif)}"
     ".dtc h4{margin:0 0 5px;font-size:13.5px;font-weight:600}"
     ".dtc-ok h4{color:var(--ok)}.dtc-warning h4{color:var(--warning)}.dtc-danger h4{color:var(--danger)}"
@@ -32,7 +32,8 @@ _STYLE: Final = (
     ".dtc div{overflow-x:auto}"
     ".dtc table{margin:7px 0 0;border-collapse:collapse;font-size:12.5px}"
     ".dtc th,.dtc td{padding:3px 14px 3px 0;border-bottom:1px solid var(--line);background:none;color:inherit;"
-    "text-align:left;vertical-align:top}.dtc th{color:var(--muted);font-weight:500}"
+    "text-align:left!important;vertical-align:top}.dtc th{color:var(--muted);font-weight:500}"
+    ".dtc tbody tr{background:none!important}"
     ".dtc p{margin:5px 0 0;color:var(--muted);font-size:12px}"
 )
 
