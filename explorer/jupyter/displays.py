@@ -22,7 +22,8 @@ _STYLE: Final = (
     f".dtc{{{css_variables(LIGHT)}}}"
     f'body[data-jp-theme-light="false"] .dtc{{{css_variables(DARK)}}}'
     f"@media (prefers-color-scheme: dark){{body:not([data-jp-theme-light]) .dtc{{{css_variables(DARK)}}}}}"
-    ".dtc{display:inline-block;min-width:min(440px,100%);max-width:100%;padding:9px 13px 11px;border:1px solid var(--line);border-radius:8px;"
+    ".dtc{display:inline-block;min-width:min(440px,100%);max-width:100%;"
+    "padding:9px 13px 11px;border:1px solid var(--line);border-radius:8px;"
     "background:var(--surface);color:var(--ink);font:13px/1.45 var(--jp-ui-font-family,system-ui,sans-serif)}"
     ".dtc h4{margin:0 0 5px;font-size:13.5px;font-weight:600}"
     ".dtc-ok h4{color:var(--ok)}.dtc-warning h4{color:var(--warning)}.dtc-danger h4{color:var(--danger)}"
