@@ -101,7 +101,7 @@ def _at_risk(subject: Subject) -> tuple[Finding, ...]:
     kept = duration(subject.risks.terms.files)
     deadline = int(states.since[soon - states.first].min()) if len(soon) else None
     evidence = [
-        Evidence(spans(found), Place("commit", found[0][0])),
+        Evidence(spans(runs(now) if len(now) else found), Place("commit", found[0][0])),
         Evidence(f"{fmt.plural(files, 'file')}{'' if size is None else f', {fmt.size(size)}'} removed more than "
                  f"{kept} ago" if len(now) else f"{FILE_RETENTION} is {kept}"),
     ]  # fmt: skip
@@ -111,7 +111,7 @@ def _at_risk(subject: Subject) -> tuple[Finding, ...]:
         else f"{fmt.plural(len(soon), 'version')} can be vacuumed from {time_text(deadline or 0)}"
     )
     if len(now) and len(soon):
-        evidence.append(Evidence(f"{len(soon):,} more from {time_text(deadline or 0)}"))
+        evidence.append(Evidence(f"{len(soon):,} more, {spans(runs(soon))}, from {time_text(deadline or 0)}"))
     return (
         Finding(
             rule="versions-at-risk",
