@@ -35,6 +35,16 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
+class _Totals:
+    """Live files, their bytes, their rows less the masked ones, and the masked ones; None where the log lacks one."""
+
+    files: int
+    size: int | None
+    rows: int | None
+    masked: int
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """What the overview of one version shows."""
 
@@ -52,12 +62,12 @@ class Overview:
 
 def overview_of(facts: TableFacts, version: int) -> Overview:
     """Gather the overview of a version."""
-    snapshot = facts.snapshot(version)
+    snapshot, totals = facts.snapshot(version), _totals(facts, version)
     protocol = snapshot.protocol
     features = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
     return Overview(
-        verdict=_verdict(facts, snapshot),
-        figures=_figures(snapshot),
+        verdict=_verdict(facts, version, totals),
+        figures=_figures(snapshot, totals),
         fields=fields_of(snapshot.schema, snapshot.partition_columns),
         properties=tuple(sorted(snapshot.properties.items())),
         features=tuple(features),
@@ -84,34 +94,42 @@ def fields_of(schema: StructType, partition_columns: tuple[str, ...]) -> tuple[F
     )
 
 
-def _verdict(facts: TableFacts, snapshot: Snapshot) -> str:
-    if not snapshot.num_files:
-        created = "created, no data yet" if snapshot.version == 0 else "no live files"
-        return f"{facts.name} at v{snapshot.version}: {created}."
+def _totals(facts: TableFacts, version: int) -> _Totals:
+    """The totals after the version's commit; of a version whose commit is gone, those of its snapshot."""
+    commit = facts.commits.record(version)
+    if commit is not None and commit.num_files is not None and commit.num_deleted_rows is not None:
+        return _Totals(commit.num_files, commit.num_bytes, commit.num_rows, commit.num_deleted_rows)
+    snapshot = facts.snapshot(version)
     records, masked = snapshot.num_records, snapshot.num_deleted_records
-    rows = "an unknown number of rows" if records is None else fmt.plural(records - masked, "live row")
-    hidden = f" ({fmt.count(masked)} more masked)" if masked else ""
+    return _Totals(snapshot.num_files, snapshot.size_in_bytes, None if records is None else records - masked, masked)
+
+
+def _verdict(facts: TableFacts, version: int, totals: _Totals) -> str:
+    if not totals.files:
+        created = "created, no data yet" if version == 0 else "no live files"
+        return f"{facts.name} at v{version}: {created}."
+    rows = "an unknown number of rows" if totals.rows is None else fmt.plural(totals.rows, "live row")
+    hidden = f" ({fmt.count(totals.masked)} more masked)" if totals.masked else ""
     newest = (
         "the newest version"
-        if snapshot.version == facts.last
-        else f"{fmt.plural(facts.last - snapshot.version, 'version')} behind v{facts.last}"
+        if version == facts.last
+        else f"{fmt.plural(facts.last - version, 'version')} behind v{facts.last}"
     )
-    files = f"{fmt.plural(snapshot.num_files, 'file')}, {fmt.size(snapshot.size_in_bytes)}"
-    return f"{rows}{hidden} in {files}. v{snapshot.version} is {newest}."
+    files = f"{fmt.plural(totals.files, 'file')}, {fmt.size(totals.size)}"
+    return f"{rows}{hidden} in {files}. v{version} is {newest}."
 
 
-def _figures(snapshot: Snapshot) -> tuple[KeyFigure, ...]:
-    records, masked, files = snapshot.num_records, snapshot.num_deleted_records, snapshot.num_files
-    live = None if records is None else records - masked
-    mean = None if not files or snapshot.size_in_bytes is None else snapshot.size_in_bytes // files
+def _figures(snapshot: Snapshot, totals: _Totals) -> tuple[KeyFigure, ...]:
+    files = totals.files
+    mean = None if not files or totals.size is None else totals.size // files
     return (
         KeyFigure(
-            fmt.count(live),
+            fmt.count(totals.rows),
             "live rows",
             "from statistics, less masked"
-            if masked
+            if totals.masked
             else "from statistics"
-            if live is not None
+            if totals.rows is not None
             else "not in every file's statistics",
         ),
         KeyFigure(
@@ -119,6 +137,6 @@ def _figures(snapshot: Snapshot) -> tuple[KeyFigure, ...]:
             "file" if files == 1 else "files",
             f"exact, {fmt.size(mean)} each on average" if files else "exact",
         ),
-        KeyFigure(fmt.size(snapshot.size_in_bytes), "size", "exact, of the live files"),
+        KeyFigure(fmt.size(totals.size), "size", "exact, of the live files"),
         KeyFigure(f"v{snapshot.version}", "version", fmt.day(snapshot.timestamp)),
     )

@@ -1,0 +1,27 @@
+"""The overview's totals: those of the rows that the reference read, at versions whose checkpoint left the counts out."""
+
+from __future__ import annotations
+
+import pytest
+
+import explorer
+from explorer import formatting as fmt
+from explorer.views import TableFacts
+from explorer.views.table.overview import overview_of
+from tests.support.golden_expectations import expected
+from tests.support.shared_tables import reference_root
+
+pytestmark = pytest.mark.reference
+
+ROOT = reference_root()
+EXPECTED = expected(ROOT)
+
+
+@pytest.mark.parametrize("name", [name for name in ("checkpoint-no-stats", "change-feed") if name in EXPECTED])
+def test_live_rows_are_those_that_the_reference_read(name: str) -> None:
+    facts = TableFacts(explorer.open_table(str(ROOT / "tables" / name)))
+    for version in EXPECTED[name]["versions"]:
+        found = overview_of(facts, version["version"])
+        assert found.figures[0].value == fmt.count(version["row_count"])
+        if version["row_count"]:
+            assert fmt.plural(version["row_count"], "live row") in found.verdict
