@@ -1,4 +1,4 @@
-"""The overview's totals: those of the rows that the reference read, at versions whose checkpoint left the counts out."""
+"""The overview's totals are those of the rows that the reference read, also where a checkpoint left the counts out."""
 
 from __future__ import annotations
 
