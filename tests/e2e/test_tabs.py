@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.e2e.conftest import plotted, settle
 
@@ -85,6 +87,8 @@ def test_no_page_is_cut_on_paper(opened: Any, width: int) -> None:
     beyond = """paper => [...document.querySelectorAll('#time *, main *')].filter(
         part => part.getClientRects().length && part.getBoundingClientRect().right > paper + 1
     ).map(part => part.outerHTML.slice(0, 120))"""
+    with contextlib.suppress(PlaywrightTimeout):  # the strip is drawn anew for the paper: what is too wide then is told
+        page.wait_for_function(f"paper => !({beyond})(paper).length", arg=PAPER, timeout=10_000)
     assert page.evaluate(beyond, PAPER) == []
     drawn = page.locator("#timeline-slot .js-plotly-plot .main-svg").first.bounding_box()
     assert drawn["x"] + drawn["width"] <= PAPER + 1

@@ -68,6 +68,7 @@ class Strip {
   }
 
   width() {
+    if (this.printing) return PRINTED;
     const style = getComputedStyle(this.slot);
     const inner = this.slot.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
     return inner > 0 ? inner : this.drawn;
@@ -89,7 +90,7 @@ class Strip {
 
   print(begins) {
     this.printing = begins;
-    if (begins) this.size(PRINTED);
+    if (begins) this.size(this.width());
     else this.fit();
   }
 
