@@ -206,7 +206,7 @@ class TableWriter:
 
     def _addition(self, by: Provenance, rows: pa.Table, rows_per_file: int = ROWS_PER_FILE) -> Proposal:
         snapshot, made = self.log.snapshot, self.log.circumstances(by)
-        files = addition(snapshot, rows, rows.column_names, (), made, rows_per_file=rows_per_file)
+        files = addition(snapshot, rows, rows.column_names, made, rows_per_file=rows_per_file)
         return append_rows(snapshot, files)
 
     def _deletion(self, by: Provenance, condition: str, predicate: Predicate) -> tuple[Proposal, pa.Table]:
@@ -215,14 +215,14 @@ class TableWriter:
         found = list(self._matching(predicate))
         matched = {file.path: np.flatnonzero(mask).astype(np.uint64) for file, mask in found}
         touched = touched_files(self.log.store, snapshot, matched, {})
-        rewrites = {}
+        rewrite = None
         if not hides_rows(snapshot):
-            layout = layout_of(snapshot, made)
-            for file, mask in found:
-                kept = file.kept(mask)
-                rewrites[file.add.path] = Rewrite(tuple(layout.files(kept)), (), kept.num_rows)
+            kept = [file.kept(mask) for file, mask in found]
+            files = [new for rows in kept for new in layout_of(snapshot, made).files(rows)]
+            new_adds, staged = tuple(new.add for new in files), tuple(new.staged for new in files)
+            rewrite = Rewrite(new_adds, (), sum(rows.num_rows for rows in kept), staged)
         gone = self._concat(*(file.rows.filter(pa.array(mask)) for file, mask in found))
-        return delete_rows(Delete(where=condition), snapshot, touched, rewrites, made), gone
+        return delete_rows(Delete(where=condition), snapshot, touched, rewrite, made), gone
 
     def _matching(self, predicate: Predicate) -> Iterator[tuple[LiveFile, Mask]]:
         """Live files with rows that match, and which visible rows do."""

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.new_files.rewrite import Rewrite, RowIndexes, Touched
-from explorer.core.transaction.proposal import GuardResult
+from explorer.core.transaction.new_files.rewrite import RowIndexes, Touched
+from explorer.core.transaction.proposal import GuardResult, Written
 from explorer.core.transaction.row_engine import CheckReport, Incoming, RowJob
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
@@ -73,7 +74,7 @@ class SparkRowEngine:
         layout: FileLayout,
         *,
         recorded: bool,
-    ) -> Mapping[str, Rewrite]:
+    ) -> Written:
         """See `RowEngine.rewrite`."""
         require_pyspark()
         from explorer.spark.writes.rewrites import rewritten
@@ -93,3 +94,12 @@ class SparkRowEngine:
         from explorer.spark.writes.incoming import incoming_rows
 
         return incoming_rows(snapshot, source)
+
+    def write_rows(
+        self, log: DeltaLog, incoming: Incoming, layout: FileLayout, numbered: Sequence[Numbering]
+    ) -> Written:
+        """See `RowEngine.write_rows`."""
+        require_pyspark()
+        from explorer.spark.writes.incoming import written_rows
+
+        return written_rows(log, incoming, layout, numbered)

@@ -62,7 +62,7 @@ def append_plan(table: explorer.Table, user: str, rows: int) -> CommitPlan:
     """A plan to append some rows, made without Spark."""
     made = system_context().circumstances()
     data = pa.table({"id": pa.array(range(rows), pa.int64())})
-    added = addition(table.snapshot(), data, ["id"], (), made)
+    added = addition(table.snapshot(), data, ["id"], made)
     return _plan(table, user, Append(source="rows"), lambda snapshot: append_rows(snapshot, added))
 
 

@@ -81,12 +81,12 @@ def parse_partition_value(text: str | None, kind: DataType, column: str, zone: t
         ) from error
 
 
-def format_partition_value(value: PrimitiveValue | None, kind: PrimitiveType) -> str | None:
+def format_partition_value(value: PrimitiveValue | None, kind: str) -> str | None:
     """Write a partition value as the log has it; the inverse of `parse_partition_value`.
 
     Args:
         value: A Python value of the type, or None; timestamps with a zone as aware datetimes.
-        kind: Type of the partition column.
+        kind: Name of the partition column's type.
 
     Returns:
         None for null and for the empty string (PART-004); instants in UTC with microseconds (PART-009).
@@ -102,7 +102,7 @@ def format_partition_value(value: PrimitiveValue | None, kind: PrimitiveType) ->
             return format(value, "f")
         case bytes():
             return _ascii(value)
-        case datetime() if kind.name == "timestamp":
+        case datetime() if kind == "timestamp":
             return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
         case datetime():
             return value.isoformat(sep=" ", timespec="microseconds" if value.microsecond else "seconds")

@@ -177,6 +177,12 @@ class CommitPlan(JudgedPlan, frozen=True, kw_only=True):
         """True if a guard needs a check of the rows."""
         return bool(self.proposal.row_checks)
 
+    def document(self) -> JsonObject:
+        """Return the plan as the JSON object of the command line."""
+        estimate = self.proposal.estimate
+        said = {} if estimate is None else {"estimate": msgspec.to_builtins(estimate)}
+        return {**super().document(), **said}
+
 
 class MaintenancePlan(JudgedPlan, frozen=True, kw_only=True):
     """What an intent that makes no version would do. Nothing has been written or deleted.

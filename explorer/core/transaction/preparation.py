@@ -6,7 +6,7 @@ rebase neither reads nor writes again what did not change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -14,16 +14,16 @@ import msgspec
 from explorer.core.errors import EngineUnavailable, InvalidIntent, RequestError
 from explorer.core.log.writing.writer_state import CarriedActions, FileKey, carry_actions
 from explorer.core.protocol.json_values import JsonObject
-from explorer.core.protocol.schema.data_types import parse_schema
+from explorer.core.protocol.schema.data_types import StructType, parse_schema
 from explorer.core.transaction.commit_plan import Proposer
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.guards.restore import UndoneCommit
 from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.intents.records import CreateTable, Intent
-from explorer.core.transaction.new_files.rewrite import Rewrite
-from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
+from explorer.core.transaction.new_files.rewrite import Rewrite, Touched
+from explorer.core.transaction.proposal import Circumstances, Estimate, GuardResult, Proposal, Writing, Written
 from explorer.core.transaction.proposals import propose
-from explorer.core.transaction.proposals.append_rows import Addition, addition, append_rows, layout_of
+from explorer.core.transaction.proposals.append_rows import Addition, append_rows, layout_of, moved, numberings
 from explorer.core.transaction.proposals.create_table import create_table, generation_expressions
 from explorer.core.transaction.proposals.delete_rows import delete_rows, hides_rows, records_changes, touched_files
 from explorer.core.transaction.proposals.drop_feature import LogMarks, drop_feature
@@ -31,7 +31,7 @@ from explorer.core.transaction.proposals.identity_columns import counts_up, reco
 from explorer.core.transaction.proposals.restore import restore
 from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
 from explorer.core.transaction.proposals.vector_tombstones import vector_tombstones
-from explorer.core.transaction.row_engine import RowEngine
+from explorer.core.transaction.row_engine import Incoming, RowEngine
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
@@ -109,7 +109,7 @@ def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | No
         case intents.Append():
             if rows is None and context.check_source is not None:
                 context.check_source(intent.source)
-            return _addition(intent.source if rows is None else rows, context, circumstances)
+            return _addition(log, intent.source if rows is None else rows, context, circumstances)
         case _:
             whole = msgspec.structs.replace(circumstances, unknown=lambda snapshot: _unknown_fields(log, snapshot))
             return lambda snapshot: propose(intent, snapshot, whole)
@@ -140,14 +140,31 @@ def _deletion(log: DeltaLog, intent: intents.Delete, context: Context, circumsta
         matched = engine.matching_rows(log, snapshot, intent.where)
         touched = touched_files(log.store, snapshot, matched, _unknown_fields(log, snapshot))
         partial = [file for file in touched if not file.is_emptied]
-        rewrites: Mapping[str, Rewrite] = {}
-        if partial and not hides_rows(snapshot):
-            layout, recorded = layout_of(snapshot, circumstances), records_changes(snapshot)
-            chosen = touched if recorded else partial
-            rewrites = engine.rewrite(log, snapshot, chosen, intent.where, layout, recorded=recorded)
-        return delete_rows(intent, snapshot, touched, rewrites, circumstances)
+        if not partial or hides_rows(snapshot):
+            return delete_rows(intent, snapshot, touched, None, circumstances)
+        layout, recorded = layout_of(snapshot, circumstances), records_changes(snapshot)
+        chosen = touched if recorded else partial
+
+        def write() -> Written:
+            return engine.rewrite(log, snapshot, chosen, intent.where, layout, recorded=recorded)
+
+        return _rewriting(
+            partial, write, lambda rewrite: delete_rows(intent, snapshot, touched, rewrite, circumstances)
+        )
 
     return find
+
+
+def _rewriting(
+    kept: Sequence[Touched], write: Callable[[], Written], complete: Callable[[Rewrite], Proposal]
+) -> Proposal:
+    """A proposal that replaces files: as far as it is known before the rows that stay are written."""
+    stay = sum(file.rows_left for file in kept)
+    return msgspec.structs.replace(
+        complete(Rewrite((), (), stay)),
+        writing=Writing(write, lambda written: complete(Rewrite(written.adds, written.changes, written.rows))),
+        estimate=Estimate(rows=stay),
+    )
 
 
 def _purge(log: DeltaLog, intent: intents.Purge, context: Context, circumstances: Circumstances) -> _OnVersion:
@@ -159,8 +176,13 @@ def _purge(log: DeltaLog, intent: intents.Purge, context: Context, circumstances
         touched = touched_files(log.store, snapshot, matched, _unknown_fields(log, snapshot))
         kept = [file for file in touched if not file.is_emptied]
         layout = layout_of(snapshot, circumstances)
-        rewrites = engine.rewrite(log, snapshot, kept, "false", layout, recorded=False)
-        return purge_rows(snapshot, touched, rewrites, circumstances)
+        if not kept:
+            return purge_rows(snapshot, touched, Rewrite((), (), 0), circumstances)
+
+        def write() -> Written:
+            return engine.rewrite(log, snapshot, kept, "false", layout, recorded=False)
+
+        return _rewriting(kept, write, lambda rewrite: purge_rows(snapshot, touched, rewrite, circumstances))
 
     return purge
 
@@ -176,18 +198,33 @@ def _identity(log: DeltaLog, intent: intents.SyncIdentity, context: Context) -> 
     return sync
 
 
-def _addition(source: object, context: Context, circumstances: Circumstances) -> _OnVersion:
+def _addition(log: DeltaLog, source: object, context: Context, circumstances: Circumstances) -> _OnVersion:
     engine = _engine(context, "append")
-    made: list[tuple[Snapshot, Addition]] = []
+    made: list[tuple[Snapshot, Incoming, StructType, Callable[[], Written]]] = []
 
     def append(snapshot: Snapshot) -> Proposal:
         if not made or _rules_moved(made[0][0], snapshot):
             incoming = engine.incoming_rows(snapshot, source)
-            added = addition(snapshot, incoming.rows, incoming.given, incoming.guards, circumstances)
-            made[:] = [(snapshot, added)]
-        return append_rows(snapshot, made[0][1])
+            numbered = numberings(snapshot.schema, incoming.given, incoming.rows) if incoming.rows else ()
+            layout = layout_of(snapshot, circumstances)
+
+            def write() -> Written:
+                return engine.write_rows(log, incoming, layout, numbered)
+
+            expected = moved(snapshot.schema, {one.column: one.last(incoming.rows) for one in numbered})
+            made[:] = [(snapshot, incoming, expected, write)]
+        _, incoming, expected, write = made[0]
+        return msgspec.structs.replace(
+            append_rows(snapshot, Addition(expected, incoming.rows, incoming.guards)),
+            writing=Writing(write, lambda written: append_rows(snapshot, _added(snapshot, incoming, written))),
+            estimate=Estimate(rows=incoming.rows),
+        )
 
     return append
+
+
+def _added(snapshot: Snapshot, incoming: Incoming, written: Written) -> Addition:
+    return Addition(moved(snapshot.schema, written.marks), written.rows, incoming.guards, written.adds)
 
 
 def _rules_moved(before: Snapshot, after: Snapshot) -> bool:

@@ -25,7 +25,17 @@ from explorer.core.protocol.actions import (
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Circumstances", "GuardResult", "GuardStatus", "Proposal", "RowCheck", "StagedFile"]
+__all__ = [
+    "Circumstances",
+    "Estimate",
+    "GuardResult",
+    "GuardStatus",
+    "Proposal",
+    "RowCheck",
+    "StagedFile",
+    "Writing",
+    "Written",
+]
 
 GuardStatus = Literal["pass", "warn", "fail", "unknown"]
 
@@ -90,6 +100,51 @@ class StagedFile(msgspec.Struct, frozen=True):
     data: bytes
 
 
+class Estimate(msgspec.Struct, frozen=True):
+    """What a commit will write that only its writing decides; None where nothing tells it beforehand.
+
+    Attributes:
+        rows: Rows of new data files.
+        files: New data files.
+        bytes: Their size.
+    """
+
+    rows: int | None = None
+    files: int | None = None
+    bytes: int | None = None
+
+
+class Written(msgspec.Struct, frozen=True):
+    """Files that the engine wrote for a commit; no version names them yet.
+
+    Attributes:
+        adds: The actions that add data files, without row ids.
+        changes: The actions of change files.
+        rows: Rows of the data files.
+        marks: The furthest value given in each identity column that was numbered.
+        guards: The rules that rows in these files break; each blocks the commit.
+    """
+
+    adds: tuple[Add, ...]
+    changes: tuple[AddCDCFile, ...] = ()
+    rows: int = 0
+    marks: Mapping[str, int] = {}
+    guards: tuple[GuardResult, ...] = ()
+
+
+class Writing(msgspec.Struct, frozen=True):
+    """What is left to do when a proposal is committed: the engine writes files, and then its actions are known.
+
+    Attributes:
+        write: Writes the files, under new names at each call. Proposals with the same function need the same files, so
+            that a commit that goes on top of another one writes them once.
+        complete: Gives the proposal with the actions of the files.
+    """
+
+    write: Callable[[], Written]
+    complete: Callable[[Written], Proposal]
+
+
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     """The effect of an intent on one version of the table.
 
@@ -107,6 +162,8 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
         row_checks: What all live rows must satisfy.
         required_paths: Decoded locations of files outside the present version that must still exist.
         staged: Files to write first.
+        writing: Files that the engine writes first; without their actions as long as it is there.
+        estimate: How much that will be; None where nothing is left to write.
         guards: Preconditions that the intent itself judged.
         change_feed: What the commit does to the change data feed, in words; None if nothing is special.
         time_travel: What it does to the versions that can be read, in words; None if nothing is special.
@@ -131,6 +188,8 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     row_checks: tuple[RowCheck, ...] = ()
     required_paths: tuple[str, ...] = ()
     staged: tuple[StagedFile, ...] = ()
+    writing: Writing | None = None
+    estimate: Estimate | None = None
     guards: tuple[GuardResult, ...] = ()
     change_feed: str | None = None
     time_travel: str | None = None

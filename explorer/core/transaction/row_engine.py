@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from explorer.core.errors import ExpressionRefused
 from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.new_files.rewrite import Rewrite, RowIndexes, Touched
-from explorer.core.transaction.proposal import GuardResult
+from explorer.core.transaction.new_files.rewrite import RowIndexes, Touched
+from explorer.core.transaction.proposal import GuardResult, Written
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
@@ -78,17 +79,19 @@ class CheckReport:
 
 
 class Incoming(msgspec.Struct, frozen=True):
-    """Rows in the table's schema.
+    """Rows in the table's schema, planned and not brought here.
 
     Attributes:
-        rows: A column for each field, logical names; identity columns that the rows lack are null.
-        given: Names of the table's columns that the rows brought.
-        guards: The table's rules, judged over the rows.
+        rows: How many there are.
+        given: Names of the table's columns that they bring.
+        guards: The table's rules, judged over them.
+        source: What the engine needs to write them.
     """
 
-    rows: pa.Table
+    rows: int
     given: tuple[str, ...]
     guards: tuple[GuardResult, ...]
+    source: object
 
 
 class RowJob(Protocol[_Answer_co]):
@@ -184,13 +187,13 @@ class RowEngine(Protocol):
         layout: FileLayout,
         *,
         recorded: bool,
-    ) -> Mapping[str, Rewrite]:
-        """Write the rows of some files that a deletion leaves, by the path of the file in the log.
+    ) -> Written:
+        """Write the rows of some files that a deletion leaves; its workers write, no row comes here.
 
         Args:
             log: The table's log.
             snapshot: The version.
-            touched: The files; for one that keeps no row only the deleted rows are written.
+            touched: The files; of one that keeps no row only the deleted rows are written.
             where: What is deleted.
             layout: The file layout that the table asks for.
             recorded: Record the deleted rows as change data.
@@ -202,7 +205,7 @@ class RowEngine(Protocol):
         ...
 
     def incoming_rows(self, snapshot: Snapshot, source: object) -> Incoming:
-        """Read rows to append to a version, and check them against its rules.
+        """Count rows to append to a version, and check them against its rules; nothing is written.
 
         Args:
             snapshot: The version.
@@ -210,5 +213,18 @@ class RowEngine(Protocol):
 
         Raises:
             InvalidIntent: The source cannot be read, or its columns do not fit the table.
+        """
+        ...
+
+    def write_rows(
+        self, log: DeltaLog, incoming: Incoming, layout: FileLayout, numbered: Sequence[Numbering]
+    ) -> Written:
+        """Write such rows as new data files; its workers write, no row comes here.
+
+        Args:
+            log: The table's log.
+            incoming: The rows; they are judged again as they are written, as their source may have changed.
+            layout: The file layout that the table asks for.
+            numbered: The identity columns to fill.
         """
         ...

@@ -29,25 +29,29 @@ from explorer.core.protocol.schema.field_metadata import (
 )
 from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.protocol.table_features import active_features
+from explorer.core.transaction.new_files.identity_values import Numbering
+from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
-from explorer.core.transaction.proposal import GuardResult
+from explorer.core.transaction.proposal import GuardResult, Written
 from explorer.core.transaction.row_engine import Incoming
 from explorer.spark.engine.failures import failure_of, first_sentence
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import quoted, spark_type
-from explorer.spark.scan.results import to_arrow
+from explorer.spark.writes.written_files import NewRows, write_files
 
 if TYPE_CHECKING:
+    from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["incoming_rows"]
+__all__ = ["incoming_rows", "written_rows"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Shaped:
-    """Rows in the table's schema, planned and not run."""
+class PlannedRows:
+    """Rows in the table's schema, planned and not run, and what each of them must satisfy."""
 
     frame: DataFrame
+    rules: tuple[RowRule, ...]
 
     def failure(self, error: Exception) -> ExplorerError:
         """The typed error for what running it raised."""
@@ -70,13 +74,33 @@ def incoming_rows(snapshot: Snapshot, source: str | pa.Table | DataFrame) -> Inc
         frame = _frame(session, source)
         shaped = _shaped(frame, snapshot)
         rules = row_rules(snapshot)
-        broken = _violations(shaped, rules, _generated_identity(snapshot.schema, frame))
-        rows = to_arrow(_Shaped(shaped))
+        rows, broken = _counted(shaped, rules, _generated_identity(snapshot.schema, frame))
     except PySparkException as error:
         raise _refusal(error) from error
     given = {name.lower() for name in frame.columns}
     columns = tuple(field.name for field in snapshot.schema.fields if field.name.lower() in given)
-    return Incoming(rows, columns, tuple(_guard(rule, count, rows.num_rows) for rule, count in broken))
+    guards = tuple(_guard(rule, count, rows) for rule, count in broken)
+    return Incoming(rows, columns, guards, PlannedRows(shaped, tuple(rules)))
+
+
+def written_rows(log: DeltaLog, incoming: Incoming, layout: FileLayout, numbered: Sequence[Numbering]) -> Written:
+    """Write such rows as data files, and judge the rules over exactly the rows written.
+
+    Args:
+        log: The table's log.
+        incoming: The rows.
+        layout: The layout that the table asks for.
+        numbered: The identity columns to fill.
+
+    Raises:
+        InvalidIntent: A row does not fit.
+        EngineUnavailable: Spark or Java is missing.
+    """
+    source = incoming.source
+    assert isinstance(source, PlannedRows), "another engine planned these rows"
+    made = write_files(log, layout, NewRows(source, rules=source.rules, numbered=numbered, rows=incoming.rows))
+    guards = tuple(_guard(rule, count, made.rows) for rule, count in made.broken)
+    return Written(tuple(map(layout.add_of, made.files)), (), made.rows, made.marks, guards)
 
 
 def _refusal(error: Exception) -> ExplorerError:
@@ -166,19 +190,19 @@ def _generated_identity(schema: StructType, frame: DataFrame) -> frozenset[str]:
     return frozenset(f.name for f in schema.fields if IDENTITY_START in f.metadata and f.name.lower() not in given)
 
 
-def _violations(frame: DataFrame, rules: Sequence[RowRule], numbered: frozenset[str]) -> list[tuple[RowRule, int]]:
-    """How many rows break each rule, in one pass; an identity column that gets its numbers later may be null."""
+def _counted(
+    frame: DataFrame, rules: Sequence[RowRule], numbered: frozenset[str]
+) -> tuple[int, list[tuple[RowRule, int]]]:
+    """How many rows there are and how many break each rule, in one pass; what gets its numbers later may be null."""
     judged = [rule for rule in rules if not (rule.kind == "not-null" and rule.name in numbered)]
-    if not judged:
-        return []
     for rule in judged:
         check_text(rule.expression)
     counts = [
         sf.count_if(~sf.coalesce(sf.expr(f"(\n{rule.expression}\n)"), sf.lit(False))).alias(f"rule{place}")
         for place, rule in enumerate(judged)
     ]
-    found: dict[str, Any] = frame.agg(*counts).toArrow().to_pylist()[0]
-    return [(rule, found[f"rule{place}"]) for place, rule in enumerate(judged)]
+    found: dict[str, Any] = frame.agg(sf.count(sf.lit(1)).alias("rows"), *counts).toArrow().to_pylist()[0]
+    return found["rows"], [(rule, found[f"rule{place}"]) for place, rule in enumerate(judged)]
 
 
 def _guard(rule: RowRule, broken: int, rows: int) -> GuardResult:

@@ -1,19 +1,27 @@
-"""Rewrite files without some of their rows: Spark reads the rows that stay, and new files hold them.
+"""Rewrite files without some of their rows: Spark's workers read the rows that stay and write them into new files.
 
-Invariants: the rows of one file stay together and in their partition; ids that row tracking gave them go with them
-(ROWTRACK-003) in the materialised columns.
+Invariants: rows stay in their partition; ids that row tracking gave them go with them (ROWTRACK-003) in the
+materialised columns; no row passes through the driver.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
 
+from explorer.core.errors import ExplorerError
+from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.new_files.rewrite import Rewrite, Touched
+from explorer.core.transaction.new_files.rewrite import Touched
+from explorer.core.transaction.proposal import Written
+from explorer.spark.scan.results import Scan
 from explorer.spark.scan.scan import scan
+from explorer.spark.writes.written_files import NewRows, write_files
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
@@ -22,9 +30,26 @@ if TYPE_CHECKING:
 __all__ = ["rewritten"]
 
 
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """Rows of a scan, marked with what happened to them."""
+
+    scan: Scan
+    change: str
+
+    @property
+    def frame(self) -> DataFrame:
+        """The rows with ``_change_type``."""
+        return self.scan.frame.select("*", sf.lit(self.change).alias("_change_type"))
+
+    def failure(self, error: Exception) -> ExplorerError:
+        """The typed error for what running it raised."""
+        return self.scan.failure(error)
+
+
 def rewritten(
     log: DeltaLog, snapshot: Snapshot, touched: Sequence[Touched], where: str, layout: FileLayout, *, recorded: bool
-) -> dict[str, Rewrite]:
+) -> Written:
     """Write the rows that stay of some files.
 
     Args:
@@ -34,34 +59,33 @@ def rewritten(
         where: What is deleted.
         layout: The layout of the table's files.
         recorded: Record the deleted rows as change data.
-
-    Returns:
-        What replaces each file, by its path in the log.
     """
+    kept = [file for file in touched if not file.is_emptied]
+    changes = _change_rows(log, snapshot, touched, where) if recorded else None
+    gone = () if changes is None else write_files(log, layout, changes).files
+    if not kept:
+        return Written((), tuple(map(layout.change_of, gone)))
+    made = write_files(log, layout, _kept_rows(log, snapshot, kept, where))
+    return Written(tuple(map(layout.add_of, made.files)), tuple(map(layout.change_of, gone)), made.rows)
+
+
+def _change_rows(log: DeltaLog, snapshot: Snapshot, touched: Sequence[Touched], where: str) -> NewRows:
+    gone = scan(log, snapshot, _files(snapshot, touched), where)
+    return NewRows(_Changed(gone, "delete"), rows=sum(len(file.matched) for file in touched), changes=True)
+
+
+def _kept_rows(log: DeltaLog, snapshot: Snapshot, kept: Sequence[Touched], where: str) -> NewRows:
     tracking = snapshot.row_tracking
-    extra = (tracking.row_id_column, tracking.row_commit_version_column) if tracking.enabled else (None, None)
+    names = (tracking.row_id_column, tracking.row_commit_version_column) if tracking.enabled else ()
+    sources = zip(names, ("_row_id", "_row_commit_version"), strict=False)
+    extra = {name: source for name, source in sources if name is not None}
     stay = f"NOT coalesce((\n{where}\n), false)"
-    made = {}
-    for file in touched:
-        files = _only(snapshot.logical_files, file.add.path)
-        changes = []
-        if recorded:
-            gone = scan(log, snapshot, files, where).to_arrow()
-            changes = list(layout.change_files(gone, "delete"))
-        if file.is_emptied:
-            made[file.add.path] = Rewrite((), tuple(changes), 0)
-            continue
-        kept = scan(log, snapshot, files, stay, row_identity=tracking.enabled).to_arrow()
-        names = []
-        if extra[0] is not None and extra[1] is not None:
-            kept = kept.rename_columns(
-                [{"_row_id": extra[0], "_row_commit_version": extra[1]}.get(n, n) for n in kept.column_names]
-            )
-            names = [extra[0], extra[1]]
-        new = tuple(layout.files(kept, extra=names, rows_per_file=max(1, kept.num_rows)))
-        made[file.add.path] = Rewrite(new, tuple(changes), kept.num_rows)
-    return made
+    rows = scan(log, snapshot, _files(snapshot, kept), stay, row_identity=tracking.enabled)
+    return NewRows(rows, extra, rows=sum(file.rows_left for file in kept))
 
 
-def _only(files: pa.Table, path: str) -> pa.Table:
-    return files.slice(files.column("raw_path").to_pylist().index(path), 1)
+def _files(snapshot: Snapshot, chosen: Sequence[Touched]) -> pa.Table:
+    wanted = {file.add.path for file in chosen}
+    files = snapshot.logical_files
+    paths = files.column("raw_path").to_pylist()
+    return files.take(int64s([place for place, path in enumerate(paths) if path in wanted]))

@@ -107,7 +107,10 @@ def _small(proposal: Proposal) -> Iterator[WrittenLine]:
 
 
 def _files(proposal: Proposal) -> Iterator[WrittenLine]:
-    if not (proposal.adds or proposal.removes or proposal.change_files):
+    if proposal.estimate is not None:
+        rows = proposal.estimate.rows
+        yield WrittenLine(ADDED, "new files", "rows not counted" if rows is None else fmt.plural(rows, "row"))
+    elif not (proposal.adds or proposal.removes or proposal.change_files):
         yield WrittenLine(SAME, "no data file", "is added or removed")
         return
     if proposal.adds:

@@ -44,7 +44,7 @@ def test_a_purge_of_the_reference_leaves_the_same_rows(step: Step, tmp_path: Pat
         rows = table.rows(row_identity=True).toArrow()
         kept = [name for name in rows.column_names if name not in ("_file", "_row_index")]
         assert content_hash(rows.select(kept)) == wanted["row_tracking"]["content_hash"]
-    ours, theirs = [dict(action) for action in plan.actions], reference_commit(ROOT, step)
+    ours, theirs = [dict(action) for action in result.plan.actions], reference_commit(ROOT, step)
     infos = [actions[0]["commitInfo"] for actions in (ours, theirs)]
     for name in ("operation", "operationParameters", "isolationLevel", "isBlindAppend", "tags"):
         assert infos[0].get(name) == infos[1].get(name), name

@@ -95,11 +95,11 @@ def test_a_deletion_of_the_reference_leaves_the_same_rows(step: Step, tmp_path: 
         assert content_hash(rows.select(kept)) == wanted["row_tracking"]["content_hash"]
     if "content_hash" in wanted:
         assert content_hash(scan(table, table.snapshot()).to_arrow(readable=True)) == wanted["content_hash"]
-    _is_legal(plan.actions)
-    tags = plan.actions[0]["commitInfo"].get("tags", {})
+    _is_legal(result.plan.actions)
+    tags = result.plan.actions[0]["commitInfo"].get("tags", {})
     tracking = table.snapshot().row_tracking
     assert tags.get("delta.rowTracking.preserved") == (str(tracking.enabled).lower() if tracking.supported else None)
-    theirs, ours = reference_commit(ROOT, step), [dict(action) for action in plan.actions]
+    theirs, ours = reference_commit(ROOT, step), [dict(action) for action in result.plan.actions]
     assert _removed(ours) == _removed(theirs)
     assert _masked(ours) == _masked(theirs)
     assert any("cdc" in action for action in ours) == any("cdc" in action for action in theirs)

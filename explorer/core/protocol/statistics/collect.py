@@ -21,7 +21,7 @@ from explorer.core.protocol.schema.nested_types import Path, path_tree, walk_str
 from explorer.core.protocol.table_properties.registry import NUM_INDEXED_COLS, STATS_COLUMNS
 from explorer.core.protocol.times import from_milliseconds
 
-__all__ = ["collect_statistics", "indexed_fields", "loosened", "split_columns"]
+__all__ = ["collect_statistics", "indexed_fields", "loosened", "split_columns", "statistics_text"]
 
 _PREFIX: Final = 32
 _LAST: Final = "\U0010ffff"
@@ -74,21 +74,34 @@ def collect_statistics(rows: pa.Table, indexed: Sequence[tuple[Path, StructField
         rows: The file's rows, physical names.
         indexed: Which leaves to describe; see `indexed_fields`.
     """
+    columns = [_column(rows, path) for path, _ in indexed]
+    return statistics_text(rows.num_rows, indexed, columns, [column.null_count for column in columns])
+
+
+def statistics_text(
+    num_records: int, indexed: Sequence[tuple[Path, StructField]], values: Sequence[pa.Array], nulls: Sequence[int]
+) -> str:
+    """Return the ``stats`` text of a file of which not all rows are at hand.
+
+    Args:
+        num_records: Its rows.
+        indexed: Which leaves to describe; see `indexed_fields`.
+        values: Values of each leaf with its least and its greatest one among them; nulls alone, or nothing, where it
+            gets no bounds.
+        nulls: How many nulls of each leaf the file holds.
+    """
     lows: dict[Path, _Bound] = {}
     highs: dict[Path, _Bound] = {}
-    nulls: dict[Path, int] = {}
-    for path, field in indexed:
-        column = _column(rows, path)
-        nulls[path] = column.null_count
+    for (path, field), column in zip(indexed, values, strict=True):
         if isinstance(field.type, PrimitiveType) and column.null_count < len(column):
             low, high = _bounds(column, field.type)
             if low is not None and high is not None:
                 lows[path], highs[path] = low, high
     stats = {
-        "numRecords": rows.num_rows,
+        "numRecords": num_records,
         "minValues": path_tree(lows),
         "maxValues": path_tree(highs),
-        "nullCount": path_tree(nulls),
+        "nullCount": path_tree({path: count for (path, _), count in zip(indexed, nulls, strict=True)}),
         "tightBounds": True,
     }
     return _ENCODER.encode(stats).decode()

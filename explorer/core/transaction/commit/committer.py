@@ -20,6 +20,8 @@ from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import checksum_name, commit_name
 from explorer.core.log.table_state import TableState
 from explorer.core.log.version_checksum import decode_checksum
+from explorer.core.protocol.actions import Add, AddCDCFile
+from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_properties.registry import ICT_ENABLEMENT_TIMESTAMP
 from explorer.core.protocol.times import milliseconds
@@ -38,7 +40,7 @@ from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Conf
 from explorer.core.transaction.commit_target import CommitTarget
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.planner import remake_plan
-from explorer.core.transaction.proposal import StagedFile
+from explorer.core.transaction.proposal import StagedFile, Written
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.snapshot import Snapshot
 
@@ -109,6 +111,7 @@ class _Attempt:
         self._user = user
         self._watch = watch
         self._staged: dict[str, None] = {}
+        self._made: dict[Callable[[], Written], Written] = {}
         self._notes: list[str] = []
         self._commit_there = True
         self._in_doubt = False
@@ -126,6 +129,9 @@ class _Attempt:
                 plan = standing
             if not attempt and plan is approved:
                 plan = self._looked_again(plan)
+            if not plan.committable:
+                return CommitResult(outcome="rejected", plan=plan)
+            plan = self._written(plan)
             if not plan.committable:
                 return CommitResult(outcome="rejected", plan=plan)
             plan = self._stamped(plan)
@@ -152,7 +158,8 @@ class _Attempt:
             return
         kept = set()
         if result is not None and result.outcome in {"committed", "unknown"}:
-            kept = {file.path for file in result.plan.proposal.staged}
+            proposal = result.plan.proposal
+            kept = {file.path for file in proposal.staged} | set(_locations(proposal.adds, proposal.change_files))
         for path in self._staged:
             if path not in kept:
                 with suppress(StorageError, FileNotFoundError):  # what stays is a file that no version names
@@ -236,6 +243,19 @@ class _Attempt:
             except FileExistsError:
                 del self._staged[file.path]  # names are unique: an earlier attempt at this plan wrote it
 
+    def _written(self, plan: CommitPlan) -> CommitPlan:
+        """The plan with the actions of the files that the engine writes: once, also for later tries."""
+        writing = plan.proposal.writing
+        if writing is None:
+            return plan
+        if writing.write not in self._made:
+            written = self._made[writing.write] = writing.write()
+            self._staged.update(dict.fromkeys(_locations(written.adds, written.changes)))
+        written = self._made[writing.write]
+        faults = {guard.name: guard for guard in written.guards}
+        guards = (*(guard for guard in plan.guards if guard.name not in faults), *faults.values())
+        return msgspec.structs.replace(plan, proposal=writing.complete(written), guards=guards)
+
     def _stamped(self, plan: CommitPlan) -> CommitPlan:
         """The plan with the actions about to be written: time, reason and in-commit timestamp."""
         proposal = plan.proposal
@@ -317,3 +337,7 @@ class _Attempt:
         assert result.version is not None
         notes = follow_up(self._store, result.version, self._data, self._before, self._context)
         return msgspec.structs.replace(result, notes=(*result.notes, *notes))
+
+
+def _locations(adds: Sequence[Add], changes: Sequence[AddCDCFile]) -> list[str]:
+    return [decode_path(path) for path in (*(add.path for add in adds), *(change.path for change in changes))]

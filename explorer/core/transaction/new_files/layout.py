@@ -13,12 +13,14 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.protocol.actions import Add, AddCDCFile, Metadata
-from explorer.core.protocol.file_paths import partition_location
+from explorer.core.protocol.file_paths import encode_path, partition_location
 from explorer.core.protocol.partition_values import format_partition_value
 from explorer.core.protocol.schema.column_mapping import MappingMode
-from explorer.core.protocol.schema.data_types import PrimitiveType, StructType
-from explorer.core.protocol.statistics.collect import collect_statistics, indexed_fields
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
+from explorer.core.protocol.schema.nested_types import Path
+from explorer.core.protocol.statistics.collect import collect_statistics, indexed_fields, statistics_text
 from explorer.core.protocol.table_properties.registry import PARTITION_COLUMNS_IN_FILES
+from explorer.core.transaction.new_files.file_facts import FileFacts
 from explorer.core.transaction.new_files.parquet import compression_codec, encode_rows, physical_rows, stored_fields
 from explorer.core.transaction.proposal import StagedFile
 
@@ -55,6 +57,53 @@ class FileLayout(msgspec.Struct, frozen=True):
     now: int
     new_id: Callable[[], str]
 
+    @property
+    def stored(self) -> tuple[StructField, ...]:
+        """The fields that data files hold; partition columns are among them if a property asks for it (MATPART-002)."""
+        in_files = PARTITION_COLUMNS_IN_FILES.of(self.metadata.configuration)
+        return stored_fields(self.schema, () if in_files else self.metadata.partition_columns)
+
+    @property
+    def described(self) -> tuple[tuple[Path, StructField], ...]:
+        """The leaves that get statistics, by physical path.
+
+        Those of partition columns would repeat the log's partition values, so there are none (MATPART-001).
+        """
+        fields = stored_fields(self.schema, self.metadata.partition_columns)
+        return indexed_fields(fields, dict(self.metadata.configuration), self.clustering)
+
+    @property
+    def codec(self) -> str:
+        """The codec of new files."""
+        return compression_codec(self.metadata.configuration)
+
+    def file_name(self, name: str) -> str:
+        """The name of a data file with its codec and ending."""
+        return name + (".parquet" if self.codec == "none" else f".{self.codec}.parquet")
+
+    def folder_names(self) -> tuple[str, ...] | None:
+        """The name of each partition column in folders; None where files lie at the root (PATH-002, CM-008)."""
+        return None if self.mode != "none" else self.metadata.partition_columns
+
+    def add_of(self, facts: FileFacts) -> Add:
+        """The action that adds a file that the engine wrote."""
+        stats = statistics_text(facts.rows, self.described, facts.extremes.columns, facts.nulls)
+        return Add(
+            path=encode_path(facts.location),
+            partition_values=self._values(facts),
+            size=facts.size,
+            modification_time=self.now,
+            stats=stats,
+        )
+
+    def change_of(self, facts: FileFacts) -> AddCDCFile:
+        """The action of a change file that the engine wrote."""
+        return AddCDCFile(path=encode_path(facts.location), partition_values=self._values(facts), size=facts.size)
+
+    def _values(self, facts: FileFacts) -> dict[str, str | None]:
+        keys = [self._field(name).physical_name for name in self.metadata.partition_columns]
+        return dict(zip(keys, facts.partition, strict=True))
+
     def files(
         self, rows: pa.Table, *, extra: Sequence[str] = (), rows_per_file: int = ROWS_PER_FILE
     ) -> Iterator[NewFile]:
@@ -67,13 +116,7 @@ class FileLayout(msgspec.Struct, frozen=True):
             extra: Physical names of columns that go into the files unchanged, such as materialised row ids.
             rows_per_file: The most rows of a file.
         """
-        folders = self.metadata.partition_columns
-        indexed = indexed_fields(
-            stored_fields(self.schema, folders), dict(self.metadata.configuration), self.clustering
-        )
-        # Their statistics would repeat the log's partition values, so there are none (MATPART-001).
-        in_files = PARTITION_COLUMNS_IN_FILES.of(self.metadata.configuration)
-        fields = stored_fields(self.schema, () if in_files else folders)
+        indexed, fields = self.described, self.stored
         for values, part in self._partitions(rows):
             for start in range(0, part.num_rows, rows_per_file):
                 piece = part.slice(start, rows_per_file).combine_chunks()
@@ -96,11 +139,9 @@ class FileLayout(msgspec.Struct, frozen=True):
     def _encode(
         self, values: Mapping[str, str | None], stored: pa.Table, name: str, folder: str = ""
     ) -> tuple[str, str, bytes]:
-        codec = compression_codec(self.metadata.configuration)
         shown = {} if self.mode != "none" else values
-        ending = ".parquet" if codec == "none" else f".{codec}.parquet"
-        location, path = partition_location(shown, name.format(self.new_id()) + ending)
-        return folder + location, folder + path, encode_rows(stored, codec)
+        location, path = partition_location(shown, self.file_name(name.format(self.new_id())))
+        return folder + location, folder + path, encode_rows(stored, self.codec)
 
     def _partitions(self, rows: pa.Table) -> Iterator[tuple[dict[str, str | None], pa.Table]]:
         """Partition values as in the log, physical names (PART-012), with the rows that have them."""
@@ -122,7 +163,7 @@ class FileLayout(msgspec.Struct, frozen=True):
     def _text(self, name: str, value: Any) -> str | None:
         kind = self._field(name).type
         assert isinstance(kind, PrimitiveType)
-        return format_partition_value(value, kind)
+        return format_partition_value(value, kind.name)
 
     def _field(self, name: str) -> Any:
         field = self.schema.field(name)

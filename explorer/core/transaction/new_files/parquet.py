@@ -27,7 +27,7 @@ from explorer.core.protocol.schema.data_types import (
 )
 from explorer.core.protocol.table_properties.registry import COMPRESSION_CODEC
 
-__all__ = ["compression_codec", "count_rows", "encode_rows", "physical_rows", "stored_fields"]
+__all__ = ["compression_codec", "count_rows", "encode_rows", "physical_column", "physical_rows", "stored_fields"]
 
 
 _CODECS: Final = {
@@ -86,7 +86,7 @@ def physical_rows(rows: pa.Table, fields: Sequence[StructField], extra: Mapping[
     """
     schema = physical_arrow_schema(fields)
     columns = [
-        _renamed(rows.column(field.name).combine_chunks(), target.type)
+        physical_column(rows.column(field.name).combine_chunks(), target.type)
         for field, target in zip(fields, schema, strict=True)
     ]
     extras = [pa.field(name, column.type) for name, column in extra.items()]
@@ -141,8 +141,11 @@ def _void(column: str, why: str) -> InvalidIntent:
     return InvalidIntent(f"The column {column} cannot be stored: {why}. Give it a type first.", column=column)
 
 
-def _renamed(column: Any, target: pa.DataType) -> Any:
-    """Give an array the names of a type of the same shape; members that the target lacks are left out."""
+def physical_column(column: Any, target: pa.DataType) -> Any:
+    """Give an array the names of a type of the same shape; members that the target lacks are left out.
+
+    It is sent to Spark's workers by value, so it needs nothing but PyArrow.
+    """
     if target == _VARIANT:
         # Writers disagree on which of the two comes first.
         parts = [column.field("metadata"), column.field("value")]
@@ -152,14 +155,14 @@ def _renamed(column: Any, target: pa.DataType) -> Any:
         if len(parts) != target.num_fields:
             kept = [place for place, part in enumerate(parts) if not pa.types.is_null(part.type)]
             parts = [parts[place] for place in kept]
-        renamed = [_renamed(part, field.type) for part, field in zip(parts, target, strict=True)]
+        renamed = [physical_column(part, field.type) for part, field in zip(parts, target, strict=True)]
         return pa.StructArray.from_arrays(renamed, fields=list(target), mask=_mask(column))
     if pa.types.is_list(target):
-        values = _renamed(column.flatten(), target.value_type)
+        values = physical_column(column.flatten(), target.value_type)
         return pa.ListArray.from_arrays(_offsets(column), values, type=target, mask=_mask(column))
     if pa.types.is_map(target):
         plain = _compact(column)
-        keys, items = _renamed(plain.keys, target.key_type), _renamed(plain.items, target.item_type)
+        keys, items = physical_column(plain.keys, target.key_type), physical_column(plain.items, target.item_type)
         return pa.MapArray.from_arrays(plain.offsets, keys, items, type=target, mask=_mask(plain))
     return column if column.type == target else column.cast(target)
 

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from explorer.core.protocol.actions import Add, AddCDCFile
-from explorer.core.transaction.new_files.layout import NewFile
 from explorer.core.transaction.proposal import StagedFile
 
 __all__ = ["Rewrite", "RowIndexes", "Touched"]
@@ -20,11 +19,19 @@ RowIndexes = npt.NDArray[np.uint64]
 
 
 class Rewrite(msgspec.Struct, frozen=True):
-    """What replaces a file: the files of its remaining rows, and those that record what was deleted."""
+    """What replaces the files that keep some rows.
 
-    files: tuple[NewFile, ...]
-    changes: tuple[tuple[StagedFile, AddCDCFile], ...]
+    Attributes:
+        adds: The files of the rows that stay.
+        changes: Those that record what was deleted.
+        copied_rows: The rows that stay.
+        staged: Those of these files that are not written yet.
+    """
+
+    adds: tuple[Add, ...]
+    changes: tuple[AddCDCFile, ...]
     copied_rows: int
+    staged: tuple[StagedFile, ...] = ()
 
 
 class Touched(msgspec.Struct, frozen=True):
@@ -46,3 +53,8 @@ class Touched(msgspec.Struct, frozen=True):
     def is_emptied(self) -> bool:
         """True if no row is left."""
         return len(self.hidden) + len(self.matched) >= self.num_records
+
+    @property
+    def rows_left(self) -> int:
+        """How many rows are left."""
+        return self.num_records - len(self.hidden) - len(self.matched)

@@ -6,7 +6,7 @@ high-water mark in the same commit (IDENT-005) and never overflow (IDENT-006).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -14,64 +14,91 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.actions import Add
 from explorer.core.protocol.schema.data_types import StructField, StructType, parse_column
 from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK, IDENTITY_STEP
 from explorer.core.transaction.commit_info import IDENTITY_TAG
-from explorer.core.transaction.new_files.layout import ROWS_PER_FILE, FileLayout, NewFile
+from explorer.core.transaction.new_files.identity_values import Numbering
+from explorer.core.transaction.new_files.layout import ROWS_PER_FILE, FileLayout
 from explorer.core.transaction.new_files.row_ids import number_rows
-from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, StagedFile
 from explorer.core.transaction.proposals.identity_columns import identity_rule
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Addition", "addition", "append_rows", "layout_of"]
+__all__ = ["Addition", "addition", "append_rows", "layout_of", "moved", "numberings"]
 
 _LONG: Final = np.iinfo(np.int64)
 
 
 class Addition(msgspec.Struct, frozen=True):
-    """Rows that were made into files.
+    """Rows that enter a table.
 
     Attributes:
-        files: The files.
         schema: The table's schema, identity columns moved on.
         rows: How many rows.
         guards: The table's rules, judged over the rows.
+        adds: Their files.
+        staged: Those of the files that are not written yet.
     """
 
-    files: tuple[NewFile, ...]
     schema: StructType
     rows: int
     guards: tuple[GuardResult, ...]
+    adds: tuple[Add, ...] = ()
+    staged: tuple[StagedFile, ...] = ()
 
 
 def addition(
     snapshot: Snapshot,
     rows: pa.Table,
     given: Sequence[str],
-    guards: Sequence[GuardResult],
     circumstances: Circumstances,
     *,
     rows_per_file: int = ROWS_PER_FILE,
 ) -> Addition:
-    """Make rows into files.
+    """Make rows in memory, which keep the table's rules, into files.
 
     Args:
         snapshot: The newest version.
         rows: A column for each field of the schema, logical names; identity columns not given are null.
         given: Names of the columns that the rows brought.
-        guards: The table's rules, judged over the rows.
         circumstances: The present and fresh identifiers.
         rows_per_file: The most rows of a file.
 
     Raises:
         InvalidIntent: An identity column has no values left.
     """
-    if any(guard.status == "fail" for guard in guards):
-        # Rows that break a rule are not written anywhere, not even for a check.
-        return Addition((), snapshot.schema, rows.num_rows, tuple(guards))
     schema, numbered = _number(snapshot.schema, rows, frozenset(given))
     layout = msgspec.structs.replace(layout_of(snapshot, circumstances), schema=schema)
-    return Addition(tuple(layout.files(numbered, rows_per_file=rows_per_file)), schema, rows.num_rows, tuple(guards))
+    files = tuple(layout.files(numbered, rows_per_file=rows_per_file))
+    adds, staged = tuple(file.add for file in files), tuple(file.staged for file in files)
+    return Addition(schema, rows.num_rows, (), adds, staged)
+
+
+def numberings(schema: StructType, given: Sequence[str], count: int) -> tuple[Numbering, ...]:
+    """How the identity columns that rows lack are numbered.
+
+    Args:
+        schema: The table's schema.
+        given: Names of the columns that the rows bring.
+        count: How many rows there are.
+
+    Raises:
+        InvalidIntent: An identity column has no values left.
+    """
+    chosen = [field for field in schema.fields if IDENTITY_STEP in field.metadata and field.name not in given]
+    return tuple(_numbering(field, count) for field in chosen)
+
+
+def moved(schema: StructType, marks: Mapping[str, int]) -> StructType:
+    """The schema with the high-water marks of some identity columns, by name."""
+    fields = (
+        field
+        if field.name not in marks
+        else msgspec.structs.replace(field, metadata={**field.metadata, IDENTITY_HIGH_WATER_MARK: marks[field.name]})
+        for field in schema.fields
+    )
+    return StructType(tuple(fields))
 
 
 def layout_of(snapshot: Snapshot, circumstances: Circumstances) -> FileLayout:
@@ -88,22 +115,22 @@ def layout_of(snapshot: Snapshot, circumstances: Circumstances) -> FileLayout:
 
 def append_rows(snapshot: Snapshot, added: Addition) -> Proposal:
     """Append rows that were made into files for this version, or for one of the same metadata and protocol."""
-    adds, mark, faults = number_rows((file.add for file in added.files), snapshot.row_tracking, snapshot.version + 1)
-    moved = added.schema != snapshot.schema
+    adds, mark, faults = number_rows(added.adds, snapshot.row_tracking, snapshot.version + 1)
+    numbered = added.schema != snapshot.schema
     return Proposal(
         operation="WRITE",
         parameters={"mode": "Append", "partitionBy": "[]"},
-        metadata=msgspec.structs.replace(snapshot.metadata, schema_string=added.schema.to_json()) if moved else None,
+        metadata=msgspec.structs.replace(snapshot.metadata, schema_string=added.schema.to_json()) if numbered else None,
         adds=adds,
         domains=mark,
         metrics={
-            "numFiles": str(len(added.files)),
+            "numFiles": str(len(adds)),
             "numOutputRows": str(added.rows),
-            "numOutputBytes": str(sum(file.add.size for file in added.files)),
+            "numOutputBytes": str(sum(add.size for add in adds)),
         },
-        tags={IDENTITY_TAG: "true"} if moved else {},
+        tags={IDENTITY_TAG: "true"} if numbered else {},
         is_blind_append=True,
-        staged=tuple(file.staged for file in added.files),
+        staged=added.staged,
         guards=(*added.guards, *faults, _some(added.rows)),
         undo=f"Restore version {snapshot.version}.",
     )
@@ -119,18 +146,16 @@ def _some(rows: int) -> GuardResult:
 
 def _number(schema: StructType, rows: pa.Table, given: frozenset[str]) -> tuple[StructType, pa.Table]:
     """Fill the identity columns that the rows lack, and move their marks."""
-    fields = list(schema.fields)
-    for place, field in enumerate(fields):
-        if IDENTITY_STEP not in field.metadata or field.name in given or not rows.num_rows:
-            continue
-        values, mark = _values(field, rows.num_rows)
-        rows = rows.set_column(place, pa.field(field.name, pa.int64(), field.nullable), pa.array(values))
-        fields[place] = msgspec.structs.replace(field, metadata={**field.metadata, IDENTITY_HIGH_WATER_MARK: mark})
-    return StructType(tuple(fields)), rows
+    chosen = numberings(schema, tuple(given), rows.num_rows) if rows.num_rows else ()
+    for one in chosen:
+        place = [field.name for field in schema.fields].index(one.column)
+        values = pa.array([one.first + one.step * row for row in range(rows.num_rows)], pa.int64())
+        rows = rows.set_column(place, pa.field(one.column, pa.int64(), schema.fields[place].nullable), values)
+    return moved(schema, {one.column: one.last(rows.num_rows) for one in chosen}), rows
 
 
-def _values(field: StructField, count: int) -> tuple[list[int], int]:
-    """The next values of an identity column, and the last of them."""
+def _numbering(field: StructField, count: int) -> Numbering:
+    """The next value of an identity column, and by how much each row goes on from there."""
     rule = identity_rule(field.name, field, "source")
     start, step, mark = rule.start, rule.step, rule.mark
     first = start
@@ -138,11 +163,12 @@ def _values(field: StructField, count: int) -> tuple[list[int], int]:
         # A mark that no step reaches is a fault of its writer: go on at the next value that a step reaches (IDENT-008).
         taken = (mark - start) // step
         first = start + (taken + 1) * step
-    last = first + (count - 1) * step
+    numbering = Numbering(field.name, first, step)
+    last = numbering.last(count)
     if not _LONG.min <= last <= _LONG.max:
         raise InvalidIntent(
             f"The identity column {field.name!r} has no {count} values left: the last would be {last}.",
             field="source",
             column=field.name,
         )
-    return list(range(first, last + (1 if step > 0 else -1), step)), last
+    return numbering

@@ -76,7 +76,7 @@ def delete_rows(
     intent: Delete,
     snapshot: Snapshot,
     touched: Sequence[Touched],
-    rewrites: Mapping[str, Rewrite],
+    rewrite: Rewrite | None,
     circumstances: Circumstances,
 ) -> Proposal:
     """Delete rows.
@@ -85,20 +85,17 @@ def delete_rows(
         intent: What was asked for.
         snapshot: The newest version.
         touched: The files with rows to delete.
-        rewrites: What replaces a file that keeps some rows, by log path; a file that is not in it gets a vector.
-            If one records what was deleted, all do, also for files that keep no row: the feed of a commit is read
-            from its change files alone (CDF-005).
+        rewrite: What replaces the files that keep some rows; None gives each of them a vector. If it records what was
+            deleted, it does so for files that keep no row too: the feed of a commit is read from its change files
+            alone (CDF-005).
         circumstances: The present and fresh identifiers.
     """
     emptied = [file for file in touched if file.is_emptied]
     partial = [file for file in touched if not file.is_emptied]
-    masked = [file for file in partial if file.add.path not in rewrites]
-    written = [rewrites[file.add.path] for file in touched if file.add.path in rewrites]
+    masked = partial if rewrite is None else []
+    written = Rewrite((), (), 0) if rewrite is None else rewrite
     hidden, staged = _hide(masked, circumstances)
-    fresh, mark, faults = number_rows(
-        (file.add for rewrite in written for file in rewrite.files), snapshot.row_tracking, snapshot.version + 1
-    )
-    changes = [change for rewrite in written for change in rewrite.changes]
+    fresh, mark, faults = number_rows(written.adds, snapshot.row_tracking, snapshot.version + 1)
     now = circumstances.now
     removes = tuple(remove_of(file.add, now=now, data_change=True) for file in touched)
     deleted = sum(len(file.matched) for file in touched)
@@ -107,17 +104,13 @@ def delete_rows(
         parameters={"predicate": msgspec.json.encode([intent.where]).decode()},
         adds=(*hidden, *fresh),
         removes=removes,
-        change_files=tuple(action for _, action in changes),
+        change_files=written.changes,
         domains=mark,
         metrics=_metrics(touched, emptied, masked, written, deleted),
         tags=_tags(snapshot),
         is_blind_append=False,
         reads_files=True,
-        staged=(
-            *staged,
-            *(file.staged for rewrite in written for file in rewrite.files),
-            *(file for file, _ in changes),
-        ),
+        staged=(*staged, *written.staged),
         guards=(*faults, _found(deleted, removes)),
         change_feed=f"{deleted} rows will appear as deleted." if records_changes(snapshot) else None,
         undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",
@@ -149,20 +142,19 @@ def _metrics(
     touched: Sequence[Touched],
     emptied: Sequence[Touched],
     masked: Sequence[Touched],
-    written: Sequence[Rewrite],
+    written: Rewrite,
     deleted: int,
 ) -> dict[str, str]:
     rewritten = [file for file in touched if file not in emptied and file not in masked]
     had_vector = [file for file in touched if file.add.deletion_vector is not None]
-    new = [file.add for rewrite in written for file in rewrite.files]
     numbers: dict[str, int] = {
         "numDeletedRows": deleted,
         "numRemovedFiles": len(emptied) + len(rewritten),
         "numRemovedBytes": sum(file.add.size for file in (*emptied, *rewritten)),
-        "numAddedFiles": len(new),
-        "numAddedBytes": sum(add.size for add in new),
-        "numCopiedRows": sum(rewrite.copied_rows for rewrite in written),
-        "numAddedChangeFiles": sum(len(rewrite.changes) for rewrite in written),
+        "numAddedFiles": len(written.adds),
+        "numAddedBytes": sum(add.size for add in written.adds),
+        "numCopiedRows": written.copied_rows,
+        "numAddedChangeFiles": len(written.changes),
         "numDeletionVectorsAdded": len(masked),
         "numDeletionVectorsRemoved": len(had_vector),
         "numDeletionVectorsUpdated": sum(file.add.deletion_vector is not None for file in masked),

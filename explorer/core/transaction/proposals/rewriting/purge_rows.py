@@ -7,7 +7,7 @@ is to be erased, does not go into the log.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 import numpy as np
@@ -37,18 +37,17 @@ def files_to_purge(snapshot: Snapshot, chosen: Collection[str] | None) -> dict[s
 
 
 def purge_rows(
-    snapshot: Snapshot, touched: Sequence[Touched], rewrites: Mapping[str, Rewrite], circumstances: Circumstances
+    snapshot: Snapshot, touched: Sequence[Touched], rewrite: Rewrite, circumstances: Circumstances
 ) -> Proposal:
     """Rewrite files without the rows that they mask.
 
     Args:
         snapshot: The newest version.
         touched: The files.
-        rewrites: What replaces each that keeps a row, by its path in the log.
+        rewrite: What replaces those that keep a row.
         circumstances: The present and fresh identifiers.
     """
-    written = [rewrites[file.add.path] for file in touched if file.add.path in rewrites]
-    made = (msgspec.structs.replace(file.add, data_change=False) for rewrite in written for file in rewrite.files)
+    made = (msgspec.structs.replace(add, data_change=False) for add in rewrite.adds)
     fresh, mark, faults = number_rows(made, snapshot.row_tracking, snapshot.version + 1)
     removes = tuple(_remove(file.add, circumstances.now) for file in touched)
     hidden = sum(len(file.hidden) for file in touched)
@@ -63,7 +62,7 @@ def purge_rows(
         tags={ROWS_KEPT_TAG: str(tracking.enabled).lower()} if tracking.supported else {},
         is_blind_append=False,
         isolation="SnapshotIsolation",
-        staged=tuple(file.staged for rewrite in written for file in rewrite.files),
+        staged=rewrite.staged,
         guards=(*faults, _found(hidden, removes)),
         change_feed="Nothing appears in it: the rows that readers see stay the same.",
         undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",

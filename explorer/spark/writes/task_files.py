@@ -1,0 +1,259 @@
+"""Write data files inside Spark's tasks: the part that runs there.
+
+It is sent to the workers by value, with the few functions of the core that it calls; all of them need only PyArrow and
+obstore, so the workers need nothing else of this program. Invariants: a file holds the rows of one partition; its name
+is new for each attempt of a task, so a task that runs twice leaves a file that nothing names and counts once; what is
+said of a file is worked out from exactly the rows that went into it.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from explorer.core.protocol.file_paths import partition_location
+from explorer.core.protocol.partition_values import format_partition_value
+from explorer.core.transaction.new_files.parquet import physical_column
+
+__all__ = ["WRITTEN", "FilePlan", "Leaf", "writer"]
+
+WRITTEN = pa.schema(
+    [
+        ("location", pa.string()),
+        ("partition", pa.list_(pa.string())),
+        ("size", pa.int64()),
+        ("rows", pa.int64()),
+        ("nulls", pa.list_(pa.int64())),
+        ("extremes", pa.binary()),
+        ("broken", pa.list_(pa.int64())),
+    ]
+)
+"""What a task says of each file; ``extremes`` is an Arrow stream of two rows, the least and the greatest values."""
+
+_GROUP_ROWS = 1 << 17
+_GROUP_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf to describe: its physical path, and whether it gets bounds (floats with a NaN or an infinity get none)."""
+
+    path: tuple[str, ...]
+    bounds: bool
+
+
+@dataclass(frozen=True)
+class FilePlan:
+    """What the tasks have to know.
+
+    The rows have the stored columns first, then the partition columns, then a boolean column for each rule, true where
+    the row breaks it. Columns go by their places.
+
+    Attributes:
+        store: An obstore store; None where files go to a folder of the machine.
+        root: The folder, or the prefix of keys in the store, with a slash at its end.
+        name: The files' names; ``{}`` takes what makes them unique.
+        folder: A folder under the root for all files, with a slash at its end; empty for none.
+        schema: The stored columns, physical names and types.
+        partitions: The types of the partition columns, as the schema of the table names them.
+        shown: The names of the partition columns in folders; None where files lie at the root.
+        rules: How many rules there are.
+        leaves: What to describe.
+        codec: The compression.
+        most_rows: The most rows of a file.
+        secrets: Texts that no error may contain.
+    """
+
+    store: Any
+    root: str
+    name: str
+    folder: str
+    schema: pa.Schema
+    partitions: tuple[str, ...]
+    shown: tuple[str, ...] | None
+    rules: int
+    leaves: tuple[Leaf, ...]
+    codec: str
+    most_rows: int
+    secrets: tuple[str, ...] = ()
+
+
+def writer(plan: FilePlan) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function for ``mapInArrow``: rows become files, and a row of `WRITTEN` comes out for each."""
+
+    def write_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        current: _File | None = None
+        for batch in batches:
+            for values, piece in _runs(plan, batch):
+                if current is not None and (current.values != values or current.rows >= plan.most_rows):
+                    yield current.closed()
+                    current = None
+                current = current or _File(plan, values)
+                current.add(piece)
+        if current is not None:
+            yield current.closed()
+
+    return write_files
+
+
+def _runs(plan: FilePlan, batch: pa.RecordBatch) -> Iterator[tuple[tuple[str | None, ...], pa.RecordBatch]]:
+    """Slices of one partition each, with its values as the log has them, of no more rows than a file may hold."""
+    stored, count = len(plan.schema), len(plan.partitions)
+    columns = [batch.column(stored + place) for place in range(count)]
+    starts = _changes(columns, batch.num_rows)
+    for start, end in zip(starts, [*starts[1:], batch.num_rows], strict=True):
+        values = tuple(
+            format_partition_value(column[start].as_py(), kind)
+            for column, kind in zip(columns, plan.partitions, strict=True)
+        )
+        for part in range(start, end, plan.most_rows):
+            yield values, batch.slice(part, min(plan.most_rows, end - part))
+
+
+def _changes(columns: list[Any], rows: int) -> list[int]:
+    """The rows at which some column has another value than in the row before; the first row is one of them."""
+    import numpy as np
+    import pyarrow.compute as pc
+
+    if not rows:
+        return []
+    differs = np.zeros(rows, np.bool_)
+    differs[0] = True
+    for column in columns:
+        differs[np.asarray(pc.run_end_encode(column).run_ends)[:-1]] = True
+    return [int(row) for row in np.flatnonzero(differs)]
+
+
+@dataclass
+class _File:
+    """One file while it is written."""
+
+    plan: FilePlan
+    values: tuple[str | None, ...]
+    rows: int = 0
+    nulls: list[int] = field(default_factory=list)
+    extremes: list[Any] = field(default_factory=list)
+    finite: list[bool] = field(default_factory=list)
+    broken: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        import pyarrow.parquet as pq
+
+        plan = self.plan
+        shown = {} if plan.shown is None else dict(zip(plan.shown, self.values, strict=True))
+        self.location = plan.folder + partition_location(shown, plan.name.format(uuid.uuid4()))[0]
+        self.nulls = [0] * len(plan.leaves)
+        self.extremes = [None] * len(plan.leaves)
+        self.finite = [True] * len(plan.leaves)
+        self.broken = [0] * plan.rules
+        self._waiting: list[pa.RecordBatch] = []
+        self._waiting_rows = self._waiting_bytes = 0
+        self._sink = _sink(plan, self.location)
+        self._writer = pq.ParquetWriter(
+            self._sink, plan.schema, compression=plan.codec, store_schema=False, coerce_timestamps="us"
+        )
+
+    def add(self, piece: pa.RecordBatch) -> None:
+        """Add rows of the file's partition."""
+        plan = self.plan
+        arrays = [physical_column(piece.column(place), stored.type) for place, stored in enumerate(plan.schema)]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=plan.schema)
+        first = len(plan.schema) + len(plan.partitions)
+        for rule in range(plan.rules):
+            self.broken[rule] += piece.column(first + rule).true_count
+        self._describe(batch)
+        self.rows += batch.num_rows
+        self._waiting.append(batch)
+        self._waiting_rows += batch.num_rows
+        self._waiting_bytes += batch.nbytes
+        if self._waiting_rows >= _GROUP_ROWS or self._waiting_bytes >= _GROUP_BYTES:
+            self._flush()
+
+    def closed(self) -> pa.RecordBatch:
+        """Finish the file, and say what it is."""
+        self._flush()
+        self._writer.close()
+        size = _closed(self._sink)
+        said = {
+            "location": self.location,
+            "partition": list(self.values),
+            "size": size,
+            "rows": self.rows,
+            "nulls": self.nulls,
+            "extremes": self._said_extremes(),
+            "broken": self.broken,
+        }
+        return pa.RecordBatch.from_pylist([said], schema=WRITTEN)
+
+    def _flush(self) -> None:
+        if self._waiting:
+            table = pa.Table.from_batches(self._waiting).combine_chunks()
+            self._writer.write_table(table, row_group_size=max(1, table.num_rows))
+            self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
+
+    def _describe(self, batch: pa.RecordBatch) -> None:
+        import pyarrow.compute as pc
+
+        for place, leaf in enumerate(self.plan.leaves):
+            column = _leaf(batch, leaf.path)
+            self.nulls[place] += column.null_count
+            if not leaf.bounds or column.null_count == len(column):
+                continue
+            if pa.types.is_floating(column.type) and not pc.all(pc.is_finite(column)).as_py():
+                self.finite[place] = False
+            elif self.finite[place]:
+                known, new = self.extremes[place], _ends(column)
+                self.extremes[place] = new if known is None else _ends(pa.concat_arrays([known, new]))
+
+    def _said_extremes(self) -> bytes:
+        """Two rows with a column for each leaf, as an Arrow stream."""
+        known = zip(self.extremes, self.finite, strict=True)
+        columns = [pa.nulls(2) if found is None or not finite else found for found, finite in known]
+        batch = pa.RecordBatch.from_arrays(columns, [str(place) for place in range(len(columns))])
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_batch(batch)
+        data: bytes = sink.getvalue().to_pybytes()
+        return data
+
+
+def _ends(column: Any) -> Any:
+    import pyarrow.compute as pc
+
+    found = pc.min_max(column)
+    return pa.array([found["min"], found["max"]], column.type)
+
+
+def _leaf(batch: pa.RecordBatch, path: tuple[str, ...]) -> Any:
+    import pyarrow.compute as pc
+
+    column = batch.column(path[0])
+    for name in path[1:]:
+        column = pc.struct_field(column, name)
+    return column
+
+
+def _sink(plan: FilePlan, location: str) -> Any:
+    """Where a new file goes; it must not exist."""
+    if plan.store is None:
+        target = plan.root + location
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        return open(target, "xb")
+    import obstore
+
+    return obstore.open_writer(plan.store, plan.root + location)
+
+
+def _closed(sink: Any) -> int:
+    """Close a file so that it lasts, and return its size in bytes."""
+    size = int(sink.tell())
+    if hasattr(sink, "fileno"):
+        sink.flush()
+        os.fsync(sink.fileno())
+    sink.close()
+    return size
