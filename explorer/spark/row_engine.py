@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.transaction.intents.records import Merge, Update
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.rewrite import RowIndexes, Touched
 from explorer.core.transaction.proposal import GuardResult, Written
-from explorer.core.transaction.row_engine import CheckReport, Incoming, RowJob
+from explorer.core.transaction.row_engine import CheckReport, FoundChanges, Incoming, RowJob
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 from explorer.spark.engine.session import require_pyspark
@@ -94,6 +95,31 @@ class SparkRowEngine:
         from explorer.spark.writes.incoming import incoming_rows
 
         return incoming_rows(snapshot, source)
+
+    def find_changes(self, log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, source: object) -> FoundChanges:
+        """See `RowEngine.find_changes`."""
+        require_pyspark()
+        from explorer.spark.writes.row_changes import find_changes
+
+        return find_changes(log, snapshot, intent, source)
+
+    def write_changes(
+        self,
+        log: DeltaLog,
+        snapshot: Snapshot,
+        found: FoundChanges,
+        touched: Sequence[Touched],
+        layout: FileLayout,
+        *,
+        numbered: Sequence[Numbering],
+        masked: bool,
+        recorded: bool,
+    ) -> Written:
+        """See `RowEngine.write_changes`."""
+        require_pyspark()
+        from explorer.spark.writes.row_changes import write_changes
+
+        return write_changes(log, snapshot, found, touched, layout, numbered=numbered, masked=masked, recorded=recorded)
 
     def write_rows(
         self, log: DeltaLog, incoming: Incoming, layout: FileLayout, numbered: Sequence[Numbering]

@@ -19,11 +19,13 @@ from explorer.core.transaction.commit_plan import Proposer
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.guards.restore import UndoneCommit
 from explorer.core.transaction.intents import records as intents
+from explorer.core.transaction.intents.documents import intent_kind
 from explorer.core.transaction.intents.records import CreateTable, Intent
 from explorer.core.transaction.new_files.rewrite import Rewrite, Touched
 from explorer.core.transaction.proposal import Circumstances, Estimate, GuardResult, Proposal, Writing, Written
 from explorer.core.transaction.proposals import propose
 from explorer.core.transaction.proposals.append_rows import Addition, append_rows, layout_of, moved, numberings
+from explorer.core.transaction.proposals.change_rows import change_rows
 from explorer.core.transaction.proposals.create_table import create_table, generation_expressions
 from explorer.core.transaction.proposals.delete_rows import delete_rows, hides_rows, records_changes, touched_files
 from explorer.core.transaction.proposals.drop_feature import LogMarks, drop_feature
@@ -106,6 +108,12 @@ def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | No
             return _identity(log, intent, context)
         case intents.DropFeature():
             return lambda snapshot: drop_feature(intent, snapshot, _log_marks(log, intent, snapshot, circumstances))
+        case intents.Update():
+            return _changes(log, intent, None, context, circumstances)
+        case intents.Merge():
+            if rows is None and context.check_source is not None:
+                context.check_source(intent.source)
+            return _changes(log, intent, intent.source if rows is None else rows, context, circumstances)
         case intents.Append():
             if rows is None and context.check_source is not None:
                 context.check_source(intent.source)
@@ -165,6 +173,50 @@ def _rewriting(
         writing=Writing(write, lambda written: complete(Rewrite(written.adds, written.changes, written.rows))),
         estimate=Estimate(rows=stay),
     )
+
+
+def _changes(
+    log: DeltaLog,
+    intent: intents.Update | intents.Merge,
+    source: object,
+    context: Context,
+    circumstances: Circumstances,
+) -> _OnVersion:
+    engine = _engine(context, intent_kind(intent))
+
+    def change(snapshot: Snapshot) -> Proposal:
+        found = engine.find_changes(log, snapshot, intent, source)
+        touched = touched_files(log.store, snapshot, found.matched, _unknown_fields(log, snapshot))
+        masked = hides_rows(snapshot)
+        given = () if found.counts.inserted else tuple(field.name for field in snapshot.schema.fields)
+        numbered = numberings(snapshot.schema, given, found.counts.inserted)
+        layout, recorded = layout_of(snapshot, circumstances), records_changes(snapshot)
+        stay = 0 if masked else sum(file.rows_left for file in touched)
+
+        def write() -> Written:
+            return engine.write_changes(
+                log, snapshot, found, touched, layout, numbered=numbered, masked=masked, recorded=recorded
+            )
+
+        def complete(written: Written) -> Proposal:
+            return change_rows(
+                intent,
+                snapshot,
+                touched,
+                found.counts,
+                written,
+                circumstances=circumstances,
+                masked=masked,
+                guards=found.guards,
+            )
+
+        return msgspec.structs.replace(
+            complete(Written((), marks={one.column: one.last(found.counts.inserted) for one in numbered})),
+            writing=Writing(write, complete),
+            estimate=Estimate(rows=found.counts.new + stay),
+        )
+
+    return change
 
 
 def _purge(log: DeltaLog, intent: intents.Purge, context: Context, circumstances: Circumstances) -> _OnVersion:

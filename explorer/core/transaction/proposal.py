@@ -32,6 +32,7 @@ __all__ = [
     "GuardStatus",
     "Proposal",
     "RowCheck",
+    "RowCounts",
     "StagedFile",
     "Writing",
     "Written",
@@ -130,6 +131,34 @@ class Written(msgspec.Struct, frozen=True):
     rows: int = 0
     marks: Mapping[str, int] = {}
     guards: tuple[GuardResult, ...] = ()
+
+
+class RowCounts(msgspec.Struct, frozen=True):
+    """How many rows a change touches.
+
+    Attributes:
+        updated, deleted: Rows of the table that matched the source, or the condition of an update.
+        updated_alone, deleted_alone: Rows of the table that no row of the source matches.
+        inserted: New rows.
+        source: Rows of the source; None where there is none.
+    """
+
+    updated: int = 0
+    deleted: int = 0
+    updated_alone: int = 0
+    deleted_alone: int = 0
+    inserted: int = 0
+    source: int | None = None
+
+    @property
+    def new(self) -> int:
+        """Rows that the commit writes because they changed."""
+        return self.updated + self.updated_alone + self.inserted
+
+    @property
+    def all(self) -> int:
+        """Rows that change."""
+        return self.new + self.deleted + self.deleted_alone
 
 
 class Writing(msgspec.Struct, frozen=True):

@@ -15,14 +15,15 @@ import pyarrow as pa
 
 from explorer.core.errors import ExpressionRefused
 from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.transaction.intents.records import Merge, Update
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.rewrite import RowIndexes, Touched
-from explorer.core.transaction.proposal import GuardResult, Written
+from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["CheckReport", "CheckResult", "Incoming", "RowEngine", "RowJob"]
+__all__ = ["CheckReport", "CheckResult", "FoundChanges", "Incoming", "RowEngine", "RowJob"]
 
 
 _Answer_co = TypeVar("_Answer_co", covariant=True)
@@ -90,6 +91,22 @@ class Incoming(msgspec.Struct, frozen=True):
 
     rows: int
     given: tuple[str, ...]
+    guards: tuple[GuardResult, ...]
+    source: object
+
+
+class FoundChanges(msgspec.Struct, frozen=True):
+    """Rows that an update or a merge changes, found and not brought here.
+
+    Attributes:
+        matched: Indexes of the rows that change or go, by decoded path of their file.
+        counts: How many rows change.
+        guards: The table's rules, judged over the new rows, and whether each row of the table has one match.
+        source: What the engine needs to write the new rows.
+    """
+
+    matched: Mapping[str, RowIndexes]
+    counts: RowCounts
     guards: tuple[GuardResult, ...]
     source: object
 
@@ -213,6 +230,46 @@ class RowEngine(Protocol):
 
         Raises:
             InvalidIntent: The source cannot be read, or its columns do not fit the table.
+        """
+        ...
+
+    def find_changes(self, log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, source: object) -> FoundChanges:
+        """Find the rows that an update or a merge changes, and check the new rows; nothing is written.
+
+        Args:
+            log: The table's log.
+            snapshot: The version.
+            intent: What is asked for.
+            source: What a merge takes its rows from, as for `incoming_rows`; an update has none.
+
+        Raises:
+            RequestError: An expression cannot be used, or the source does not fit the table.
+        """
+        ...
+
+    def write_changes(
+        self,
+        log: DeltaLog,
+        snapshot: Snapshot,
+        found: FoundChanges,
+        touched: Sequence[Touched],
+        layout: FileLayout,
+        *,
+        numbered: Sequence[Numbering],
+        masked: bool,
+        recorded: bool,
+    ) -> Written:
+        """Write the new rows, and of files that are rewritten the rows that stay; its workers write.
+
+        Args:
+            log: The table's log.
+            snapshot: The version.
+            found: The changes.
+            touched: The files with rows that change or go.
+            layout: The file layout that the table asks for.
+            numbered: The identity columns to fill in inserted rows.
+            masked: Old rows will be masked, so that rows that stay are not written.
+            recorded: Record the changes as change data.
         """
         ...
 

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -94,6 +96,7 @@ def plan(
     *,
     identified: bool = False,
     marks: RowMarks | None = None,
+    hidden: Mapping[str, npt.NDArray[np.uint64]] | None = None,
 ) -> Scan:
     """Plan a scan of some of a snapshot's live files; see `explorer.spark.scan.scan.scan`.
 
@@ -101,6 +104,7 @@ def plan(
         table, snapshot, files, where: As there.
         identified: As ``row_identity`` there.
         marks: Other columns to give after those of the table.
+        hidden: As there, by the path of the file in the log as it is written.
     """
     layout = layout_of(snapshot)
     if identified:
@@ -112,7 +116,7 @@ def plan(
         files = needed_files(session, snapshot, files, where)
     addresses = addresses_of(log, files)
     check_present(addresses, files.column("size").to_pylist(), snapshot.version)
-    masks = _masks(log, files, snapshot.version)
+    masks = _masks(log, files, snapshot.version, hidden or {})
     facts = None
     if masks is not None or layout.partitions or layout.marks is not None:
         kept = sf.lit(True) if masks is None else ~is_masked(sf.col(MASK), sf.col(ROW))
@@ -269,15 +273,17 @@ def _joined(found: FileRows, layout: Layout, facts: FileFacts) -> tuple[DataFram
     return frame.where(kept), sources
 
 
-def _masks(log: DeltaLog, files: pa.Table, version: int) -> Any | None:
-    """The files' deletion vectors as an Arrow column; None if no file has one."""
+def _masks(log: DeltaLog, files: pa.Table, version: int, hidden: Mapping[str, npt.NDArray[np.uint64]]) -> Any | None:
+    """The rows of each file that are left out as an Arrow column; None if there are none."""
     vectors = vector_descriptors(files)
-    if not any(vectors):
+    if not any(vectors) and not hidden:
         return None
-    masks = [
-        None if vector is None else mask_words(read_rows(log.store, vector, raw_path, version))
-        for raw_path, vector in zip(files.column("raw_path").to_pylist(), vectors, strict=True)
-    ]
+    none = np.empty(0, np.uint64)
+    masks = []
+    for raw_path, vector in zip(files.column("raw_path").to_pylist(), vectors, strict=True):
+        masked = none if vector is None else read_rows(log.store, vector, raw_path, version)
+        rows = np.union1d(masked, hidden.get(raw_path, none))
+        masks.append(mask_words(rows) if len(rows) else None)
     return mask_column(masks)
 
 

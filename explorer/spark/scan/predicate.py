@@ -27,7 +27,7 @@ from explorer.spark.scan.physical import case_collides, spark_type
 if TYPE_CHECKING:
     from explorer.core.protocol.sql.tokens import Token
 
-__all__ = ["condition", "filtered", "vet", "vetted"]
+__all__ = ["condition", "filtered", "vet", "vet_words", "vetted"]
 
 # Spark's condition, and the reason that a program may act on.
 _REASONS: Final = {
@@ -115,6 +115,16 @@ def condition(session: SparkSession, columns: st.StructType, text: str, *, repea
     except (PySparkException, Py4JError) as error:
         raise _refusal(text, error) from error
     return _condition(nothing, text, tokens, repeatable=repeatable)
+
+
+def vet_words(session: SparkSession, text: str) -> None:
+    """Check the words of an expression of any type: that it is one expression, and calls only what may be called.
+
+    Raises:
+        ExpressionRefused: Naming the word and its position.
+    """
+    tokens = check_text(text)
+    _check_own(session, text, called_functions(text, tokens))
 
 
 def _no_rows(schema: StructType) -> DataFrame:

@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING
 from explorer.spark.engine.session import require_pyspark
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
@@ -49,7 +53,9 @@ def scan(
     snapshot: Snapshot,
     files: pa.Table | None = None,
     where: str | None = None,
+    *,
     row_identity: bool = False,
+    hidden: Mapping[str, npt.NDArray[np.uint64]] | None = None,
 ) -> Scan:
     """Plan a scan of a snapshot's live rows, or of those in some of its files; errors as `rows`.
 
@@ -58,9 +64,10 @@ def scan(
         snapshot: The version to read.
         files: Rows of ``snapshot.logical_files``; None for all.
         where, row_identity: As in `rows`.
+        hidden: Rows to leave out beside the masked ones: their places, ascending, by the file's path in the log.
     """
     require_pyspark()
     from explorer.spark.scan.plan import plan
 
     chosen = snapshot.logical_files if files is None else files
-    return plan(log, snapshot, chosen, where, identified=row_identity)
+    return plan(log, snapshot, chosen, where, identified=row_identity, hidden=hidden or {})

@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["incoming_rows", "written_rows"]
+__all__ = ["incoming_rows", "rule_guard", "source_frame", "written_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def incoming_rows(snapshot: Snapshot, source: str | pa.Table | DataFrame) -> Inc
     """
     session = engine().session()
     try:
-        frame = _frame(session, source)
+        frame = source_frame(session, source)
         shaped = _shaped(frame, snapshot)
         rules = row_rules(snapshot)
         rows, broken = _counted(shaped, rules, _generated_identity(snapshot.schema, frame))
@@ -79,7 +79,7 @@ def incoming_rows(snapshot: Snapshot, source: str | pa.Table | DataFrame) -> Inc
         raise _refusal(error) from error
     given = {name.lower() for name in frame.columns}
     columns = tuple(field.name for field in snapshot.schema.fields if field.name.lower() in given)
-    guards = tuple(_guard(rule, count, rows) for rule, count in broken)
+    guards = tuple(rule_guard(rule, count, rows) for rule, count in broken)
     return Incoming(rows, columns, guards, PlannedRows(shaped, tuple(rules)))
 
 
@@ -99,7 +99,7 @@ def written_rows(log: DeltaLog, incoming: Incoming, layout: FileLayout, numbered
     source = incoming.source
     assert isinstance(source, PlannedRows), "another engine planned these rows"
     made = write_files(log, layout, NewRows(source, rules=source.rules, numbered=numbered, rows=incoming.rows))
-    guards = tuple(_guard(rule, count, made.rows) for rule, count in made.broken)
+    guards = tuple(rule_guard(rule, count, made.rows) for rule, count in made.broken)
     return Written(tuple(map(layout.add_of, made.files)), (), made.rows, made.marks, guards)
 
 
@@ -110,11 +110,19 @@ def _refusal(error: Exception) -> ExplorerError:
     return InvalidIntent(f"The rows do not fit the table: {first_sentence(error)}", field="source")
 
 
-def _frame(session: SparkSession, source: str | pa.Table | DataFrame) -> DataFrame:
+def source_frame(session: SparkSession, source: object) -> DataFrame:
+    """The rows of a source: a Parquet or CSV file or folder, an Arrow table, or a DataFrame of Spark.
+
+    Raises:
+        InvalidIntent: It is none of these, or a Delta table.
+    """
     if isinstance(source, pa.Table):
         return session.createDataFrame(source)
     if not isinstance(source, str):
-        return source
+        # A DataFrame of Spark Connect is of another class than one of Spark's own.
+        if not hasattr(source, "mapInArrow"):
+            raise InvalidIntent(f"Rows cannot be read from {type(source).__name__}.", field="source")
+        return cast("DataFrame", source)
     folder = decode_path(source) if source.startswith("file:/") else source
     if os.path.isdir(f"{folder}/_delta_log"):
         raise InvalidIntent(
@@ -205,7 +213,8 @@ def _counted(
     return found["rows"], [(rule, found[f"rule{place}"]) for place, rule in enumerate(judged)]
 
 
-def _guard(rule: RowRule, broken: int, rows: int) -> GuardResult:
+def rule_guard(rule: RowRule, broken: int, rows: int) -> GuardResult:
+    """The verdict on a rule that so many of the new rows break."""
     evidence: dict[str, Any] = {"rule": rule.expression, "rows": rows, "violations": broken}
     if not broken:
         detail = f"All {rows} rows keep it."

@@ -7,6 +7,7 @@ Invariants: indexes are places in the data file, from 0, masked rows counted but
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["extreme", "files_masking", "matching_rows"]
+__all__ = ["extreme", "files_masking", "matching_rows", "rows_of_bitmaps"]
 
 _BITS: Final = 32_768
 
@@ -59,15 +60,23 @@ def matching_rows(
         .agg(sf.bitmap_construct_agg(sf.bitmap_bit_position("place")).alias("bits"))
     )
     rows = to_arrow(Scan(frame, found.addresses, found.version, where), None)
+    columns = (rows.column(name).to_pylist() for name in ("_file", "bucket", "bits"))
+    return rows_of_bitmaps(zip(*columns, strict=True))
+
+
+def rows_of_bitmaps(found: Iterable[tuple[str, int, bytes]]) -> dict[str, npt.NDArray[np.uint64]]:
+    """Row indexes by path, ascending.
+
+    Args:
+        found: Path, number of the bitmap from 1, and the bitmap: Spark's, of 32,768 rows each, counted from 1.
+    """
     parts: dict[str, list[tuple[int, npt.NDArray[np.uint64]]]] = {}
-    for path, bucket, bits in zip(
-        *(rows.column(name).to_pylist() for name in ("_file", "bucket", "bits")), strict=True
-    ):
+    for path, bucket, bits in found:
         places = np.flatnonzero(np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")).astype(np.uint64)
         parts.setdefault(path, []).append((bucket, places + np.uint64((bucket - 1) * _BITS)))
     return {
-        path: np.concatenate([places for _, places in sorted(found, key=lambda part: part[0])])
-        for path, found in parts.items()
+        path: np.concatenate([places for _, places in sorted(several, key=lambda part: part[0])])
+        for path, several in parts.items()
     }
 
 

@@ -41,7 +41,7 @@ from explorer.storage.objects import ObjectLogStore
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["NewRows", "WrittenFiles", "write_files"]
+__all__ = ["NewRows", "WrittenFiles", "breaks_rule", "write_files"]
 
 _NO_BOUNDS: Final = frozenset(["boolean", "binary", "variant"])
 _CHANGE_TYPE: Final = "_change_type"
@@ -201,7 +201,7 @@ def _arranged(layout: FileLayout, new: NewRows) -> DataFrame:
         frame = frame.sortWithinPartitions(*partitions)
     names = [field.name for field in _stored(layout, new)] + list(new.extra.values())
     names += [_CHANGE_TYPE] if new.changes else []
-    columns = [*(sf.col(quoted(name)) for name in names), *map(sf.col, partitions), *map(_breaks, new.rules)]
+    columns = [*(sf.col(quoted(name)) for name in names), *map(sf.col, partitions), *map(breaks_rule, new.rules)]
     return frame.select(*(column.alias(f"c{place}") for place, column in enumerate(columns)))
 
 
@@ -212,7 +212,8 @@ def _numbers(one: Numbering, tasks: int) -> Column:
     return sf.lit(one.first).cast("long") + place * sf.lit(one.step).cast("long")
 
 
-def _breaks(rule: RowRule) -> Column:
+def breaks_rule(rule: RowRule) -> Column:
+    """Whether a row breaks a rule: it is not TRUE for it."""
     check_text(rule.expression)
     return ~sf.coalesce(sf.expr(f"(\n{rule.expression}\n)"), sf.lit(False))
 

@@ -8,6 +8,7 @@ it from JSON); names of columns are dotted paths whose parts are in backticks wh
 from __future__ import annotations
 
 from collections.abc import Sized
+from typing import Final
 
 import msgspec
 
@@ -30,7 +31,11 @@ __all__ = [
     "EnableFeature",
     "Intent",
     "MaintenanceIntent",
+    "Merge",
+    "MergeClause",
     "MoveColumn",
+    "Overwrite",
+    "Purge",
     "RemoveDomain",
     "RenameColumn",
     "Restore",
@@ -43,9 +48,11 @@ __all__ = [
     "SetTransaction",
     "SyncIdentity",
     "UnsetProperties",
+    "Update",
     "UpgradeProtocol",
     "Vacuum",
     "WidenType",
+    "merge_clauses",
 ]
 
 
@@ -294,6 +301,114 @@ class Purge(_Intent, frozen=True, kw_only=True):
     where: str | None = None
 
 
+class Update(_Intent, frozen=True, kw_only=True):
+    """Change the rows for which a predicate is true, or all rows: columns to SQL expressions over the row."""
+
+    set: dict[str, str]
+    where: str | None = None
+
+    def check(self) -> None:
+        _demand(self.set, "set")
+
+
+class Overwrite(_Intent, frozen=True, kw_only=True):
+    """Replace rows by those of a Parquet or CSV file or folder.
+
+    All rows go, or those for which ``where`` is true (the new rows must meet it too), or with ``partitions`` those of
+    the partitions that the new rows are in.
+    """
+
+    source: str
+    where: str | None = None
+    partitions: bool = False
+
+    def check(self) -> None:
+        if self.where is not None and self.partitions:
+            raise InvalidIntent(
+                "Overwrite by a condition or by partitions: give one of the two.",
+                field="where",
+                allowed=["where", "partitions"],
+            )
+
+
+class Merge(_Intent, frozen=True, kw_only=True):
+    """Change rows by those of a Parquet or CSV file or folder, matched by a condition over ``target`` and ``source``.
+
+    A clause is an object: ``when``, a further condition or left out, and what is done: ``update`` (columns to
+    expressions, or ``"*"``), ``delete`` (true) or ``insert`` (as update). The first
+    clause that applies to a row decides.
+    """
+
+    source: str
+    on: str
+    matched: tuple[JsonObject, ...] = ()
+    not_matched: tuple[JsonObject, ...] = ()
+    not_matched_by_source: tuple[JsonObject, ...] = ()
+
+    def check(self) -> None:
+        if not (self.matched or self.not_matched or self.not_matched_by_source):
+            raise InvalidIntent(
+                "The merge has no clause: say what is done with rows that match, or do not.", field="matched"
+            )
+        merge_clauses(self)
+
+
+class MergeClause(msgspec.Struct, frozen=True):
+    """One clause of a merge.
+
+    Attributes:
+        group: ``matched``, ``notMatched`` or ``notMatchedBySource``.
+        when: A further condition; None if there is none.
+        action: ``update``, ``delete`` or ``insert``.
+        values: An expression for each column; None takes all columns of the source.
+    """
+
+    group: str
+    when: str | None
+    action: str
+    values: dict[str, str] | None
+
+
+_ACTIONS: Final = {
+    "matched": ("update", "delete"),
+    "notMatched": ("insert",),
+    "notMatchedBySource": ("update", "delete"),
+}
+
+
+def merge_clauses(intent: Merge) -> tuple[MergeClause, ...]:
+    """The clauses of a merge, in the order in which they are tried.
+
+    Raises:
+        InvalidIntent: One of them says nothing, or two things at once, or what its group cannot do.
+    """
+    groups = zip(_ACTIONS, (intent.matched, intent.not_matched, intent.not_matched_by_source), strict=True)
+    return tuple(_clause(group, place, clause) for group, clauses in groups for place, clause in enumerate(clauses))
+
+
+def _clause(group: str, place: int, clause: JsonObject) -> MergeClause:
+    name, actions = f"{group}[{place}]", _ACTIONS[group]
+    found = [key for key in clause if key != "when"]
+    when = clause.get("when")
+    if len(found) != 1 or found[0] not in actions or not isinstance(when, str | None):
+        raise InvalidIntent(
+            f"The clause {name} must have one of {', '.join(actions)}, and may have when, a condition as text.",
+            field=name,
+            allowed=[*actions, "when"],
+        )
+    action = found[0]
+    match action, clause[action]:
+        case "delete", True:
+            return MergeClause(group, when, action, {})
+        case "update" | "insert", "*" if group != "notMatchedBySource":
+            return MergeClause(group, when, action, None)
+        case "update" | "insert", dict(values) if values and all(isinstance(text, str) for text in values.values()):
+            return MergeClause(group, when, action, {name: str(text) for name, text in values.items()})
+        case _:
+            wanted = "true" if action == "delete" else 'an object of columns and SQL expressions, or "*"'
+            raise InvalidIntent(f"The field {action} of the clause {name} must be {wanted}.", field=name)
+
+
 MaintenanceIntent = Checkpoint | CompactLog | CleanLog | Vacuum
 """Intents that write no commit."""
 
@@ -324,5 +439,8 @@ Intent = (
     | Append
     | Delete
     | Purge
+    | Update
+    | Overwrite
+    | Merge
     | MaintenanceIntent
 )

@@ -148,7 +148,10 @@ def physical_column(column: Any, target: pa.DataType) -> Any:
     """
     if target == _VARIANT:
         # Writers disagree on which of the two comes first.
-        parts = [column.field("metadata"), column.field("value")]
+        import pyarrow.compute as pc
+
+        # The halves of a null variant are null in Spark's batches, and no half may be in a file.
+        parts = [pc.fill_null(column.field(half), b"") for half in ("metadata", "value")]
         return pa.StructArray.from_arrays(parts, fields=list(target), mask=_mask(column))
     if pa.types.is_struct(target):
         parts = column.flatten()

@@ -30,7 +30,7 @@ from explorer.core.transaction.new_files.row_ids import number_rows
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, StagedFile
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["delete_rows", "hides_rows", "records_changes", "touched_files"]
+__all__ = ["delete_rows", "hide_rows", "hides_rows", "kept_tags", "records_changes", "touched_files"]
 
 
 def hides_rows(snapshot: Snapshot) -> bool:
@@ -94,7 +94,7 @@ def delete_rows(
     partial = [file for file in touched if not file.is_emptied]
     masked = partial if rewrite is None else []
     written = Rewrite((), (), 0) if rewrite is None else rewrite
-    hidden, staged = _hide(masked, circumstances)
+    hidden, staged = hide_rows(masked, circumstances)
     fresh, mark, faults = number_rows(written.adds, snapshot.row_tracking, snapshot.version + 1)
     now = circumstances.now
     removes = tuple(remove_of(file.add, now=now, data_change=True) for file in touched)
@@ -107,7 +107,7 @@ def delete_rows(
         change_files=written.changes,
         domains=mark,
         metrics=_metrics(touched, emptied, masked, written, deleted),
-        tags=_tags(snapshot),
+        tags=kept_tags(snapshot),
         is_blind_append=False,
         reads_files=True,
         staged=(*staged, *written.staged),
@@ -117,13 +117,13 @@ def delete_rows(
     )
 
 
-def _tags(snapshot: Snapshot) -> dict[str, str]:
+def kept_tags(snapshot: Snapshot) -> dict[str, str]:
     """What the commit says about row ids (ROWTRACK-009): without enabled tracking a rewrite gives rows new ones."""
     tracking = snapshot.row_tracking
     return {ROWS_KEPT_TAG: str(tracking.enabled).lower()} if tracking.supported else {}
 
 
-def _hide(files: Sequence[Touched], circumstances: Circumstances) -> tuple[tuple[Add, ...], tuple[StagedFile, ...]]:
+def hide_rows(files: Sequence[Touched], circumstances: Circumstances) -> tuple[tuple[Add, ...], tuple[StagedFile, ...]]:
     """The files again, each with a vector that hides what was hidden before and what is deleted now."""
     if not files:
         return (), ()

@@ -1,0 +1,483 @@
+"""Rows that an update or a merge changes: found, judged and written by Spark.
+
+Every change is one frame with the values of a row before and after it; what an update and a merge differ in is how
+this frame is made. Protocol sections: Deletion Vectors, Add CDC File, Row Tracking, Generated Columns, Default Columns,
+Identity Columns. Invariants: expressions are vetted before anything is evaluated; a row of the table changes at most
+once in a commit; the rules are judged over exactly the new rows; a row keeps its id, and gets a new commit version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent
+from explorer.core.protocol.arrow.arrays import int64s
+from explorer.core.protocol.schema.data_types import StructField, StructType, parse_column
+from explorer.core.protocol.schema.field_metadata import (
+    CURRENT_DEFAULT,
+    GENERATION_EXPRESSION,
+    IDENTITY_ALLOW_EXPLICIT_INSERT,
+    IDENTITY_START,
+)
+from explorer.core.protocol.table_features import active_features
+from explorer.core.transaction.intents.records import Merge, MergeClause, Update, merge_clauses
+from explorer.core.transaction.new_files.identity_values import Numbering
+from explorer.core.transaction.new_files.layout import FileLayout
+from explorer.core.transaction.new_files.rewrite import Touched
+from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
+from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
+from explorer.core.transaction.row_engine import FoundChanges
+from explorer.spark.engine.failures import failure_of, first_sentence
+from explorer.spark.engine.file_addresses import FileAddress
+from explorer.spark.scan.physical import quoted, spark_type
+from explorer.spark.scan.predicate import vet_words
+from explorer.spark.scan.results import SPARK_ERRORS, Reading
+from explorer.spark.scan.scan import scan
+from explorer.spark.writes.incoming import rule_guard, source_frame
+from explorer.spark.writes.matching_rows import rows_of_bitmaps
+from explorer.spark.writes.written_files import NewRows, WrittenFiles, breaks_rule, write_files
+
+if TYPE_CHECKING:
+    from explorer.core.versions.delta_log import DeltaLog
+    from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["find_changes", "write_changes"]
+
+# Names of the table may be anything, even these, so nothing of the table has a name of its own beside them.
+_DO: Final = "__explorer_do"
+_CLAUSE: Final = "__explorer_clause"
+_FILE: Final = "__explorer_file"
+_ROW: Final = "__explorer_row"
+_ROW_ID: Final = "__explorer_row_id"
+_BEFORE: Final = "__explorer_before"
+_AFTER: Final = "__explorer_after"
+_TARGET: Final = "__explorer_target"
+_SOURCE: Final = "__explorer_source"
+_UPDATED: Final = ("update", "update alone")
+_DELETED: Final = ("delete", "delete alone")
+_INSERTED: Final = "insert"
+_KINDS: Final = ("update", "delete", "update alone", "delete alone", _INSERTED)
+"""What may happen to a row, in the order of `RowCounts`."""
+_SAMPLES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """Every row that changes.
+
+    Attributes:
+        frame: What happens to the row and by which clause; file, place and id of the row of the table, null for one
+            that is inserted; then its values before and those after, each in the order of the schema.
+        schema: The table's schema.
+        rules: What the new rows must satisfy.
+        failure: The typed error for what running it raised.
+        source_rows: Rows of the source of a merge.
+        deletes_always: Every match is deleted, so several of them for a row say the same.
+    """
+
+    frame: DataFrame
+    schema: StructType
+    rules: tuple[RowRule, ...]
+    failure: Callable[[Exception], ExplorerError]
+    source_rows: int | None = None
+    deletes_always: bool = False
+
+    def new_rows(self, *kinds: str) -> DataFrame:
+        """Rows after the change, logical names, with ``row_id``."""
+        chosen = self.frame.where(sf.col(_DO).isin(*kinds))
+        return chosen.select(*_named(self.schema, _AFTER), sf.col(_ROW_ID).alias("_row_id"))
+
+    def change_rows(self) -> DataFrame:
+        """What the change feed records: logical names and ``_change_type``."""
+
+        def told(kind: str, side: str) -> Column:
+            return sf.struct(*_named(self.schema, side), sf.lit(kind).alias("_change_type"))
+
+        do = sf.col(_DO)
+        both = sf.array(told("update_preimage", _BEFORE), told("update_postimage", _AFTER))
+        rows = sf.when(do.isin(*_UPDATED), both).when(do.isin(*_DELETED), sf.array(told("delete", _BEFORE)))
+        return self.frame.select(sf.inline(rows.otherwise(sf.array(told("insert", _AFTER)))))
+
+
+def find_changes(log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, source: object) -> FoundChanges:
+    """Find the rows that change, count them, and judge the new ones; see `RowEngine.find_changes`."""
+    if isinstance(intent, Update):
+        changes = _updates(log, snapshot, intent)
+    else:
+        changes = _merged(log, snapshot, intent, source)
+    try:
+        found = _counted(changes)
+    except SPARK_ERRORS as error:
+        raise changes.failure(error) from error
+    return found
+
+
+def write_changes(
+    log: DeltaLog,
+    snapshot: Snapshot,
+    found: FoundChanges,
+    touched: Sequence[Touched],
+    layout: FileLayout,
+    *,
+    numbered: Sequence[Numbering],
+    masked: bool,
+    recorded: bool,
+) -> Written:
+    """Write the new rows, the rows that stay where files are rewritten, and the changes; see `RowEngine`."""
+    changes = found.source
+    assert isinstance(changes, _Changes), "another engine found these changes"
+    tracking = snapshot.row_tracking
+    named = (tracking.row_id_column, tracking.row_commit_version_column) if tracking.enabled else (None, None)
+    extra = {name: source for name, source in zip(named, ("_row_id", "_row_commit_version"), strict=True) if name}
+    made: list[WrittenFiles] = []
+    counts, staying = found.counts, 0 if masked else sum(file.rows_left for file in touched)
+    kinds = [*_UPDATED] if numbered else [*_UPDATED, _INSERTED]
+    rows = counts.new - (counts.inserted if numbered else 0)
+    new = changes.new_rows(*kinds).withColumn("_row_commit_version", sf.lit(None).cast("long"))
+    if staying:
+        kept = _staying(log, snapshot, touched, tracked=tracking.enabled)
+        new = new.unionByName(kept) if rows else kept
+    if rows + staying:
+        planned = Reading(new, changes.failure)
+        made.append(write_files(log, layout, NewRows(planned, extra, changes.rules, (), rows + staying)))
+    if numbered:
+        fresh = changes.new_rows(_INSERTED).withColumn("_row_commit_version", sf.lit(None).cast("long"))
+        planned = Reading(fresh, changes.failure)
+        made.append(write_files(log, layout, NewRows(planned, extra, changes.rules, numbered, counts.inserted)))
+    feed: tuple[Any, ...] = ()
+    if recorded:
+        planned, told = Reading(changes.change_rows(), changes.failure), counts.all + counts.updated
+        feed = write_files(log, layout, NewRows(planned, rows=told, changes=True)).files
+    total = sum(each.rows for each in made)
+    return Written(
+        tuple(layout.add_of(file) for each in made for file in each.files),
+        tuple(map(layout.change_of, feed)),
+        total,
+        {name: mark for each in made for name, mark in each.marks.items()},
+        tuple(rule_guard(rule, count, total) for each in made for rule, count in each.broken),
+    )
+
+
+def _staying(log: DeltaLog, snapshot: Snapshot, touched: Sequence[Touched], *, tracked: bool) -> DataFrame:
+    """The rows of rewritten files that neither change nor go."""
+    wanted = {file.add.path: file for file in touched if not file.is_emptied}
+    files = snapshot.logical_files
+    places = [place for place, path in enumerate(files.column("raw_path").to_pylist()) if path in wanted]
+    chosen = files.take(int64s(places))
+    hidden = {path: file.matched for path, file in wanted.items()}
+    frame = scan(log, snapshot, chosen, row_identity=tracked, hidden=hidden).frame
+    if not tracked:
+        nothing = sf.lit(None).cast("long")
+        return frame.withColumns({"_row_id": nothing, "_row_commit_version": nothing})
+    return frame.drop("_file", "_row_index")
+
+
+def _updates(log: DeltaLog, snapshot: Snapshot, intent: Update) -> _Changes:
+    found = scan(log, snapshot, where=intent.where, row_identity=True)
+    session, schema = found.frame.sparkSession, snapshot.schema
+    try:
+        after, assigned = _Values(session, snapshot).after(intent.set, "set")
+        before = [sf.col(quoted(field.name)) for field in schema.fields]
+        frame = found.frame.alias("target").select(
+            sf.lit("update").alias(_DO), sf.lit(0).alias(_CLAUSE), *_identity(""), *_sides(before, after)
+        )
+        frame = _with_generated(frame, session, schema, [assigned])
+    except PySparkException as error:
+        raise _refusal(error, "set") from error
+    said = ", ".join(f"{name} = {text}" for name, text in intent.set.items())
+    return _Changes(frame, schema, tuple(row_rules(snapshot)), _failure(found.addresses, snapshot, said))
+
+
+def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) -> _Changes:
+    found = scan(log, snapshot, row_identity=True)
+    session, schema, clauses = found.frame.sparkSession, snapshot.schema, merge_clauses(intent)
+    for text in (intent.on, *(clause.when for clause in clauses if clause.when is not None)):
+        vet_words(session, text)
+    try:
+        given = source_frame(session, source)
+        target = found.frame.withColumn(_TARGET, sf.lit(True)).alias("target")
+        other = given.withColumn(_SOURCE, sf.lit(True)).alias("source")
+        joined = target.join(other, sf.expr(f"(\n{intent.on}\n)"), _join_kind(clauses))
+        values = _Values(session, snapshot)
+        sides = [values.of_clause(clause, given.columns) for clause in clauses]
+        after = [
+            _chosen([side[place] for side, _ in sides]).cast(spark_type(field.type))
+            for place, field in enumerate(schema.fields)
+        ]
+        before = [sf.col(f"target.{quoted(field.name)}") for field in schema.fields]
+        decided = _decided(joined, clauses)
+        does = _chosen([sf.lit(_what(clause)) for clause in clauses])
+        frame = decided.where(sf.col(_CLAUSE).isNotNull()).select(
+            does.alias(_DO), sf.col(_CLAUSE), *_identity("target."), *_sides(before, after)
+        )
+        frame = _with_generated(frame, session, schema, [assigned for _, assigned in sides])
+        rows = given.count()
+    except PySparkException as error:
+        raise _refusal(error, "on") from error
+    matched = [clause for clause in clauses if clause.group == "matched"]
+    deletes = len(matched) == 1 and matched[0].action == "delete" and matched[0].when is None
+    rules, failure = tuple(row_rules(snapshot)), _failure(found.addresses, snapshot, intent.on)
+    return _Changes(frame, schema, rules, failure, rows, deletes_always=deletes)
+
+
+def _join_kind(clauses: Sequence[MergeClause]) -> str:
+    groups = {clause.group for clause in clauses}
+    match "notMatched" in groups, "notMatchedBySource" in groups:
+        case True, True:
+            return "full_outer"
+        case True, False:
+            return "right_outer"
+        case False, True:
+            return "left_outer"
+        case _:
+            return "inner"
+
+
+def _decided(joined: DataFrame, clauses: Sequence[MergeClause]) -> DataFrame:
+    """The rows with the place of the first clause that applies, null where none does."""
+    target, source = sf.col(_TARGET).isNotNull(), sf.col(_SOURCE).isNotNull()
+    applies = {"matched": target & source, "notMatched": ~target & source, "notMatchedBySource": target & ~source}
+    decision: Any = sf
+    for place, clause in enumerate(clauses):
+        wanted = applies[clause.group]
+        if clause.when is not None:
+            wanted = wanted & sf.coalesce(sf.expr(f"(\n{clause.when}\n)"), sf.lit(False))
+        decision = decision.when(wanted, sf.lit(place))
+    return joined.withColumn(_CLAUSE, decision)
+
+
+def _chosen(values: Sequence[Column]) -> Column:
+    """The value of the clause that applies."""
+    found: Any = sf
+    for place, value in enumerate(values):
+        found = found.when(sf.col(_CLAUSE) == place, value)
+    chosen: Column = found
+    return chosen
+
+
+def _what(clause: MergeClause) -> str:
+    alone = " alone" if clause.group == "notMatchedBySource" else ""
+    return clause.action + alone
+
+
+def _identity(prefix: str) -> list[Column]:
+    names = {"_file": _FILE, "_row_index": _ROW, "_row_id": _ROW_ID}
+    return [sf.col(f"{prefix}{source}").alias(name) for source, name in names.items()]
+
+
+class _Values:
+    """The values of each column after a change, in the order of the schema."""
+
+    def __init__(self, session: SparkSession, snapshot: Snapshot) -> None:
+        self._session = session
+        self._schema = snapshot.schema
+        self._defaults = "allowColumnDefaults" in active_features(snapshot.protocol)
+
+    def of_clause(self, clause: MergeClause, given: Sequence[str]) -> tuple[list[Column], set[str]]:
+        """The values that a clause of a merge gives, and the columns that it assigns."""
+        if clause.action == "delete":
+            return [sf.lit(None).cast(spark_type(field.type)) for field in self._schema.fields], set()
+        values = self._all_of_source(given) if clause.values is None else clause.values
+        return self.after(values, clause.group) if clause.action == "update" else self._inserted(values, clause.group)
+
+    def after(self, assigned: Mapping[str, str], where: str) -> tuple[list[Column], set[str]]:
+        """The values of a row of the table once some columns are assigned, and these columns."""
+        found = self._assigned(assigned, where)
+        for field in self._schema.fields:
+            if IDENTITY_START in field.metadata and any(path[0] == field.name for path in found):
+                raise InvalidIntent(f"The identity column {field.name!r} cannot be updated.", field=where)
+        values = []
+        for field in self._schema.fields:
+            value = sf.col(f"target.{quoted(field.name)}")
+            for path, text in found.items():
+                if path == (field.name,):
+                    value = self._value(text, field)
+                elif path[0] == field.name:
+                    name = ".".join(map(quoted, path[1:]))
+                    value = sf.when(value.isNotNull(), value.withField(name, sf.expr(f"(\n{text}\n)"))).otherwise(value)
+            values.append(value.cast(spark_type(field.type)))
+        return values, {path[0] for path in found}
+
+    def _inserted(self, assigned: Mapping[str, str], where: str) -> tuple[list[Column], set[str]]:
+        found = self._assigned(assigned, where)
+        values = []
+        for field in self._schema.fields:
+            text = found.get((field.name,))
+            explicit = field.metadata.get(IDENTITY_ALLOW_EXPLICIT_INSERT, False)
+            if text is not None and IDENTITY_START in field.metadata and not explicit:
+                raise InvalidIntent(
+                    f"The identity column {field.name!r} is GENERATED ALWAYS: leave it out.", field=where
+                )
+            value = self._value("DEFAULT" if text is None else text, field)
+            values.append(value.cast(spark_type(field.type)))
+        return values, {path[0] for path in found}
+
+    def _all_of_source(self, given: Sequence[str]) -> dict[str, str]:
+        """What ``"*"`` means: every column of the table from the column of that name in the source."""
+        names = {name.lower(): name for name in given}
+        values = {}
+        for field in self._schema.fields:
+            name = names.get(field.name.lower())
+            if name is not None:
+                values[quoted(field.name)] = f"source.{quoted(name)}"
+            elif GENERATION_EXPRESSION not in field.metadata and IDENTITY_START not in field.metadata:
+                raise InvalidIntent(
+                    f'"*" takes every column from the source, and the source has no column {field.name!r}. It has: '
+                    f"{', '.join(given)}.",
+                    field="source",
+                )
+        return values
+
+    def _assigned(self, assigned: Mapping[str, str], where: str) -> dict[tuple[str, ...], str]:
+        """The expressions by the path of their column, in the schema's spelling; vetted."""
+        found: dict[tuple[str, ...], str] = {}
+        for name, text in assigned.items():
+            try:
+                parts = parse_column(name)
+            except ValueError as error:
+                raise InvalidIntent(f"{name!r} is not the name of a column: {error}.", field=where) from error
+            path = self._known(parts, name, where)
+            if any(path[: len(other)] == other or other[: len(path)] == path for other in found):
+                raise InvalidIntent(f"The column {name} is assigned twice.", field=where, column=name)
+            vet_words(self._session, text)
+            found[path] = text
+        return found
+
+    def _known(self, parts: tuple[str, ...], name: str, where: str) -> tuple[str, ...]:
+        fields, path = self._schema.fields, []
+        for part in parts:
+            alike = [field for field in fields if field.name == part] or [
+                field for field in fields if field.name.lower() == part.lower()
+            ]
+            if len(alike) != 1:
+                names = [field.name for field in self._schema.fields]
+                raise InvalidIntent(
+                    f"The table has no column {name}. Its columns: {', '.join(names)}.",
+                    field=where,
+                    column=name,
+                    allowed=names,
+                )
+            path.append(alike[0].name)
+            fields = alike[0].type.fields if isinstance(alike[0].type, StructType) else ()
+        return tuple(path)
+
+    def _value(self, text: str, field: StructField) -> Column:
+        if text.strip().upper() != "DEFAULT":
+            return sf.expr(f"(\n{text}\n)")
+        default = field.metadata.get(CURRENT_DEFAULT) if self._defaults else None
+        if default is None:
+            return sf.lit(None)
+        vet_words(self._session, str(default))
+        return sf.expr(f"(\n{default}\n)")
+
+
+def _sides(before: Sequence[Column], after: Sequence[Column]) -> list[Column]:
+    named = [(_BEFORE, before), (_AFTER, after)]
+    return [value.alias(f"{side}{place}") for side, values in named for place, value in enumerate(values)]
+
+
+def _with_generated(
+    frame: DataFrame, session: SparkSession, schema: StructType, assigned: Sequence[set[str]]
+) -> DataFrame:
+    """The changes with generated columns worked out from the new values, where their clause does not assign them."""
+    texts = {
+        place: str(field.metadata[GENERATION_EXPRESSION])
+        for place, field in enumerate(schema.fields)
+        if GENERATION_EXPRESSION in field.metadata
+    }
+    if not texts:
+        return frame
+    for text in texts.values():
+        vet_words(session, text)
+    over = frame.select("*", *(sf.col(f"{_AFTER}{place}").alias(f.name) for place, f in enumerate(schema.fields)))
+    columns = []
+    for name in frame.columns:
+        place = int(name.removeprefix(_AFTER)) if name.startswith(_AFTER) else -1
+        value = sf.col(name)
+        if place in texts:
+            field = schema.fields[place]
+            given = [clause for clause, names in enumerate(assigned) if field.name in names]
+            made = sf.expr(f"(\n{texts[place]}\n)").cast(spark_type(field.type))
+            value = sf.when(sf.col(_CLAUSE).isin(given), value).otherwise(made) if given else made
+        columns.append(value.alias(name))
+    return over.select(*columns)
+
+
+def _counted(changes: _Changes) -> FoundChanges:
+    """Which rows change, how many, and how many of the new ones break a rule: one pass over the changes."""
+    new = changes.frame.select("*", *_named(changes.schema, _AFTER))
+    place = sf.col(_ROW) + 1
+    numbered = frozenset(field.name for field in changes.schema.fields if IDENTITY_START in field.metadata)
+    judged = [rule for rule in changes.rules if not (rule.kind == "not-null" and rule.name in numbered)]
+    is_new = ~sf.col(_DO).isin(*_DELETED)
+    counts = [sf.count_if(is_new & breaks_rule(rule)).alias(f"rule{number}") for number, rule in enumerate(judged)]
+    # A value that cannot be cast fails here, before anything is written.
+    sides = [f"{_AFTER}{number}" for number in range(len(changes.schema.fields))]
+    forced = [sf.count_if(sf.col(name).isNull()).alias(name) for name in sides]
+    found = (
+        new.withColumn("place", place)
+        .groupBy(_FILE, sf.bitmap_bucket_number("place").alias("bucket"), _DO)
+        .agg(
+            sf.bitmap_construct_agg(sf.bitmap_bit_position("place")).alias("bits"),
+            sf.count(sf.lit(1)).alias("rows"),
+            *counts,
+            *forced,
+        )
+    )
+    told = found.toArrow().to_pylist()
+    totals: dict[str, int] = {}
+    for row in told:
+        totals[row[_DO]] = totals.get(row[_DO], 0) + row["rows"]
+    old = [row for row in told if row[_FILE] is not None]
+    matched = rows_of_bitmaps([(row[_FILE], row["bucket"], row["bits"]) for row in old])
+    guards = [
+        rule_guard(rule, sum(row[f"rule{number}"] for row in told), sum(totals.values()))
+        for number, rule in enumerate(judged)
+    ]
+    rows, distinct = sum(row["rows"] for row in old), sum(len(found) for found in matched.values())
+    if rows != distinct:
+        deleted_alone = set(totals) <= {*_DELETED, _INSERTED} and changes.deletes_always
+        if not deleted_alone:
+            guards.append(_ambiguous(changes, rows - distinct))
+        totals["delete"] = totals.get("delete", 0) - (rows - distinct)
+    numbers = [totals.get(name, 0) for name in _KINDS]
+    counted = msgspec.structs.replace(RowCounts(*numbers), source=changes.source_rows)
+    return FoundChanges(matched, counted, tuple(guards), changes)
+
+
+def _ambiguous(changes: _Changes, surplus: int) -> GuardResult:
+    """Some row of the table matches several rows of the source, so what becomes of it is not said."""
+    old = changes.frame.where(sf.col(_FILE).isNotNull())
+    was = sf.first(sf.struct(*_named(changes.schema, _BEFORE)))
+    twice = old.groupBy(_FILE, _ROW).agg(sf.count(sf.lit(1)).alias("matches"), was.alias("was")).where("matches > 1")
+    samples = twice.select("matches", sf.to_json("was").alias("was")).limit(_SAMPLES).collect()
+    rows = [f"{row['was']} ({row['matches']} matches)" for row in samples]
+    detail = f"Several rows of the source match one row of the table, {surplus:,} too many: {'; '.join(rows)}."
+    return GuardResult(
+        "one-match-each",
+        "fail",
+        {"rows": rows, "surplus": surplus, "detail": detail},
+        "Leave one row of the source for each row of the table, or narrow the condition.",
+    )
+
+
+def _named(schema: StructType, side: str) -> list[Column]:
+    return [sf.col(f"{side}{place}").alias(field.name) for place, field in enumerate(schema.fields)]
+
+
+def _failure(addresses: Sequence[FileAddress], snapshot: Snapshot, text: str) -> Callable[[Exception], ExplorerError]:
+    return lambda error: failure_of(error, addresses, snapshot.version, text)
+
+
+def _refusal(error: Exception, field: str) -> ExplorerError:
+    found = failure_of(error)
+    if isinstance(found, (EngineUnavailable, Cancelled)):
+        return found
+    return InvalidIntent(f"The expressions do not fit the table or the source: {first_sentence(error)}", field=field)
