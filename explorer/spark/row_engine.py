@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.transaction.intents.records import Merge, Update
+from explorer.core.transaction.new_files.arrangement import Arrangement
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.rewrite import RowIndexes, Touched
+from explorer.core.transaction.new_files.row_constraints import RowRule
 from explorer.core.transaction.proposal import GuardResult, Written
 from explorer.core.transaction.row_engine import CheckReport, FoundChanges, Incoming, RowJob
 from explorer.core.versions.delta_log import DeltaLog
@@ -23,7 +23,7 @@ from explorer.core.versions.snapshot import Snapshot
 from explorer.spark.engine.session import require_pyspark
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    pass
 
 __all__ = ["SparkRowEngine"]
 
@@ -89,12 +89,21 @@ class SparkRowEngine:
 
         return extreme(log, snapshot, column, greatest=greatest)
 
-    def incoming_rows(self, snapshot: Snapshot, source: str | pa.Table | DataFrame) -> Incoming:
+    def incoming_rows(
+        self, snapshot: Snapshot, source: object, *, rules: Sequence[RowRule] = (), partitions: bool = False
+    ) -> Incoming:
         """See `RowEngine.incoming_rows`."""
         require_pyspark()
         from explorer.spark.writes.incoming import incoming_rows
 
-        return incoming_rows(snapshot, source)
+        return incoming_rows(snapshot, source, rules=rules, partitions=partitions)
+
+    def compact(self, log: DeltaLog, snapshot: Snapshot, arrangement: Arrangement, layout: FileLayout) -> Written:
+        """See `RowEngine.compact`."""
+        require_pyspark()
+        from explorer.spark.writes.compaction import compacted
+
+        return compacted(log, snapshot, arrangement, layout)
 
     def find_changes(self, log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, source: object) -> FoundChanges:
         """See `RowEngine.find_changes`."""
@@ -122,10 +131,16 @@ class SparkRowEngine:
         return write_changes(log, snapshot, found, touched, layout, numbered=numbered, masked=masked, recorded=recorded)
 
     def write_rows(
-        self, log: DeltaLog, incoming: Incoming, layout: FileLayout, numbered: Sequence[Numbering]
+        self,
+        log: DeltaLog,
+        incoming: Incoming,
+        layout: FileLayout,
+        numbered: Sequence[Numbering],
+        *,
+        recorded: bool = False,
     ) -> Written:
         """See `RowEngine.write_rows`."""
         require_pyspark()
         from explorer.spark.writes.incoming import written_rows
 
-        return written_rows(log, incoming, layout, numbered)
+        return written_rows(log, incoming, layout, numbered, recorded=recorded)

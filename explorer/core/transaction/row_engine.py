@@ -16,9 +16,11 @@ import pyarrow as pa
 from explorer.core.errors import ExpressionRefused
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.transaction.intents.records import Merge, Update
+from explorer.core.transaction.new_files.arrangement import Arrangement
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.rewrite import RowIndexes, Touched
+from explorer.core.transaction.new_files.row_constraints import RowRule
 from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
@@ -87,12 +89,15 @@ class Incoming(msgspec.Struct, frozen=True):
         given: Names of the table's columns that they bring.
         guards: The table's rules, judged over them.
         source: What the engine needs to write them.
+        partitions: The partitions they are in, values as in the log in the order of the partition columns; None where
+            that was not asked for.
     """
 
     rows: int
     given: tuple[str, ...]
     guards: tuple[GuardResult, ...]
     source: object
+    partitions: frozenset[tuple[str | None, ...]] | None = None
 
 
 class FoundChanges(msgspec.Struct, frozen=True):
@@ -221,15 +226,30 @@ class RowEngine(Protocol):
         """Find the greatest or the least value of a column of whole numbers; None if no row has one."""
         ...
 
-    def incoming_rows(self, snapshot: Snapshot, source: object) -> Incoming:
-        """Count rows to append to a version, and check them against its rules; nothing is written.
+    def incoming_rows(
+        self, snapshot: Snapshot, source: object, *, rules: Sequence[RowRule] = (), partitions: bool = False
+    ) -> Incoming:
+        """Count rows to write on top of a version, and check them against its rules; nothing is written.
 
         Args:
             snapshot: The version.
             source: A Parquet or CSV file or folder, an Arrow table, or a DataFrame of the engine.
+            rules: What they must satisfy beside the table's own rules.
+            partitions: Find out which partitions they are in.
 
         Raises:
             InvalidIntent: The source cannot be read, or its columns do not fit the table.
+        """
+        ...
+
+    def compact(self, log: DeltaLog, snapshot: Snapshot, arrangement: Arrangement, layout: FileLayout) -> Written:
+        """Write the rows of some files into others, masked ones left out; its workers write, no row comes here.
+
+        Args:
+            log: The table's log.
+            snapshot: The version.
+            arrangement: The files, and how the new ones are made of them.
+            layout: The file layout that the table asks for.
         """
         ...
 
@@ -274,7 +294,13 @@ class RowEngine(Protocol):
         ...
 
     def write_rows(
-        self, log: DeltaLog, incoming: Incoming, layout: FileLayout, numbered: Sequence[Numbering]
+        self,
+        log: DeltaLog,
+        incoming: Incoming,
+        layout: FileLayout,
+        numbered: Sequence[Numbering],
+        *,
+        recorded: bool = False,
     ) -> Written:
         """Write such rows as new data files; its workers write, no row comes here.
 
@@ -283,5 +309,6 @@ class RowEngine(Protocol):
             incoming: The rows; they are judged again as they are written, as their source may have changed.
             layout: The file layout that the table asks for.
             numbered: The identity columns to fill.
+            recorded: Record the rows as change data too.
         """
         ...

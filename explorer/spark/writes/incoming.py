@@ -20,7 +20,8 @@ from pyspark.sql import functions as sf
 
 from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent
 from explorer.core.protocol.file_paths import decode_path
-from explorer.core.protocol.schema.data_types import StructField, StructType
+from explorer.core.protocol.partition_values import format_partition_value
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
 from explorer.core.protocol.schema.field_metadata import (
     CURRENT_DEFAULT,
     GENERATION_EXPRESSION,
@@ -29,6 +30,7 @@ from explorer.core.protocol.schema.field_metadata import (
 )
 from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.protocol.table_features import active_features
+from explorer.core.transaction.new_files.file_facts import FileFacts
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
@@ -37,6 +39,7 @@ from explorer.core.transaction.row_engine import Incoming
 from explorer.spark.engine.failures import failure_of, first_sentence
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import quoted, spark_type
+from explorer.spark.scan.results import Reading
 from explorer.spark.writes.written_files import NewRows, write_files
 
 if TYPE_CHECKING:
@@ -58,12 +61,16 @@ class PlannedRows:
         return _refusal(error)
 
 
-def incoming_rows(snapshot: Snapshot, source: str | pa.Table | DataFrame) -> Incoming:
+def incoming_rows(
+    snapshot: Snapshot, source: object, *, rules: Sequence[RowRule] = (), partitions: bool = False
+) -> Incoming:
     """Read rows and check them against the table's rules.
 
     Args:
         snapshot: The version to add them to.
         source: A Parquet or CSV file or folder, or rows.
+        rules: What they must satisfy beside the table's own rules.
+        partitions: Find out which partitions they are in.
 
     Raises:
         InvalidIntent: The source cannot be read, or its columns do not fit the table.
@@ -73,17 +80,34 @@ def incoming_rows(snapshot: Snapshot, source: str | pa.Table | DataFrame) -> Inc
     try:
         frame = source_frame(session, source)
         shaped = _shaped(frame, snapshot)
-        rules = row_rules(snapshot)
-        rows, broken = _counted(shaped, rules, _generated_identity(snapshot.schema, frame))
+        judged = (*row_rules(snapshot), *rules)
+        rows, broken = _counted(shaped, judged, _generated_identity(snapshot.schema, frame))
+        found = _partitions(shaped, snapshot) if partitions else None
     except PySparkException as error:
         raise _refusal(error) from error
     given = {name.lower() for name in frame.columns}
     columns = tuple(field.name for field in snapshot.schema.fields if field.name.lower() in given)
     guards = tuple(rule_guard(rule, count, rows) for rule, count in broken)
-    return Incoming(rows, columns, guards, PlannedRows(shaped, tuple(rules)))
+    return Incoming(rows, columns, guards, PlannedRows(shaped, judged), found)
 
 
-def written_rows(log: DeltaLog, incoming: Incoming, layout: FileLayout, numbered: Sequence[Numbering]) -> Written:
+def _partitions(frame: DataFrame, snapshot: Snapshot) -> frozenset[tuple[str | None, ...]]:
+    """The partitions that rows are in, values as the log has them."""
+    fields = [field for field in map(snapshot.schema.field, snapshot.partition_columns) if field is not None]
+    kinds = [field.type.name for field in fields if isinstance(field.type, PrimitiveType)]
+    found = frame.select(*(sf.col(quoted(field.name)) for field in fields)).distinct().toArrow()
+    rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
+    return frozenset(tuple(map(format_partition_value, row, kinds)) for row in rows)
+
+
+def written_rows(
+    log: DeltaLog,
+    incoming: Incoming,
+    layout: FileLayout,
+    numbered: Sequence[Numbering],
+    *,
+    recorded: bool = False,
+) -> Written:
     """Write such rows as data files, and judge the rules over exactly the rows written.
 
     Args:
@@ -91,6 +115,7 @@ def written_rows(log: DeltaLog, incoming: Incoming, layout: FileLayout, numbered
         incoming: The rows.
         layout: The layout that the table asks for.
         numbered: The identity columns to fill.
+        recorded: Record the rows as change data too.
 
     Raises:
         InvalidIntent: A row does not fit.
@@ -100,7 +125,12 @@ def written_rows(log: DeltaLog, incoming: Incoming, layout: FileLayout, numbered
     assert isinstance(source, PlannedRows), "another engine planned these rows"
     made = write_files(log, layout, NewRows(source, rules=source.rules, numbered=numbered, rows=incoming.rows))
     guards = tuple(rule_guard(rule, count, made.rows) for rule, count in made.broken)
-    return Written(tuple(map(layout.add_of, made.files)), (), made.rows, made.marks, guards)
+    feed: tuple[FileFacts, ...] = ()
+    if recorded:
+        marked = Reading(source.frame.withColumn("_change_type", sf.lit("insert")), source.failure)
+        feed = write_files(log, layout, NewRows(marked, rows=incoming.rows, changes=True)).files
+    changes = tuple(map(layout.change_of, feed))
+    return Written(tuple(map(layout.add_of, made.files)), changes, made.rows, made.marks, guards)
 
 
 def _refusal(error: Exception) -> ExplorerError:

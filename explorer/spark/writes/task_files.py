@@ -52,7 +52,7 @@ class FilePlan:
     """What the tasks have to know.
 
     The rows have the stored columns first, then the partition columns, then a boolean column for each rule, true where
-    the row breaks it. Columns go by their places.
+    the row breaks it, and at last, where rows are grouped, the number of their group. Columns go by their places.
 
     Attributes:
         store: An obstore store; None where files go to a folder of the machine.
@@ -66,6 +66,7 @@ class FilePlan:
         leaves: What to describe.
         codec: The compression.
         most_rows: The most rows of a file.
+        grouped: A file holds rows of one group.
         secrets: Texts that no error may contain.
     """
 
@@ -80,6 +81,7 @@ class FilePlan:
     leaves: tuple[Leaf, ...]
     codec: str
     most_rows: int
+    grouped: bool = False
     secrets: tuple[str, ...] = ()
 
 
@@ -89,11 +91,11 @@ def writer(plan: FilePlan) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.R
     def write_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         current: _File | None = None
         for batch in batches:
-            for values, piece in _runs(plan, batch):
-                if current is not None and (current.values != values or current.rows >= plan.most_rows):
+            for group, values, piece in _runs(plan, batch):
+                if current is not None and (current.key != (group, values) or current.rows >= plan.most_rows):
                     yield current.closed()
                     current = None
-                current = current or _File(plan, values)
+                current = current or _File(plan, group, values)
                 current.add(piece)
         if current is not None:
             yield current.closed()
@@ -101,18 +103,20 @@ def writer(plan: FilePlan) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.R
     return write_files
 
 
-def _runs(plan: FilePlan, batch: pa.RecordBatch) -> Iterator[tuple[tuple[str | None, ...], pa.RecordBatch]]:
-    """Slices of one partition each, with its values as the log has them, of no more rows than a file may hold."""
+def _runs(plan: FilePlan, batch: pa.RecordBatch) -> Iterator[tuple[int, tuple[str | None, ...], pa.RecordBatch]]:
+    """Slices of one group and partition each, with its values as the log has them, of no more rows than a file may."""
     stored, count = len(plan.schema), len(plan.partitions)
     columns = [batch.column(stored + place) for place in range(count)]
-    starts = _changes(columns, batch.num_rows)
+    groups = batch.column(batch.num_columns - 1) if plan.grouped else None
+    starts = _changes(columns if groups is None else [*columns, groups], batch.num_rows)
     for start, end in zip(starts, [*starts[1:], batch.num_rows], strict=True):
         values = tuple(
             format_partition_value(column[start].as_py(), kind)
             for column, kind in zip(columns, plan.partitions, strict=True)
         )
         for part in range(start, end, plan.most_rows):
-            yield values, batch.slice(part, min(plan.most_rows, end - part))
+            group = 0 if groups is None else groups[start].as_py()
+            yield group, values, batch.slice(part, min(plan.most_rows, end - part))
 
 
 def _changes(columns: list[Any], rows: int) -> list[int]:
@@ -134,6 +138,7 @@ class _File:
     """One file while it is written."""
 
     plan: FilePlan
+    group: int
     values: tuple[str | None, ...]
     rows: int = 0
     nulls: list[int] = field(default_factory=list)
@@ -157,6 +162,11 @@ class _File:
         self._writer = pq.ParquetWriter(
             self._sink, plan.schema, compression=plan.codec, store_schema=False, coerce_timestamps="us"
         )
+
+    @property
+    def key(self) -> tuple[int, tuple[str | None, ...]]:
+        """Which rows belong here."""
+        return self.group, self.values
 
     def add(self, piece: pa.RecordBatch) -> None:
         """Add rows of the file's partition."""

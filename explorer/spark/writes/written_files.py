@@ -67,6 +67,8 @@ class NewRows:
         numbered: The identity columns to fill.
         rows: How many rows there are, if known: few rows go into few files.
         changes: They are rows of change files; ``planned`` has a column ``_change_type`` too.
+        groups: A column of ``planned`` with the number of the group that rows go with; a file holds one group.
+        arranged: Rows of one file lie together and in their order; otherwise they are sorted by partition.
     """
 
     planned: Planned
@@ -75,6 +77,8 @@ class NewRows:
     numbered: Sequence[Numbering] = ()
     rows: int | None = None
     changes: bool = False
+    groups: str | None = None
+    arranged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +172,7 @@ def _file_plan(
         leaves=tuple(Leaf(path, _has_bounds(field)) for path, field in leaves),
         codec=layout.codec,
         most_rows=rows_per_file,
+        grouped=new.groups is not None,
     )
 
 
@@ -197,11 +202,12 @@ def _arranged(layout: FileLayout, new: NewRows) -> DataFrame:
         values = {one.column: _numbers(one, tasks).alias(one.column) for one in new.numbered}
         frame = frame.select(*(values.get(name, sf.col(quoted(name))) for name in frame.columns))
     partitions = [quoted(name) for name in layout.metadata.partition_columns]
-    if partitions:
+    if partitions and not new.arranged:
         frame = frame.sortWithinPartitions(*partitions)
     names = [field.name for field in _stored(layout, new)] + list(new.extra.values())
     names += [_CHANGE_TYPE] if new.changes else []
     columns = [*(sf.col(quoted(name)) for name in names), *map(sf.col, partitions), *map(breaks_rule, new.rules)]
+    columns += [] if new.groups is None else [sf.col(new.groups)]
     return frame.select(*(column.alias(f"c{place}") for place, column in enumerate(columns)))
 
 

@@ -34,6 +34,7 @@ __all__ = [
     "Merge",
     "MergeClause",
     "MoveColumn",
+    "Optimize",
     "Overwrite",
     "Purge",
     "RemoveDomain",
@@ -353,6 +354,31 @@ class Merge(_Intent, frozen=True, kw_only=True):
         merge_clauses(self)
 
 
+class Optimize(_Intent, frozen=True, kw_only=True):
+    """Rewrite small files and files with masked rows into larger ones; no row changes.
+
+    ``where`` is a condition over partition columns; ``targetSize`` is in bytes. ``orderBy`` sorts rows by columns,
+    ``zOrderBy`` along a curve through them; a clustered table is ordered by its clustering columns.
+    """
+
+    where: str | None = None
+    target_size: int | None = None
+    order_by: tuple[str, ...] = ()
+    z_order_by: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        if self.order_by and self.z_order_by:
+            raise InvalidIntent(
+                "Order by columns or along a curve: give one of the two.",
+                field="orderBy",
+                allowed=["orderBy", "zOrderBy"],
+            )
+        if self.target_size is not None and self.target_size < 1:
+            raise InvalidIntent(
+                f"The size of files must be at least one byte, not {self.target_size}.", field="targetSize"
+            )
+
+
 class MergeClause(msgspec.Struct, frozen=True):
     """One clause of a merge.
 
@@ -442,5 +468,6 @@ Intent = (
     | Update
     | Overwrite
     | Merge
+    | Optimize
     | MaintenanceIntent
 )

@@ -18,6 +18,7 @@ from explorer.core.transaction.new_files.file_actions import remove_of
 from explorer.core.transaction.new_files.rewrite import Rewrite, RowIndexes, Touched
 from explorer.core.transaction.new_files.row_ids import number_rows
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
+from explorer.core.transaction.proposals.rewriting.file_sizes import size_metrics
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["files_to_purge", "purge_rows"]
@@ -81,11 +82,8 @@ def _metrics(touched: Sequence[Touched], adds: Sequence[Add]) -> dict[str, str]:
         "numAddedFiles": len(adds),
         "numAddedBytes": sum(add.size for add in adds),
         "numDeletionVectorsRemoved": len(touched),
+        **size_metrics(adds),
     }
-    sizes = sorted(add.size for add in adds)
-    if sizes:
-        places = {"minFileSize": 0, "p25FileSize": 1, "p50FileSize": 2, "p75FileSize": 3, "maxFileSize": 4}
-        numbers |= {name: sizes[min(len(sizes) * part // 4, len(sizes) - 1)] for name, part in places.items()}
     return {name: str(number) for name, number in numbers.items()}
 
 

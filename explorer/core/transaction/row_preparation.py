@@ -1,0 +1,325 @@
+"""What an intent over rows needs: the rows that it finds, and the files that the engine writes for it.
+
+Protocol section: Requirements for Writers. Invariants: a plan reads and counts and writes nothing; the engine writes
+once the plan is committed, and once for all tries of a commit; no row passes through this process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from explorer.core.errors import EngineUnavailable, InvalidIntent
+from explorer.core.log.writing.writer_state import CarriedActions, FileKey, carry_actions
+from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.transaction.context import Context
+from explorer.core.transaction.intents import records as intents
+from explorer.core.transaction.intents.documents import intent_kind
+from explorer.core.transaction.new_files.rewrite import Rewrite, Touched
+from explorer.core.transaction.new_files.row_constraints import RowRule
+from explorer.core.transaction.proposal import Circumstances, Estimate, Proposal, Writing, Written
+from explorer.core.transaction.proposals.append_rows import Addition, append_rows, layout_of, moved, numberings
+from explorer.core.transaction.proposals.change_rows import change_rows
+from explorer.core.transaction.proposals.delete_rows import delete_rows, hides_rows, records_changes, touched_files
+from explorer.core.transaction.proposals.overwrite_rows import Replaced, overwrite_rows, replaced_files
+from explorer.core.transaction.proposals.rewriting.optimize_files import compaction, optimize_files
+from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
+from explorer.core.transaction.row_engine import Incoming, RowEngine
+from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["RowIntent", "carried", "engine_of", "row_proposer", "unknown_fields"]
+
+RowIntent: TypeAlias = (
+    intents.Append
+    | intents.Delete
+    | intents.Purge
+    | intents.Update
+    | intents.Overwrite
+    | intents.Merge
+    | intents.Optimize
+)
+"""Intents whose rows the engine finds and writes."""
+
+_OnVersion: TypeAlias = Callable[[Snapshot], Proposal]
+
+
+def row_proposer(log: DeltaLog, intent: RowIntent, context: Context, rows: object | None) -> _OnVersion:
+    """Gather what an intent over rows needs.
+
+    Args:
+        log: The table's log.
+        intent: What is asked for.
+        context: Clock, identifiers and the engine of rows.
+        rows: Rows of the engine instead of the intent's source.
+
+    Raises:
+        NotAllowed: The source is outside the places that may be read.
+        EngineUnavailable: There is no engine of rows.
+    """
+    circumstances = context.circumstances()
+    match intent:
+        case intents.Delete():
+            return _deletion(log, intent, context, circumstances)
+        case intents.Purge():
+            return _purge(log, intent, context, circumstances)
+        case intents.Optimize():
+            return _optimization(log, intent, context, circumstances)
+        case intents.Update():
+            return _changes(log, intent, None, context, circumstances)
+        case intents.Merge():
+            return _changes(log, intent, _source(intent.source, rows, context), context, circumstances)
+        case intents.Overwrite():
+            return _overwriting(log, intent, _source(intent.source, rows, context), context, circumstances)
+        case intents.Append():
+            return _addition(log, _source(intent.source, rows, context), context, circumstances)
+
+
+def _source(named: str, rows: object | None, context: Context) -> object:
+    """Where rows come from; a place that an intent names must be one that may be read."""
+    if rows is not None:
+        return rows
+    if context.check_source is not None:
+        context.check_source(named)
+    return named
+
+
+def _deletion(log: DeltaLog, intent: intents.Delete, context: Context, circumstances: Circumstances) -> _OnVersion:
+    engine = engine_of(context, "delete")
+
+    def find(snapshot: Snapshot) -> Proposal:
+        matched = engine.matching_rows(log, snapshot, intent.where)
+        touched = touched_files(log.store, snapshot, matched, unknown_fields(log, snapshot))
+        partial = [file for file in touched if not file.is_emptied]
+        if not partial or hides_rows(snapshot):
+            return delete_rows(intent, snapshot, touched, None, circumstances)
+        layout, recorded = layout_of(snapshot, circumstances), records_changes(snapshot)
+        chosen = touched if recorded else partial
+
+        def write() -> Written:
+            return engine.rewrite(log, snapshot, chosen, intent.where, layout, recorded=recorded)
+
+        return _rewriting(
+            partial, write, lambda rewrite: delete_rows(intent, snapshot, touched, rewrite, circumstances)
+        )
+
+    return find
+
+
+def _rewriting(
+    kept: Sequence[Touched], write: Callable[[], Written], complete: Callable[[Rewrite], Proposal]
+) -> Proposal:
+    """A proposal that replaces files: as far as it is known before the rows that stay are written."""
+    stay = sum(file.rows_left for file in kept)
+    return msgspec.structs.replace(
+        complete(Rewrite((), (), stay)),
+        writing=Writing(write, lambda written: complete(Rewrite(written.adds, written.changes, written.rows))),
+        estimate=Estimate(rows=stay),
+    )
+
+
+def _changes(
+    log: DeltaLog,
+    intent: intents.Update | intents.Merge,
+    source: object,
+    context: Context,
+    circumstances: Circumstances,
+) -> _OnVersion:
+    engine = engine_of(context, intent_kind(intent))
+
+    def change(snapshot: Snapshot) -> Proposal:
+        found = engine.find_changes(log, snapshot, intent, source)
+        touched = touched_files(log.store, snapshot, found.matched, unknown_fields(log, snapshot))
+        masked = hides_rows(snapshot)
+        given = () if found.counts.inserted else tuple(field.name for field in snapshot.schema.fields)
+        numbered = numberings(snapshot.schema, given, found.counts.inserted)
+        layout, recorded = layout_of(snapshot, circumstances), records_changes(snapshot)
+        stay = 0 if masked else sum(file.rows_left for file in touched)
+
+        def write() -> Written:
+            return engine.write_changes(
+                log, snapshot, found, touched, layout, numbered=numbered, masked=masked, recorded=recorded
+            )
+
+        def complete(written: Written) -> Proposal:
+            return change_rows(
+                intent,
+                snapshot,
+                touched,
+                found.counts,
+                written,
+                circumstances=circumstances,
+                masked=masked,
+                guards=found.guards,
+            )
+
+        return msgspec.structs.replace(
+            complete(Written((), marks={one.column: one.last(found.counts.inserted) for one in numbered})),
+            writing=Writing(write, complete),
+            estimate=Estimate(rows=found.counts.new + stay),
+        )
+
+    return change
+
+
+def _overwriting(
+    log: DeltaLog, intent: intents.Overwrite, source: object, context: Context, circumstances: Circumstances
+) -> _OnVersion:
+    engine = engine_of(context, "overwrite")
+
+    def overwrite(snapshot: Snapshot) -> Proposal:
+        if intent.partitions and not snapshot.partition_columns:
+            raise InvalidIntent("The table has no partitions: leave the field partitions out.", field="partitions")
+        rules = () if intent.where is None else (RowRule("condition", "where", intent.where),)
+        replaced = _replaced(log, engine, snapshot, intent.where)
+        incoming = engine.incoming_rows(snapshot, source, rules=rules, partitions=intent.partitions)
+        if intent.where is None:
+            replaced = replaced_files(snapshot, incoming.partitions)
+        numbered = numberings(snapshot.schema, incoming.given, incoming.rows) if incoming.rows else ()
+        layout, masked = layout_of(snapshot, circumstances), hides_rows(snapshot)
+        rewriting = bool(replaced.partial) and not masked
+        recorded = rewriting and records_changes(snapshot)
+
+        def write() -> Written:
+            made = engine.write_rows(log, incoming, layout, numbered, recorded=recorded)
+            if not rewriting:
+                return made
+            assert intent.where is not None, "only a condition goes through files"
+            kept = engine.rewrite(
+                log, snapshot, replaced.looked_into(recorded), intent.where, layout, recorded=recorded
+            )
+            return msgspec.structs.replace(
+                made, adds=(*made.adds, *kept.adds), changes=(*made.changes, *kept.changes), rows=made.rows + kept.rows
+            )
+
+        def complete(written: Written) -> Proposal:
+            return overwrite_rows(
+                intent,
+                snapshot,
+                replaced,
+                written,
+                new_rows=incoming.rows,
+                circumstances=circumstances,
+                masked=masked,
+                guards=incoming.guards,
+            )
+
+        stay = sum(file.rows_left for file in replaced.partial) if rewriting else 0
+        return msgspec.structs.replace(
+            complete(Written((), marks={one.column: one.last(incoming.rows) for one in numbered})),
+            writing=Writing(write, complete),
+            estimate=Estimate(rows=incoming.rows + stay),
+        )
+
+    return overwrite
+
+
+def _replaced(log: DeltaLog, engine: RowEngine, snapshot: Snapshot, where: str | None) -> Replaced:
+    """The files with rows that meet a condition; nothing without one."""
+    if where is None:
+        return Replaced(())
+    matched = engine.matching_rows(log, snapshot, where)
+    touched = touched_files(log.store, snapshot, matched, unknown_fields(log, snapshot))
+    return Replaced(
+        tuple(file.add for file in touched if file.is_emptied),
+        tuple(file for file in touched if not file.is_emptied),
+        sum(len(file.matched) for file in touched),
+        touched,
+    )
+
+
+def _purge(log: DeltaLog, intent: intents.Purge, context: Context, circumstances: Circumstances) -> _OnVersion:
+    engine = engine_of(context, "purge")
+
+    def purge(snapshot: Snapshot) -> Proposal:
+        chosen = None if intent.where is None else engine.files_masking(log, snapshot, intent.where)
+        matched = files_to_purge(snapshot, chosen)
+        touched = touched_files(log.store, snapshot, matched, unknown_fields(log, snapshot))
+        kept = [file for file in touched if not file.is_emptied]
+        layout = layout_of(snapshot, circumstances)
+        if not kept:
+            return purge_rows(snapshot, touched, Rewrite((), (), 0), circumstances)
+
+        def write() -> Written:
+            return engine.rewrite(log, snapshot, kept, "false", layout, recorded=False)
+
+        return _rewriting(kept, write, lambda rewrite: purge_rows(snapshot, touched, rewrite, circumstances))
+
+    return purge
+
+
+def _optimization(
+    log: DeltaLog, intent: intents.Optimize, context: Context, circumstances: Circumstances
+) -> _OnVersion:
+    engine = engine_of(context, "optimize")
+
+    def optimize(snapshot: Snapshot) -> Proposal:
+        if intent.where is not None:
+            folders = [field for field in snapshot.schema.fields if field.name in snapshot.partition_columns]
+            engine.vet(StructType(tuple(folders)), intent.where)
+        found = compaction(intent, snapshot, unknown_fields(log, snapshot))
+        layout = layout_of(snapshot, circumstances)
+
+        def write() -> Written:
+            return engine.compact(log, snapshot, found.arrangement, layout)
+
+        def complete(written: Written) -> Proposal:
+            return optimize_files(intent, snapshot, found, written, circumstances)
+
+        planned = complete(Written(()))
+        if not found.gone:
+            return planned
+        estimate = Estimate(rows=found.rows, files=found.arrangement.files, bytes=sum(add.size for add in found.gone))
+        return msgspec.structs.replace(planned, writing=Writing(write, complete), estimate=estimate)
+
+    return optimize
+
+
+def _addition(log: DeltaLog, source: object, context: Context, circumstances: Circumstances) -> _OnVersion:
+    engine = engine_of(context, "append")
+    made: list[tuple[Snapshot, Incoming, StructType, Callable[[], Written]]] = []
+
+    def append(snapshot: Snapshot) -> Proposal:
+        if not made or _rules_moved(made[0][0], snapshot):
+            incoming = engine.incoming_rows(snapshot, source)
+            numbered = numberings(snapshot.schema, incoming.given, incoming.rows) if incoming.rows else ()
+            layout = layout_of(snapshot, circumstances)
+
+            def write() -> Written:
+                return engine.write_rows(log, incoming, layout, numbered)
+
+            expected = moved(snapshot.schema, {one.column: one.last(incoming.rows) for one in numbered})
+            made[:] = [(snapshot, incoming, expected, write)]
+        _, incoming, expected, write = made[0]
+        return msgspec.structs.replace(
+            append_rows(snapshot, Addition(expected, incoming.rows, incoming.guards)),
+            writing=Writing(write, lambda written: append_rows(snapshot, _added(snapshot, incoming, written))),
+            estimate=Estimate(rows=incoming.rows),
+        )
+
+    return append
+
+
+def _added(snapshot: Snapshot, incoming: Incoming, written: Written) -> Addition:
+    return Addition(moved(snapshot.schema, written.marks), written.rows, incoming.guards, written.adds)
+
+
+def _rules_moved(before: Snapshot, after: Snapshot) -> bool:
+    return before.metadata != after.metadata or before.protocol != after.protocol
+
+
+def unknown_fields(log: DeltaLog, snapshot: Snapshot) -> dict[FileKey, JsonObject]:
+    return carried(log, snapshot).unknown_adds()
+
+
+def carried(log: DeltaLog, snapshot: Snapshot) -> CarriedActions:
+    return carry_actions(log.store, log.segment(snapshot.version))
+
+
+def engine_of(context: Context, kind: str) -> RowEngine:
+    if context.rows is None:
+        raise EngineUnavailable(f"{kind} needs an engine of rows, and this table was opened without one.")
+    return context.rows
