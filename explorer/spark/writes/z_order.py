@@ -41,10 +41,11 @@ def z_ordered(frame: DataFrame, columns: Sequence[Column], name: str) -> DataFra
 
 
 def _cuts(name: str) -> Column:
-    """The values between ranges, ascending: so many at equal distances in the sorted sample."""
+    """Where each range but the first begins, ascending: values at equal distances in the sorted sample."""
     values = sf.sort_array(sf.collect_list(name))
     step = sf.greatest(sf.lit(1), sf.floor(sf.size(values) / sf.lit(1 << _BITS)).cast("int"))
-    return sf.array_distinct(sf.filter(values, lambda _, place: place % step == 0))
+    starts = sf.array_distinct(sf.filter(values, lambda _, place: place % step == 0))
+    return sf.slice(starts, 2, 1 << _BITS)
 
 
 def _range_of(value: Column, cuts: Column) -> Column:
