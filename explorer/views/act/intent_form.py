@@ -119,7 +119,7 @@ def hints(kind: str, answers: Answers, facts: TableFacts, snapshot: Snapshot) ->
 
 def missing_answers(form: IntentForm, answers: Answers) -> tuple[str, ...]:
     """Return the labels of the questions that have no answer yet."""
-    empty = [field for field in form.fields if not any(numbered_answers(answers, field.name).values())]
+    empty = [field for field in form.fields if not any(numbered_answers(answers, field.name, field.kind).values())]
     if form.needs_answer and len(empty) == len(form.fields) and not any(field.required for field in form.fields):
         return tuple(field.label for field in empty)
     return tuple(field.label for field in empty if field.required)

@@ -8,7 +8,7 @@ from typing import Final
 
 from explorer import formatting as fmt
 from explorer.core.protocol.schema.column_mapping import mapping_mode
-from explorer.core.transaction.proposal import Proposal
+from explorer.core.transaction.proposal import Estimate, Proposal
 from explorer.core.versions.diff import ColumnChange, PropertyChange, diff_metadata, diff_properties, diff_protocols
 from explorer.core.versions.snapshot import Snapshot
 
@@ -106,10 +106,16 @@ def _small(proposal: Proposal) -> Iterator[WrittenLine]:
         yield WrittenLine(REMOVED if domain.removed else ADDED, f"domain {domain.domain}")
 
 
+def _expected(estimate: Estimate) -> tuple[str, str]:
+    """What will be written, as far as a plan knows."""
+    files = "new files" if estimate.files is None else fmt.plural(estimate.files, "new file")
+    rows = "rows not counted" if estimate.rows is None else fmt.plural(estimate.rows, "row")
+    return files, rows if estimate.bytes is None else f"{rows}, about {fmt.size(estimate.bytes)}"
+
+
 def _files(proposal: Proposal) -> Iterator[WrittenLine]:
     if proposal.estimate is not None:
-        rows = proposal.estimate.rows
-        yield WrittenLine(ADDED, "new files", "rows not counted" if rows is None else fmt.plural(rows, "row"))
+        yield WrittenLine(ADDED, *_expected(proposal.estimate))
     elif not (proposal.adds or proposal.removes or proposal.change_files):
         yield WrittenLine(SAME, "no data file", "is added or removed")
         return

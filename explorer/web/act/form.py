@@ -108,11 +108,11 @@ def redrawn_parts(facts: TableFacts, address: Address, sheet: ActSheet, shown_pa
     kinds = {field.kind for field in form.fields}
     names = [field.name for field in form.fields if field.kind != "pairs"]
     regions = {"act-check": render("act-check", check=check)}
-    if "pairs" in kinds:
+    for asked in (asked for asked in form.fields if asked.kind == "pairs"):
         names += [f"key.{index}" for index in range(shown_pairs)]
         if pair_count(address) > shown_pairs:
             regions[f"act-pair-{shown_pairs}"] = render(
-                "act-pair", index=shown_pairs, last=True, answers=answers, check=check
+                "act-pair", field=asked, index=shown_pairs, last=True, answers=answers, check=check
             )
     for name in names:
         regions[f"act-note-{name}"] = render("act-note", error=check.errors.get(name), hint=check.hints.get(name))

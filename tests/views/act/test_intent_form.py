@@ -24,6 +24,25 @@ def test_every_form_makes_an_intent_with_a_headline() -> None:
     assert intent_of("move-column", answers) == {"kind": "move-column", "column": "id", "at": "first"}
     assert intent_of("move-column", answers | {"at": "2"})["at"] == 2
     assert intent_of("clean-log", {}) == {"kind": "clean-log"}
+    source = {"source": "a.parquet", "on": "target.id = source.id"}
+    assert intent_of("merge", source | {"key.0": "b", "value.0": "source.b", "notMatchedBySource": "delete"}) == {
+        "kind": "merge",
+        "matched": [{"update": {"b": "source.b"}}],
+        "notMatched": [{"insert": "*"}],
+        "notMatchedBySource": [{"delete": True}],
+        **source,
+    }
+    left = {"matched": "keep", "notMatched": "insert", "notMatchedWhen": "source.id > 0"}
+    assert intent_of("merge", source | left)["notMatched"] == [{"insert": "*", "when": "source.id > 0"}]
+    assert "matched" not in intent_of("merge", source | left)
+    assert intent_of("overwrite", {"source": "a.csv", "replaces": "partitions", "where": "x"}) == {
+        "kind": "overwrite", "source": "a.csv", "partitions": True
+    }  # fmt: skip
+    assert intent_of("overwrite", {"source": "a.csv", "replaces": "where", "where": "x"})["where"] == "x"
+    assert intent_of("optimize", {"mebibytes": "2", "order": "zOrderBy", "by": "a, b"}) == {
+        "kind": "optimize", "targetSize": 2_097_152, "zOrderBy": ["a", "b"]
+    }  # fmt: skip
+    assert intent_of("optimize", {"order": "keep", "by": "a"}) == {"kind": "optimize"}
     assert intent_of("restore", answers) == {"kind": "restore", "version": 7}
 
 

@@ -102,7 +102,7 @@ def test_every_change_is_offered_with_how_the_table_stands(catalog: Catalog) -> 
     lead = page(catalog, "plain").regions["lead"]
     impossible = {
         "drop-constraint", "rename-column", "drop-columns", "drop-not-null", "drop-feature", "restore", "compact-log",
-        "unset-properties", "delete", "purge",
+        "unset-properties", "delete", "purge", "update", "optimize",
     }  # fmt: skip
     for kind in set(offered_kinds()) - impossible:
         assert f"act={kind}" in lead

@@ -49,6 +49,7 @@ class FormField:
         choices: What may be chosen.
         required: Whether the intent makes no sense without it.
         is_version: The answer is the number of a version.
+        pair: What the key and the value of ``pairs`` are called, and an example of a value.
     """
 
     name: str
@@ -60,6 +61,7 @@ class FormField:
     choices: tuple[Choice, ...] = ()
     required: bool = True
     is_version: bool = False
+    pair: tuple[str, str, str] = ("Property", "Value", "interval 60 days")
 
 
 def column_field(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
@@ -68,9 +70,9 @@ def column_field(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]
     return (FormField("column", "Column", "column", help_, value=answers.get("column", "")),)
 
 
-def numbered_answers(answers: Answers, name: str) -> dict[str, str]:
-    """Return the answers to a question by their names: its own, or the numbered ones of a list."""
-    prefix = "key." if name == "properties" else f"{name}."
+def numbered_answers(answers: Answers, name: str, kind: str = "") -> dict[str, str]:
+    """Return the answers to a question by their names: its own, or the numbered ones of a list or of ``pairs``."""
+    prefix = "key." if kind == "pairs" else f"{name}."
     numbered = {key: value for key, value in answers.items() if key.startswith(prefix) and key[len(prefix) :].isdigit()}
     return numbered or {name: answers.get(name, "")}
 

@@ -1,4 +1,4 @@
-"""The rows of the table."""
+"""The rows of the table: added, replaced, changed, merged, deleted, purged, and brought together in fewer files."""
 
 from __future__ import annotations
 
@@ -8,10 +8,33 @@ from explorer import formatting as fmt
 from explorer.core.transaction.intents import records as intents
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.entry import COLUMNS, Headline, IntentGroup, intent_entry
-from explorer.views.act.intents.fields import Answers, FormField, given_texts
+from explorer.views.act.intents.fields import Answers, Choice, FormField, given_pairs, given_texts
 from explorer.views.rows.row_work import live_rows
 
 __all__ = ["ROW_INTENTS"]
+
+_SOURCE_HELP: Final = (
+    "A Parquet or CSV file, or a folder of Parquet files, under a folder that this server serves. Its columns are "
+    "matched by name."
+)
+_EXPRESSIONS: Final = "SQL over the row, such as amount * 1.1. Text is quoted: 'paid'."
+_MEBIBYTE: Final = 1 << 20
+_KEPT: Final = "keep"
+_PROPOSED: Final = {"matched": "update", "notMatched": "insert", "notMatchedBySource": _KEPT}
+
+
+def _answered(answers: Answers, *names: str) -> dict[str, object]:
+    """The answers of these names that are not empty."""
+    return {name: text for name in names if (text := answers.get(name, "").strip())}
+
+
+def _source(answers: Answers) -> FormField:
+    value = answers.get("source", "")
+    return FormField("source", "File with the rows", "text", _SOURCE_HELP, "incoming/orders.parquet", value)
+
+
+def _append(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    return (_source(answers),)
 
 
 def _delete(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
@@ -28,38 +51,205 @@ def _purge(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     return (FormField("where", "Masked rows for which", "code", help_, "customer = 417", value, required=False),)
 
 
-def _purge_document(answers: Answers) -> dict[str, object]:
-    where = answers.get("where", "").strip()
-    return {"where": where} if where else {}
+def _setting(snapshot: Snapshot, label: str, *, required: bool) -> FormField:
+    """The question which columns get which values."""
+    choices = tuple(Choice(field.name, field.name) for field in snapshot.schema.fields)
+    return FormField(
+        "set",
+        label,
+        "pairs",
+        _EXPRESSIONS,
+        snapshot.schema.fields[0].name if snapshot.schema.fields else "",
+        choices=choices,
+        required=required,
+        pair=("Column", "New value", "an SQL expression"),
+    )
 
+
+def _update(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    help_ = "SQL. Rows for which it is TRUE are changed; NULL is not TRUE. Empty means all rows."
+    where = FormField("where", "Rows for which", "code", help_, "id = 417", answers.get("where", ""), required=False)
+    return (_setting(snapshot, "Columns to set", required=True), where)
+
+
+def _overwrite(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    unpartitioned = "" if snapshot.partition_columns else "the table has no partitions"
+    choices = (
+        Choice("all", "All rows", "The new rows are the whole table afterwards."),
+        Choice("where", "Rows for which a condition is true", "The new rows must meet it too."),
+        Choice("partitions", "The partitions of the new rows", "Others stay as they are.", unpartitioned),
+    )
+    what = FormField("replaces", "What they replace", "options", value=answers.get("replaces", "all"), choices=choices)
+    help_ = "SQL. Only for the second choice."
+    where = FormField(
+        "where", "Rows for which", "code", help_, "day >= '2026-01-01'", answers.get("where", ""), required=False
+    )
+    return (_source(answers), what, where)
+
+
+def _overwrite_document(answers: Answers) -> dict[str, object]:
+    given: dict[str, object] = {"source": answers.get("source", "")}
+    match answers.get("replaces", "all"):
+        case "where":
+            given["where"] = answers.get("where", "")
+        case "partitions":
+            given["partitions"] = True
+    return given
+
+
+def _merge(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    on_help = "SQL over the table's row, target, and the file's row, source."
+    matched = (
+        Choice("update", "Update the row", "Columns as set below; all columns of the file if none is set."),
+        Choice("delete", "Delete the row"),
+        Choice(_KEPT, "Leave it as it is"),
+    )
+    new = (Choice("insert", "Insert it"), Choice(_KEPT, "Leave it out"))
+    unmatched = (Choice(_KEPT, "Leave it as it is"), Choice("delete", "Delete it"))
+    return (
+        _source(answers),
+        FormField("on", "Rows match where", "code", on_help, "target.id = source.id", answers.get("on", "")),
+        _one_of("matched", "A row that matches", matched, answers),
+        _condition("matchedWhen", "Only where", "source.version > target.version", answers),
+        _setting(snapshot, "Columns to set", required=False),
+        _one_of("notMatched", "A row of the file that matches none", new, answers),
+        _condition("notMatchedWhen", "Only where", "source.amount > 0", answers),
+        _one_of("notMatchedBySource", "A row of the table that matches none", unmatched, answers),
+        _condition("notMatchedBySourceWhen", "Only where", "target.day < '2026-01-01'", answers),
+    )
+
+
+def _one_of(name: str, label: str, choices: tuple[Choice, ...], answers: Answers) -> FormField:
+    value = answers.get(name, _PROPOSED.get(name, _KEPT))
+    return FormField(name, label, "options", value=value, choices=choices, required=False)
+
+
+def _condition(name: str, label: str, example: str, answers: Answers) -> FormField:
+    return FormField(name, label, "text", "SQL; empty means always.", example, answers.get(name, ""), required=False)
+
+
+def _merge_document(answers: Answers) -> dict[str, object]:
+    done: dict[str, dict[str, object]] = {
+        "update": {"update": given_pairs(answers) or "*"},
+        "delete": {"delete": True},
+        "insert": {"insert": "*"},
+    }
+    given: dict[str, object] = {"source": answers.get("source", ""), "on": answers.get("on", "")}
+    for group, proposed in _PROPOSED.items():
+        if action := done.get(answers.get(group, proposed)):
+            when = answers.get(f"{group}When", "").strip()
+            given[group] = [action | ({"when": when} if when else {})]
+    return given
+
+
+def _optimize(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    folders = ", ".join(snapshot.partition_columns)
+    help_ = f"SQL over {folders}; empty means all." if folders else "The table has no partitions: leave it empty."
+    clustered = snapshot.clustering_columns
+    kept = "By the clustering columns of the table." if clustered else "Rows stay in the order they have."
+    choices = (
+        Choice(_KEPT, "As the table is", kept),
+        Choice("orderBy", "Sorted by columns", "Best for filters on the first of them."),
+        Choice("zOrderBy", "Along a Z-order curve", "Good for filters on any of them."),
+    )
+    names = "Names with commas between, for a sorted order or a curve."
+    return (
+        FormField("where", "Partitions for which", "code", help_, "", answers.get("where", ""), required=False),
+        FormField(
+            "mebibytes",
+            "Size of the new files, MiB",
+            "text",
+            "Empty means 1,024.",
+            "128",
+            answers.get("mebibytes", ""),
+            required=False,
+        ),
+        _one_of("order", "Order of the rows", choices, answers),
+        FormField("by", "Columns", "text", names, "customer, day", answers.get("by", ""), required=False),
+    )
+
+
+def _optimize_document(answers: Answers) -> dict[str, object]:
+    given = _answered(answers, "where")
+    if size := answers.get("mebibytes", "").strip():
+        given["targetSize"] = int(size) * _MEBIBYTE if size.isascii() and size.isdecimal() and len(size) < 9 else size
+    if (order := answers.get("order", _KEPT)) != _KEPT:
+        given[order] = [name.strip() for name in answers.get("by", "").split(",")]
+    return given
+
+
+def _overwrite_headline(intent: intents.Overwrite) -> Headline:
+    kept = "whole partitions" if intent.partitions else "all rows" if intent.where is None else "rows"
+    return Headline("Overwrite", kept, intent.where or intent.source)
+
+
+def _set_headline(intent: intents.Update) -> Headline:
+    lines = [f"{column} = {text}" for column, text in intent.set.items()]
+    return Headline("Update rows", "", "\n".join([*lines, f"where {intent.where}"] if intent.where else lines))
+
+
+def _optimize_headline(intent: intents.Optimize) -> Headline:
+    order = ", ".join(intent.z_order_by or intent.order_by)
+    how = "along a curve through" if intent.z_order_by else "ordered by"
+    return Headline("Optimize files", f"{how} {order}" if order else "", intent.where or "")
+
+
+def _rows(snapshot: Snapshot) -> str:
+    return fmt.quantity(live_rows(snapshot), "row")
+
+
+def _no_rows(snapshot: Snapshot) -> str:
+    return "" if snapshot.num_files else "The table has no rows."
+
+
+_READS_SOURCE: Final = "Planning lets Spark read the file and check its rows."
 
 ROW_INTENTS: Final = IntentGroup(
     "Rows",
     (
         intent_entry(
-            intents.Delete,
-            "Delete rows",
-            "Rows that satisfy a condition; the plan counts them first.",
-            fields=_delete,
-            document=given_texts("where"),
-            headline=lambda intent: Headline("Delete rows", "", intent.where),
-            state=lambda snapshot: fmt.quantity(live_rows(snapshot), "row"),
-            beside=(COLUMNS,),
-            costly="Planning lets Spark look for the rows.",
-            why_not=lambda snapshot: "" if snapshot.num_files else "The table has no rows.",
+            intents.Append, "Append rows", "Rows of a file, checked against every rule of the table first.",
+            fields=_append, document=given_texts("source"), state=_rows, beside=(COLUMNS,), costly=_READS_SOURCE,
+            headline=lambda intent: Headline("Append rows", "", intent.source),
         ),
         intent_entry(
-            intents.Purge,
-            "Purge masked rows",
+            intents.Update, "Update rows", "New values for columns, in the rows that satisfy a condition.",
+            fields=_update, state=_rows, beside=(COLUMNS,), costly="Planning lets Spark look for the rows.",
+            document=lambda answers: {"set": given_pairs(answers), **_answered(answers, "where")},
+            headline=_set_headline, why_not=_no_rows,
+        ),
+        intent_entry(
+            intents.Merge, "Merge rows", "Update, delete and insert by the rows of a file, in one commit.",
+            fields=_merge, document=_merge_document, state=_rows, beside=(COLUMNS,),
+            costly="Planning lets Spark match the rows of the file with those of the table.",
+            headline=lambda intent: Headline("Merge rows", "", f"{intent.source}\non {intent.on}"),
+        ),
+        intent_entry(
+            intents.Overwrite, "Overwrite rows", "Rows of a file in place of all rows, of some, or of partitions.",
+            fields=_overwrite, document=_overwrite_document, state=_rows, beside=(COLUMNS,), costly=_READS_SOURCE,
+            headline=_overwrite_headline,
+        ),
+        intent_entry(
+            intents.Delete, "Delete rows", "Rows that satisfy a condition; the plan counts them first.",
+            fields=_delete, document=given_texts("where"), state=_rows, beside=(COLUMNS,),
+            headline=lambda intent: Headline("Delete rows", "", intent.where),
+            costly="Planning lets Spark look for the rows.", why_not=_no_rows,
+        ),
+        intent_entry(
+            intents.Purge, "Purge masked rows",
             "Rewrite the files that mask rows without them. The old files stay until VACUUM deletes them.",
-            fields=_purge,
-            document=_purge_document,
+            fields=_purge, document=lambda answers: _answered(answers, "where"), beside=(COLUMNS,), needs_answer=False,
             headline=lambda intent: Headline("Purge masked rows", "", intent.where or ""),
             state=lambda snapshot: f"{fmt.quantity(snapshot.num_deleted_records, 'row')} masked",
-            beside=(COLUMNS,),
-            costly="Planning lets Spark rewrite the files.",
-            needs_answer=False,
+            costly="Planning reads the deletion vectors, and with a condition the masked rows.",
             why_not=lambda snapshot: "" if snapshot.num_deleted_records else "No live file masks a row.",
         ),
+        intent_entry(
+            intents.Optimize, "Optimize files",
+            "Small files and files with masked rows become larger ones; no row changes.",
+            fields=_optimize, document=_optimize_document, beside=(COLUMNS,), needs_answer=False,
+            state=lambda snapshot: fmt.plural(snapshot.num_files, "file"), headline=_optimize_headline,
+            why_not=_no_rows,
+        ),
     ),
-)
+)  # fmt: skip
