@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -30,6 +30,7 @@ from explorer.core.protocol.schema.field_metadata import (
 )
 from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.protocol.table_features import active_features
+from explorer.core.transaction.guards.rows import row_texts
 from explorer.core.transaction.new_files.file_facts import FileFacts
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
@@ -40,13 +41,15 @@ from explorer.spark.engine.failures import failure_of, first_sentence
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.scan.results import Reading
-from explorer.spark.writes.written_files import NewRows, write_files
+from explorer.spark.writes.written_files import NewRows, breaks_rule, write_files
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["incoming_rows", "rule_guard", "source_frame", "written_rows"]
+
+_SAMPLES: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ def incoming_rows(
         raise _refusal(error) from error
     given = {name.lower() for name in frame.columns}
     columns = tuple(field.name for field in snapshot.schema.fields if field.name.lower() in given)
-    guards = tuple(rule_guard(rule, count, rows) for rule, count in broken)
+    guards = tuple(rule_guard(rule, count, rows, shaped) for rule, count in broken)
     return Incoming(rows, columns, guards, PlannedRows(shaped, judged), found)
 
 
@@ -233,22 +236,27 @@ def _counted(
 ) -> tuple[int, list[tuple[RowRule, int]]]:
     """How many rows there are and how many break each rule, in one pass; what gets its numbers later may be null."""
     judged = [rule for rule in rules if not (rule.kind == "not-null" and rule.name in numbered)]
-    for rule in judged:
-        check_text(rule.expression)
-    counts = [
-        sf.count_if(~sf.coalesce(sf.expr(f"(\n{rule.expression}\n)"), sf.lit(False))).alias(f"rule{place}")
-        for place, rule in enumerate(judged)
-    ]
+    counts = [sf.count_if(breaks_rule(rule)).alias(f"rule{place}") for place, rule in enumerate(judged)]
     found: dict[str, Any] = frame.agg(sf.count(sf.lit(1)).alias("rows"), *counts).toArrow().to_pylist()[0]
     return found["rows"], [(rule, found[f"rule{place}"]) for place, rule in enumerate(judged)]
 
 
-def rule_guard(rule: RowRule, broken: int, rows: int) -> GuardResult:
-    """The verdict on a rule that so many of the new rows break."""
+def rule_guard(rule: RowRule, broken: int, rows: int, among: DataFrame | None = None) -> GuardResult:
+    """The verdict on a rule that so many of the new rows break.
+
+    Args:
+        rule: The rule.
+        broken: How many rows break it.
+        rows: How many new rows there are.
+        among: The new rows in the table's columns, of which some that break it are shown; None shows none.
+    """
     evidence: dict[str, Any] = {"rule": rule.expression, "rows": rows, "violations": broken}
     if not broken:
         detail = f"All {rows} rows keep it."
         return GuardResult(f"new-rows:{rule.kind}:{rule.name}", "pass", evidence | {"detail": detail})
+    if among is not None:
+        samples = among.where(breaks_rule(rule)).limit(_SAMPLES)
+        evidence["examples"] = [{"row": texts} for texts in row_texts(samples.toArrow())]
     return GuardResult(
         f"new-rows:{rule.kind}:{rule.name}",
         "fail",

@@ -437,8 +437,9 @@ def _counted(changes: _Changes) -> FoundChanges:
         totals[row[_DO]] = totals.get(row[_DO], 0) + row["rows"]
     old = [row for row in told if row[_FILE] is not None]
     matched = rows_of_bitmaps([(row[_FILE], row["bucket"], row["bits"]) for row in old])
+    after = new.where(is_new).select(*(sf.col(quoted(field.name)) for field in changes.schema.fields))
     guards = [
-        rule_guard(rule, sum(row[f"rule{number}"] for row in told), sum(totals.values()))
+        rule_guard(rule, sum(row[f"rule{number}"] for row in told), sum(totals.values()), after)
         for number, rule in enumerate(judged)
     ]
     rows, distinct = sum(row["rows"] for row in old), sum(len(found) for found in matched.values())

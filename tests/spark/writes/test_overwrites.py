@@ -17,6 +17,7 @@ import explorer
 from explorer.core.errors import ExplorerError
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.scan import scan
+from tests.support.dose import some_of
 from tests.support.golden_expectations import expected
 from tests.support.reference_steps import Step, copy_before, reference_commit
 from tests.support.row_content import content_hash, row_lines
@@ -81,7 +82,7 @@ def _rows(table: explorer.Table, step: Step) -> Any:
     return None if found is None else session.sql(found[1]).toDF(*(f.name for f in table.snapshot().schema.fields))
 
 
-@pytest.mark.parametrize("step", list(_steps()))
+@pytest.mark.parametrize("step", some_of(list(_steps()), 14))
 def test_an_overwrite_or_optimization_of_the_reference_leaves_the_same_rows(step: Step, tmp_path: Path) -> None:
     table = explorer.open_table(copy_before(ROOT, step, tmp_path, with_data=True))
     if step.version is None:

@@ -254,7 +254,9 @@ def test_rows_that_break_a_rule_are_not_written(
     files = sorted(path.name for path in Path(table.location.removeprefix("file://")).rglob("*"))
     result = _append(table, pa.table(rows), tmp_path)
     assert result.outcome == "rejected"
-    assert broken in [guard.name for guard in result.plan.blocking]
+    (guard,) = [guard for guard in result.plan.blocking if guard.name == broken]
+    (example,) = guard.evidence["examples"]
+    assert {name: example["row"][name] for name in rows}.keys() == rows.keys(), "the row that breaks it is shown"
     assert table.latest_version() == version
     assert files == sorted(path.name for path in Path(table.location.removeprefix("file://")).rglob("*"))
 

@@ -19,7 +19,7 @@ from explorer.core.transaction.row_engine import CheckReport, CheckResult, RowEn
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["row_guards"]
+__all__ = ["row_guards", "row_texts"]
 
 _MOST_FILES: Final = 10
 _LONGEST_VALUE: Final = 200
@@ -123,11 +123,14 @@ def _judged(check: RowCheck, result: CheckResult) -> GuardResult:
 
 def _examples(samples: pa.Table) -> list[JsonObject]:
     """Some rows as text; the first two columns say where they are."""
-    return [
-        {"file": file, "rowIndex": row, "row": {name: _text(value) for name, value in zip(names, values, strict=True)}}
-        for names in [samples.column_names[2:]]
-        for file, row, *values in zip(*(column.to_pylist() for column in samples.columns), strict=True)
-    ]
+    rows = row_texts(samples.select(samples.column_names[2:]))
+    places = zip(samples.column(0).to_pylist(), samples.column(1).to_pylist(), rows, strict=True)
+    return [{"file": file, "rowIndex": row, "row": texts} for file, row, texts in places]
+
+
+def row_texts(rows: pa.Table) -> list[JsonObject]:
+    """Return rows as evidence: a text for each column, null as None, long texts cut."""
+    return [{name: _text(value) for name, value in row.items()} for row in rows.to_pylist()]
 
 
 def _text(value: object) -> str | None:
