@@ -217,7 +217,7 @@ class Table(DeltaLog):
             accept: Names of guards that may stay unknown.
             check_rows: Let Spark check the rows if a guard needs it; otherwise such a guard is unknown.
             user: Who would commit.
-            rows: An Arrow table or a Spark DataFrame that an append takes instead of its source.
+            rows: An Arrow table or a Spark DataFrame that append, overwrite and merge take instead of their source.
             watch: Called with the job that checks the rows, once it has begun.
 
         Returns:

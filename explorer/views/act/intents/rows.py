@@ -30,7 +30,7 @@ def _answered(answers: Answers, *names: str) -> dict[str, object]:
 
 def _source(answers: Answers) -> FormField:
     value = answers.get("source", "")
-    return FormField("source", "File with the rows", "text", _SOURCE_HELP, "incoming/orders.parquet", value)
+    return FormField("source", "File with the rows", "text", _SOURCE_HELP, "/data/incoming/orders.parquet", value)
 
 
 def _append(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
