@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.transaction.intents.records import Merge, Update
 from explorer.core.transaction.new_files.arrangement import Arrangement
+from explorer.core.transaction.new_files.file_facts import LiveFacts
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.rewrite import RowIndexes, Touched
@@ -23,7 +24,7 @@ from explorer.core.versions.snapshot import Snapshot
 from explorer.spark.engine.session import require_pyspark
 
 if TYPE_CHECKING:
-    pass
+    import pyarrow as pa
 
 __all__ = ["SparkRowEngine"]
 
@@ -97,6 +98,19 @@ class SparkRowEngine:
         from explorer.spark.writes.incoming import incoming_rows
 
         return incoming_rows(snapshot, source, rules=rules, partitions=partitions)
+
+    def live_facts(
+        self,
+        log: DeltaLog,
+        snapshot: Snapshot,
+        files: pa.Table,
+        leaves: Sequence[tuple[tuple[str, ...], StructField]],
+    ) -> Mapping[str, LiveFacts]:
+        """See `RowEngine.live_facts`."""
+        require_pyspark()
+        from explorer.spark.writes.live_statistics import live_facts
+
+        return live_facts(log, snapshot, files, leaves)
 
     def compact(self, log: DeltaLog, snapshot: Snapshot, arrangement: Arrangement, layout: FileLayout) -> Written:
         """See `RowEngine.compact`."""

@@ -14,9 +14,10 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import ExpressionRefused
-from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.transaction.intents.records import Merge, Update
 from explorer.core.transaction.new_files.arrangement import Arrangement
+from explorer.core.transaction.new_files.file_facts import LiveFacts
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.rewrite import RowIndexes, Touched
@@ -239,6 +240,23 @@ class RowEngine(Protocol):
 
         Raises:
             InvalidIntent: The source cannot be read, or its columns do not fit the table.
+        """
+        ...
+
+    def live_facts(
+        self,
+        log: DeltaLog,
+        snapshot: Snapshot,
+        files: pa.Table,
+        leaves: Sequence[tuple[tuple[str, ...], StructField]],
+    ) -> Mapping[str, LiveFacts]:
+        """Describe the live rows of some files, by decoded path; files without a live row are left out.
+
+        Args:
+            log: The table's log.
+            snapshot: The version.
+            files: Rows of ``snapshot.logical_files``.
+            leaves: Logical path and field of each leaf to describe.
         """
         ...
 

@@ -18,6 +18,7 @@ from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.intents.documents import intent_kind
+from explorer.core.transaction.new_files.file_actions import adds
 from explorer.core.transaction.new_files.rewrite import Rewrite, Touched
 from explorer.core.transaction.new_files.row_constraints import RowRule
 from explorer.core.transaction.proposal import Circumstances, Estimate, Proposal, Writing, Written
@@ -25,6 +26,11 @@ from explorer.core.transaction.proposals.append_rows import Addition, append_row
 from explorer.core.transaction.proposals.change_rows import change_rows
 from explorer.core.transaction.proposals.delete_rows import delete_rows, hides_rows, records_changes, touched_files
 from explorer.core.transaction.proposals.overwrite_rows import Replaced, overwrite_rows, replaced_files
+from explorer.core.transaction.proposals.recompute_statistics import (
+    described_leaves,
+    files_to_describe,
+    recompute_statistics,
+)
 from explorer.core.transaction.proposals.rewriting.optimize_files import compaction, optimize_files
 from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
 from explorer.core.transaction.row_engine import Incoming, RowEngine
@@ -41,6 +47,7 @@ RowIntent: TypeAlias = (
     | intents.Overwrite
     | intents.Merge
     | intents.Optimize
+    | intents.RecomputeStatistics
 )
 """Intents whose rows the engine finds and writes."""
 
@@ -68,6 +75,8 @@ def row_proposer(log: DeltaLog, intent: RowIntent, context: Context, rows: objec
             return _purge(log, intent, context, circumstances)
         case intents.Optimize():
             return _optimization(log, intent, context, circumstances)
+        case intents.RecomputeStatistics():
+            return _description(log, intent, context, circumstances)
         case intents.Update():
             return _changes(log, intent, None, context, circumstances)
         case intents.Merge():
@@ -257,9 +266,7 @@ def _optimization(
     engine = engine_of(context, "optimize")
 
     def optimize(snapshot: Snapshot) -> Proposal:
-        if intent.where is not None:
-            folders = [field for field in snapshot.schema.fields if field.name in snapshot.partition_columns]
-            engine.vet(StructType(tuple(folders)), intent.where)
+        _vet_partitions(engine, snapshot, intent.where)
         found = compaction(intent, snapshot, unknown_fields(log, snapshot))
         layout = layout_of(snapshot, circumstances)
 
@@ -276,6 +283,30 @@ def _optimization(
         return msgspec.structs.replace(planned, writing=Writing(write, complete), estimate=estimate)
 
     return optimize
+
+
+def _description(
+    log: DeltaLog, intent: intents.RecomputeStatistics, context: Context, circumstances: Circumstances
+) -> _OnVersion:
+    engine = engine_of(context, "recompute-statistics")
+
+    def describe(snapshot: Snapshot) -> Proposal:
+        _vet_partitions(engine, snapshot, intent.where)
+        leaves = described_leaves(intent, snapshot, layout_of(snapshot, circumstances).described)
+        files = files_to_describe(intent, snapshot)
+        facts = engine.live_facts(log, snapshot, files, [(leaf.path, leaf.field) for leaf in leaves])
+        named = adds(files, data_change=False, unknown=unknown_fields(log, snapshot))
+        chosen = dict(zip(files.column("path").to_pylist(), named, strict=True))
+        return recompute_statistics(intent, snapshot, chosen, leaves, facts)
+
+    return describe
+
+
+def _vet_partitions(engine: RowEngine, snapshot: Snapshot, where: str | None) -> None:
+    """Check that a condition, if there is one, is over partition columns."""
+    if where is not None:
+        folders = [field for field in snapshot.schema.fields if field.name in snapshot.partition_columns]
+        engine.vet(StructType(tuple(folders)), where)
 
 
 def _addition(log: DeltaLog, source: object, context: Context, circumstances: Circumstances) -> _OnVersion:

@@ -103,6 +103,7 @@ def test_every_change_is_offered_with_how_the_table_stands(catalog: Catalog) -> 
     impossible = {
         "drop-constraint", "rename-column", "drop-columns", "drop-not-null", "drop-feature", "restore", "compact-log",
         "unset-properties", "delete", "purge", "update", "optimize",
+        "recompute-statistics",
     }  # fmt: skip
     for kind in set(offered_kinds()) - impossible:
         assert f"act={kind}" in lead

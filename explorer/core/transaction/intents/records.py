@@ -37,6 +37,7 @@ __all__ = [
     "Optimize",
     "Overwrite",
     "Purge",
+    "RecomputeStatistics",
     "RemoveDomain",
     "RenameColumn",
     "Restore",
@@ -379,6 +380,17 @@ class Optimize(_Intent, frozen=True, kw_only=True):
             )
 
 
+class RecomputeStatistics(_Intent, frozen=True, kw_only=True):
+    """Work out the statistics of files from their live rows again; no file is rewritten.
+
+    ``columns`` are described whatever the properties say and others keep what they have; without them it is the columns
+    that the table's properties ask for. ``where`` is a condition over partition columns.
+    """
+
+    columns: tuple[str, ...] = ()
+    where: str | None = None
+
+
 class MergeClause(msgspec.Struct, frozen=True):
     """One clause of a merge.
 
@@ -469,5 +481,6 @@ Intent = (
     | Overwrite
     | Merge
     | Optimize
+    | RecomputeStatistics
     | MaintenanceIntent
 )

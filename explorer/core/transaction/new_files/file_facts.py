@@ -9,7 +9,21 @@ from __future__ import annotations
 import msgspec
 import pyarrow as pa
 
-__all__ = ["FileFacts"]
+__all__ = ["FileFacts", "LiveFacts"]
+
+
+class LiveFacts(msgspec.Struct, frozen=True):
+    """What the live rows of a file say about some leaves.
+
+    Attributes:
+        rows: How many there are.
+        nulls: Nulls of each leaf.
+        extremes: Two rows, the least and the greatest value, and a column for each leaf; null where it gets no bounds.
+    """
+
+    rows: int
+    nulls: tuple[int, ...]
+    extremes: pa.RecordBatch
 
 
 class FileFacts(msgspec.Struct, frozen=True):

@@ -143,8 +143,6 @@ def _merge_document(answers: Answers) -> dict[str, object]:
 
 
 def _optimize(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
-    folders = ", ".join(snapshot.partition_columns)
-    help_ = f"SQL over {folders}; empty means all." if folders else "The table has no partitions: leave it empty."
     clustered = snapshot.clustering_columns
     kept = "By the clustering columns of the table." if clustered else "Rows stay in the order they have."
     choices = (
@@ -154,7 +152,7 @@ def _optimize(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     )
     names = "Names with commas between, for a sorted order or a curve."
     return (
-        FormField("where", "Partitions for which", "code", help_, "", answers.get("where", ""), required=False),
+        _partitions(snapshot, answers),
         FormField(
             "mebibytes",
             "Size of the new files, MiB",
@@ -176,6 +174,26 @@ def _optimize_document(answers: Answers) -> dict[str, object]:
     if (order := answers.get("order", _KEPT)) != _KEPT:
         given[order] = [name.strip() for name in answers.get("by", "").split(",")]
     return given
+
+
+def _recompute(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    help_ = "Names with commas between; empty means those that the table's properties ask statistics for."
+    return (
+        FormField("columns", "Columns", "text", help_, "amount, day", answers.get("columns", ""), required=False),
+        _partitions(snapshot, answers),
+    )
+
+
+def _recompute_document(answers: Answers) -> dict[str, object]:
+    names = [name.strip() for name in answers.get("columns", "").split(",")]
+    return {**_answered(answers, "where"), **({"columns": names} if any(names) else {})}
+
+
+def _partitions(snapshot: Snapshot, answers: Answers) -> FormField:
+    """The question which partitions are meant."""
+    folders = ", ".join(snapshot.partition_columns)
+    help_ = f"SQL over {folders}; empty means all." if folders else "The table has no partitions: leave it empty."
+    return FormField("where", "Partitions for which", "code", help_, "", answers.get("where", ""), required=False)
 
 
 def _overwrite_headline(intent: intents.Overwrite) -> Headline:
@@ -250,6 +268,14 @@ ROW_INTENTS: Final = IntentGroup(
             fields=_optimize, document=_optimize_document, beside=(COLUMNS,), needs_answer=False,
             state=lambda snapshot: fmt.plural(snapshot.num_files, "file"), headline=_optimize_headline,
             why_not=_no_rows,
+        ),
+        intent_entry(
+            intents.RecomputeStatistics, "Recompute statistics",
+            "Bounds and counts of each file from its rows again; no file is rewritten.",
+            fields=_recompute, document=_recompute_document, beside=(COLUMNS,), needs_answer=False,
+            state=lambda snapshot: fmt.plural(snapshot.num_files, "file"),
+            headline=lambda intent: Headline("Recompute statistics", ", ".join(intent.columns), intent.where or ""),
+            costly="Planning lets Spark read the columns of all files.", why_not=_no_rows,
         ),
     ),
 )  # fmt: skip

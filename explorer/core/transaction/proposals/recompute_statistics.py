@@ -1,0 +1,190 @@
+"""Statistics recomputed: files are added again with what their live rows say; no file and no row changes.
+
+Protocol sections: Per-file Statistics, Add File and Remove File. Invariants: an action keeps all else that the file's
+last add said; the number of records is that of the physical rows; statistics of columns that were not asked for stay;
+nothing is data change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import msgspec
+import pyarrow as pa
+
+from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.actions import Add
+from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.schema.data_types import VOID, StructField, StructType, format_column, parse_column
+from explorer.core.protocol.schema.nested_types import Path, walk_structs
+from explorer.core.protocol.statistics.collect import statistics_text
+from explorer.core.transaction.intents.records import RecomputeStatistics
+from explorer.core.transaction.new_files.file_facts import LiveFacts
+from explorer.core.transaction.proposal import GuardResult, Proposal
+from explorer.core.transaction.proposals.delete_rows import kept_tags
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["Described", "described_leaves", "files_to_describe", "recompute_statistics"]
+
+_TREES: Final = ("minValues", "maxValues", "nullCount")
+_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
+_Tree: TypeAlias = dict[str, Any]
+
+
+class Described(msgspec.Struct, frozen=True):
+    """A leaf whose statistics are recomputed: its path in the table, its path in the files, and its field."""
+
+    path: Path
+    physical: Path
+    field: StructField
+
+
+def described_leaves(
+    intent: RecomputeStatistics, snapshot: Snapshot, indexed: Sequence[tuple[Path, StructField]]
+) -> tuple[Described, ...]:
+    """Choose the leaves to describe.
+
+    Args:
+        intent: What was asked for.
+        snapshot: The newest version.
+        indexed: The leaves that the table's properties ask statistics for, by physical path.
+
+    Raises:
+        InvalidIntent: A column does not exist, or has no statistics.
+    """
+    leaves = [
+        Described(path, physical, field)
+        for path, physical, field in walk_structs(snapshot.schema)
+        if not isinstance(field.type, StructType) and field.type != VOID and path[0] not in snapshot.partition_columns
+    ]
+    if not intent.columns:
+        wanted = {physical for physical, _ in indexed}
+        return tuple(leaf for leaf in leaves if leaf.physical in wanted)
+    chosen: dict[Path, Described] = {}
+    for name in intent.columns:
+        path = _folded(parse_column(name))
+        found = [leaf for leaf in leaves if _folded(leaf.path[: len(path)]) == path]
+        if not found:
+            raise InvalidIntent(
+                f"The column {name} does not exist or has no statistics in the log.",
+                field="columns",
+                column=name,
+                allowed=[format_column(leaf.path) for leaf in leaves],
+            )
+        chosen |= {leaf.path: leaf for leaf in found}
+    return tuple(chosen.values())
+
+
+def files_to_describe(intent: RecomputeStatistics, snapshot: Snapshot) -> pa.Table:
+    """The live files whose statistics are recomputed, columns of `explorer.core.protocol.logical_files.SCHEMA`.
+
+    Raises:
+        InvalidIntent: The condition cannot be answered from partition values.
+    """
+    files = snapshot.logical_files
+    if intent.where is None:
+        return files
+    found = snapshot.skipping(intent.where)
+    if found.unsplittable:
+        raise InvalidIntent("The condition cannot be answered from partition values alone.", field="where")
+    return files.filter(found.files.column("kept"))
+
+
+def recompute_statistics(
+    intent: RecomputeStatistics,
+    snapshot: Snapshot,
+    files: Mapping[str, Add],
+    leaves: Sequence[Described],
+    facts: Mapping[str, LiveFacts],
+) -> Proposal:
+    """Add files again with the statistics of their live rows.
+
+    Args:
+        intent: What was asked for.
+        snapshot: The newest version.
+        files: The files by decoded path, as adds that change no data; see `files_to_describe`.
+        leaves: The leaves to describe.
+        facts: What is known of the live rows of each file, by decoded path; a file without live rows has none.
+    """
+    changed = []
+    for path, add in files.items():
+        stats = _stats(add, leaves, facts.get(path), whole=not intent.columns)
+        if stats is not None:
+            changed.append(msgspec.structs.replace(add, stats=stats))
+    return Proposal(
+        operation="COMPUTE STATS",
+        parameters={"predicate": msgspec.json.encode([] if intent.where is None else [intent.where]).decode()},
+        adds=tuple(changed),
+        metrics={"numFiles": str(len(changed))},
+        tags=kept_tags(snapshot),
+        is_blind_append=False,
+        isolation="SnapshotIsolation",
+        guards=(_found(len(files), len(changed)),),
+        change_feed="Nothing appears in it: no row changes.",
+        undo=f"Restore version {snapshot.version}; only statistics change back.",
+    )
+
+
+def _stats(add: Add, leaves: Sequence[Described], facts: LiveFacts | None, *, whole: bool) -> str | None:
+    """The new statistics of a file; None if they say what the file's statistics say already."""
+    known: dict[str, Any] = {} if add.stats is None else msgspec.json.decode(add.stats, type=dict[str, Any])
+    masked = 0 if add.deletion_vector is None else add.deletion_vector.cardinality
+    rows = masked + (0 if facts is None else facts.rows)
+    indexed = [(leaf.physical, leaf.field) for leaf in leaves]
+    values = [pa.nulls(0)] * len(leaves) if facts is None else facts.extremes.columns
+    nulls = [0] * len(leaves) if facts is None else facts.nulls
+    made = msgspec.json.decode(statistics_text(rows, indexed, values, nulls), type=dict[str, Any])
+    if whole:
+        kept = {name: value for name, value in known.items() if name not in made}
+        new = {**kept, **made}
+    else:
+        new = {**known, "numRecords": rows}
+        for tree in _TREES:
+            new[tree] = _grafted(known.get(tree, {}), made[tree], [leaf.physical for leaf in leaves])
+        new.setdefault("tightBounds", not masked)
+    return None if _same(new, known) else _ENCODER.encode(new).decode()
+
+
+def _same(new: JsonObject, known: JsonObject) -> bool:
+    """Whether two statistics say the same; bounds are tight where nothing is said of them."""
+    return {"tightBounds": True, **new} == {"tightBounds": True, **known}
+
+
+def _grafted(known: _Tree, made: _Tree, paths: Sequence[Path]) -> _Tree:
+    """A tree of values with those at some paths replaced, or taken away where there are none."""
+    grafted: _Tree = msgspec.json.decode(msgspec.json.encode(known))
+    for path in paths:
+        _placed(grafted, path, _value_at(made, path))
+    return grafted
+
+
+def _value_at(tree: _Tree, path: Path) -> Any:
+    value: Any = tree
+    for name in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(name)
+    return value
+
+
+def _placed(tree: _Tree, path: Path, value: Any) -> None:
+    for name in path[:-1]:
+        tree = tree.setdefault(name, {})
+    if value is None:
+        tree.pop(path[-1], None)
+    else:
+        tree[path[-1]] = value
+
+
+def _folded(path: Path) -> Path:
+    return tuple(part.lower() for part in path)
+
+
+def _found(looked: int, changed: int) -> GuardResult:
+    evidence: dict[str, object] = {"files": looked, "changed": changed}
+    if changed:
+        detail = f"The statistics of {changed:,} of {looked:,} files say something else than their rows, or less."
+        return GuardResult("statistics-differ", "pass", evidence | {"detail": detail})
+    detail = f"The statistics of all {looked:,} files say what their rows say, so there is nothing to commit."
+    return GuardResult("statistics-differ", "fail", evidence | {"detail": detail})
