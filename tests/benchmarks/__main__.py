@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import audits, commits, growth, phases, remote, replay, rows, warm
+from tests.benchmarks import audits, commits, growth, phases, remote, replay, rows, warm, writes
 from tests.benchmarks.report import PAGE, RECORD, page
 from tests.benchmarks.runs import environment
 from tests.benchmarks.sets import REPOSITORY
@@ -31,6 +31,7 @@ PARTS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     "commits": commits.measure,
     "audits": audits.measure,
     "spark": rows.measure,
+    "writes": writes.measure,
 }
 PACKAGES = ("pyarrow", "numpy", "msgspec", "obstore", "deltalake", "delta-kernel-rust-sharing-wrapper", "pyspark")
 

@@ -43,6 +43,7 @@ def page(record: dict[str, Any]) -> str:
         "commits": _commits,
         "audits": _audits,
         "spark": _spark,
+        "writes": _writes,
     }
     sections = [_HEAD]
     for name, section in parts.items():
@@ -231,6 +232,18 @@ def _spark(rows: list[dict[str, Any]]) -> Iterator[str]:
         "Medians of seven runs in turns (three of the row diff), on a session that has run each three times; the one "
         "in a process of its own is a single run."
     )
+
+
+def _writes(rows: list[dict[str, Any]]) -> Iterator[str]:
+    yield from ("## Rows written", "")
+    yield from _header("what", "here s", "the other s", "of it", "goal")
+    for row in rows:
+        part, goal = row["ours"] / row["theirs"], row["goal"] / row["theirs"]
+        yield _line(
+            row["what"], f"{row['ours']:.2f}", f"{row['theirs']:.2f}", _mark(-part, -goal, 2), f"at most {goal:.1f}"
+        )
+    yield ""
+    yield "Medians of three runs in turns after one to warm up, each on a fresh copy of the table."
 
 
 def _of(rows: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:

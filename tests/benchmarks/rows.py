@@ -57,12 +57,12 @@ def measure() -> Iterator[dict[str, Any]]:
 
 def main() -> None:
     """Print what was measured."""
-    reference = _start()
+    reference = start()
     print(json.dumps([*_scans(reference), *_checks(), *_small_files(), *_difference(), *_first_rows()]))
     engine().stop()
 
 
-def _start() -> bool:
+def start() -> bool:
     """Start the engine, with delta-spark beside us if it can be had; whether it is there."""
     settings = {
         "spark.jars.packages": coordinates(),
