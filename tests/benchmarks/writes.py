@@ -1,6 +1,7 @@
 """Rows written by intents, beside delta-spark on the same session and the same data.
 
-Every run has a copy of the table of its own, made before the clock starts. ``DELTA_BENCH_ROWS`` makes the table smaller.
+Every run has a copy of the table of its own, made before the clock starts. ``DELTA_BENCH_ROWS`` makes the table
+smaller.
 """
 
 from __future__ import annotations
