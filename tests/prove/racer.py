@@ -20,7 +20,7 @@ from explorer.core.transaction.intents.records import Append, Delete, Intent
 from explorer.core.transaction.new_files.file_actions import removes
 from explorer.core.transaction.planner import Request, make_plan
 from explorer.core.transaction.proposal import Proposal
-from explorer.core.transaction.proposals.append_rows import addition, append_rows
+from explorer.core.transaction.proposals.rows.append_rows import addition, append_rows
 from explorer.core.versions.snapshot import Snapshot
 from explorer.system import system_context
 

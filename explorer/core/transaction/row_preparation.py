@@ -22,17 +22,17 @@ from explorer.core.transaction.new_files.file_actions import adds
 from explorer.core.transaction.new_files.rewrite import Rewrite, Touched
 from explorer.core.transaction.new_files.row_constraints import RowRule
 from explorer.core.transaction.proposal import Circumstances, Estimate, Proposal, Writing, Written
-from explorer.core.transaction.proposals.append_rows import Addition, append_rows, layout_of, moved, numberings
-from explorer.core.transaction.proposals.change_rows import change_rows
-from explorer.core.transaction.proposals.delete_rows import delete_rows, hides_rows, records_changes, touched_files
-from explorer.core.transaction.proposals.overwrite_rows import Replaced, overwrite_rows, replaced_files
-from explorer.core.transaction.proposals.recompute_statistics import (
+from explorer.core.transaction.proposals.rewriting.optimize_files import compaction, optimize_files
+from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
+from explorer.core.transaction.proposals.rewriting.recompute_statistics import (
     described_leaves,
     files_to_describe,
     recompute_statistics,
 )
-from explorer.core.transaction.proposals.rewriting.optimize_files import compaction, optimize_files
-from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
+from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows, layout_of, moved, numberings
+from explorer.core.transaction.proposals.rows.change_rows import change_rows
+from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, hides_rows, records_changes, touched_files
+from explorer.core.transaction.proposals.rows.overwrite_rows import Replaced, overwrite_rows, replaced_files
 from explorer.core.transaction.row_engine import Incoming, RowEngine
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot

@@ -37,6 +37,7 @@ from explorer.spark.writes import task_files
 from explorer.spark.writes.task_files import FilePlan, Leaf
 from explorer.storage.local import LocalLogStore
 from explorer.storage.objects import ObjectLogStore
+from explorer.storage.schemes import scheme_of
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
@@ -46,7 +47,6 @@ __all__ = ["NewRows", "WrittenFiles", "breaks_rule", "write_files"]
 _NO_BOUNDS: Final = frozenset(["boolean", "binary", "variant"])
 _CHANGE_TYPE: Final = "_change_type"
 _CHANGE_FOLDER: Final = "_change_data/"
-_IN_MEMORY: Final = "memory:"
 _ROWS_PER_TASK: Final = 1 << 17
 _ROW_IN_TASK: Final = (1 << 33) - 1
 _TOLD: Final = (
@@ -121,7 +121,7 @@ def write_files(log: DeltaLog, layout: FileLayout, new: NewRows, rows_per_file: 
             task_files.writer(replace(plan, store=store, root=root, secrets=secrets)), _TOLD
         )
         found = to_arrow(Reading(told, new.planned.failure)).to_pylist()
-        if store is None and log.location.startswith(_IN_MEMORY):
+        if store is None and _of_this_process(log):
             for file in found:
                 log.store.put_if_absent(file["location"], Path(root + file["location"]).read_bytes())
     return _facts(new, leaves, found)
@@ -138,13 +138,18 @@ def _place(log: DeltaLog) -> Iterator[tuple[Any, str, tuple[str, ...]]]:
     store = log.store
     if isinstance(store, LocalLogStore):
         yield None, f"{store.folder}/", ()
-    elif log.location.startswith(_IN_MEMORY):
+    elif _of_this_process(log):
         with tempfile.TemporaryDirectory(prefix="delta-table-explorer-memory-") as folder:
             yield None, f"{folder}/", ()
     else:
         assert isinstance(store, ObjectLogStore), f"files of {log.location} are written by another store"
         sent, prefix = store.sendable("")
         yield sent, prefix, store.secrets
+
+
+def _of_this_process(log: DeltaLog) -> bool:
+    """Whether no other process reaches the table's store, so that its files pass through the disk."""
+    return scheme_of(log.location).rows == "copied"
 
 
 def _leaves(layout: FileLayout, numbered: Sequence[Numbering]) -> tuple[tuple[ColumnPath, StructField], ...]:

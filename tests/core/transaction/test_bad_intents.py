@@ -44,6 +44,8 @@ def _valid(kind: str) -> dict[str, Any]:
         found[field.encode_name] = members if members is not None else examples.get(field.type, "text")
     if kind == "restore":
         found["version"] = 1
+    if kind == "merge":
+        found["matched"] = [{"delete": True}]
     return {"kind": kind, **found}
 
 

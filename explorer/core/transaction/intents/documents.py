@@ -23,6 +23,7 @@ _KINDS: Final[dict[str, type[msgspec.Struct]]] = {str(kind.__struct_config__.tag
 _WORDS: Final[dict[type[inspect.Type], str]] = {
     inspect.StrType: "text",
     inspect.IntType: "an integer",
+    inspect.BoolType: "true or false",
     inspect.NoneType: "null",
     inspect.DictType: "an object",
 }

@@ -1,4 +1,4 @@
-"""Proposals that rewrite files and change no row.
+"""Proposals that change files, or what the log says of them, and no row.
 
 In: the version, its files, and the files that replace them.
 Out: a `Proposal` whose adds and removes are no data change.

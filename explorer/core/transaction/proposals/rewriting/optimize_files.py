@@ -24,8 +24,8 @@ from explorer.core.transaction.new_files.arrangement import Arrangement
 from explorer.core.transaction.new_files.file_actions import adds, num_records, remove_of
 from explorer.core.transaction.new_files.row_ids import number_rows
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
-from explorer.core.transaction.proposals.delete_rows import kept_tags
 from explorer.core.transaction.proposals.rewriting.file_sizes import size_metrics
+from explorer.core.transaction.proposals.rows.delete_rows import kept_tags
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["Compaction", "compaction", "optimize_files"]

@@ -20,8 +20,8 @@ from explorer.core.transaction.new_files.file_actions import adds, remove_of
 from explorer.core.transaction.new_files.rewrite import Touched
 from explorer.core.transaction.new_files.row_ids import number_rows
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
-from explorer.core.transaction.proposals.append_rows import moved
-from explorer.core.transaction.proposals.delete_rows import hide_rows, kept_tags
+from explorer.core.transaction.proposals.rows.append_rows import moved
+from explorer.core.transaction.proposals.rows.delete_rows import hide_rows, kept_tags
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["Replaced", "overwrite_rows", "replaced_files"]
