@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql import types as st
 
 from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent
 from explorer.core.protocol.file_paths import decode_path
@@ -41,6 +42,7 @@ from explorer.spark.engine.failures import failure_of, first_sentence
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.scan.results import Reading
+from explorer.spark.writes.column_values import check_casts, column_value
 from explorer.spark.writes.written_files import NewRows, breaks_rule, write_files
 
 if TYPE_CHECKING:
@@ -80,6 +82,7 @@ def incoming_rows(
         EngineUnavailable: Spark or Java is missing.
     """
     session = engine().session()
+    check_casts(session)
     try:
         frame = source_frame(session, source)
         shaped = _shaped(frame, snapshot)
@@ -180,7 +183,8 @@ def source_frame(session: SparkSession, source: object) -> DataFrame:
 
 def _shaped(frame: DataFrame, snapshot: Snapshot) -> DataFrame:
     """The rows in the table's columns and types."""
-    given = {name.lower(): name for name in frame.columns}
+    types = {field.name: field.dataType for field in frame.schema.fields}
+    given = {name.lower(): name for name in types}
     if len(given) < len(frame.columns):
         raise InvalidIntent("The rows have two columns whose names differ only by case.", field="source")
     known = {field.name.lower() for field in snapshot.schema.fields}
@@ -194,7 +198,7 @@ def _shaped(frame: DataFrame, snapshot: Snapshot) -> DataFrame:
         )
     features = active_features(snapshot.protocol)
     plain = [field for field in snapshot.schema.fields if not _computed(field, given)]
-    first = frame.select(*(_value(field, given, features).alias(field.name) for field in plain))
+    first = frame.select(*(_value(field, given, types, features).alias(field.name) for field in plain))
     columns: list[Column] = []
     for field in snapshot.schema.fields:
         if _computed(field, given):
@@ -210,7 +214,9 @@ def _computed(field: StructField, given: dict[str, str]) -> bool:
     return GENERATION_EXPRESSION in field.metadata and field.name.lower() not in given
 
 
-def _value(field: StructField, given: dict[str, str], features: frozenset[str]) -> Column:
+def _value(
+    field: StructField, given: dict[str, str], types: dict[str, st.DataType], features: frozenset[str]
+) -> Column:
     kind = spark_type(field.type)
     name = given.get(field.name.lower())
     if name is not None:
@@ -218,7 +224,7 @@ def _value(field: StructField, given: dict[str, str], features: frozenset[str]) 
             raise InvalidIntent(
                 f"The identity column {field.name!r} is GENERATED ALWAYS: leave it out of the rows.", field="source"
             )
-        return sf.col(quoted(name)).cast(kind)
+        return column_value(sf.col(quoted(name)), types[name], kind, field.name)
     default = field.metadata.get(CURRENT_DEFAULT)
     if default is not None and "allowColumnDefaults" in features:
         check_text(str(default))

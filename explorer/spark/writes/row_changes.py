@@ -19,7 +19,7 @@ from pyspark.sql import functions as sf
 
 from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent
 from explorer.core.protocol.arrow.arrays import int64s
-from explorer.core.protocol.schema.data_types import StructField, StructType, parse_column
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, parse_column
 from explorer.core.protocol.schema.field_metadata import (
     CURRENT_DEFAULT,
     GENERATION_EXPRESSION,
@@ -40,6 +40,7 @@ from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.scan.predicate import vet_words
 from explorer.spark.scan.results import SPARK_ERRORS, Reading
 from explorer.spark.scan.scan import scan
+from explorer.spark.writes.column_values import check_casts, column_value
 from explorer.spark.writes.incoming import rule_guard, source_frame
 from explorer.spark.writes.matching_rows import rows_of_bitmaps
 from explorer.spark.writes.written_files import NewRows, WrittenFiles, breaks_rule, write_files
@@ -182,8 +183,9 @@ def _staying(log: DeltaLog, snapshot: Snapshot, touched: Sequence[Touched], *, t
 def _updates(log: DeltaLog, snapshot: Snapshot, intent: Update) -> _Changes:
     found = scan(log, snapshot, where=intent.where, row_identity=True)
     session, schema = found.frame.sparkSession, snapshot.schema
+    check_casts(session)
     try:
-        after, assigned = _Values(session, snapshot).after(intent.set, "set")
+        after, assigned = _Values(found.frame.alias("target"), snapshot).after(intent.set, "set")
         before = [sf.col(quoted(field.name)) for field in schema.fields]
         frame = found.frame.alias("target").select(
             sf.lit("update").alias(_DO), sf.lit(0).alias(_CLAUSE), *_identity(""), *_sides(before, after)
@@ -198,6 +200,7 @@ def _updates(log: DeltaLog, snapshot: Snapshot, intent: Update) -> _Changes:
 def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) -> _Changes:
     found = scan(log, snapshot, row_identity=True)
     session, schema, clauses = found.frame.sparkSession, snapshot.schema, merge_clauses(intent)
+    check_casts(session)
     for text in (intent.on, *(clause.when for clause in clauses if clause.when is not None)):
         vet_words(session, text)
     try:
@@ -205,7 +208,7 @@ def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) ->
         target = found.frame.withColumn(_TARGET, sf.lit(True)).alias("target")
         other = given.withColumn(_SOURCE, sf.lit(True)).alias("source")
         joined = target.join(other, sf.expr(f"(\n{intent.on}\n)"), _join_kind(clauses))
-        values = _Values(session, snapshot)
+        values = _Values(joined, snapshot)
         sides = [values.of_clause(clause, given.columns) for clause in clauses]
         after = [
             _chosen([side[place] for side, _ in sides]).cast(spark_type(field.type))
@@ -275,8 +278,9 @@ def _identity(prefix: str) -> list[Column]:
 class _Values:
     """The values of each column after a change, in the order of the schema."""
 
-    def __init__(self, session: SparkSession, snapshot: Snapshot) -> None:
-        self._session = session
+    def __init__(self, rows: DataFrame, snapshot: Snapshot) -> None:
+        self._rows = rows
+        self._session = rows.sparkSession
         self._schema = snapshot.schema
         self._defaults = "allowColumnDefaults" in active_features(snapshot.protocol)
 
@@ -302,7 +306,7 @@ class _Values:
                 elif path[0] == field.name:
                     name = ".".join(map(quoted, path[1:]))
                     value = sf.when(value.isNotNull(), value.withField(name, sf.expr(f"(\n{text}\n)"))).otherwise(value)
-            values.append(value.cast(spark_type(field.type)))
+            values.append(self._fitted(value, field, where))
         return values, {path[0] for path in found}
 
     def _inserted(self, assigned: Mapping[str, str], where: str) -> tuple[list[Column], set[str]]:
@@ -315,8 +319,7 @@ class _Values:
                 raise InvalidIntent(
                     f"The identity column {field.name!r} is GENERATED ALWAYS: leave it out.", field=where
                 )
-            value = self._value("DEFAULT" if text is None else text, field)
-            values.append(value.cast(spark_type(field.type)))
+            values.append(self._fitted(self._value("DEFAULT" if text is None else text, field), field, where))
         return values, {path[0] for path in found}
 
     def _all_of_source(self, given: Sequence[str]) -> dict[str, str]:
@@ -367,6 +370,14 @@ class _Values:
             path.append(alike[0].name)
             fields = alike[0].type.fields if isinstance(alike[0].type, StructType) else ()
         return tuple(path)
+
+    def _fitted(self, value: Column, field: StructField, where: str) -> Column:
+        """A value in the type of a column; only nested ones need to know what they are."""
+        wanted = spark_type(field.type)
+        if isinstance(field.type, PrimitiveType):
+            return value.cast(wanted)
+        found = self._rows.select(value.alias("value")).schema.fields[0].dataType
+        return column_value(value, found, wanted, field.name, where)
 
     def _value(self, text: str, field: StructField) -> Column:
         if text.strip().upper() != "DEFAULT":
