@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.transaction.intents.records import Merge, Update
 from explorer.core.transaction.new_files.arrangement import Arrangement
@@ -89,6 +90,13 @@ class SparkRowEngine:
         from explorer.spark.writes.matching_rows import extreme
 
         return extreme(log, snapshot, column, greatest=greatest)
+
+    def new_fields(self, snapshot: Snapshot, source: object) -> tuple[JsonObject, ...]:
+        """See `RowEngine.new_fields`."""
+        require_pyspark()
+        from explorer.spark.writes.incoming import new_fields
+
+        return new_fields(snapshot, source)
 
     def incoming_rows(
         self, snapshot: Snapshot, source: object, *, rules: Sequence[RowRule] = (), partitions: bool = False

@@ -14,6 +14,7 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import ExpressionRefused
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.transaction.intents.records import Merge, Update
 from explorer.core.transaction.new_files.arrangement import Arrangement
@@ -225,6 +226,18 @@ class RowEngine(Protocol):
 
     def extreme(self, log: DeltaLog, snapshot: Snapshot, column: str, *, greatest: bool) -> int | None:
         """Find the greatest or the least value of a column of whole numbers; None if no row has one."""
+        ...
+
+    def new_fields(self, snapshot: Snapshot, source: object) -> tuple[JsonObject, ...]:
+        """The columns and nested fields of a source that the table lacks, as schemaString has them, names dotted.
+
+        Args:
+            snapshot: The version.
+            source: As for `incoming_rows`.
+
+        Raises:
+            InvalidIntent: The source cannot be read.
+        """
         ...
 
     def incoming_rows(

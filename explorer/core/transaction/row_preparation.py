@@ -22,6 +22,7 @@ from explorer.core.transaction.new_files.file_actions import adds
 from explorer.core.transaction.new_files.rewrite import Rewrite, Touched
 from explorer.core.transaction.new_files.row_constraints import RowRule
 from explorer.core.transaction.proposal import Circumstances, Estimate, Proposal, Writing, Written
+from explorer.core.transaction.proposals.add_columns import add_columns
 from explorer.core.transaction.proposals.rewriting.optimize_files import compaction, optimize_files
 from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
 from explorer.core.transaction.proposals.rewriting.recompute_statistics import (
@@ -32,6 +33,7 @@ from explorer.core.transaction.proposals.rewriting.recompute_statistics import (
 from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows, layout_of, moved, numberings
 from explorer.core.transaction.proposals.rows.change_rows import change_rows
 from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, hides_rows, records_changes, touched_files
+from explorer.core.transaction.proposals.rows.new_columns import with_columns
 from explorer.core.transaction.proposals.rows.overwrite_rows import Replaced, overwrite_rows, replaced_files
 from explorer.core.transaction.row_engine import Incoming, RowEngine
 from explorer.core.versions.delta_log import DeltaLog
@@ -80,11 +82,15 @@ def row_proposer(log: DeltaLog, intent: RowIntent, context: Context, rows: objec
         case intents.Update():
             return _changes(log, intent, None, context, circumstances)
         case intents.Merge():
-            return _changes(log, intent, _source(intent.source, rows, context), context, circumstances)
+            source = _source(intent.source, rows, context)
+            changing = _changes(log, intent, source, context, circumstances)
+            return _evolving(changing, intent, source, context) if _takes_all(intent) else changing
         case intents.Overwrite():
-            return _overwriting(log, intent, _source(intent.source, rows, context), context, circumstances)
+            source = _source(intent.source, rows, context)
+            return _evolving(_overwriting(log, intent, source, context, circumstances), intent, source, context)
         case intents.Append():
-            return _addition(log, _source(intent.source, rows, context), context, circumstances)
+            source = _source(intent.source, rows, context)
+            return _evolving(_addition(log, source, context, circumstances), intent, source, context)
 
 
 def _source(named: str, rows: object | None, context: Context) -> object:
@@ -94,6 +100,29 @@ def _source(named: str, rows: object | None, context: Context) -> object:
     if context.check_source is not None:
         context.check_source(named)
     return named
+
+
+def _evolving(
+    propose: _OnVersion, intent: intents.Append | intents.Overwrite | intents.Merge, source: object, context: Context
+) -> _OnVersion:
+    """The same on top of the columns that the source has and the table lacks, where the intent asks for that."""
+    if not intent.merge_schema:
+        return propose
+    engine, circumstances = engine_of(context, intent_kind(intent)), context.circumstances()
+
+    def evolve(snapshot: Snapshot) -> Proposal:
+        fields = engine.new_fields(snapshot, source)
+        if not fields:
+            return propose(snapshot)
+        columns = add_columns(intents.AddColumns(fields=fields), snapshot, circumstances)
+        assert columns.metadata is not None, "new columns change the metadata"
+        return with_columns(propose(snapshot.changed(columns.protocol or snapshot.protocol, columns.metadata)), columns)
+
+    return evolve
+
+
+def _takes_all(intent: intents.Merge) -> bool:
+    return any(clause.values is None for clause in intents.merge_clauses(intent))
 
 
 def _deletion(log: DeltaLog, intent: intents.Delete, context: Context, circumstances: Circumstances) -> _OnVersion:

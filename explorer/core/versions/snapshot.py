@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -82,6 +83,18 @@ class Snapshot:
 
     def __repr__(self) -> str:
         return f"Snapshot(version={self.version}, columns={len(self.schema.fields)})"
+
+    def changed(self, protocol: Protocol, metadata: Metadata) -> Snapshot:
+        """This version as it would be with another protocol and metadata; its files stay.
+
+        Raises:
+            CorruptTable: The two make no table.
+            UnsupportedFeature: The protocol is one that this program does not read.
+        """
+        state = msgspec.structs.replace(self._state, protocol=protocol, metadata=metadata)
+        return Snapshot(
+            self._store, self.version, state, self._load_files, self._load_timestamp, time_zone=self.time_zone
+        )
 
     @property
     def state(self) -> TableState:

@@ -78,7 +78,7 @@ def _struct(value: Column, found: st.StructType, wanted: st.StructType, name: st
         odd = f"no field {foreign[0]!r}" if foreign else "two fields whose names differ only by case"
         names = ", ".join(own.name for own in wanted.fields)
         raise InvalidIntent(
-            f"The column {name} has {odd}. Its fields: {names}. Add the field first, or leave it out.",
+            f"The column {name} has {odd}. Its fields: {names}. Set mergeSchema to add the field, or leave it out.",
             field=field,
             column=name,
             allowed=[own.name for own in wanted.fields],

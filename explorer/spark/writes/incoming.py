@@ -8,7 +8,7 @@ written unless all rows keep all rules.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -21,8 +21,9 @@ from pyspark.sql import types as st
 
 from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent
 from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.partition_values import format_partition_value
-from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, format_column
 from explorer.core.protocol.schema.field_metadata import (
     CURRENT_DEFAULT,
     GENERATION_EXPRESSION,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["incoming_rows", "rule_guard", "source_frame", "written_rows"]
+__all__ = ["incoming_rows", "new_fields", "rule_guard", "source_frame", "written_rows"]
 
 _SAMPLES: Final = 10
 
@@ -95,6 +96,39 @@ def incoming_rows(
     columns = tuple(field.name for field in snapshot.schema.fields if field.name.lower() in given)
     guards = tuple(rule_guard(rule, count, rows, shaped) for rule, count in broken)
     return Incoming(rows, columns, guards, PlannedRows(shaped, judged), found)
+
+
+def new_fields(snapshot: Snapshot, source: object) -> tuple[JsonObject, ...]:
+    """The columns and nested fields of a source that the table lacks; see `RowEngine.new_fields`."""
+    try:
+        frame = source_frame(engine().session(), source)
+        return tuple(_foreign((), frame.schema.fields, snapshot.schema))
+    except PySparkException as error:
+        raise _refusal(error) from error
+
+
+def _foreign(parent: tuple[str, ...], given: Sequence[st.StructField], known: StructType) -> Iterator[JsonObject]:
+    fields = {field.name.lower(): field for field in known.fields}
+    for field in given:
+        own = fields.get(field.name.lower())
+        if own is None:
+            kind = _nullable(field.dataType).jsonValue()
+            yield {"name": format_column((*parent, field.name)), "type": kind, "nullable": True, "metadata": {}}
+        elif isinstance(own.type, StructType) and isinstance(field.dataType, st.StructType):
+            yield from _foreign((*parent, own.name), field.dataType.fields, own.type)
+
+
+def _nullable(kind: st.DataType) -> st.DataType:
+    """A type with every part nullable and without metadata of fields."""
+    match kind:
+        case st.StructType():
+            return st.StructType([st.StructField(field.name, _nullable(field.dataType)) for field in kind.fields])
+        case st.ArrayType():
+            return st.ArrayType(_nullable(kind.elementType))
+        case st.MapType():
+            return st.MapType(_nullable(kind.keyType), _nullable(kind.valueType))
+        case _:
+            return kind
 
 
 def _partitions(frame: DataFrame, snapshot: Snapshot) -> frozenset[tuple[str | None, ...]]:
@@ -192,7 +226,8 @@ def _shaped(frame: DataFrame, snapshot: Snapshot) -> DataFrame:
     if foreign:
         names = ", ".join(field.name for field in snapshot.schema.fields)
         raise InvalidIntent(
-            f"The table has no column {foreign[0]!r}. Its columns: {names}. Add the column first, or leave it out.",
+            f"The table has no column {foreign[0]!r}. Its columns: {names}. Set mergeSchema to add the column, or "
+            "leave it out.",
             field="source",
             allowed=[field.name for field in snapshot.schema.fields],
         )

@@ -286,9 +286,13 @@ class Vacuum(_Intent, frozen=True, kw_only=True):
 
 
 class Append(_Intent, frozen=True, kw_only=True):
-    """Append the rows of a Parquet or CSV file or folder."""
+    """Append the rows of a Parquet or CSV file or folder.
+
+    With ``mergeSchema`` columns that the table lacks are added to it.
+    """
 
     source: str
+    merge_schema: bool = False
 
 
 class Delete(_Intent, frozen=True, kw_only=True):
@@ -317,12 +321,13 @@ class Overwrite(_Intent, frozen=True, kw_only=True):
     """Replace rows by those of a Parquet or CSV file or folder.
 
     All rows go, or those for which ``where`` is true (the new rows must meet it too), or with ``partitions`` those of
-    the partitions that the new rows are in.
+    the partitions that the new rows are in. With ``mergeSchema`` columns that the table lacks are added to it.
     """
 
     source: str
     where: str | None = None
     partitions: bool = False
+    merge_schema: bool = False
 
     def check(self) -> None:
         if self.where is not None and self.partitions:
@@ -338,7 +343,8 @@ class Merge(_Intent, frozen=True, kw_only=True):
 
     A clause is an object: ``when``, a further condition or left out, and what is done: ``update`` (columns to
     expressions, or ``"*"``), ``delete`` (true) or ``insert`` (as update). The first
-    clause that applies to a row decides.
+    clause that applies to a row decides. With ``mergeSchema`` columns that the table lacks are added to it where a
+    clause takes all columns of the source.
     """
 
     source: str
@@ -346,6 +352,7 @@ class Merge(_Intent, frozen=True, kw_only=True):
     matched: tuple[JsonObject, ...] = ()
     not_matched: tuple[JsonObject, ...] = ()
     not_matched_by_source: tuple[JsonObject, ...] = ()
+    merge_schema: bool = False
 
     def check(self) -> None:
         if not (self.matched or self.not_matched or self.not_matched_by_source):

@@ -34,7 +34,24 @@ def _source(answers: Answers) -> FormField:
 
 
 def _append(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
-    return (_source(answers),)
+    return (_source(answers), _new_columns(answers))
+
+
+def _append_document(answers: Answers) -> dict[str, object]:
+    return {"source": answers.get("source", ""), **_merging(answers)}
+
+
+def _new_columns(answers: Answers) -> FormField:
+    """The question what becomes of columns that the table lacks."""
+    choices = (
+        Choice(_KEPT, "Refuse the rows"),
+        Choice("add", "Add them to the table", "Rows that are there have no value in them."),
+    )
+    return _one_of("newColumns", "Columns that the table lacks", choices, answers)
+
+
+def _merging(answers: Answers) -> dict[str, object]:
+    return {"mergeSchema": True} if answers.get("newColumns") == "add" else {}
 
 
 def _delete(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
@@ -84,11 +101,11 @@ def _overwrite(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     where = FormField(
         "where", "Rows for which", "code", help_, "day >= '2026-01-01'", answers.get("where", ""), required=False
     )
-    return (_source(answers), what, where)
+    return (_source(answers), what, where, _new_columns(answers))
 
 
 def _overwrite_document(answers: Answers) -> dict[str, object]:
-    given: dict[str, object] = {"source": answers.get("source", "")}
+    given: dict[str, object] = {"source": answers.get("source", ""), **_merging(answers)}
     match answers.get("replaces", "all"):
         case "where":
             given["where"] = answers.get("where", "")
@@ -116,6 +133,7 @@ def _merge(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
         _condition("notMatchedWhen", "Only where", "source.amount > 0", answers),
         _one_of("notMatchedBySource", "A row of the table that matches none", unmatched, answers),
         _condition("notMatchedBySourceWhen", "Only where", "target.day < '2026-01-01'", answers),
+        _new_columns(answers),
     )
 
 
@@ -134,7 +152,7 @@ def _merge_document(answers: Answers) -> dict[str, object]:
         "delete": {"delete": True},
         "insert": {"insert": "*"},
     }
-    given: dict[str, object] = {"source": answers.get("source", ""), "on": answers.get("on", "")}
+    given: dict[str, object] = {"source": answers.get("source", ""), "on": answers.get("on", ""), **_merging(answers)}
     for group, proposed in _PROPOSED.items():
         if action := done.get(answers.get(group, proposed)):
             when = answers.get(f"{group}When", "").strip()
@@ -227,7 +245,7 @@ ROW_INTENTS: Final = IntentGroup(
     (
         intent_entry(
             intents.Append, "Append rows", "Rows of a file, checked against every rule of the table first.",
-            fields=_append, document=given_texts("source"), state=_rows, beside=(COLUMNS,), costly=_READS_SOURCE,
+            fields=_append, document=_append_document, state=_rows, beside=(COLUMNS,), costly=_READS_SOURCE,
             headline=lambda intent: Headline("Append rows", "", intent.source),
         ),
         intent_entry(
