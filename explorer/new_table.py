@@ -20,6 +20,9 @@ from explorer.storage.roots import AllowedRoots
 from explorer.table import Table, context_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
     from explorer.core.protocol.log_store import LogStore
     from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Plan
 
@@ -88,6 +91,7 @@ class NewTable:
         accept: Sequence[str] = (),
         check_rows: bool = True,
         user: str | None = None,
+        rows: pa.Table | DataFrame | None = None,
     ) -> CommitPlan:
         """Plan the table: the exact actions and every guard with its evidence. Nothing is written.
 
@@ -96,6 +100,7 @@ class NewTable:
             accept: Names of guards that may stay unknown.
             check_rows: Let Spark check the types of expressions if the table has any; otherwise they are unknown.
             user: Who would commit.
+            rows: An Arrow table or a Spark DataFrame that the table begins with, instead of the intent's source.
 
         Raises:
             InvalidIntent: The intent makes no sense, or there is a table already.
@@ -115,7 +120,7 @@ class NewTable:
         if self.latest_version() >= 0:
             raise InvalidIntent(f"There is already a table at {self.location}.", field="kind", table=self.location)
         context = context_of(self.roots)
-        propose = prepared_creation(wanted, context, check_types=check_rows)
+        propose = prepared_creation(self.place.store, wanted, context, rows, check_types=check_rows)
         return make_plan(self.place, Request(wanted, propose, tuple(accept), check_rows, user), context)
 
     def commit(self, plan: Plan, *, reason: str | None = None, user: str | None = None) -> CommitResult:

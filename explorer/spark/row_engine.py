@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.transaction.intents.records import Merge, Update
 from explorer.core.transaction.new_files.arrangement import Arrangement
@@ -91,12 +92,12 @@ class SparkRowEngine:
 
         return extreme(log, snapshot, column, greatest=greatest)
 
-    def new_fields(self, snapshot: Snapshot, source: object) -> tuple[JsonObject, ...]:
+    def new_fields(self, schema: StructType, source: object) -> tuple[JsonObject, ...]:
         """See `RowEngine.new_fields`."""
         require_pyspark()
         from explorer.spark.writes.incoming import new_fields
 
-        return new_fields(snapshot, source)
+        return new_fields(schema, source)
 
     def incoming_rows(
         self, snapshot: Snapshot, source: object, *, rules: Sequence[RowRule] = (), partitions: bool = False
@@ -154,7 +155,7 @@ class SparkRowEngine:
 
     def write_rows(
         self,
-        log: DeltaLog,
+        store: LogStore,
         incoming: Incoming,
         layout: FileLayout,
         numbered: Sequence[Numbering],
@@ -165,4 +166,4 @@ class SparkRowEngine:
         require_pyspark()
         from explorer.spark.writes.incoming import written_rows
 
-        return written_rows(log, incoming, layout, numbered, recorded=recorded)
+        return written_rows(store, incoming, layout, numbered, recorded=recorded)

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from explorer.core.errors import EngineUnavailable, InvalidIntent, RequestError
+from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import parse_schema
 from explorer.core.transaction.commit_plan import Proposer
 from explorer.core.transaction.context import Context
@@ -26,7 +27,14 @@ from explorer.core.transaction.proposals.identity_columns import counts_up, reco
 from explorer.core.transaction.proposals.restore import restore
 from explorer.core.transaction.proposals.vector_tombstones import vector_tombstones
 from explorer.core.transaction.row_engine import RowEngine
-from explorer.core.transaction.row_preparation import RowIntent, carried, engine_of, row_proposer, unknown_fields
+from explorer.core.transaction.row_preparation import (
+    RowIntent,
+    carried,
+    engine_of,
+    filled_table,
+    row_proposer,
+    unknown_fields,
+)
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
@@ -65,18 +73,26 @@ def prepared(
     return propose
 
 
-def prepared_creation(intent: CreateTable, context: Context, *, check_types: bool) -> Proposer:
+def prepared_creation(
+    store: LogStore, intent: CreateTable, context: Context, rows: object | None = None, *, check_types: bool
+) -> Proposer:
     """Gather what a new table needs.
 
     Args:
+        store: The place of the table.
         intent: The table.
         context: Clock, identifiers and the engine of rows.
+        rows: Rows of the engine to begin with, instead of the intent's source.
         check_types: Let the engine check the types of generated columns, if there are any.
 
     Raises:
         InvalidIntent: The intent makes no sense.
     """
-    proposal = create_table(intent, context.circumstances())
+    circumstances = context.circumstances()
+    if intent.source is None and rows is None:
+        proposal = create_table(intent, circumstances)
+    else:
+        proposal = filled_table(store, intent, context, rows, circumstances)
     if check_types and context.rows is not None:
         proposal = _with_types(proposal, context.rows)
     return lambda _: proposal

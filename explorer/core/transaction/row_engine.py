@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from explorer.core.errors import ExpressionRefused
 from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.transaction.intents.records import Merge, Update
 from explorer.core.transaction.new_files.arrangement import Arrangement
@@ -228,11 +229,11 @@ class RowEngine(Protocol):
         """Find the greatest or the least value of a column of whole numbers; None if no row has one."""
         ...
 
-    def new_fields(self, snapshot: Snapshot, source: object) -> tuple[JsonObject, ...]:
-        """The columns and nested fields of a source that the table lacks, as schemaString has them, names dotted.
+    def new_fields(self, schema: StructType, source: object) -> tuple[JsonObject, ...]:
+        """The columns and nested fields of a source that a schema lacks, as schemaString has them, names dotted.
 
         Args:
-            snapshot: The version.
+            schema: The schema.
             source: As for `incoming_rows`.
 
         Raises:
@@ -326,7 +327,7 @@ class RowEngine(Protocol):
 
     def write_rows(
         self,
-        log: DeltaLog,
+        store: LogStore,
         incoming: Incoming,
         layout: FileLayout,
         numbered: Sequence[Numbering],
@@ -336,7 +337,7 @@ class RowEngine(Protocol):
         """Write such rows as new data files; its workers write, no row comes here.
 
         Args:
-            log: The table's log.
+            store: The table's store, or that of a table to be made.
             incoming: The rows; they are judged again as they are written, as their source may have changed.
             layout: The file layout that the table asks for.
             numbered: The identity columns to fill.

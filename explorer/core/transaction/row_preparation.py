@@ -14,7 +14,8 @@ import msgspec
 from explorer.core.errors import EngineUnavailable, InvalidIntent
 from explorer.core.log.writing.writer_state import CarriedActions, FileKey, carry_actions
 from explorer.core.protocol.json_values import JsonObject
-from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.schema.data_types import StructType, parse_column
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.intents.documents import intent_kind
@@ -23,6 +24,7 @@ from explorer.core.transaction.new_files.rewrite import Rewrite, Touched
 from explorer.core.transaction.new_files.row_constraints import RowRule
 from explorer.core.transaction.proposal import Circumstances, Estimate, Proposal, Writing, Written
 from explorer.core.transaction.proposals.add_columns import add_columns
+from explorer.core.transaction.proposals.create_table import create_table
 from explorer.core.transaction.proposals.rewriting.optimize_files import compaction, optimize_files
 from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
 from explorer.core.transaction.proposals.rewriting.recompute_statistics import (
@@ -33,13 +35,14 @@ from explorer.core.transaction.proposals.rewriting.recompute_statistics import (
 from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows, layout_of, moved, numberings
 from explorer.core.transaction.proposals.rows.change_rows import change_rows
 from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, hides_rows, records_changes, touched_files
+from explorer.core.transaction.proposals.rows.first_rows import empty_version, with_first_rows
 from explorer.core.transaction.proposals.rows.new_columns import with_columns
 from explorer.core.transaction.proposals.rows.overwrite_rows import Replaced, overwrite_rows, replaced_files
 from explorer.core.transaction.row_engine import Incoming, RowEngine
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["RowIntent", "carried", "engine_of", "row_proposer", "unknown_fields"]
+__all__ = ["RowIntent", "carried", "engine_of", "filled_table", "row_proposer", "unknown_fields"]
 
 RowIntent: TypeAlias = (
     intents.Append
@@ -90,7 +93,33 @@ def row_proposer(log: DeltaLog, intent: RowIntent, context: Context, rows: objec
             return _evolving(_overwriting(log, intent, source, context, circumstances), intent, source, context)
         case intents.Append():
             source = _source(intent.source, rows, context)
-            return _evolving(_addition(log, source, context, circumstances), intent, source, context)
+            return _evolving(_addition(log.store, source, context, circumstances), intent, source, context)
+
+
+def filled_table(
+    store: LogStore, intent: intents.CreateTable, context: Context, rows: object | None, circumstances: Circumstances
+) -> Proposal:
+    """Make a table of rows: its schema is theirs unless the intent has one.
+
+    Args:
+        store: The place of the table.
+        intent: The table.
+        context: Clock, identifiers and the engine of rows.
+        rows: Rows of the engine instead of the intent's source.
+        circumstances: The present and fresh identifiers.
+
+    Raises:
+        InvalidIntent: The intent makes no sense, or the rows do not fit its schema.
+        NotAllowed: The source is outside the places that may be read.
+        EngineUnavailable: There is no engine of rows.
+    """
+    engine, source = engine_of(context, "create-table"), _source(intent.source or "", rows, context)
+    if intent.schema is None:
+        found = engine.new_fields(StructType(()), source)
+        fields = [{**field, "name": parse_column(str(field["name"]))[0]} for field in found]
+        intent = msgspec.structs.replace(intent, schema={"type": "struct", "fields": fields})
+    creation = create_table(intent, circumstances)
+    return with_first_rows(creation, _addition(store, source, context, circumstances)(empty_version(store, creation)))
 
 
 def _source(named: str, rows: object | None, context: Context) -> object:
@@ -111,7 +140,7 @@ def _evolving(
     engine, circumstances = engine_of(context, intent_kind(intent)), context.circumstances()
 
     def evolve(snapshot: Snapshot) -> Proposal:
-        fields = engine.new_fields(snapshot, source)
+        fields = engine.new_fields(snapshot.schema, source)
         if not fields:
             return propose(snapshot)
         columns = add_columns(intents.AddColumns(fields=fields), snapshot, circumstances)
@@ -206,7 +235,7 @@ def _changes(
 def _overwriting(
     log: DeltaLog, intent: intents.Overwrite, source: object, context: Context, circumstances: Circumstances
 ) -> _OnVersion:
-    engine = engine_of(context, "overwrite")
+    engine, store = engine_of(context, "overwrite"), log.store
 
     def overwrite(snapshot: Snapshot) -> Proposal:
         if intent.partitions and not snapshot.partition_columns:
@@ -222,7 +251,7 @@ def _overwriting(
         recorded = rewriting and records_changes(snapshot)
 
         def write() -> Written:
-            made = engine.write_rows(log, incoming, layout, numbered, recorded=recorded)
+            made = engine.write_rows(store, incoming, layout, numbered, recorded=recorded)
             if not rewriting:
                 return made
             assert intent.where is not None, "only a condition goes through files"
@@ -338,7 +367,7 @@ def _vet_partitions(engine: RowEngine, snapshot: Snapshot, where: str | None) ->
         engine.vet(StructType(tuple(folders)), where)
 
 
-def _addition(log: DeltaLog, source: object, context: Context, circumstances: Circumstances) -> _OnVersion:
+def _addition(store: LogStore, source: object, context: Context, circumstances: Circumstances) -> _OnVersion:
     engine = engine_of(context, "append")
     made: list[tuple[Snapshot, Incoming, StructType, Callable[[], Written]]] = []
 
@@ -349,7 +378,7 @@ def _addition(log: DeltaLog, source: object, context: Context, circumstances: Ci
             layout = layout_of(snapshot, circumstances)
 
             def write() -> Written:
-                return engine.write_rows(log, incoming, layout, numbered)
+                return engine.write_rows(store, incoming, layout, numbered)
 
             expected = moved(snapshot.schema, {one.column: one.last(incoming.rows) for one in numbered})
             made[:] = [(snapshot, incoming, expected, write)]

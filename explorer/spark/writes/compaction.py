@@ -53,7 +53,7 @@ def compacted(log: DeltaLog, snapshot: Snapshot, arrangement: Arrangement, layou
     names = (tracking.row_id_column, tracking.row_commit_version_column) if tracking.enabled else (None, None)
     extra = {name: source for name, source in zip(names, ("_row_id", "_row_commit_version"), strict=True) if name}
     new = NewRows(Reading(frame, found.failure), extra, groups=_GROUP, arranged=True)
-    made = write_files(log, layout, new, _NO_LIMIT)
+    made = write_files(log.store, layout, new, _NO_LIMIT)
     return Written(tuple(map(layout.add_of, made.files)), rows=made.rows)
 
 

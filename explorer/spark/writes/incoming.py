@@ -47,7 +47,7 @@ from explorer.spark.writes.column_values import check_casts, column_value
 from explorer.spark.writes.written_files import NewRows, breaks_rule, write_files
 
 if TYPE_CHECKING:
-    from explorer.core.versions.delta_log import DeltaLog
+    from explorer.core.protocol.log_store import LogStore
     from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["incoming_rows", "new_fields", "rule_guard", "source_frame", "written_rows"]
@@ -98,11 +98,11 @@ def incoming_rows(
     return Incoming(rows, columns, guards, PlannedRows(shaped, judged), found)
 
 
-def new_fields(snapshot: Snapshot, source: object) -> tuple[JsonObject, ...]:
+def new_fields(schema: StructType, source: object) -> tuple[JsonObject, ...]:
     """The columns and nested fields of a source that the table lacks; see `RowEngine.new_fields`."""
     try:
         frame = source_frame(engine().session(), source)
-        return tuple(_foreign((), frame.schema.fields, snapshot.schema))
+        return tuple(_foreign((), frame.schema.fields, schema))
     except PySparkException as error:
         raise _refusal(error) from error
 
@@ -141,7 +141,7 @@ def _partitions(frame: DataFrame, snapshot: Snapshot) -> frozenset[tuple[str | N
 
 
 def written_rows(
-    log: DeltaLog,
+    store: LogStore,
     incoming: Incoming,
     layout: FileLayout,
     numbered: Sequence[Numbering],
@@ -151,7 +151,7 @@ def written_rows(
     """Write such rows as data files, and judge the rules over exactly the rows written.
 
     Args:
-        log: The table's log.
+        store: The table's store.
         incoming: The rows.
         layout: The layout that the table asks for.
         numbered: The identity columns to fill.
@@ -163,12 +163,12 @@ def written_rows(
     """
     source = incoming.source
     assert isinstance(source, PlannedRows), "another engine planned these rows"
-    made = write_files(log, layout, NewRows(source, rules=source.rules, numbered=numbered, rows=incoming.rows))
+    made = write_files(store, layout, NewRows(source, rules=source.rules, numbered=numbered, rows=incoming.rows))
     guards = tuple(rule_guard(rule, count, made.rows) for rule, count in made.broken)
     feed: tuple[FileFacts, ...] = ()
     if recorded:
         marked = Reading(source.frame.withColumn("_change_type", sf.lit("insert")), source.failure)
-        feed = write_files(log, layout, NewRows(marked, rows=incoming.rows, changes=True)).files
+        feed = write_files(store, layout, NewRows(marked, rows=incoming.rows, changes=True)).files
     changes = tuple(map(layout.change_of, feed))
     return Written(tuple(map(layout.add_of, made.files)), changes, made.rows, made.marks, guards)
 

@@ -62,10 +62,10 @@ def rewritten(
     """
     kept = [file for file in touched if not file.is_emptied]
     changes = _change_rows(log, snapshot, touched, where) if recorded else None
-    gone = () if changes is None else write_files(log, layout, changes).files
+    gone = () if changes is None else write_files(log.store, layout, changes).files
     if not kept:
         return Written((), tuple(map(layout.change_of, gone)))
-    made = write_files(log, layout, _kept_rows(log, snapshot, kept, where))
+    made = write_files(log.store, layout, _kept_rows(log, snapshot, kept, where))
     return Written(tuple(map(layout.add_of, made.files)), tuple(map(layout.change_of, gone)), made.rows)
 
 

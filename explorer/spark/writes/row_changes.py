@@ -147,15 +147,15 @@ def write_changes(
         new = new.unionByName(kept) if rows else kept
     if rows + staying:
         planned = Reading(new, changes.failure)
-        made.append(write_files(log, layout, NewRows(planned, extra, changes.rules, (), rows + staying)))
+        made.append(write_files(log.store, layout, NewRows(planned, extra, changes.rules, (), rows + staying)))
     if numbered:
         fresh = changes.new_rows(_INSERTED).withColumn("_row_commit_version", sf.lit(None).cast("long"))
         planned = Reading(fresh, changes.failure)
-        made.append(write_files(log, layout, NewRows(planned, extra, changes.rules, numbered, counts.inserted)))
+        made.append(write_files(log.store, layout, NewRows(planned, extra, changes.rules, numbered, counts.inserted)))
     feed: tuple[Any, ...] = ()
     if recorded:
         planned, told = Reading(changes.change_rows(), changes.failure), counts.all + counts.updated
-        feed = write_files(log, layout, NewRows(planned, rows=told, changes=True)).files
+        feed = write_files(log.store, layout, NewRows(planned, rows=told, changes=True)).files
     total = sum(each.rows for each in made)
     return Written(
         tuple(layout.add_of(file) for each in made for file in each.files),
@@ -208,7 +208,7 @@ def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) ->
         target = found.frame.withColumn(_TARGET, sf.lit(True)).alias("target")
         other = given.withColumn(_SOURCE, sf.lit(True)).alias("source")
         joined = target.join(other, sf.expr(f"(\n{intent.on}\n)"), _join_kind(clauses))
-        values = _Values(joined, snapshot)
+        values = _Values(joined, snapshot, lenient=intent.merge_schema)
         sides = [values.of_clause(clause, given.columns) for clause in clauses]
         after = [
             _chosen([side[place] for side, _ in sides]).cast(spark_type(field.type))
@@ -278,7 +278,8 @@ def _identity(prefix: str) -> list[Column]:
 class _Values:
     """The values of each column after a change, in the order of the schema."""
 
-    def __init__(self, rows: DataFrame, snapshot: Snapshot) -> None:
+    def __init__(self, rows: DataFrame, snapshot: Snapshot, *, lenient: bool = False) -> None:
+        self._lenient = lenient
         self._rows = rows
         self._session = rows.sparkSession
         self._schema = snapshot.schema
@@ -323,13 +324,18 @@ class _Values:
         return values, {path[0] for path in found}
 
     def _all_of_source(self, given: Sequence[str]) -> dict[str, str]:
-        """What ``"*"`` means: every column of the table from the column of that name in the source."""
+        """What ``"*"`` means: every column of the table from the column of that name in the source.
+
+        Where the schema may change, a column that the source lacks is left as it is, or out of a new row.
+        """
         names = {name.lower(): name for name in given}
         values = {}
         for field in self._schema.fields:
             name = names.get(field.name.lower())
             if name is not None:
                 values[quoted(field.name)] = f"source.{quoted(name)}"
+            elif self._lenient:
+                continue
             elif GENERATION_EXPRESSION not in field.metadata and IDENTITY_START not in field.metadata:
                 raise InvalidIntent(
                     f'"*" takes every column from the source, and the source has no column {field.name!r}. It has: '

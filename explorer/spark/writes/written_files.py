@@ -40,7 +40,7 @@ from explorer.storage.objects import ObjectLogStore
 from explorer.storage.schemes import scheme_of
 
 if TYPE_CHECKING:
-    from explorer.core.versions.delta_log import DeltaLog
+    from explorer.core.protocol.log_store import LogStore
 
 __all__ = ["NewRows", "WrittenFiles", "breaks_rule", "write_files"]
 
@@ -101,11 +101,11 @@ class WrittenFiles:
         return sum(file.rows for file in self.files)
 
 
-def write_files(log: DeltaLog, layout: FileLayout, new: NewRows, rows_per_file: int = ROWS_PER_FILE) -> WrittenFiles:
+def write_files(store: LogStore, layout: FileLayout, new: NewRows, rows_per_file: int = ROWS_PER_FILE) -> WrittenFiles:
     """Write rows as new files of a table; no version names them yet.
 
     Args:
-        log: The table's log.
+        store: The table's store.
         layout: The layout that the table asks for.
         new: The rows.
         rows_per_file: The most rows of a file.
@@ -115,15 +115,15 @@ def write_files(log: DeltaLog, layout: FileLayout, new: NewRows, rows_per_file: 
     """
     _send_code()
     leaves = () if new.changes else _leaves(layout, new.numbered)
-    with _place(log) as (store, root, secrets):
+    with _place(store) as (sent, root, secrets):
         plan = _file_plan(layout, new, leaves, rows_per_file)
         told = _arranged(layout, new).mapInArrow(
-            task_files.writer(replace(plan, store=store, root=root, secrets=secrets)), _TOLD
+            task_files.writer(replace(plan, store=sent, root=root, secrets=secrets)), _TOLD
         )
         found = to_arrow(Reading(told, new.planned.failure)).to_pylist()
-        if store is None and _of_this_process(log):
+        if sent is None and _of_this_process(store):
             for file in found:
-                log.store.put_if_absent(file["location"], Path(root + file["location"]).read_bytes())
+                store.put_if_absent(file["location"], Path(root + file["location"]).read_bytes())
     return _facts(new, leaves, found)
 
 
@@ -133,23 +133,22 @@ def _send_code() -> None:
 
 
 @contextmanager
-def _place(log: DeltaLog) -> Iterator[tuple[Any, str, tuple[str, ...]]]:
+def _place(store: LogStore) -> Iterator[tuple[Any, str, tuple[str, ...]]]:
     """Where the tasks write: an obstore store or None for a folder, the root in it, and what no error may contain."""
-    store = log.store
     if isinstance(store, LocalLogStore):
         yield None, f"{store.folder}/", ()
-    elif _of_this_process(log):
+    elif _of_this_process(store):
         with tempfile.TemporaryDirectory(prefix="delta-table-explorer-memory-") as folder:
             yield None, f"{folder}/", ()
     else:
-        assert isinstance(store, ObjectLogStore), f"files of {log.location} are written by another store"
+        assert isinstance(store, ObjectLogStore), f"files of {store.root} are written by another store"
         sent, prefix = store.sendable("")
         yield sent, prefix, store.secrets
 
 
-def _of_this_process(log: DeltaLog) -> bool:
+def _of_this_process(store: LogStore) -> bool:
     """Whether no other process reaches the table's store, so that its files pass through the disk."""
-    return scheme_of(log.location).rows == "copied"
+    return scheme_of(store.root).rows == "copied"
 
 
 def _leaves(layout: FileLayout, numbered: Sequence[Numbering]) -> tuple[tuple[ColumnPath, StructField], ...]:

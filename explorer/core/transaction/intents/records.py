@@ -88,9 +88,13 @@ def _demand(items: Sized, field: str) -> None:
 
 
 class CreateTable(_Intent, frozen=True, kw_only=True):
-    """Make a new table; ``schema`` is a struct as in schemaString."""
+    """Make a new table, empty or with the rows of a Parquet or CSV file or folder.
 
-    schema: JsonObject
+    ``schema`` is a struct as in schemaString; with ``source`` it may be left out and is that of the rows.
+    """
+
+    schema: JsonObject | None = None
+    source: str | None = None
     partition_columns: tuple[str, ...] = ()
     properties: dict[str, str] = {}
     name: str | None = None

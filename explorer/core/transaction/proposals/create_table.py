@@ -57,6 +57,8 @@ def create_table(intent: CreateTable, circumstances: Circumstances) -> Proposal:
         InvalidIntent: The schema, a partition column or a property makes no sense; ``field`` names it.
         UnsupportedFeature: A type is one that this program does not know.
     """
+    if intent.schema is None:
+        raise InvalidIntent("A table needs a schema, or a source with rows whose schema it takes.", field="schema")
     schema = _read_schema(intent.schema)
     wishes = read_wishes(check_properties(intent.properties))
     partition = _partition_columns(intent.partition_columns, schema)
