@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from explorer import formatting as fmt
+from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.transaction.intents import records as intents
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.entry import COLUMNS, Headline, IntentGroup, intent_entry
@@ -68,15 +69,15 @@ def _purge(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     return (FormField("where", "Masked rows for which", "code", help_, "customer = 417", value, required=False),)
 
 
-def _setting(snapshot: Snapshot, label: str, *, required: bool) -> FormField:
+def _setting(snapshot: Snapshot, label: str, help_: str, *, required: bool) -> FormField:
     """The question which columns get which values."""
     choices = tuple(Choice(field.name, field.name) for field in snapshot.schema.fields)
     return FormField(
         "set",
         label,
         "pairs",
-        _EXPRESSIONS,
-        snapshot.schema.fields[0].name if snapshot.schema.fields else "",
+        help_,
+        _first_column(snapshot),
         choices=choices,
         required=required,
         pair=("Column", "New value", "an SQL expression"),
@@ -85,8 +86,9 @@ def _setting(snapshot: Snapshot, label: str, *, required: bool) -> FormField:
 
 def _update(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     help_ = "SQL. Rows for which it is TRUE are changed; NULL is not TRUE. Empty means all rows."
-    where = FormField("where", "Rows for which", "code", help_, "id = 417", answers.get("where", ""), required=False)
-    return (_setting(snapshot, "Columns to set", required=True), where)
+    example = f"{_first_column(snapshot)} = 417"
+    where = FormField("where", "Rows for which", "code", help_, example, answers.get("where", ""), required=False)
+    return (_setting(snapshot, "Columns to set", _EXPRESSIONS, required=True), where)
 
 
 def _overwrite(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
@@ -115,9 +117,10 @@ def _overwrite_document(answers: Answers) -> dict[str, object]:
 
 
 def _merge(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+    key = _first_column(snapshot)
     on_help = "SQL over the table's row, target, and the file's row, source."
     matched = (
-        Choice("update", "Update the row", "Columns as set below; all columns of the file if none is set."),
+        Choice("update", "Update the row"),
         Choice("delete", "Delete the row"),
         Choice(_KEPT, "Leave it as it is"),
     )
@@ -125,10 +128,10 @@ def _merge(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     unmatched = (Choice(_KEPT, "Leave it as it is"), Choice("delete", "Delete it"))
     return (
         _source(answers),
-        FormField("on", "Rows match where", "code", on_help, "target.id = source.id", answers.get("on", "")),
+        FormField("on", "Rows match where", "code", on_help, f"target.{key} = source.{key}", answers.get("on", "")),
         _one_of("matched", "A row that matches", matched, answers),
         _condition("matchedWhen", "Only where", "source.version > target.version", answers),
-        _setting(snapshot, "Columns to set", required=False),
+        _setting(snapshot, "Columns to set in it", f"{_EXPRESSIONS} Empty: all columns of the file.", required=False),
         _one_of("notMatched", "A row of the file that matches none", new, answers),
         _condition("notMatchedWhen", "Only where", "source.amount > 0", answers),
         _one_of("notMatchedBySource", "A row of the table that matches none", unmatched, answers),
@@ -228,6 +231,11 @@ def _optimize_headline(intent: intents.Optimize) -> Headline:
     order = ", ".join(intent.z_order_by or intent.order_by)
     how = "along a curve through" if intent.z_order_by else "ordered by"
     return Headline("Optimize files", f"{how} {order}" if order else "", intent.where or "")
+
+
+def _first_column(snapshot: Snapshot) -> str:
+    """A name for examples, as SQL writes it."""
+    return format_column((snapshot.schema.fields[0].name,)) if snapshot.schema.fields else "id"
 
 
 def _rows(snapshot: Snapshot) -> str:
