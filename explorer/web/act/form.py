@@ -13,6 +13,8 @@ from explorer.core.protocol.times import older_than
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.intents.records import Vacuum
 from explorer.views import TableFacts
+from explorer.views.act.desk.desk import DeskSheet
+from explorer.views.act.desk.draft import Draft
 from explorer.views.act.guard_views import guard_counts, guard_views
 from explorer.views.act.intent_form import (
     IntentForm,
@@ -24,8 +26,7 @@ from explorer.views.act.intent_form import (
 )
 from explorer.views.act.intents.hints import column_suggestions
 from explorer.views.problems import Problem, problem_of
-from explorer.web.act.desk import ActDesk, ActSheet
-from explorer.web.act.draft import Draft
+from explorer.web.act.desk import ActDesk, question_of
 from explorer.web.address import Address
 from explorer.web.render import render
 
@@ -70,7 +71,7 @@ def ask_desk(desk: ActDesk, facts: TableFacts, address: Address) -> None:
         desk.ask(address, newest=facts.last, show=address.step == "plan")
 
 
-def check_answers(facts: TableFacts, address: Address, sheet: ActSheet, form: IntentForm) -> Check:
+def check_answers(facts: TableFacts, address: Address, sheet: DeskSheet, form: IntentForm) -> Check:
     """Return the state of an address's answers, with what the desk knows about them."""
     answers = dict(address.answers)
     found = Check(hints(address.act, answers, facts, facts.snapshot(facts.last)))
@@ -83,7 +84,7 @@ def check_answers(facts: TableFacts, address: Address, sheet: ActSheet, form: In
     if form.costly and address.step != "plan":
         error = _unreadable(address)
         return replace(found, costly=form.costly) if error is None else _blame(found, error, form, answers)
-    match sheet.draft_of(address):
+    match sheet.draft_of(question_of(address, sheet.person)):
         case None:
             return found
         case Draft() as draft:
@@ -94,7 +95,7 @@ def check_answers(facts: TableFacts, address: Address, sheet: ActSheet, form: In
             return _blame(found, error, form, answers)
 
 
-def redrawn_parts(facts: TableFacts, address: Address, sheet: ActSheet, shown_pairs: int) -> dict[str, str]:
+def redrawn_parts(facts: TableFacts, address: Address, sheet: DeskSheet, shown_pairs: int) -> dict[str, str]:
     """Return the parts of a form that follow from its answers, as HTML by the id of their element.
 
     Args:

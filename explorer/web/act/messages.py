@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from explorer.web.act.desk import ActDesk
+from explorer.views.act.desk.state import Ended
+from explorer.web.act.desk import ActDesk, question_of
 from explorer.web.act.form import ask_desk, redrawn_parts
-from explorer.web.act.state import Ended
 from explorer.web.address import Address
 from explorer.web.window import Handler, Message, Window
 
@@ -122,7 +122,7 @@ class ActMessages:
     def _committed(self, message: Message) -> None:
         """Give the receipt its own address, if the window is still where the commit was approved."""
         address, state = Address.parse(self._window.query), self._desk.state
-        here = self._desk.sheet.draft_of(address) is not None and address.step == "plan"
+        here = self._desk.sheet.draft_of(question_of(address, self._desk.person)) is not None and address.step == "plan"
         ended = state.receipt if here and isinstance(state, Ended) else None
         if ended is not None and ended.outcome == "committed" and ended.version is not None:
             self._window.query = address.receipt_of(ended.version)

@@ -16,6 +16,9 @@ from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views import TableView
 from explorer.views.act.commit_command import commit_command
+from explorer.views.act.desk.desk import DeskSheet
+from explorer.views.act.desk.draft import Draft
+from explorer.views.act.desk.state import Committing, Ended, Looking
 from explorer.views.act.guard_views import guard_counts, guard_views
 from explorer.views.act.intent_form import IntentForm, offers
 from explorer.views.act.intents.entry import COLUMNS, CONSTRAINTS, PROPERTIES, Headline
@@ -27,10 +30,8 @@ from explorer.views.act.ways import Way
 from explorer.views.rows.row_work import live_rows
 from explorer.views.rows.spark_work import start_notice
 from explorer.views.table.overview import fields_of
-from explorer.web.act.desk import ActSheet
-from explorer.web.act.draft import Draft
+from explorer.web.act.desk import question_of
 from explorer.web.act.form import check_answers, form_of, pair_count
-from explorer.web.act.state import Committing, Ended, Looking
 from explorer.web.address import Address
 
 __all__ = ["act_page", "proposed"]
@@ -54,7 +55,7 @@ class Step:
     skipped: bool
 
 
-def act_page(view: TableView, address: Address, sheet: ActSheet) -> tuple[str, Values]:
+def act_page(view: TableView, address: Address, sheet: DeskSheet) -> tuple[str, Values]:
     """Return the template of the current step, and its values.
 
     Args:
@@ -79,7 +80,7 @@ def act_page(view: TableView, address: Address, sheet: ActSheet) -> tuple[str, V
     address = proposed(view, address)
     form = form_of(view.facts, address)
     shared |= {"form": form, "act_address": address}
-    draft = sheet.draft_of(address) if address.step == "plan" else None
+    draft = sheet.draft_of(question_of(address, sheet.person)) if address.step == "plan" else None
     if not isinstance(draft, Draft):
         return "act-fill", shared | _filling(view, address, sheet, form)
     if isinstance(sheet.state, Ended):
@@ -95,7 +96,7 @@ def proposed(view: TableView, address: Address) -> Address:
     return address
 
 
-def _filling(view: TableView, address: Address, sheet: ActSheet, form: IntentForm) -> Values:
+def _filling(view: TableView, address: Address, sheet: DeskSheet, form: IntentForm) -> Values:
     snapshot = view.facts.snapshot(view.facts.last)
     answers = dict(address.answers)
     return _context(form, snapshot) | {
@@ -107,7 +108,7 @@ def _filling(view: TableView, address: Address, sheet: ActSheet, form: IntentFor
     }
 
 
-def _logged(view: TableView, address: Address, sheet: ActSheet) -> Values:
+def _logged(view: TableView, address: Address, sheet: DeskSheet) -> Values:
     """The receipt of the shown version: as this window knows it, otherwise as the log holds it."""
     logged = logged_receipt(view.facts, view.version)
     ended = sheet.ended(address.table, view.version)
@@ -140,7 +141,7 @@ def _receipt(address: Address, ended: Ended) -> Values:
     }
 
 
-def _plan(view: TableView, address: Address, sheet: ActSheet, draft: Draft) -> Values:
+def _plan(view: TableView, address: Address, sheet: DeskSheet, draft: Draft) -> Values:
     plan, state = draft.plan, sheet.state
     known = plan.read_version <= view.facts.last
     snapshot = view.facts.snapshot(plan.read_version) if known else draft.table.snapshot(plan.read_version)

@@ -12,9 +12,9 @@ import pytest
 import explorer
 from explorer.core.errors import InvalidIntent
 from explorer.core.transaction.proposal import GuardResult
+from explorer.views.act.desk.draft import RowLook
+from explorer.views.act.desk.state import Committing, Ended, Ready
 from explorer.web.act.desk import ActDesk
-from explorer.web.act.draft import RowLook
-from explorer.web.act.state import Committing, Ended, Ready
 from explorer.web.address import Address
 from explorer.web.pages import table_page
 from explorer.web.served_tables import Catalog

@@ -7,11 +7,11 @@ import pytest
 
 import explorer
 from explorer.core.errors import RequestError
+from explorer.views.act.desk.draft import Draft
+from explorer.views.act.desk.state import Committing, Ended, Looking, Ready, Unplannable
 from explorer.views.act.receipt import Receipt
 from explorer.views.problems import Problem
 from explorer.web.act.desk import ActDesk
-from explorer.web.act.draft import Draft
-from explorer.web.act.state import Committing, Ended, Looking, Ready, Unplannable
 from explorer.web.address import Address
 from explorer.web.pages import table_page
 from explorer.web.served_tables import Catalog

@@ -8,11 +8,11 @@ import pytest
 
 import explorer
 from explorer.core.errors import RequestError
+from explorer.views.act.desk import events as happened
+from explorer.views.act.desk import state as at
+from explorer.views.act.desk.draft import Draft, Question, RowLook
 from explorer.views.act.receipt import Receipt
 from explorer.views.problems import problem_of
-from explorer.web.act import events as happened
-from explorer.web.act import state as at
-from explorer.web.act.draft import Draft, Question, RowLook
 from tests.support import hostile_tables
 
 STATES = get_args(at.State)

@@ -38,9 +38,8 @@ import msgspec
 
 from explorer.core.errors import ExplorerError
 from explorer.core.transaction.row_engine import CheckReport, RowJob
-from explorer.views.act.receipt import Receipt
-from explorer.web.act.draft import Draft, Question, RowLook
-from explorer.web.act.events import (
+from explorer.views.act.desk.draft import Draft, Question, RowLook
+from explorer.views.act.desk.events import (
     Accepted,
     ApprovalRefused,
     Approved,
@@ -58,6 +57,7 @@ from explorer.web.act.events import (
     Shown,
     TriedAgain,
 )
+from explorer.views.act.receipt import Receipt
 
 __all__ = [
     "TRANSITIONS",

@@ -1,4 +1,4 @@
-"""What can happen at an Act desk. `explorer.web.act.state` says where each event leads."""
+"""What can happen at an Act desk. `explorer.views.act.desk.state` says where each event leads."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 from explorer.core.errors import ExplorerError
 from explorer.core.transaction.commit_plan import Plan
 from explorer.core.transaction.row_engine import CheckReport, RowJob
+from explorer.views.act.desk.draft import Draft, Question, RowLook
 from explorer.views.act.receipt import Receipt
 from explorer.views.problems import Problem
-from explorer.web.act.draft import Draft, Question, RowLook
 
 __all__ = [
     "Accepted",

@@ -2,13 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from explorer.core.transaction.commit_plan import Plan
-from explorer.table import Table
+from explorer.core.transaction.commit_plan import Plan, PlanResult
+from explorer.core.transaction.intents.records import Intent
+from explorer.core.transaction.row_engine import CheckReport, RowJob
+from explorer.core.versions.snapshot import Snapshot
 from explorer.views.problems import Problem
 
-__all__ = ["Draft", "Question", "RowLook"]
+__all__ = ["ChangeableTable", "Draft", "Question", "RowLook"]
+
+
+class ChangeableTable(Protocol):
+    """A table that plans and commits changes, as `explorer.Table` does."""
+
+    @property
+    def name(self) -> str:
+        """Its name for people, which a person types to commit."""
+
+    def snapshot(self, version: int | None = None) -> Snapshot:
+        """Return the table at a version."""
+
+    def plan(
+        self,
+        intent: Intent,
+        *,
+        accept: Sequence[str] = (),
+        check_rows: bool = True,
+        user: str | None = None,
+        watch: Callable[[RowJob[CheckReport]], None] | None = None,
+    ) -> Plan:
+        """Plan a change; nothing is written."""
+
+    def commit(
+        self,
+        plan: Plan,
+        *,
+        reason: str | None = None,
+        user: str | None = None,
+        watch: Callable[[RowJob[CheckReport]], None] | None = None,
+    ) -> PlanResult:
+        """Carry out a plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +95,7 @@ class Draft:
 
     question: Question
     plan: Plan
-    table: Table
+    table: ChangeableTable
     seconds: float = 0.0
     shown: bool = False
     look: RowLook = field(default_factory=RowLook)

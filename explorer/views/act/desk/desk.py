@@ -1,0 +1,397 @@
+"""One change at a time for one window or widget: planned, checked against the rows, approved, committed.
+
+A `Question` says what is asked for; its result is here, as a state of `explorer.views.act.desk.state`. The desk starts
+the work that a state calls for (planning, a check of the rows, a commit) and takes the result as an event; what shows
+it is drawn from `DeskSheet`, which is frozen. Nothing here decides whether a commit is allowed: a table opened for
+reading only refuses it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from typing import Any, Protocol
+
+from explorer.core.errors import Cancelled, ExplorerError, ExpressionRefused, InvalidIntent, RequestError
+from explorer.core.transaction.commit_plan import CommitPlan, Plan
+from explorer.core.transaction.intents.documents import parse_intent
+from explorer.core.transaction.row_engine import CheckReport, RowJob
+from explorer.core.versions.snapshot import Snapshot
+from explorer.views.act.desk import events as happened
+from explorer.views.act.desk import state as at
+from explorer.views.act.desk.draft import ChangeableTable, Draft, Question, RowLook
+from explorer.views.act.intent_form import intent_of
+from explorer.views.act.receipt import receipt
+from explorer.views.problems import problem_of
+from explorer.views.rows.spark_work import each_second, engine_state
+
+__all__ = ["Desk", "DeskSheet", "DeskTables"]
+
+_PACE = 0.25
+_LONGEST_REASON = 4_000
+_LONGEST_NAME = 200
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class DeskSheet:
+    """What is on a desk at one moment.
+
+    Attributes:
+        state: Where the change is.
+        person: Who plans and commits; empty if not known.
+        signed_in: The server knows the person, who cannot choose another name.
+        may_commit: The tables are opened so that they can be changed.
+    """
+
+    state: at.State
+    person: str
+    signed_in: bool
+    may_commit: bool
+
+    def draft_of(self, question: Question) -> Draft | ExplorerError | None:
+        """Return the plan that answers a question or why there is none; None while it is not planned."""
+        match self.state:
+            case at.Idle() | at.Planning():
+                return None
+            case at.Unplannable():
+                return self.state.error if self.state.question == question else None
+            case at.Committing() if self.state.draft.question != question:
+                return RequestError("A commit is under way in this window. Wait for its outcome.")
+            case _:
+                return self.state.draft if self.state.draft.question == question else None
+
+    def ended(self, table: str, version: int) -> at.Ended | None:
+        """Return how the commit of a version ended, if it was made at this desk and is the last one."""
+        state = self.state
+        if not isinstance(state, at.Ended) or state.receipt.outcome != "committed":
+            return None
+        return state if (state.draft.question.table, state.receipt.version) == (table, version) else None
+
+
+class DeskTables(Protocol):
+    """Where a desk finds the tables that it changes.
+
+    Attributes:
+        allow_commits: The tables are opened so that they can be changed.
+    """
+
+    allow_commits: bool
+
+    def open(self, name: str) -> ChangeableTable:
+        """Open a table for the desk alone: it follows the log with each plan."""
+
+    def look_again(self, name: str, *, reopen: bool = False) -> None:
+        """Take notice that a table was changed; ``reopen`` if more than its log was."""
+
+
+class Desk:
+    """At most one plan, one check of the rows and one commit at a time.
+
+    Args:
+        tables: The tables that can be asked about.
+        person: Who plans and commits; empty if not known.
+        signed_in: The server knows the person, who cannot choose another name.
+        changed: Called, on any thread, when what is to be shown has changed.
+    """
+
+    def __init__(self, tables: DeskTables, person: str, *, signed_in: bool, changed: Callable[[], None]) -> None:
+        self._tables = tables
+        self._person = person
+        self._signed_in = signed_in
+        self._changed = changed
+        self._state: at.State = at.Idle()
+        self._lock = threading.RLock()
+        self._planning = threading.Lock()
+        self._numbers = count(1)
+        self._opened: tuple[str, ChangeableTable] | None = None
+        self._reported = 0.0
+
+    @property
+    def state(self) -> at.State:
+        """Where the change is."""
+        return self._state
+
+    @property
+    def sheet(self) -> DeskSheet:
+        """What a page is drawn from."""
+        with self._lock:
+            return DeskSheet(self._state, self._person, self._signed_in, self._tables.allow_commits)
+
+    @property
+    def person(self) -> str:
+        """Who plans and commits; empty if not known."""
+        return self._person
+
+    # --- planning
+
+    def ask_for(self, question: Question, *, newest: int, show: bool = False) -> at.State:
+        """Plan what is asked for, unless that is done; while a commit is under way nothing else is planned.
+
+        Args:
+            question: The table, the kind of change and the answers.
+            newest: The newest version; a plan that was not shown yet is made again if it is based on an older one.
+            show: The plan is about to be shown to the person: from now on it stays until a new plan is asked for.
+        """
+        with self._planning:
+            if self._calls_for_plan(question, newest):
+                self._plan(question)
+            if show and self._is_about(question):
+                self._take(happened.Shown())
+            return self._state
+
+    def forget(self) -> None:
+        """Forget the plan, so that the next question makes it again; not while it is being committed."""
+        self._leave(happened.Forgotten())
+
+    def name_person(self, name: str) -> None:
+        """Take the person's name; does nothing where the server knows the person."""
+        with self._lock:
+            if not self._signed_in and not isinstance(self._state, at.Committing):
+                self._person = name.strip()[:_LONGEST_NAME]
+
+    def accept(self, name: str) -> None:
+        """Let a guard stay unknown.
+
+        Raises:
+            RequestError: There is no plan, or no unknown guard of that name.
+        """
+        with self._lock:
+            unknown = [guard.name for guard in self._plan_at_hand().guards if guard.status == "unknown"]
+            if name.strip() not in unknown:
+                known = f"It is called {' or '.join(unknown)}." if unknown else "No guard is unknown."
+                raise RequestError(f"No unknown guard is called \u201c{name}\u201d. {known}", allowed=unknown)
+            self._take(happened.Accepted(name.strip()))
+
+    def document(self) -> dict[str, Any]:
+        """Return the plan, or the outcome if there is one, as the command line prints it.
+
+        Raises:
+            RequestError: There is no plan.
+        """
+        state = self._state
+        return state.document if isinstance(state, at.Ended) else self._plan_at_hand().document()
+
+    # --- the rows
+
+    def begin_look(self) -> bool:
+        """Approve a check by Spark of the rows that the plan has rules for; `look_at_rows` must follow if it is True.
+
+        Raises:
+            RequestError: There is no plan.
+        """
+        self._plan_at_hand()
+        return self._take(happened.LookBegun(next(self._numbers)))
+
+    def look_at_rows(self) -> None:
+        """Plan with a check of the rows; for a thread of its own."""
+        state = self._state
+        if not isinstance(state, at.Looking):
+            return
+        plan, watch = state.draft.plan, partial(self._watch_look, state.number)
+        try:
+            seen = state.draft.table.plan(
+                plan.intent,
+                accept=plan.accepted,
+                check_rows=True,
+                user=state.draft.question.person or None,
+                watch=watch,
+            )
+            event = happened.LookEnded(state.number, self._look_now("done"), seen)
+        except Cancelled:
+            event = happened.LookEnded(state.number, self._look_now("cancelled"))
+        except Exception as error:  # noqa: BLE001  # shown and logged, as nothing waits for this thread
+            if not isinstance(error, ExplorerError):
+                _log.error("a check of the rows failed", exc_info=error)
+            event = happened.LookEnded(state.number, RowLook("failed", problem=problem_of(error)))
+        self._take(event)
+        self._changed()
+
+    def stop_reading(self) -> None:
+        """Stop a running check of the rows."""
+        with self._lock:
+            if isinstance(self._state, at.Looking):
+                self._leave(happened.LookEnded(self._state.number, self._look_now("cancelled")))
+
+    # --- committing
+
+    def approve(self, name: str, reason: str, digest: str) -> None:
+        """Take the person's approval of the plan that was shown; `commit` must follow.
+
+        Raises:
+            RequestError: There is no plan, or another one was shown.
+        """
+        with self._lock:
+            if isinstance(self._state, at.Committing):
+                return
+            plan = self._plan_at_hand()
+            if isinstance(self._state, at.Looking):
+                raise RequestError("The rows are being checked. Wait for the end, or cancel.", field="plan")
+            if digest != plan.digest:
+                raise RequestError("The plan has changed since it was shown. Read it again.", field="digest")
+            assert isinstance(self._state, at.Ready)
+            why = _unapproved(self._state.draft, name, reason)
+            self._take(happened.ApprovalRefused(why) if why else happened.Approved(reason.strip()[:_LONGEST_REASON]))
+
+    def commit(self) -> None:
+        """Commit what was approved; for a thread of its own. The outcome is kept to be shown."""
+        state = self._state
+        if not isinstance(state, at.Committing):
+            return
+        draft, person = state.draft, self._person
+        event: happened.Event
+        try:
+            result = draft.table.commit(draft.plan, reason=state.reason, user=person or None, watch=self._watch_commit)
+            event = happened.CommitEnded(
+                result.plan, receipt(result, draft.plan, state.reason, person), result.document()
+            )
+        except Exception as error:  # noqa: BLE001  # shown and logged: the outcome of a commit must be said
+            in_doubt = not isinstance(error, ExplorerError)
+            if in_doubt:
+                _log.error("a commit failed", exc_info=error)
+            event = happened.CommitBrokeOff(problem_of(error), in_doubt)
+        self._take(event)
+        self._tables.look_again(draft.question.table, reopen=not isinstance(draft.plan, CommitPlan))
+        self._changed()
+
+    def cancel_commit(self) -> None:
+        """Stop a commit that must check the rows again: nothing is committed then. Does nothing to any other."""
+        state = self._state
+        if isinstance(state, at.Committing) and state.job is not None:
+            state.job.cancel()
+
+    def try_again(self) -> None:
+        """Approve the same plan once more, where its outcome is not known."""
+        self._take(happened.TriedAgain())
+
+    # --- inside
+
+    def _take(self, event: happened.Event) -> bool:
+        """Move on; False if the event does not apply to the state."""
+        with self._lock:
+            before, self._state = self._state, at.after(self._state, event)
+            return self._state is not before
+
+    def _leave(self, event: happened.Event) -> None:
+        """Move on; a running check of the rows is stopped, and its table left to its thread."""
+        with self._lock:
+            before = self._state
+            moved = self._take(event)
+            looking = moved and isinstance(before, at.Looking)
+            if looking:
+                self._opened = None
+        if looking and isinstance(before, at.Looking) and before.job is not None:
+            before.job.cancel()
+
+    def _is_about(self, question: Question) -> bool:
+        state = self._state
+        return isinstance(state, at.Ready | at.Looking) and state.draft.question == question
+
+    def _calls_for_plan(self, question: Question, newest: int) -> bool:
+        match self._state:
+            case at.Committing():
+                return False
+            case at.Idle() | at.Planning():
+                return True
+            case at.Unplannable() as state:
+                return state.question != question
+            case at.Ready() as state if state.draft.question == question:
+                return not state.draft.shown and state.draft.plan.read_version < newest
+            case state:
+                return state.draft.question != question
+
+    def _plan(self, question: Question) -> None:
+        number = next(self._numbers)
+        self._leave(happened.Asked(question, number))
+        try:
+            self._take(happened.PlanMade(number, self._planned(question)))
+        except ExplorerError as error:
+            self._take(happened.PlanRefused(number, error))
+
+    def _planned(self, question: Question) -> Draft:
+        began = time.monotonic()
+        table = self._open(question.table)
+        intent = parse_intent(intent_of(question.kind, dict(question.answers)))
+        plan = table.plan(intent, check_rows=False, user=question.person or None)
+        rules = plan.proposal.row_checks if isinstance(plan, CommitPlan) else ()
+        _refuse_rules(table.snapshot(plan.read_version), [rule.expression for rule in rules])
+        return Draft(question, plan, table, time.monotonic() - began)
+
+    def _open(self, name: str) -> ChangeableTable:
+        # The pages' own table objects stay at the version they show; this one follows the log with each plan.
+        if self._opened is None or self._opened[0] != name:
+            self._opened = name, self._tables.open(name)
+        return self._opened[1]
+
+    def _plan_at_hand(self) -> Plan:
+        state = self._state
+        if not isinstance(state, at.Ready | at.Looking):
+            raise RequestError("There is no plan yet: fill in the form and read the plan first.", field="plan")
+        return state.draft.plan
+
+    def _look_now(self, outcome: str) -> RowLook:
+        """The check with the known progress of its job."""
+        state = self._state
+        job = state.job if isinstance(state, at.Looking) else None
+        return RowLook(outcome) if job is None else _progress(job, outcome)
+
+    def _watch_look(self, number: int, job: RowJob[CheckReport]) -> None:
+        if not self._take(happened.LookMoved(number, job, _progress(job))):
+            job.cancel()
+            return
+        self._follow(job, lambda look: happened.LookMoved(number, job, look or _progress(job)))
+
+    def _watch_commit(self, job: RowJob[CheckReport]) -> None:
+        if self._take(happened.CommitMoved(job, _progress(job))):
+            self._changed()
+        self._follow(job, partial(happened.CommitMoved, job))
+
+    def _follow(self, job: RowJob[CheckReport], moved: Callable[[RowLook | None], happened.Event]) -> None:
+        """Keep the state at what a job says, as often as it is worth drawing."""
+
+        def report(job: RowJob[CheckReport]) -> None:
+            running, now = job.state == "running", time.monotonic()
+            if running and now - self._reported < _PACE:
+                return
+            self._reported = now
+            if self._take(moved(_progress(job) if running else None)) and running:
+                self._changed()
+
+        job.subscribe(report)
+        each_second(job, report)
+
+
+def _progress(job: RowJob[CheckReport], outcome: str = "running") -> RowLook:
+    return RowLook(outcome, job.phase, job.done, job.total, job.elapsed)
+
+
+def _unapproved(draft: Draft, name: str, reason: str) -> str | None:
+    """Why a name and a reason do not approve a plan; None if they do."""
+    wanted = draft.table.name
+    if name != wanted:
+        return f"\u201c{name}\u201d is not the table\u2019s name: type {wanted} to commit."
+    if isinstance(draft.plan, CommitPlan) and not reason.strip():
+        return "Say why: the reason is kept in the history."
+    return None
+
+
+def _refuse_rules(snapshot: Snapshot, expressions: Iterable[str]) -> None:
+    """Let Spark refuse a rule at once, if it is running; nothing here starts it.
+
+    Raises:
+        InvalidIntent: Spark cannot evaluate an expression.
+    """
+    if engine_state()["state"] != "ready":
+        return
+    from explorer.spark.scan.predicate import vet
+
+    for expression in expressions:
+        try:
+            vet(snapshot.schema, expression, repeatable=False)
+        except ExpressionRefused as error:
+            raise InvalidIntent(error.message, field="expression") from error
