@@ -146,6 +146,18 @@ class Job(Generic[Result]):
         threading.Thread(target=self._run, args=(work,), name=self.id, daemon=True).start()
         threading.Thread(target=self._guard, name=f"{self.id}-guard", daemon=True).start()
 
+    def run(self, work: Callable[[Job[Result]], Result]) -> Result:
+        """Do the work on this thread, to its own end, for work whose outcome must be known.
+
+        A cancel stops what Spark does; the outcome is what the work makes of that, and not that of the wish.
+
+        Raises:
+            Cancelled: It was cancelled, and the work gave up.
+            ExplorerError: It failed; the typed error.
+        """
+        self._run(work)
+        return self.result()
+
     def _unsubscribe(self, callback: Callable[[Job[Result]], None]) -> None:
         with suppress(ValueError):
             self._subscribers.remove(callback)

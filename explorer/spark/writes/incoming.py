@@ -293,7 +293,7 @@ def rule_guard(rule: RowRule, broken: int, rows: int, among: DataFrame | None = 
     """
     evidence: dict[str, Any] = {"rule": rule.expression, "rows": rows, "violations": broken}
     if not broken:
-        detail = f"All {rows} rows keep it."
+        detail = "Every new row keeps it." if rows else "There is no new row."
         return GuardResult(f"new-rows:{rule.kind}:{rule.name}", "pass", evidence | {"detail": detail})
     if among is not None:
         samples = among.where(breaks_rule(rule)).limit(_SAMPLES)

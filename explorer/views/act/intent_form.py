@@ -33,7 +33,7 @@ class IntentForm:
     """The form of one kind of intent.
 
     Attributes:
-        kind, title, about, beside, needs_answer, costly, writes_commit: As its entry has them.
+        kind, title, about, beside, needs_answer, costly, writes_commit, reads_rows: As its entry has them.
         fields: What it asks.
         why_not: Why this table gives it nothing to ask.
     """
@@ -47,6 +47,7 @@ class IntentForm:
     needs_answer: bool
     costly: str
     writes_commit: bool
+    reads_rows: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ def intent_form(kind: str, snapshot: Snapshot, answers: Answers) -> IntentForm:
         needs_answer=entry.needs_answer,
         costly=entry.costly,
         writes_commit=entry.writes_commit,
+        reads_rows=entry.reads_rows,
     )
 
 

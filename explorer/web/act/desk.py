@@ -14,8 +14,8 @@ class ActDesk(Desk):
     """At most one plan, one check of the rows and one commit at a time."""
 
     def ask(self, address: Address, *, newest: int, show: bool = False) -> State:
-        """Plan what an address asks for; the other arguments are those of `Desk.ask_for`."""
-        return self.ask_for(question_of(address, self.person), newest=newest, show=show)
+        """Plan what an address asks for, one that reads rows on a thread of its own; see `Desk.ask_for`."""
+        return self.ask_for(question_of(address, self.person), newest=newest, show=show, wait=False)
 
 
 def question_of(address: Address, person: str) -> Question:

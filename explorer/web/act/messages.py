@@ -31,6 +31,7 @@ def messages(window: Window) -> Mapping[str, Handler]:
         "accept": heard.accept,
         "commit": heard.commit,
         "cancel-commit": heard.cancel_commit,
+        "cancel-plan": heard.cancel_plan,
         "plan-again": heard.plan_again,
         "try-again": heard.try_again,
     }
@@ -104,6 +105,13 @@ class ActMessages:
         """Stop a commit that checks the rows again."""
         self._desk.cancel_commit()
         self._show(message)
+
+    def cancel_plan(self, message: Message) -> None:
+        """Stop planning, and go back to the form."""
+        self._desk.forget()
+        self._window.query = Address.parse(self._window.query).to(step=None)
+        self._window.answer(message, query=self._window.query)
+        self._window.redraw()
 
     def plan_again(self, message: Message) -> None:
         """Make the plan again, on the newest version."""

@@ -18,7 +18,7 @@ from explorer.views import TableView
 from explorer.views.act.commit_command import commit_command
 from explorer.views.act.desk.desk import DeskSheet
 from explorer.views.act.desk.draft import Draft
-from explorer.views.act.desk.state import Committing, Ended, Looking
+from explorer.views.act.desk.state import Committing, Ended, Looking, Planning
 from explorer.views.act.guard_views import guard_counts, guard_views
 from explorer.views.act.intent_form import IntentForm, offers
 from explorer.views.act.intents.entry import COLUMNS, CONSTRAINTS, PROPERTIES, Headline
@@ -80,7 +80,10 @@ def act_page(view: TableView, address: Address, sheet: DeskSheet) -> tuple[str, 
     address = proposed(view, address)
     form = form_of(view.facts, address)
     shared |= {"form": form, "act_address": address}
-    draft = sheet.draft_of(question_of(address, sheet.person)) if address.step == "plan" else None
+    question = question_of(address, sheet.person)
+    if address.step == "plan" and isinstance(sheet.state, Planning) and sheet.state.question == question:
+        return "act-planning", shared | {"look": sheet.state.look, "steps": _steps(address, _PLAN)}
+    draft = sheet.draft_of(question) if address.step == "plan" else None
     if not isinstance(draft, Draft):
         return "act-fill", shared | _filling(view, address, sheet, form)
     if isinstance(sheet.state, Ended):

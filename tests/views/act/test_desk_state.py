@@ -53,6 +53,7 @@ def examples(draft: Draft) -> tuple[dict[type, Any], dict[type, Any]]:
     ]  # fmt: skip
     events = [
         happened.Asked(draft.question, 2),
+        happened.PlanMoved(1, job, RowLook("running")),
         happened.PlanMade(1, draft),
         happened.PlanRefused(1, RequestError("no")),
         happened.Forgotten(),
@@ -85,7 +86,9 @@ def test_each_event_leads_where_the_table_says_and_nowhere_else(draft: Draft, st
 
 def test_work_that_ends_late_changes_nothing(draft: Draft) -> None:
     planning, looking = at.Planning(draft.question, 2), at.Looking(draft, 2)
+    job: Any = object()
     for state, event in (
+        (planning, happened.PlanMoved(1, job, RowLook("running"))),
         (planning, happened.PlanMade(1, draft)),
         (planning, happened.PlanRefused(1, RequestError("no"))),
         (looking, happened.LookEnded(1, RowLook("cancelled"))),

@@ -18,7 +18,7 @@ from itertools import count
 from typing import Any, Protocol
 
 from explorer.core.errors import Cancelled, ExplorerError, ExpressionRefused, InvalidIntent, RequestError
-from explorer.core.transaction.commit_plan import CommitPlan, Plan
+from explorer.core.transaction.commit_plan import CommitPlan, Plan, PlanResult
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.snapshot import Snapshot
@@ -26,6 +26,7 @@ from explorer.views.act.desk import events as happened
 from explorer.views.act.desk import state as at
 from explorer.views.act.desk.draft import ChangeableTable, Draft, Question, RowLook
 from explorer.views.act.intent_form import intent_of
+from explorer.views.act.intents.registry import entry_of
 from explorer.views.act.receipt import receipt
 from explorer.views.problems import problem_of
 from explorer.views.rows.spark_work import each_second, engine_state
@@ -130,17 +131,21 @@ class Desk:
 
     # --- planning
 
-    def ask_for(self, question: Question, *, newest: int, show: bool = False) -> at.State:
+    def ask_for(self, question: Question, *, newest: int, show: bool = False, wait: bool = True) -> at.State:
         """Plan what is asked for, unless that is done; while a commit is under way nothing else is planned.
 
         Args:
             question: The table, the kind of change and the answers.
             newest: The newest version; a plan that was not shown yet is made again if it is based on an older one.
             show: The plan is about to be shown to the person: from now on it stays until a new plan is asked for.
+            wait: Wait for a plan that Spark reads rows for, too; otherwise it is made on a thread of its own.
         """
         with self._planning:
             if self._calls_for_plan(question, newest):
-                self._plan(question)
+                if wait or not entry_of(question.kind).reads_rows:
+                    self._plan(question)
+                else:
+                    self._begin_plan(question)
             if show and self._is_about(question):
                 self._take(happened.Shown())
             return self._state
@@ -246,7 +251,7 @@ class Desk:
         draft, person = state.draft, self._person
         event: happened.Event
         try:
-            result = draft.table.commit(draft.plan, reason=state.reason, user=person or None, watch=self._watch_commit)
+            result = self._committed(draft, state.reason, person)
             event = happened.CommitEnded(
                 result.plan, receipt(result, draft.plan, state.reason, person), result.document()
             )
@@ -259,8 +264,30 @@ class Desk:
         self._tables.look_again(draft.question.table, reopen=not isinstance(draft.plan, CommitPlan))
         self._changed()
 
+    def _committed(self, draft: Draft, reason: str, person: str) -> PlanResult:
+        """Commit; where rows are written, what Spark does is shown, and stops if the person wants that."""
+
+        def commit() -> PlanResult:
+            return draft.table.commit(draft.plan, reason=reason, user=person or None, watch=self._watch_commit)
+
+        if not entry_of(draft.question.kind).reads_rows:
+            return commit()
+        from explorer.spark.engine.job import Job
+
+        job: Job[PlanResult] = Job(f"Commit of {draft.question.kind}")
+        self._watch_commit(job)
+
+        def work(job: RowJob[PlanResult]) -> PlanResult:
+            job.check_cancelled()
+            return commit()
+
+        return job.run(work)
+
     def cancel_commit(self) -> None:
-        """Stop a commit that must check the rows again: nothing is committed then. Does nothing to any other."""
+        """Stop a commit while rows are written or checked again: nothing is committed then.
+
+        Does nothing to any other, and nothing once the log is written.
+        """
         state = self._state
         if isinstance(state, at.Committing) and state.job is not None:
             state.job.cancel()
@@ -278,15 +305,16 @@ class Desk:
             return self._state is not before
 
     def _leave(self, event: happened.Event) -> None:
-        """Move on; a running check of the rows is stopped, and its table left to its thread."""
+        """Move on; what Spark does for a plan or a check of the rows is stopped, and its table left to its thread."""
+        job: RowJob[Any] | None = None
         with self._lock:
             before = self._state
-            moved = self._take(event)
-            looking = moved and isinstance(before, at.Looking)
-            if looking:
-                self._opened = None
-        if looking and isinstance(before, at.Looking) and before.job is not None:
-            before.job.cancel()
+            if self._take(event) and isinstance(before, at.Looking | at.Planning):
+                job = before.job
+                if job is not None or isinstance(before, at.Looking):
+                    self._opened = None
+        if job is not None:
+            job.cancel()
 
     def _is_about(self, question: Question) -> bool:
         state = self._state
@@ -296,8 +324,10 @@ class Desk:
         match self._state:
             case at.Committing():
                 return False
-            case at.Idle() | at.Planning():
+            case at.Idle():
                 return True
+            case at.Planning() as state:
+                return state.question != question
             case at.Unplannable() as state:
                 return state.question != question
             case at.Ready() as state if state.draft.question == question:
@@ -312,6 +342,33 @@ class Desk:
             self._take(happened.PlanMade(number, self._planned(question)))
         except ExplorerError as error:
             self._take(happened.PlanRefused(number, error))
+
+    def _begin_plan(self, question: Question) -> None:
+        """Plan on a thread of its own, as Spark must find rows first; its end is taken as an event."""
+        from explorer.spark.engine.job import submit
+
+        number = next(self._numbers)
+        self._leave(happened.Asked(question, number))
+
+        def plan(job: RowJob[Draft]) -> Draft:
+            job.check_cancelled()
+            return self._planned(question)
+
+        job = submit(f"Plan of {question.kind}", plan)
+        self._take(happened.PlanMoved(number, job, _progress(job)))
+        self._follow(job, lambda look: happened.PlanMoved(number, job, look or _progress(job)))
+        job.subscribe(partial(self._end_plan, number))
+
+    def _end_plan(self, number: int, job: RowJob[Draft]) -> None:
+        if job.state == "running":
+            return
+        event: happened.Event
+        try:
+            event = happened.PlanMade(number, job.result())
+        except ExplorerError as error:
+            event = happened.PlanRefused(number, error)
+        if self._take(event):
+            self._changed()
 
     def _planned(self, question: Question) -> Draft:
         began = time.monotonic()
@@ -346,15 +403,15 @@ class Desk:
             return
         self._follow(job, lambda look: happened.LookMoved(number, job, look or _progress(job)))
 
-    def _watch_commit(self, job: RowJob[CheckReport]) -> None:
+    def _watch_commit(self, job: RowJob[Any]) -> None:
         if self._take(happened.CommitMoved(job, _progress(job))):
             self._changed()
         self._follow(job, partial(happened.CommitMoved, job))
 
-    def _follow(self, job: RowJob[CheckReport], moved: Callable[[RowLook | None], happened.Event]) -> None:
+    def _follow(self, job: RowJob[Any], moved: Callable[[RowLook | None], happened.Event]) -> None:
         """Keep the state at what a job says, as often as it is worth drawing."""
 
-        def report(job: RowJob[CheckReport]) -> None:
+        def report(job: RowJob[Any]) -> None:
             running, now = job.state == "running", time.monotonic()
             if running and now - self._reported < _PACE:
                 return
@@ -366,7 +423,7 @@ class Desk:
         each_second(job, report)
 
 
-def _progress(job: RowJob[CheckReport], outcome: str = "running") -> RowLook:
+def _progress(job: RowJob[Any], outcome: str = "running") -> RowLook:
     return RowLook(outcome, job.phase, job.done, job.total, job.elapsed)
 
 

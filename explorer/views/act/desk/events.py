@@ -26,6 +26,7 @@ __all__ = [
     "LookEnded",
     "LookMoved",
     "PlanMade",
+    "PlanMoved",
     "PlanRefused",
     "Shown",
     "TriedAgain",
@@ -46,6 +47,15 @@ class PlanMade:
 
     number: int
     draft: Draft
+
+
+@dataclass(frozen=True, slots=True)
+class PlanMoved:
+    """Spark has come further with what planning needs of the rows."""
+
+    number: int
+    job: RowJob[Any]
+    look: RowLook
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +124,9 @@ class Approved:
 
 @dataclass(frozen=True, slots=True)
 class CommitMoved:
-    """Other commits came first, so the commit checks the rows again; ``look`` is None when that is over."""
+    """Spark writes rows, or checks them again as other commits came first; ``look`` is None when that is over."""
 
-    job: RowJob[CheckReport]
+    job: RowJob[Any]
     look: RowLook | None
 
 
@@ -145,6 +155,7 @@ class TriedAgain:
 Event: TypeAlias = (
     Asked
     | PlanMade
+    | PlanMoved
     | PlanRefused
     | Forgotten
     | Shown

@@ -7,6 +7,7 @@ record that holds all that is known; an event makes the next one. `TRANSITIONS` 
     event             Idle      Planning     Unplannable  Ready       Looking     Committing  Ended
     ----------------  --------  -----------  -----------  ----------  ----------  ----------  ----------
     Asked             Planning  Planning     Planning     Planning    Planning    .           Planning
+    PlanMoved         .         Planning     .            .           .           .           .
     PlanMade          .         Ready        .            .           .           .           .
     PlanRefused       .         Unplannable  .            .           .           .           .
     Forgotten         Idle      Idle         Idle         Idle        Idle        .           Idle
@@ -53,6 +54,7 @@ from explorer.views.act.desk.events import (
     LookEnded,
     LookMoved,
     PlanMade,
+    PlanMoved,
     PlanRefused,
     Shown,
     TriedAgain,
@@ -80,10 +82,12 @@ class Idle:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """A plan is being made."""
+    """A plan is being made; ``job`` and ``look`` are what Spark does for it, if it reads rows."""
 
     question: Question
     number: int
+    job: RowJob[Any] | None = None
+    look: RowLook | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +116,14 @@ class Looking:
 
 @dataclass(frozen=True, slots=True)
 class Committing:
-    """A commit is under way; ``look`` and ``job`` are its check of the rows if other commits came first."""
+    """A commit is under way; ``look`` and ``job`` are what Spark does for it.
+
+    It writes rows, or checks them again if other commits came first.
+    """
 
     draft: Draft
     reason: str
-    job: RowJob[CheckReport] | None = None
+    job: RowJob[Any] | None = None
     look: RowLook | None = None
 
 
@@ -134,6 +141,7 @@ State: TypeAlias = Idle | Planning | Unplannable | Ready | Looking | Committing 
 
 TRANSITIONS: Final[Mapping[type[Event], Mapping[type[State], type[State]]]] = {
     Asked: dict.fromkeys((Idle, Planning, Unplannable, Ready, Looking, Ended), Planning),
+    PlanMoved: {Planning: Planning},
     PlanMade: {Planning: Ready},
     PlanRefused: {Planning: Unplannable},
     Forgotten: dict.fromkeys((Idle, Planning, Unplannable, Ready, Looking, Ended), Idle),
@@ -159,7 +167,7 @@ def after(state: State, event: Event) -> State:
 
 def _is_about(state: State, event: Event) -> bool:
     """Whether an event is about this very state: its own work, or an outcome that can be tried again."""
-    if isinstance(state, Planning) and isinstance(event, PlanMade | PlanRefused):
+    if isinstance(state, Planning) and isinstance(event, PlanMoved | PlanMade | PlanRefused):
         return state.number == event.number
     if isinstance(state, Looking) and isinstance(event, LookMoved | LookEnded):
         return state.number == event.number
@@ -172,6 +180,9 @@ def _next(state: State, event: Event) -> State:
     match event:
         case Asked():
             return Planning(event.question, event.number)
+        case PlanMoved():
+            assert isinstance(state, Planning)
+            return replace(state, job=event.job, look=event.look)
         case PlanMade():
             return Ready(event.draft)
         case Forgotten():

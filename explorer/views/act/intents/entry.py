@@ -10,6 +10,7 @@ from typing import Final, TypeAlias, TypeVar
 from explorer import formatting as fmt
 from explorer.core.transaction.intents.documents import intent_document, intent_kind
 from explorer.core.transaction.intents.records import Intent, MaintenanceIntent
+from explorer.core.transaction.row_preparation import RowIntent
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.fields import Answers, FormField
 from explorer.views.table.facts import TableFacts
@@ -62,6 +63,7 @@ class IntentEntry:
         needs_answer: It needs at least one answer, even if no single one is required.
         costly: What planning it reads beyond the log, so that a page does not plan it while a person types; else empty.
         writes_commit: It makes a version.
+        reads_rows: Spark finds, counts or writes rows for it.
     """
 
     kind: str
@@ -77,6 +79,7 @@ class IntentEntry:
     needs_answer: bool
     costly: str
     writes_commit: bool
+    reads_rows: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,7 @@ def intent_entry(
         needs_answer=needs_answer,
         costly=costly,
         writes_commit=not issubclass(intent, MaintenanceIntent),
+        reads_rows=issubclass(intent, RowIntent),
     )
 
 

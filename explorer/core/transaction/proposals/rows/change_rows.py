@@ -150,7 +150,8 @@ def _found(counts: RowCounts, touched: Sequence[Touched]) -> GuardResult:
             "inserted": counts.inserted,
         }
         said = ", ".join(f"{number:,} {what}" for what, number in parts.items() if number)
-        detail = f"Rows: {said}. They touch {len(touched):,} files."
+        files = "1 file" if len(touched) == 1 else f"{len(touched):,} files"
+        detail = f"Rows: {said}, in {files}."
         return GuardResult("rows-found", "pass", evidence | {"detail": detail})
     detail = "No row matches, so there is nothing to commit."
     return GuardResult("rows-found", "fail", evidence | {"detail": detail}, "Check the conditions.")
