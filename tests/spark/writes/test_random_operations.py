@@ -189,6 +189,8 @@ def test_rows_feed_and_ids_are_those_of_a_plain_model(seed: int, tmp_path: Path)
         feed = table.changes(result.version, result.version).toArrow().to_pylist()
         told = Counter((row["_change_type"], tuple(row[name] for name in NAMES)) for row in feed)
         assert told == Counter(story.changes), intent
-    version = table.latest_version()
-    assert version >= LENGTH // 2
-    assert_others_read(tmp_path / "t", table.rows().toArrow(), f"seed {seed}")
+    assert table.latest_version() >= 3
+    newest = table.snapshot()
+    if newest.column_mapping_mode == "none" or not newest.partition_columns:
+        # DuckDB reads the partition columns of a mapped table as null (delta extension 1.5.5).
+        assert_others_read(tmp_path / "t", table.rows().toArrow(), f"seed {seed}")
