@@ -277,8 +277,8 @@ class Desk:
         job: Job[PlanResult] = Job(f"Commit of {draft.question.kind}")
         self._watch_commit(job)
 
-        def work(job: RowJob[PlanResult]) -> PlanResult:
-            job.check_cancelled()
+        def work(job: Job[PlanResult]) -> PlanResult:
+            job.report("Writing files")
             return commit()
 
         return job.run(work)
@@ -345,13 +345,13 @@ class Desk:
 
     def _begin_plan(self, question: Question) -> None:
         """Plan on a thread of its own, as Spark must find rows first; its end is taken as an event."""
-        from explorer.spark.engine.job import submit
+        from explorer.spark.engine.job import Job, submit
 
         number = next(self._numbers)
         self._leave(happened.Asked(question, number))
 
-        def plan(job: RowJob[Draft]) -> Draft:
-            job.check_cancelled()
+        def plan(job: Job[Draft]) -> Draft:
+            job.report("Reading rows")
             return self._planned(question)
 
         job = submit(f"Plan of {question.kind}", plan)

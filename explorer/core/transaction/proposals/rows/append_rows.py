@@ -138,7 +138,8 @@ def append_rows(snapshot: Snapshot, added: Addition) -> Proposal:
 
 def _some(rows: int) -> GuardResult:
     if rows:
-        return GuardResult("rows-found", "pass", {"rows": rows, "detail": f"{rows:,} new {'row' if rows == 1 else 'rows'}."})
+        detail = "1 new row." if rows == 1 else f"{rows:,} new rows."
+        return GuardResult("rows-found", "pass", {"rows": rows, "detail": detail})
     return GuardResult(
         "rows-found", "fail", {"rows": 0, "detail": "The source has no rows, so there is nothing to commit."}, None
     )
