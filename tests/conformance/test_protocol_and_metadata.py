@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
 from explorer.core.errors import CorruptTable, MalformedAction, UnsupportedFeature
@@ -264,3 +265,48 @@ def test_null_maps_of_a_checkpoint_are_empty() -> None:
     write_checkpoint(store, 0, [PROTOCOL, bare, FILE], "classic")
     snapshot = table({1: ()}, store).snapshot()
     assert (snapshot.properties, snapshot.metadata.format.options) == ({}, {})
+
+
+@pytest.mark.conformance("FILE-002")
+def test_a_remove_of_a_path_alone_takes_the_file_away() -> None:
+    gone = b'{"remove":{"path":"a","dataChange":true}}'
+    found = table({0: (PROTOCOL, METADATA, FILE, add("b")), 1: (gone,)})
+    assert paths(found.snapshot(0)) == {("a", None), ("b", None)}
+    assert paths(found.snapshot()) == {("b", None)}
+
+
+@pytest.mark.conformance("CM-001")
+@pytest.mark.parametrize("mode", ["name", "id", "NAME", "Id"])
+def test_a_mapping_mode_is_name_or_id_in_any_case(mode: str) -> None:
+    field = {"name": "n", "type": "long", "nullable": True}
+    mapped = {**field, "metadata": {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}}
+    schema = json.dumps({"type": "struct", "fields": [mapped]})
+    configuration = {"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "1"}
+    metadata = msgspec.structs.replace(METADATA, schema_string=schema, configuration=configuration)
+    found = table({0: (Protocol(min_reader_version=2, min_writer_version=5), metadata)}).snapshot()
+    assert found.column_mapping_mode == mode.lower()
+    assert found.schema.fields[0].physical_name == "col-1"
+
+
+@pytest.mark.conformance("CM-001")
+def test_a_mapping_mode_that_does_not_exist_is_refused() -> None:
+    metadata = msgspec.structs.replace(METADATA, configuration={"delta.columnMapping.mode": "both"})
+    found = table({0: (Protocol(min_reader_version=2, min_writer_version=5), metadata)})
+    with pytest.raises(CorruptTable, match="both"):
+        _ = found.snapshot().column_mapping_mode
+
+
+@pytest.mark.conformance("FEAT-002")
+@pytest.mark.parametrize(("readers", "writers", "reads"), [("zeta", "zeta", False), ("", "zeta", True)])
+def test_a_feature_that_is_not_known_stops_reading_only_where_readers_are_bound(
+    readers: str, writers: str, reads: bool
+) -> None:
+    protocol = _listing(writers, readers=tuple(readers.split()))
+    found = table({0: (protocol, METADATA, FILE)})
+    if reads:
+        assert paths(found.snapshot()) == {("a", None)}
+        guards = found.plan({"kind": "set-description", "description": "x"}, check_rows=False).blocking
+        assert "zeta" in str([guard.evidence for guard in guards])
+    else:
+        with pytest.raises(UnsupportedFeature, match="zeta"):
+            found.snapshot()

@@ -21,7 +21,7 @@ from explorer.core.log.log_segment import list_log
 from explorer.core.log.table_state import TableState
 from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout, checkpoint_due, checkpoint_layout
-from explorer.core.protocol.actions import Add, CommitInfo, DomainMetadata, Protocol, SetTransaction
+from explorer.core.protocol.actions import Add, AddCDCFile, CommitInfo, DomainMetadata, Protocol, SetTransaction
 from explorer.core.protocol.log_store import LogStore
 from tests.support.checkpoint_shapes import write_checkpoint as write_foreign
 from tests.support.small_logs import (
@@ -50,6 +50,7 @@ RICH = (
     (
         remove("b"),
         add("b", vector=vector("v1")),
+        AddCDCFile(path="_change_data/c", partition_values={}, size=9),
         DomainMetadata(domain="gone", configuration="{}", removed=True),
         SetTransaction(app_id="app", version=4),
     ),
@@ -75,6 +76,7 @@ def test_a_checkpoint_holds_the_whole_state_and_nothing_else(layout: str) -> Non
     assert after.logical_files.drop(["data_change"]) == before.logical_files.drop(["data_change"])
     files = [written.path, *written.sidecars]
     rows = [row for path in files if path.endswith("parquet") for row in rows_of(store, path)]
+    rows += [json.loads(line) for path in files if path.endswith("json") for line in store.read(path).splitlines()]
     kinds = {name for row in rows for name in row}
     assert kinds <= {"add", "remove", "protocol", "metaData", "txn", "domainMetadata", "checkpointMetadata", "sidecar"}
     assert {row["remove"]["path"] for row in rows if "remove" in row} == {"a", "b"}
@@ -325,6 +327,7 @@ def test_the_hint_counts_what_was_written_and_carries_its_checksum(layout: str) 
     assert value["size"] == rows
     assert value["sizeInBytes"] == sum(store.head(path).size for path in (written.path, *written.sidecars))
     assert value["numOfAddFiles"] == 2
+    assert "parts" not in value, "only a checkpoint of several parts counts them"
     if layout == "v1":
         assert "v2Checkpoint" not in value
     else:

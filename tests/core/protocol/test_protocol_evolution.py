@@ -132,6 +132,23 @@ def test_illegal_protocols_are_told(protocol: Protocol, words: str) -> None:
     assert any(words in problem for problem in protocol_problems(protocol))
 
 
+@pytest.mark.conformance("PROTO-008", "WRITER-002")
+def test_each_writer_version_has_the_duties_of_those_below_it() -> None:
+    steps = {
+        1: (),
+        2: ("appendOnly", "invariants"),
+        3: ("checkConstraints",),
+        4: ("changeDataFeed", "generatedColumns"),
+        5: ("columnMapping",),
+        6: ("identityColumns",),
+    }
+    duties: set[str] = set()
+    for writer, added in steps.items():
+        duties |= set(added)
+        reader = 2 if writer >= 5 else 1
+        assert set(supported_features(_protocol(reader, writer))) == duties
+
+
 @pytest.mark.conformance("PROTO-008")
 @pytest.mark.parametrize(
     ("before", "reader", "writer", "legal"),

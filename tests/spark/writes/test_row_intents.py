@@ -17,8 +17,9 @@ import pytest
 
 import explorer
 from explorer.core.errors import ExplorerError, InvalidIntent
-from explorer.core.transaction.commit_plan import CommitPlan
+from explorer.core.protocol.actions import DomainMetadata
 from explorer.spark.scan.scan import scan
+from tests.support import small_logs
 from tests.support.dose import WHOLE_DOSE
 from tests.support.golden_expectations import expected
 from tests.support.other_readers import duckdb_connection
@@ -326,20 +327,68 @@ def test_two_writers_never_give_one_identity_value_twice(tmp_path: Path) -> None
     assert (late.outcome, late.conflict.action if late.conflict else None) == ("conflicted", "metaData")
 
 
-@pytest.mark.conformance("CLUSTER-003", "VARIANT-004")
-def test_a_masked_file_stays_in_its_cluster_and_no_variant_is_shredded(tmp_path: Path) -> None:
+@pytest.mark.conformance("CLUSTER-003")
+def test_a_masked_file_stays_in_its_cluster(tmp_path: Path) -> None:
     table = _table("clustering", 3, tmp_path)
     before = {add["path"]: add.get("clusteringProvider") for add in _adds(table, 3)}
     assert set(before.values()) == {"liquid"}
-    plan = table.plan({"kind": "delete", "where": "a = 1"})
+    vectors = {"kind": "set-properties", "properties": {"delta.enableDeletionVectors": "true"}}
+    assert table.commit(table.plan(vectors)).outcome == "committed"
+    (rows,) = table.rows().groupBy("a").count().orderBy("count").limit(1).collect()
+    plan = table.plan({"kind": "delete", "where": f"a = {rows['a']}"})
     masked = [line["add"] for line in plan.actions if "add" in line and line["add"].get("deletionVector")]
+    assert masked
     assert [add["clusteringProvider"] for add in masked] == [before[add["path"]] for add in masked]
+
+
+@pytest.mark.conformance("VARIANT-004")
+def test_no_variant_is_shredded(tmp_path: Path) -> None:
     variants = _table("variant", 2, tmp_path)
     rows = variants.rows(where="v IS NOT NULL").select("v")
-    plan = variants.plan({"kind": "append", "source": ""}, rows=rows)
-    assert isinstance(plan, CommitPlan)
-    for file in plan.proposal.staged:
-        assert "typed_value" not in str(pq.read_schema(pa.BufferReader(file.data)))
+    assert variants.commit(variants.plan({"kind": "append", "source": ""}, rows=rows)).outcome == "committed"
+    added = [add["path"] for add in _adds(variants, 3)]
+    assert added
+    for path in added:
+        assert "typed_value" not in str(pq.read_schema(tmp_path / "variant" / path))
+
+
+@pytest.mark.conformance("CLUSTER-002", "CLUSTER-003", "STATS-009", "DV-022")
+def test_files_of_a_clustered_table_have_bounds_of_its_columns_and_say_who_clustered_them(tmp_path: Path) -> None:
+    names = [f"c{number}" for number in range(40)]
+    features = ("clustering", "domainMetadata")
+    properties = {"delta.enableDeletionVectors": "true"}
+    folder = write_table(
+        tmp_path / "t", [column(name, "integer") for name in names], [], (), properties, writer_features=features
+    )
+    domain = {"clusteringColumns": [["c39"]], "domainName": "delta.clustering"}
+    clustered = DomainMetadata(domain="delta.clustering", configuration=json.dumps(domain))
+    small_logs.write_log(folder, [(clustered,)], 1)
+    table = explorer.open_table(folder)
+    rows = pa.table({name: pa.array(range(10), pa.int32()) for name in names})
+    for version in (2, 3):
+        assert table.commit(table.plan({"kind": "append", "source": ""}, rows=rows)).version == version
+    (add,) = _adds(table, 3)
+    stats = json.loads(add["stats"])
+    assert (stats["minValues"]["c39"], stats["maxValues"]["c39"]) == (0, 9)
+    assert "c35" not in stats["minValues"], "beyond the first 32 only what the table is clustered by is described"
+    assert table.commit(table.plan({"kind": "optimize"})).outcome == "committed"
+    (add,) = _adds(table, 4)
+    assert add["clusteringProvider"] == "liquid"
+    vectors = []
+    for number, hidden in ((1, 2), (2, 4)):
+        assert table.commit(table.plan({"kind": "delete", "where": f"c0 = {number}"})).outcome == "committed"
+        (again,), (gone,) = _adds(table, 4 + number), _removes(table, 4 + number)
+        assert (again["path"], again["clusteringProvider"]) == (add["path"], "liquid")
+        assert json.loads(again["stats"])["numRecords"] == pq.read_metadata(folder / add["path"]).num_rows == 20
+        assert json.loads(again["stats"])["tightBounds"] is False
+        assert again["deletionVector"]["cardinality"] == hidden
+        assert [gone.get("deletionVector")] == (vectors[-1:] or [None]), "the old pair goes"
+        vectors.append(again["deletionVector"])
+
+
+def _removes(table: explorer.Table, version: int) -> list[dict[str, Any]]:
+    lines = map(json.loads, table.commit_actions(version))
+    return [line["remove"] for line in lines if "remove" in line]
 
 
 def _adds(table: explorer.Table, version: int) -> list[dict[str, Any]]:
