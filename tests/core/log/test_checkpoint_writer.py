@@ -204,6 +204,8 @@ def test_transactions_expire_only_where_the_table_says_so() -> None:
     applications = [
         SetTransaction(app_id="young", version=1, last_updated=ms(NOW) - 1),
         SetTransaction(app_id="old", version=2, last_updated=ms(NOW) - 2 * 86_400_000),
+        SetTransaction(app_id="at the limit", version=4, last_updated=ms(NOW) - 86_400_000),
+        SetTransaction(app_id="just before it", version=5, last_updated=ms(NOW) - 86_400_000 + 1),
         SetTransaction(app_id="timeless", version=3),
     ]
     keeping = log_of((PROTOCOL, METADATA, *applications))
@@ -214,7 +216,7 @@ def test_transactions_expire_only_where_the_table_says_so() -> None:
         {row["txn"]["appId"] for row in rows_of(store, checkpoint_of(store).path) if "txn" in row}
         for store in (keeping, dropping)
     ]
-    assert found == [{"young", "old", "timeless"}, {"young"}]
+    assert found == [{each.app_id for each in applications}, {"young", "just before it"}]
 
 
 @pytest.mark.parametrize(

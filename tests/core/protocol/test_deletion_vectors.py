@@ -160,3 +160,14 @@ def test_encoding_gives_the_bytes_of_the_worked_example() -> None:
     assert data == FRAMES[5:49]
     assert zlib.crc32(data) == 0xACD74A79
     assert z85_encode(data) == INLINE
+
+
+@pytest.mark.conformance("DV-013")
+def test_a_frame_that_ends_within_its_checksum_is_refused() -> None:
+    bitmap = encode_bitmap(np.array(ROWS, np.uint64))
+    whole = struct.pack(">i", len(bitmap)) + bitmap + struct.pack(">I", zlib.crc32(bitmap))
+    wanted = descriptor("p", "file:///v.bin", len(bitmap), len(ROWS), 1)
+    assert unframe(whole, wanted) == bitmap
+    for missing in range(1, len(whole) + 1):
+        with pytest.raises(CorruptDeletionVector):
+            unframe(whole[:-missing], wanted)

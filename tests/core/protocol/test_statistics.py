@@ -16,6 +16,7 @@ import pytest
 import explorer
 from explorer.core.log.log_path import checkpoint_name
 from explorer.core.protocol.actions import Add, Metadata
+from explorer.core.protocol.statistics.collect import loosened
 from tests.support.small_logs import PROTOCOL, lines, new_store, table
 
 Field = tuple[str, Any]
@@ -324,3 +325,14 @@ def test_statistics_in_struct_form_are_read_and_texts_where_the_struct_is_null()
     ]
     assert found.column_ranges("t").column("min").to_pylist()[0] == moment
     assert found.column_ranges("`s.t`").column("max").to_pylist()[0] == "z"
+
+
+@pytest.mark.conformance("STATS-009", "STATS-010")
+def test_statistics_of_a_file_that_masks_rows_count_all_rows_and_are_wide() -> None:
+    told = '{"numRecords":3,"minValues":{"a":1},"maxValues":{"a":9},"nullCount":{"a":0},"tightBounds":true,"mine":1.50}'
+    found = json.loads(loosened(told, 5))
+    assert found == {
+        "numRecords": 5, "minValues": {"a": 1}, "maxValues": {"a": 9}, "nullCount": {"a": 0}, "tightBounds": False,
+        "mine": 1.5,
+    }  # fmt: skip
+    assert json.loads(loosened(None, 5)) == {"numRecords": 5, "tightBounds": False}

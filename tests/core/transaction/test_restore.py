@@ -1,11 +1,13 @@
 """What a restore undoes is said before it is done: versions, rows, properties, columns, retention, the change feed."""
 
+import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import explorer
-from explorer.core.protocol.actions import Action
+from explorer.core.protocol.actions import Action, Metadata, Protocol
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.intents.records import Restore
 from explorer.core.transaction.proposal import GuardResult
@@ -98,3 +100,21 @@ def test_a_retention_that_gets_shorter_is_warned_of(tmp_path: Path) -> None:
 def test_the_change_feed_is_compared_with_what_it_was(tmp_path: Path, before: str, after: str, words: str) -> None:
     plan = _plan(tmp_path, [metadata(COLUMNS, configuration={FEED: before})], **{FEED: after})
     assert plan.consequences.change_feed == words
+
+
+@pytest.mark.conformance("IDENT-004")
+@pytest.mark.parametrize(("step", "then", "now", "kept"), [(5, 10, 25, 25), (-5, -10, -25, -25), (5, 25, 10, 25)])
+def test_an_identity_column_never_goes_back(tmp_path: Path, step: int, then: int, now: int, kept: int) -> None:
+    def marked(mark: int) -> Metadata:
+        fields = [{"name": "id", "type": "long", "nullable": True, "metadata": {
+            "delta.identity.start": 0, "delta.identity.step": step, "delta.identity.highWaterMark": mark,
+            "delta.identity.allowExplicitInsert": False,
+        }}]  # fmt: skip
+        return msgspec.structs.replace(metadata({}), schema_string=json.dumps({"type": "struct", "fields": fields}))
+
+    rules = Protocol(min_reader_version=1, min_writer_version=6)
+    commits = [[rules, marked(then), add("a")], [marked(now), add("b")]]
+    plan = explorer.open_table(write_log(tmp_path / "t", commits)).plan(Restore(version=0))
+    (action,) = [line["metaData"] for line in plan.actions if "metaData" in line] or [None]
+    written = json.loads((action or {"schemaString": marked(now).schema_string})["schemaString"])
+    assert written["fields"][0]["metadata"]["delta.identity.highWaterMark"] == kept
