@@ -32,7 +32,7 @@ from explorer.core.transaction.intents.records import CreateTable, Delete, Resto
 from explorer.core.transaction.new_files.file_actions import adds, remove_of
 from explorer.core.transaction.new_files.layout import ROWS_PER_FILE
 from explorer.core.transaction.new_files.rewrite import Rewrite
-from explorer.core.transaction.proposal import Proposal
+from explorer.core.transaction.proposal import Proposal, Reads
 from explorer.core.transaction.proposals import propose
 from explorer.core.transaction.proposals.create_table import create_table
 from explorer.core.transaction.proposals.restore import restore
@@ -222,7 +222,7 @@ class TableWriter:
             new_adds, staged = tuple(new.add for new in files), tuple(new.staged for new in files)
             rewrite = Rewrite(new_adds, (), sum(rows.num_rows for rows in kept), staged)
         gone = self._concat(*(file.rows.filter(pa.array(mask)) for file, mask in found))
-        return delete_rows(Delete(where=condition), snapshot, touched, rewrite, made), gone
+        return delete_rows(Delete(where=condition), snapshot, touched, rewrite, made, reads=Reads()), gone
 
     def _matching(self, predicate: Predicate) -> Iterator[tuple[LiveFile, Mask]]:
         """Live files with rows that match, and which visible rows do."""

@@ -48,6 +48,14 @@ class SparkRowEngine:
 
         vet(schema, expression, repeatable=False)
 
+    def reads_alike(self, snapshot: Snapshot) -> bool:
+        """See `RowEngine.reads_alike`."""
+        require_pyspark()
+        from explorer.spark.engine.session import engine
+        from explorer.spark.scan.pruning import reads_alike
+
+        return reads_alike(engine().session(), snapshot)
+
     def column_types(self, schema: StructType, expressions: Mapping[str, str]) -> GuardResult:
         """See `RowEngine.column_types`."""
         require_pyspark()

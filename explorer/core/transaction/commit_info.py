@@ -16,6 +16,7 @@ from explorer.core.protocol.table_properties.registry import (
     ICT_ENABLEMENT_TIMESTAMP,
     ICT_ENABLEMENT_VERSION,
     IN_COMMIT_TIMESTAMPS,
+    ISOLATION_LEVEL,
 )
 from explorer.core.transaction.proposal import Proposal
 from explorer.core.versions.snapshot import Snapshot
@@ -30,6 +31,7 @@ __all__ = [
     "commit_lines",
     "has_timestamp",
     "in_commit_timestamp",
+    "isolation_level",
     "shown_lines",
     "with_timestamp",
 ]
@@ -54,6 +56,7 @@ def commit_info(
     user: str | None = None,
     reason: str | None = None,
     timestamp: int | None = None,
+    isolation: str | None = None,
 ) -> CommitInfo:
     """Return the provenance of a commit.
 
@@ -66,6 +69,7 @@ def commit_info(
         user: Who commits.
         reason: Why, in the person's words.
         timestamp: The in-commit timestamp in ms, where the table has them.
+        isolation: The level from `isolation_level`; None for that of the proposal.
     """
     return CommitInfo(
         timestamp=now,
@@ -78,10 +82,23 @@ def commit_info(
         engine_info=engine,
         read_version=read_version if read_version >= 0 else None,
         is_blind_append=proposal.is_blind_append,
-        isolation_level=proposal.isolation,
+        isolation_level=isolation or proposal.isolation,
         txn_id=txn_id,
         unknown={"tags": dict(proposal.tags)} if proposal.tags else {},
     )
+
+
+def isolation_level(proposal: Proposal, snapshot: Snapshot | None) -> str:
+    """How strictly a commit is kept apart from those that come first.
+
+    A commit that changes no row has ``SnapshotIsolation``. Any other has the level that the table asks for:
+    ``WriteSerializable`` lets rows that were added blindly come after it; every other value counts as the strictest,
+    ``Serializable``.
+    """
+    if snapshot is None or proposal.isolation != "Serializable":
+        return proposal.isolation
+    asked = ISOLATION_LEVEL.of(snapshot.metadata.configuration)
+    return "WriteSerializable" if asked == "writeserializable" else "Serializable"
 
 
 def in_commit_timestamp(now: int, previous: int | None) -> int:

@@ -14,7 +14,7 @@ from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.matrix import my_losses
 from explorer.core.compatibility.my_clients import MyClient
 from explorer.core.protocol.table_features import supported_features
-from explorer.core.transaction.commit_info import commit_info, commit_lines
+from explorer.core.transaction.commit_info import commit_info, commit_lines, isolation_level
 from explorer.core.transaction.commit_plan import CommitPlan, Consequences, Proposer
 from explorer.core.transaction.commit_target import CommitTarget
 from explorer.core.transaction.consequences import change_feed_effect, time_travel_effect
@@ -136,6 +136,7 @@ def _plan(
         txn_id=txn_id,
         engine=context.engine_info,
         user=user,
+        isolation=isolation_level(proposal, snapshot),
     )
     return CommitPlan(
         table=target.location,

@@ -23,6 +23,7 @@ from explorer.core.protocol.actions import (
     SetTransaction,
 )
 from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.sql.predicates import Expression
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "GuardResult",
     "GuardStatus",
     "Proposal",
+    "Reads",
     "RowCheck",
     "RowCounts",
     "StagedFile",
@@ -174,6 +176,21 @@ class Writing(msgspec.Struct, frozen=True):
     complete: Callable[[Written], Proposal]
 
 
+class Reads(msgspec.Struct, frozen=True):
+    """Which live files a proposal depends on. A file that came later matters if it may hold what was looked for.
+
+    Attributes:
+        files: Keys (`explorer.core.protocol.file_paths.canonical_key`) of the files that it looked into; None for all.
+        condition: The rows that it looked for: those for which this is TRUE; None for all.
+        partitions: The partitions that it looked into, values as in the log in the order of the partition columns; None
+            for all.
+    """
+
+    files: frozenset[str] | None = None
+    condition: Expression | None = None
+    partitions: frozenset[tuple[str | None, ...]] | None = None
+
+
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     """The effect of an intent on one version of the table.
 
@@ -185,8 +202,10 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
         metrics: ``operationMetrics``, values as text.
         tags: ``tags`` of commitInfo.
         is_blind_append: True if no row or file of the table was read to make it.
-        isolation: ``Serializable`` or ``SnapshotIsolation``.
-        reads_files: True if it depends on which files are live: a commit that changes data in between is a conflict.
+        isolation: ``SnapshotIsolation`` for a commit that leaves all rows as they are, else ``Serializable``; the table
+            may ask for less, see `explorer.core.transaction.commit_info.isolation_level`.
+        reads_files: True if it depends on which files are live.
+        reads: On which of them.
         read_applications: Applications on whose transaction version it depends.
         row_checks: What all live rows must satisfy.
         required_paths: Decoded locations of files outside the present version that must still exist.
@@ -213,6 +232,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     is_blind_append: bool = True
     isolation: str = "Serializable"
     reads_files: bool = False
+    reads: Reads = Reads()
     read_applications: tuple[str, ...] = ()
     row_checks: tuple[RowCheck, ...] = ()
     required_paths: tuple[str, ...] = ()

@@ -184,6 +184,11 @@ class RowEngine(Protocol):
         """
         ...
 
+    def reads_alike(self, snapshot: Snapshot) -> bool:
+        """Whether names and times in a predicate mean to the engine what they mean to the core, so that statistics tell
+        which files hold no row that meets it."""
+        ...
+
     def column_types(self, schema: StructType, expressions: Mapping[str, str]) -> GuardResult:
         """Judge whether the expressions of generated columns, by column, give the types of their columns."""
         ...

@@ -13,6 +13,7 @@ import msgspec
 
 from explorer.core.errors import EngineUnavailable, InvalidIntent
 from explorer.core.log.writing.writer_state import CarriedActions, FileKey, carry_actions
+from explorer.core.protocol.actions import Add
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import StructType, parse_column
@@ -20,12 +21,13 @@ from explorer.core.transaction.context import Context
 from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.intents.documents import intent_kind
 from explorer.core.transaction.new_files.file_actions import adds
+from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.rewrite import Rewrite, Touched
 from explorer.core.transaction.new_files.row_constraints import RowRule
-from explorer.core.transaction.proposal import Circumstances, Estimate, Proposal, Writing, Written
+from explorer.core.transaction.proposal import Circumstances, Estimate, Proposal, Reads, Writing, Written
 from explorer.core.transaction.proposals.add_columns import add_columns
 from explorer.core.transaction.proposals.create_table import create_table
-from explorer.core.transaction.proposals.rewriting.optimize_files import compaction, optimize_files
+from explorer.core.transaction.proposals.rewriting.optimize_files import Compaction, compaction, optimize_files
 from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
 from explorer.core.transaction.proposals.rewriting.recompute_statistics import (
     described_leaves,
@@ -38,7 +40,8 @@ from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, hi
 from explorer.core.transaction.proposals.rows.first_rows import empty_version, with_first_rows
 from explorer.core.transaction.proposals.rows.new_columns import with_columns
 from explorer.core.transaction.proposals.rows.overwrite_rows import Replaced, overwrite_rows, replaced_files
-from explorer.core.transaction.row_engine import Incoming, RowEngine
+from explorer.core.transaction.reads import exactly, lasting, matched_by_merge, rows_meeting
+from explorer.core.transaction.row_engine import FoundChanges, Incoming, RowEngine
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
@@ -157,23 +160,46 @@ def _takes_all(intent: intents.Merge) -> bool:
 def _deletion(log: DeltaLog, intent: intents.Delete, context: Context, circumstances: Circumstances) -> _OnVersion:
     engine = engine_of(context, "delete")
 
-    def find(snapshot: Snapshot) -> Proposal:
+    def find(snapshot: Snapshot) -> _Found:
         matched = engine.matching_rows(log, snapshot, intent.where)
         touched = touched_files(log.store, snapshot, matched, unknown_fields(log, snapshot))
-        partial = [file for file in touched if not file.is_emptied]
-        if not partial or hides_rows(snapshot):
-            return delete_rows(intent, snapshot, touched, None, circumstances)
         layout, recorded = layout_of(snapshot, circumstances), records_changes(snapshot)
-        chosen = touched if recorded else partial
+        chosen = touched if recorded else _kept(touched)
 
         def write() -> Written:
             return engine.rewrite(log, snapshot, chosen, intent.where, layout, recorded=recorded)
 
-        return _rewriting(
-            partial, write, lambda rewrite: delete_rows(intent, snapshot, touched, rewrite, circumstances)
-        )
+        return _Found(touched, rows_meeting(snapshot, intent.where, alike=engine.reads_alike(snapshot)), write)
 
-    return find
+    found_at = lasting(find, _Found.changed)
+
+    def delete(snapshot: Snapshot) -> Proposal:
+        found = found_at(snapshot)
+
+        def complete(rewrite: Rewrite | None) -> Proposal:
+            return delete_rows(intent, snapshot, found.touched, rewrite, circumstances, reads=found.reads)
+
+        kept = _kept(found.touched)
+        return complete(None) if not kept or hides_rows(snapshot) else _rewriting(kept, found.write, complete)
+
+    return delete
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """What a change of rows found at a version: the files that it changes, what it looked into, and how it writes."""
+
+    touched: tuple[Touched, ...]
+    reads: Reads
+    write: Callable[[], Written]
+
+    def changed(self) -> tuple[Add, ...]:
+        """The files that change."""
+        return tuple(file.add for file in self.touched)
+
+
+def _kept(touched: Sequence[Touched]) -> tuple[Touched, ...]:
+    """The files that keep a row."""
+    return tuple(file for file in touched if not file.is_emptied)
 
 
 def _rewriting(
@@ -197,39 +223,60 @@ def _changes(
 ) -> _OnVersion:
     engine = engine_of(context, intent_kind(intent))
 
-    def change(snapshot: Snapshot) -> Proposal:
+    def find(snapshot: Snapshot) -> _FoundChanges:
         found = engine.find_changes(log, snapshot, intent, source)
         touched = touched_files(log.store, snapshot, found.matched, unknown_fields(log, snapshot))
-        masked = hides_rows(snapshot)
+        masked, alike = hides_rows(snapshot), engine.reads_alike(snapshot)
         given = () if found.counts.inserted else tuple(field.name for field in snapshot.schema.fields)
         numbered = numberings(snapshot.schema, given, found.counts.inserted)
         layout, recorded = layout_of(snapshot, circumstances), records_changes(snapshot)
-        stay = 0 if masked else sum(file.rows_left for file in touched)
 
         def write() -> Written:
             return engine.write_changes(
                 log, snapshot, found, touched, layout, numbered=numbered, masked=masked, recorded=recorded
             )
 
+        reads = (
+            rows_meeting(snapshot, intent.where, alike=alike)
+            if isinstance(intent, intents.Update)
+            else matched_by_merge(snapshot, intent, alike=alike)
+        )
+        return _FoundChanges(touched, reads, write, found, numbered)
+
+    found_at = lasting(find, _Found.changed)
+
+    def change(snapshot: Snapshot) -> Proposal:
+        at, masked = found_at(snapshot), hides_rows(snapshot)
+        counts = at.found.counts
+
         def complete(written: Written) -> Proposal:
             return change_rows(
                 intent,
                 snapshot,
-                touched,
-                found.counts,
+                at.touched,
+                counts,
                 written,
                 circumstances=circumstances,
                 masked=masked,
-                guards=found.guards,
+                guards=at.found.guards,
+                reads=at.reads,
             )
 
+        stay = 0 if masked else sum(file.rows_left for file in at.touched)
         return msgspec.structs.replace(
-            complete(Written((), marks={one.column: one.last(found.counts.inserted) for one in numbered})),
-            writing=Writing(write, complete),
-            estimate=Estimate(rows=found.counts.new + stay),
+            complete(Written((), marks={one.column: one.last(counts.inserted) for one in at.numbered})),
+            writing=Writing(at.write, complete),
+            estimate=Estimate(rows=counts.new + stay),
         )
 
     return change
+
+
+class _FoundChanges(_Found, frozen=True):
+    """What an update or a merge found, and the identity columns that it fills."""
+
+    found: FoundChanges
+    numbered: tuple[Numbering, ...]
 
 
 def _overwriting(
@@ -237,14 +284,18 @@ def _overwriting(
 ) -> _OnVersion:
     engine, store = engine_of(context, "overwrite"), log.store
 
-    def overwrite(snapshot: Snapshot) -> Proposal:
+    def find(snapshot: Snapshot) -> _FoundRows:
         if intent.partitions and not snapshot.partition_columns:
             raise InvalidIntent("The table has no partitions: leave the field partitions out.", field="partitions")
         rules = () if intent.where is None else (RowRule("condition", "where", intent.where),)
         replaced = _replaced(log, engine, snapshot, intent.where)
         incoming = engine.incoming_rows(snapshot, source, rules=rules, partitions=intent.partitions)
         if intent.where is None:
-            replaced = replaced_files(snapshot, incoming.partitions)
+            replaced, reads = replaced_files(snapshot, incoming.partitions), Reads(partitions=incoming.partitions)
+            if intent.partitions:
+                reads = msgspec.structs.replace(reads, files=exactly(replaced.whole).files)
+        else:
+            reads = rows_meeting(snapshot, intent.where, alike=engine.reads_alike(snapshot))
         numbered = numberings(snapshot.schema, incoming.given, incoming.rows) if incoming.rows else ()
         layout, masked = layout_of(snapshot, circumstances), hides_rows(snapshot)
         rewriting = bool(replaced.partial) and not masked
@@ -262,26 +313,49 @@ def _overwriting(
                 made, adds=(*made.adds, *kept.adds), changes=(*made.changes, *kept.changes), rows=made.rows + kept.rows
             )
 
+        return _FoundRows(replaced, reads, write, incoming, numbered)
+
+    found_at = lasting(find, _FoundRows.changed)
+
+    def overwrite(snapshot: Snapshot) -> Proposal:
+        at, masked = found_at(snapshot), hides_rows(snapshot)
+        new_rows = at.incoming.rows
+
         def complete(written: Written) -> Proposal:
             return overwrite_rows(
                 intent,
                 snapshot,
-                replaced,
+                at.replaced,
                 written,
-                new_rows=incoming.rows,
+                new_rows=new_rows,
                 circumstances=circumstances,
                 masked=masked,
-                guards=incoming.guards,
+                guards=at.incoming.guards,
+                reads=at.reads,
             )
 
-        stay = sum(file.rows_left for file in replaced.partial) if rewriting else 0
+        stay = 0 if masked else sum(file.rows_left for file in at.replaced.partial)
         return msgspec.structs.replace(
-            complete(Written((), marks={one.column: one.last(incoming.rows) for one in numbered})),
-            writing=Writing(write, complete),
-            estimate=Estimate(rows=incoming.rows + stay),
+            complete(Written((), marks={one.column: one.last(new_rows) for one in at.numbered})),
+            writing=Writing(at.write, complete),
+            estimate=Estimate(rows=new_rows + stay),
         )
 
     return overwrite
+
+
+class _FoundRows(msgspec.Struct, frozen=True):
+    """What an overwrite found: what goes, what it looked into, how it writes, its rows and how they are numbered."""
+
+    replaced: Replaced
+    reads: Reads
+    write: Callable[[], Written]
+    incoming: Incoming
+    numbered: tuple[Numbering, ...]
+
+    def changed(self) -> tuple[Add, ...]:
+        """The files that change."""
+        return (*self.replaced.whole, *(file.add for file in self.replaced.partial))
 
 
 def _replaced(log: DeltaLog, engine: RowEngine, snapshot: Snapshot, where: str | None) -> Replaced:
@@ -301,19 +375,27 @@ def _replaced(log: DeltaLog, engine: RowEngine, snapshot: Snapshot, where: str |
 def _purge(log: DeltaLog, intent: intents.Purge, context: Context, circumstances: Circumstances) -> _OnVersion:
     engine = engine_of(context, "purge")
 
-    def purge(snapshot: Snapshot) -> Proposal:
+    def find(snapshot: Snapshot) -> _Found:
         chosen = None if intent.where is None else engine.files_masking(log, snapshot, intent.where)
         matched = files_to_purge(snapshot, chosen)
         touched = touched_files(log.store, snapshot, matched, unknown_fields(log, snapshot))
-        kept = [file for file in touched if not file.is_emptied]
         layout = layout_of(snapshot, circumstances)
-        if not kept:
-            return purge_rows(snapshot, touched, Rewrite((), (), 0), circumstances)
 
         def write() -> Written:
-            return engine.rewrite(log, snapshot, kept, "false", layout, recorded=False)
+            return engine.rewrite(log, snapshot, _kept(touched), "false", layout, recorded=False)
 
-        return _rewriting(kept, write, lambda rewrite: purge_rows(snapshot, touched, rewrite, circumstances))
+        return _Found(touched, Reads(), write)
+
+    found_at = lasting(find, _Found.changed)
+
+    def purge(snapshot: Snapshot) -> Proposal:
+        found = found_at(snapshot)
+
+        def complete(rewrite: Rewrite) -> Proposal:
+            return purge_rows(snapshot, found.touched, rewrite, circumstances)
+
+        kept = _kept(found.touched)
+        return _rewriting(kept, found.write, complete) if kept else complete(Rewrite((), (), 0))
 
     return purge
 
@@ -323,13 +405,16 @@ def _optimization(
 ) -> _OnVersion:
     engine = engine_of(context, "optimize")
 
-    def optimize(snapshot: Snapshot) -> Proposal:
+    def find(snapshot: Snapshot) -> tuple[Compaction, Callable[[], Written]]:
         _vet_partitions(engine, snapshot, intent.where)
         found = compaction(intent, snapshot, unknown_fields(log, snapshot))
         layout = layout_of(snapshot, circumstances)
+        return found, lambda: engine.compact(log, snapshot, found.arrangement, layout)
 
-        def write() -> Written:
-            return engine.compact(log, snapshot, found.arrangement, layout)
+    found_at = lasting(find, lambda found: found[0].gone)
+
+    def optimize(snapshot: Snapshot) -> Proposal:
+        found, write = found_at(snapshot)
 
         def complete(written: Written) -> Proposal:
             return optimize_files(intent, snapshot, found, written, circumstances)

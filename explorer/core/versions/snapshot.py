@@ -28,6 +28,7 @@ from explorer.core.protocol.row_tracking import RowTracking, row_tracking
 from explorer.core.protocol.schema.column_mapping import MappingMode, check_mapping, mapping_mode, physical_paths
 from explorer.core.protocol.schema.data_types import StructType, format_column, parse_column, parse_schema
 from explorer.core.protocol.schema.type_widening import check_type_changes
+from explorer.core.protocol.sql.predicates import Expression
 from explorer.core.protocol.statistics.data_skipping import SkippingResult, skip_files
 from explorer.core.protocol.statistics.file_statistics import (
     FileStatistics,
@@ -94,6 +95,13 @@ class Snapshot:
         state = msgspec.structs.replace(self._state, protocol=protocol, metadata=metadata)
         return Snapshot(
             self._store, self.version, state, self._load_files, self._load_timestamp, time_zone=self.time_zone
+        )
+
+    def holding(self, files: LogicalFiles) -> Snapshot:
+        """This version as it would be with other files."""
+        zone = self.time_zone
+        return Snapshot(
+            self._store, self.version, self._state, lambda: files, self._load_timestamp, by_catalog=True, time_zone=zone
         )
 
     @property
@@ -218,11 +226,11 @@ class Snapshot:
         """Which columns have statistics in how many files: column, type, files, files_total, tight."""
         return coverage(self._statistics, self.statistics_columns)
 
-    def skipping(self, where: str) -> SkippingResult:
+    def skipping(self, where: str | Expression) -> SkippingResult:
         """Which files a condition needs, and by which rule the others can be left out.
 
         Args:
-            where: A boolean SQL expression over logical columns; times without a zone are UTC.
+            where: A boolean SQL expression over logical columns, as text or parsed; times without a zone are UTC.
 
         Raises:
             RequestError: The text is not a condition, or names a column that the table does not have.

@@ -19,10 +19,15 @@ if TYPE_CHECKING:
 
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["needed_files"]
+__all__ = ["needed_files", "reads_alike"]
 
 _ZONE: Final = "spark.sql.session.timeZone"
 _UTC: Final = frozenset({"UTC", "Etc/UTC", "Z", "+00:00", "GMT"})
+
+
+def reads_alike(session: SparkSession, snapshot: Snapshot) -> bool:
+    """Whether Spark reads the names and times of a predicate as the core does."""
+    return not case_collides(snapshot.schema) and session.conf.get(_ZONE, "") in _UTC
 
 
 def needed_files(session: SparkSession, snapshot: Snapshot, files: pa.Table, where: str) -> pa.Table:
@@ -34,7 +39,7 @@ def needed_files(session: SparkSession, snapshot: Snapshot, files: pa.Table, whe
         files: Some rows of ``snapshot.logical_files``.
         where: A vetted predicate; one that the core cannot read keeps every file.
     """
-    if case_collides(snapshot.schema) or session.conf.get(_ZONE, "") not in _UTC:
+    if not reads_alike(session, snapshot):
         return files
     try:
         kept = snapshot.skipping(where).files.column("kept")

@@ -82,12 +82,12 @@ _NILADIC: Final = frozenset(
 
 
 def skip_files(
-    where: str, schema: StructType, columns: Sequence[StatisticsColumn], statistics: FileStatistics
+    where: str | Expression, schema: StructType, columns: Sequence[StatisticsColumn], statistics: FileStatistics
 ) -> SkippingResult:
     """Evaluate a condition on statistics.
 
     Args:
-        where: A boolean SQL expression over logical columns; times without a zone are UTC.
+        where: A boolean SQL expression over logical columns, as text or parsed; times without a zone are UTC.
         schema: The table's schema.
         columns: Its columns that may have statistics.
         statistics: Those of the files.
@@ -97,7 +97,7 @@ def skip_files(
         CorruptTable: A partition value does not parse.
     """
     resolver = _Resolver(schema, columns)
-    condition = resolver.resolved(parse_predicate(where))
+    condition = resolver.resolved(parse_predicate(where) if isinstance(where, str) else where)
     statistics.load(resolver.used.values())
     facts = {path: ColumnFacts.of(statistics, column) for path, column in resolver.used.items()}
     return _Evaluation(condition, facts, statistics).result()

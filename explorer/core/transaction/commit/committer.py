@@ -33,6 +33,7 @@ from explorer.core.transaction.commit_info import (
     commit_info,
     has_timestamp,
     in_commit_timestamp,
+    isolation_level,
     shown_lines,
     with_timestamp,
 )
@@ -200,8 +201,9 @@ class _Attempt:
         for winner in winners:
             if holds_transaction(winner, plan.txn_id):
                 return self._committed(plan, winner.version)
+        read = self._table.snapshot(plan.read_version) if plan.read_version >= 0 else None
         for winner in winners:
-            conflict = conflict_with(plan.proposal, winner)
+            conflict = conflict_with(plan.proposal, winner, read)
             if conflict is not None:
                 return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
         return self._other_table(plan) or self._remade(plan)
@@ -274,6 +276,7 @@ class _Attempt:
             user=self._user,
             reason=self._reason,
             timestamp=timestamp,
+            isolation=isolation_level(proposal, snapshot),
         )
         self._data = commit_bytes(proposal, info)
         return msgspec.structs.replace(plan, proposal=proposal, actions=shown_lines(self._data))

@@ -1,19 +1,31 @@
 """Whether a commit that took a version first conflicts with a proposal.
 
-Protocol: Delta Log Entries leaves this to writers; the rules are those of the reference writer. Invariants: a proposal
-goes on top of the newest version only after every commit since the version that it read was judged (LOG-023); in doubt
-it is a conflict.
+Protocol: Delta Log Entries leaves this to writers; the rules are those of the reference writer, by the isolation level
+of the commit. Invariants: a proposal goes on top of the newest version only after every commit since the version that
+it read was judged (LOG-023); a file that another commit added is left out of account only if its partition values or
+its statistics prove that it holds nothing of what the proposal read; in doubt it is a conflict.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
+from explorer.core.errors import ExplorerError
 from explorer.core.log.commit import Commit
 from explorer.core.protocol.file_paths import canonical_key
+from explorer.core.protocol.logical_files import LineSource, LogicalFiles
+from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.protocol.row_tracking import DOMAIN as ROW_TRACKING
+from explorer.core.transaction.commit_info import isolation_level
 from explorer.core.transaction.commit_plan import Conflict
-from explorer.core.transaction.proposal import Proposal
+from explorer.core.transaction.proposal import Proposal, Reads
+from explorer.core.transaction.proposals.rows.overwrite_rows import partitions_of
+from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["conflict_with", "holds_transaction"]
+
+_LONGEST_NAME: Final = 200
 
 
 def holds_transaction(commit: Commit, txn_id: str) -> bool:
@@ -22,8 +34,13 @@ def holds_transaction(commit: Commit, txn_id: str) -> bool:
     return info is not None and info.txn_id == txn_id
 
 
-def conflict_with(proposal: Proposal, winner: Commit) -> Conflict | None:
+def conflict_with(proposal: Proposal, winner: Commit, read: Snapshot | None = None) -> Conflict | None:
     """Judge a commit that took a version first.
+
+    Args:
+        proposal: What is to be committed.
+        winner: The commit.
+        read: The version that the proposal was made for; None if there was no table.
 
     Returns:
         Why the two conflict, or None if the proposal may be made again on top of it.
@@ -40,29 +57,81 @@ def conflict_with(proposal: Proposal, winner: Commit) -> Conflict | None:
     for domain in winner.domains():
         if domain.domain in domains:
             return _conflict(winner, "domainMetadata", f"both set the domain {domain.domain!r}")
-    return _file_conflict(proposal, winner)
+    return _removed_conflict(proposal, winner) or _added_conflict(proposal, winner, read)
 
 
-def _file_conflict(proposal: Proposal, winner: Commit) -> Conflict | None:
-    """What the other commit did to the files that this one removes or read.
-
-    Added files do not conflict with a commit that leaves all rows unchanged (SnapshotIsolation).
-    """
+def _removed_conflict(proposal: Proposal, winner: Commit) -> Conflict | None:
+    """A file that both remove, or that this commit read; a masked file is removed and added with another vector."""
     removed = {canonical_key(action.path) for action in proposal.removes}
-    reads = proposal.reads_files or bool(proposal.row_checks)
+    reads = _reads(proposal)
     for line in winner.lines:
-        if line.remove is not None:
-            if canonical_key(line.remove.path) in removed:
-                why = f"it removed a file that this commit removes too: {line.remove.path}"
-                return _conflict(winner, "remove", why)
-            if reads:
-                return _conflict(winner, "remove", f"it removed a file that this commit read: {line.remove.path}")
-        if line.add is not None and reads and proposal.isolation != "SnapshotIsolation":
-            return _conflict(winner, "add", f"it added a file that this commit did not see: {line.add.path}")
+        if line.remove is None:
+            continue
+        key = canonical_key(line.remove.path)
+        if key in removed:
+            why = f"it removed a file, or rows of a file, that this commit removes too: {line.remove.path}"
+            return _conflict(winner, "remove", why)
+        if reads is not None and (reads.files is None or key in reads.files):
+            why = f"it removed a file, or rows of a file, that this commit read: {line.remove.path}"
+            return _conflict(winner, "remove", why)
     return None
+
+
+def _added_conflict(proposal: Proposal, winner: Commit, read: Snapshot | None) -> Conflict | None:
+    """A file that this commit would have read, had it been there."""
+    reads = _reads(proposal)
+    if reads is None or not _matters(proposal, winner, isolation_level(proposal, read)):
+        return None
+    added = [line.add for line in winner.lines if line.add is not None]
+    found = _first_read(reads, added, read)
+    if found is None:
+        return None
+    return _conflict(winner, "add", f"it added a file that this commit did not see, and would have read: {found.path}")
+
+
+def _reads(proposal: Proposal) -> Reads | None:
+    """What a proposal read; rows that are checked are all rows."""
+    if proposal.row_checks:
+        return Reads()
+    return proposal.reads if proposal.reads_files else None
+
+
+def _matters(proposal: Proposal, winner: Commit, level: str) -> bool:
+    """Whether the files that a commit added matter at an isolation level."""
+    match level:
+        case "SnapshotIsolation":
+            return False
+        case "WriteSerializable":
+            # What was added blindly may as well come after this commit, unless it has to obey its metadata.
+            info = winner.commit_info()
+            return proposal.metadata is not None or info is None or info.is_blind_append is not True
+        case _:
+            return True
+
+
+def _first_read(reads: Reads, added: Sequence[AddLine], read: Snapshot | None) -> AddLine | None:
+    """The first of some files that may hold what was read."""
+    if read is None or not added:
+        return next(iter(added), None)
+    files = LogicalFiles((LineSource(list(added)),))
+    try:
+        within = [True] * len(added)
+        if reads.partitions is not None:
+            within = [each in reads.partitions for each in partitions_of(read, files.column("partition_values"))]
+        if reads.condition is not None:
+            kept = read.holding(files).skipping(reads.condition).files.column("kept").to_pylist()
+            within = [one and other for one, other in zip(within, kept, strict=True)]
+    except ExplorerError:
+        return added[0]  # what another writer says of its file cannot be read, so the file may hold anything
+    return next((line for line, may in zip(added, within, strict=True) if may), None)
 
 
 def _conflict(winner: Commit, action: str, why: str) -> Conflict:
     info = winner.commit_info()
-    operation = f" ({info.operation})" if info is not None and info.operation else ""
-    return Conflict(winner.version, action, f"Version {winner.version}{operation} came first: {why}.")
+    words = (
+        [] if info is None else [info.operation or "", f"by {info.user_name[:_LONGEST_NAME]}" if info.user_name else ""]
+    )
+    said = " ".join(word for word in words if word)
+    return Conflict(
+        winner.version, action, f"Version {winner.version}{f' ({said})' if said else ''} came first: {why}."
+    )

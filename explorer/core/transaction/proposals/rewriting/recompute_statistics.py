@@ -23,6 +23,7 @@ from explorer.core.transaction.intents.records import RecomputeStatistics
 from explorer.core.transaction.new_files.file_facts import LiveFacts
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.rows.delete_rows import kept_tags
+from explorer.core.transaction.reads import exactly
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["Described", "described_leaves", "files_to_describe", "recompute_statistics"]
@@ -120,6 +121,8 @@ def recompute_statistics(
         tags=kept_tags(snapshot),
         is_blind_append=False,
         isolation="SnapshotIsolation",
+        reads_files=True,
+        reads=exactly(files.values()),
         guards=(_found(len(files), len(changed)),),
         change_feed="Nothing appears in it: no row changes.",
         undo=f"Restore version {snapshot.version}; only statistics change back.",

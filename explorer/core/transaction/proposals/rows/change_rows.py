@@ -18,7 +18,7 @@ from explorer.core.transaction.intents.records import Merge, Update, merge_claus
 from explorer.core.transaction.new_files.file_actions import remove_of
 from explorer.core.transaction.new_files.rewrite import Touched
 from explorer.core.transaction.new_files.row_ids import number_rows
-from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, RowCounts, Written
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Reads, RowCounts, Written
 from explorer.core.transaction.proposals.rows.append_rows import moved
 from explorer.core.transaction.proposals.rows.delete_rows import hide_rows, kept_tags, records_changes
 from explorer.core.versions.snapshot import Snapshot
@@ -35,7 +35,8 @@ def change_rows(
     *,
     circumstances: Circumstances,
     masked: bool,
-    guards: Sequence[GuardResult] = (),
+    guards: Sequence[GuardResult],
+    reads: Reads,
 ) -> Proposal:
     """Update or merge rows.
 
@@ -48,6 +49,7 @@ def change_rows(
         circumstances: The present and fresh identifiers.
         masked: Old rows are masked; otherwise their files are rewritten.
         guards: The table's rules, judged over the new rows.
+        reads: What of the table it depends on.
     """
     emptied = [file for file in touched if file.is_emptied]
     partial = [file for file in touched if not file.is_emptied]
@@ -69,6 +71,7 @@ def change_rows(
         tags={**kept_tags(snapshot), **({IDENTITY_TAG: "true"} if numbered else {})},
         is_blind_append=False,
         reads_files=True,
+        reads=reads,
         staged=staged,
         guards=(*guards, *faults, _found(counts, touched)),
         change_feed=_feed(counts) if records_changes(snapshot) else None,

@@ -27,7 +27,7 @@ from explorer.core.transaction.new_files.file_actions import adds, num_records, 
 from explorer.core.transaction.new_files.parquet import count_rows
 from explorer.core.transaction.new_files.rewrite import Rewrite, RowIndexes, Touched
 from explorer.core.transaction.new_files.row_ids import number_rows
-from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, StagedFile
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Reads, StagedFile
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["delete_rows", "hide_rows", "hides_rows", "kept_tags", "records_changes", "touched_files"]
@@ -78,6 +78,8 @@ def delete_rows(
     touched: Sequence[Touched],
     rewrite: Rewrite | None,
     circumstances: Circumstances,
+    *,
+    reads: Reads,
 ) -> Proposal:
     """Delete rows.
 
@@ -89,6 +91,7 @@ def delete_rows(
             deleted, it does so for files that keep no row too: the feed of a commit is read from its change files
             alone (CDF-005).
         circumstances: The present and fresh identifiers.
+        reads: What of the table it depends on.
     """
     emptied = [file for file in touched if file.is_emptied]
     partial = [file for file in touched if not file.is_emptied]
@@ -110,6 +113,7 @@ def delete_rows(
         tags=kept_tags(snapshot),
         is_blind_append=False,
         reads_files=True,
+        reads=reads,
         staged=(*staged, *written.staged),
         guards=(*faults, _found(deleted, removes)),
         change_feed=f"{deleted} rows will appear as deleted." if records_changes(snapshot) else None,

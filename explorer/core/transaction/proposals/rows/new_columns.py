@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from explorer.core.transaction.proposal import Proposal, Writing
+from explorer.core.transaction.proposal import Proposal, Reads, Writing
 
 __all__ = ["with_columns"]
 
@@ -29,6 +29,7 @@ def with_columns(rows: Proposal, columns: Proposal) -> Proposal:
         metadata=rows.metadata or columns.metadata,
         protocol=rows.protocol or columns.protocol,
         reads_files=rows.reads_files or columns.reads_files,
+        reads=Reads() if columns.reads_files else rows.reads,
         guards=(*columns.guards, *rows.guards),
         writing=writing,
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import msgspec
+import pyarrow as pa
 
 from explorer.core.protocol.actions import Add
 from explorer.core.protocol.arrow.arrays import int64s
@@ -19,12 +20,12 @@ from explorer.core.transaction.intents.records import Overwrite
 from explorer.core.transaction.new_files.file_actions import adds, remove_of
 from explorer.core.transaction.new_files.rewrite import Touched
 from explorer.core.transaction.new_files.row_ids import number_rows
-from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Reads, Written
 from explorer.core.transaction.proposals.rows.append_rows import moved
 from explorer.core.transaction.proposals.rows.delete_rows import hide_rows, kept_tags
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Replaced", "overwrite_rows", "replaced_files"]
+__all__ = ["Replaced", "overwrite_rows", "partitions_of", "replaced_files"]
 
 
 class Replaced(msgspec.Struct, frozen=True):
@@ -57,13 +58,16 @@ def replaced_files(snapshot: Snapshot, partitions: Collection[tuple[str | None, 
     files = snapshot.logical_files
     if partitions is None:
         return Replaced(adds(files, data_change=True))
-    keys = [field.physical_name for field in map(snapshot.schema.field, snapshot.partition_columns) if field]
-    chosen = [
-        place
-        for place, values in enumerate(files.column("partition_values").to_pylist(maps_as_pydicts="strict"))
-        if tuple((values or {}).get(key) or None for key in keys) in partitions
-    ]
+    found = partitions_of(snapshot, files.column("partition_values"))
+    chosen = [place for place, values in enumerate(found) if values in partitions]
     return Replaced(adds(files.take(int64s(chosen)), data_change=True))
+
+
+def partitions_of(snapshot: Snapshot, maps: pa.Array | pa.ChunkedArray) -> list[tuple[str | None, ...]]:
+    """The partitions of some files: values in the order of the partition columns, as the log has them."""
+    keys = [field.physical_name for field in map(snapshot.schema.field, snapshot.partition_columns) if field]
+    found = maps.to_pylist(maps_as_pydicts="strict")
+    return [tuple((values or {}).get(key) or None for key in keys) for values in found]
 
 
 def overwrite_rows(
@@ -76,6 +80,7 @@ def overwrite_rows(
     circumstances: Circumstances,
     masked: bool,
     guards: Sequence[GuardResult],
+    reads: Reads,
 ) -> Proposal:
     """Overwrite rows.
 
@@ -88,6 +93,7 @@ def overwrite_rows(
         circumstances: The present and fresh identifiers.
         masked: Rows that go are masked; otherwise their files are rewritten.
         guards: The table's rules, judged over the new rows.
+        reads: What of the table it depends on.
     """
     hidden, staged = hide_rows(replaced.partial, circumstances) if masked else ((), ())
     fresh, mark, faults = number_rows(written.adds, snapshot.row_tracking, snapshot.version + 1)
@@ -106,6 +112,7 @@ def overwrite_rows(
         tags={**(kept_tags(snapshot) if replaced.partial else {}), **({IDENTITY_TAG: "true"} if numbered else {})},
         is_blind_append=False,
         reads_files=True,
+        reads=reads,
         staged=staged,
         guards=(*guards, *faults, _found(new_rows, len(gone))),
         undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",
