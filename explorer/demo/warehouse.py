@@ -28,7 +28,7 @@ _STORIES: Final[dict[str, tuple[Callable[[TableWriter, Calendar], None], int]]] 
 }
 TABLES: Final = tuple(_STORIES)
 _MARK: Final = ".delta-table-explorer-demo"
-_EDITION: Final = "2"
+_EDITION: Final = "3"
 
 
 def default_folder() -> Path:

@@ -1,16 +1,16 @@
 """Writes a demo table, one operation a commit, and keeps beside it what every version should hold.
 
-What an intent can express is an intent here too: its proposal, its guards and its commit lines are those of the
-program. What it cannot (UPDATE, MERGE, OPTIMIZE, overwriting) is put together of the same parts. Which rows a condition
-means, and what every version holds (`TableWriter.versions`), is worked out on plain Arrow tables, by other code than
-the files and the log are: whoever reads the table must find the same rows. The stories are fixed and know no
-concurrency.
+Every operation is an intent of the program: proposal, guards, metrics and commit lines are its own. What Spark does for
+others, to find rows and to write them into files, is done here in memory: a table of the demo is small, and comes out
+the same byte for byte. Which rows a condition means, and what every version holds (`TableWriter.versions`), is worked
+out on plain Arrow tables, by other code than the files and the log are: whoever reads the table must find the same
+rows. The stories are fixed and know no concurrency.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.protocol.actions import Add, DomainMetadata, Remove, SetTransaction
+from explorer.core.protocol.actions import DomainMetadata, SetTransaction
 from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
 from explorer.core.protocol.deletion_vectors import read_rows
@@ -28,26 +28,31 @@ from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.intents.documents import parse_intent
-from explorer.core.transaction.intents.records import CreateTable, Delete, Restore
-from explorer.core.transaction.new_files.file_actions import adds, remove_of
+from explorer.core.transaction.intents.records import CreateTable, Delete, Merge, Optimize, Overwrite, Restore, Update
+from explorer.core.transaction.new_files.file_actions import adds
 from explorer.core.transaction.new_files.layout import ROWS_PER_FILE
-from explorer.core.transaction.new_files.rewrite import Rewrite
-from explorer.core.transaction.proposal import Proposal, Reads
+from explorer.core.transaction.new_files.rewrite import Touched
+from explorer.core.transaction.proposal import Proposal, Reads, RowCounts
 from explorer.core.transaction.proposals import propose
 from explorer.core.transaction.proposals.create_table import create_table
 from explorer.core.transaction.proposals.restore import restore
+from explorer.core.transaction.proposals.rewriting.optimize_files import compaction, optimize_files
+from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
 from explorer.core.transaction.proposals.rows.append_rows import addition, append_rows, layout_of
+from explorer.core.transaction.proposals.rows.change_rows import change_rows
 from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, hides_rows, touched_files
-from explorer.demo import metrics
+from explorer.core.transaction.proposals.rows.overwrite_rows import overwrite_rows, replaced_files
 from explorer.demo.data_files import logical_rows, stored_rows
 from explorer.demo.live_file import LiveFile, Mask
 from explorer.demo.log import LogWriter
+from explorer.demo.new_files import NewFiles
 from explorer.demo.provenance import Provenance
 
 __all__ = ["TableWriter"]
 
 Predicate = Callable[[pa.Table], pa.ChunkedArray]
 Change = Callable[[pa.Table], pa.Table]
+_Found = tuple[LiveFile, Mask]
 
 
 class TableWriter:
@@ -123,32 +128,34 @@ class TableWriter:
 
     def overwrite(self, by: Provenance, rows: pa.Table) -> None:
         """INSERT OVERWRITE of the whole table."""
-        added, gone = self._addition(by, rows), [file.add for file in self.live()]
-        measures = {"numRemovedFiles": str(len(gone)), "numRemovedBytes": str(sum(add.size for add in gone))}
-        proposal = msgspec.structs.replace(
-            added,
-            parameters={**added.parameters, "mode": "Overwrite"},
-            removes=_removes(gone, by, data_change=True),
-            metrics={**added.metrics, **measures},
-            is_blind_append=False,
-        )
+        snapshot, written = self.log.snapshot, self._written(by, [rows])
+        proposal = overwrite_rows(
+            Overwrite(source="rows"), snapshot, replaced_files(snapshot, None), written.told, new_rows=rows.num_rows,
+            circumstances=self.log.circumstances(by), masked=False, guards=(), reads=Reads(),
+        )  # fmt: skip
         self.rows = rows
-        self.commit(by, proposal)
+        self.commit(by, written.staged_for(proposal))
 
-    def delete(self, by: Provenance, condition: str, predicate: Predicate) -> None:
+    def delete(self, by: Provenance, where: str, predicate: Predicate) -> None:
         """DELETE: whole files go, rows of other files are masked, or their files rewritten where vectors are off."""
-        proposal, _ = self._deletion(by, condition, predicate)
+        snapshot, found = self.log.snapshot, list(self._matching(predicate))
+        rewrite = None if hides_rows(snapshot) else self._written(by, [file.kept(mask) for file, mask in found]).rewrite
+        proposal = delete_rows(
+            Delete(where=where), snapshot, self._touched(found), rewrite, self.log.circumstances(by), reads=Reads()
+        )
         self.rows = self.rows.filter(pc.invert(pc.fill_null(predicate(self.rows), False)))
         self.commit(by, proposal)
 
-    def update(self, by: Provenance, condition: str, predicate: Predicate, change: Change) -> None:
-        """UPDATE: the old rows are hidden, the new ones written."""
-        deletion, matched = self._deletion(by, condition, predicate)
-        added = self._addition(by, change(matched))
-        measures = metrics.updated(deletion.metrics, added.metrics)
+    def update(
+        self, by: Provenance, where: str, predicate: Predicate, assigned: Mapping[str, str], change: Change
+    ) -> None:
+        """UPDATE: the old rows are hidden or their files rewritten, the new ones written."""
+        found = list(self._matching(predicate))
+        matched = self._concat(*(file.rows.filter(pa.array(mask)) for file, mask in found))
         rest = self.rows.filter(pc.invert(pc.fill_null(predicate(self.rows), False)))
         self.rows = self._concat(rest, change(self.rows.filter(predicate(self.rows))))
-        self.commit(by, _both(deletion, added, operation="UPDATE", metrics=measures))
+        intent = Update(set=dict(assigned), where=where)
+        self._change(by, intent, found, change(matched), RowCounts(updated=matched.num_rows))
 
     def merge(self, by: Provenance, source: pa.Table, key: str) -> None:
         """MERGE on a key: matched rows take the source's values, the others are inserted."""
@@ -156,26 +163,34 @@ class TableWriter:
         def matches(rows: pa.Table) -> pa.ChunkedArray:
             return pc.is_in(rows.column(key), value_set=source.column(key).combine_chunks())
 
-        deletion, _ = self._deletion(by, f"(target.{key} = source.{key})", matches)
-        added = self._addition(by, source)
-        parameters = {
-            **deletion.parameters,
-            "matchedPredicates": _text([{"actionType": "update"}]),
-            "notMatchedPredicates": _text([{"actionType": "insert"}]),
-            "notMatchedBySourcePredicates": "[]",
-        }
-        measures = metrics.merged(deletion.metrics, added.metrics, source.num_rows)
+        found = list(self._matching(matches))
+        updated = sum(int(mask.sum()) for _, mask in found)
+        counts = RowCounts(updated=updated, inserted=source.num_rows - updated, source=source.num_rows)
+        clauses: dict[str, Any] = {"matched": ({"update": "*"},), "not_matched": ({"insert": "*"},)}
         self.rows = self._concat(self.rows.filter(pc.invert(matches(self.rows))), source)
-        self.commit(by, _both(deletion, added, operation="MERGE", parameters=parameters, metrics=measures))
+        self._change(by, Merge(source="rows", on=f"target.{key} = source.{key}", **clauses), found, source, counts)
 
-    def optimize(self, by: Provenance, condition: str, predicate: Callable[[Add], bool]) -> None:
-        """OPTIMIZE: the chosen files of each partition become one, without the masked rows; no data changes."""
-        self._rewrite(by, "OPTIMIZE", {"predicate": _text([condition] if condition else []), "auto": False}, predicate)
+    def optimize(self, by: Provenance, where: str | None = None, target_size: int | None = None) -> None:
+        """OPTIMIZE: the small files of each partition become one, without the masked rows; no data changes."""
+        intent, snapshot = Optimize(where=where, target_size=target_size), self.log.snapshot
+        found = compaction(intent, snapshot, {})
+        groups: dict[int, list[pa.Table]] = {}
+        for file in self.live():
+            if file.add.path in found.arrangement.groups:
+                groups.setdefault(found.arrangement.groups[file.add.path], []).append(file.kept())
+        order = [(name, "ascending") for name in found.arrangement.order]
+        joined = [self._concat(*groups[number]) for number in sorted(groups)]
+        written = self._written(by, [rows.sort_by(order) if order else rows for rows in joined])
+        proposal = optimize_files(intent, snapshot, found, written.told, self.log.circumstances(by))
+        self.commit(by, written.staged_for(proposal))
 
     def purge(self, by: Provenance) -> None:
         """REORG APPLY (PURGE): files with deletion vectors are rewritten without the masked rows."""
-        parameters = {"predicate": "[]", "applyPurge": True}
-        self._rewrite(by, "REORG", parameters, lambda add: add.deletion_vector is not None)
+        snapshot, circumstances = self.log.snapshot, self.log.circumstances(by)
+        touched = touched_files(self.log.store, snapshot, files_to_purge(snapshot, None), {})
+        paths = {file.add.path for file in touched}
+        written = self._written(by, [file.kept() for file in self.live() if file.add.path in paths])
+        self.commit(by, purge_rows(snapshot, touched, written.rewrite, circumstances))
 
     def restore(self, by: Provenance, version: int) -> None:
         """RESTORE to an earlier version."""
@@ -209,47 +224,34 @@ class TableWriter:
         files = addition(snapshot, rows, rows.column_names, made, rows_per_file=rows_per_file)
         return append_rows(snapshot, files)
 
-    def _deletion(self, by: Provenance, condition: str, predicate: Predicate) -> tuple[Proposal, pa.Table]:
-        """The proposal that takes rows out, and these rows."""
-        snapshot, made = self.log.snapshot, self.log.circumstances(by)
-        found = list(self._matching(predicate))
-        matched = {file.path: np.flatnonzero(mask).astype(np.uint64) for file, mask in found}
-        touched = touched_files(self.log.store, snapshot, matched, {})
-        rewrite = None
-        if not hides_rows(snapshot):
-            kept = [file.kept(mask) for file, mask in found]
-            files = [new for rows in kept for new in layout_of(snapshot, made).files(rows)]
-            new_adds, staged = tuple(new.add for new in files), tuple(new.staged for new in files)
-            rewrite = Rewrite(new_adds, (), sum(rows.num_rows for rows in kept), staged)
-        gone = self._concat(*(file.rows.filter(pa.array(mask)) for file, mask in found))
-        return delete_rows(Delete(where=condition), snapshot, touched, rewrite, made, reads=Reads()), gone
+    def _change(
+        self, by: Provenance, intent: Update | Merge, found: Sequence[_Found], new: pa.Table, counts: RowCounts
+    ) -> None:
+        """Commit new rows in the place of those that were found."""
+        snapshot, masked = self.log.snapshot, hides_rows(self.log.snapshot)
+        written = self._written(by, [new, *(() if masked else (file.kept(mask) for file, mask in found))])
+        proposal = change_rows(
+            intent, snapshot, self._touched(found), counts, written.told, circumstances=self.log.circumstances(by),
+            masked=masked, guards=(), reads=Reads(),
+        )  # fmt: skip
+        self.commit(by, written.staged_for(proposal))
 
-    def _matching(self, predicate: Predicate) -> Iterator[tuple[LiveFile, Mask]]:
+    def _written(self, by: Provenance, tables: Sequence[pa.Table]) -> NewFiles:
+        """Rows as new files; those of one table stay together."""
+        layout = layout_of(self.log.snapshot, self.log.circumstances(by))
+        return NewFiles(tuple(file for rows in tables for file in layout.files(rows)))
+
+    def _touched(self, found: Sequence[_Found]) -> tuple[Touched, ...]:
+        matched = {file.path: np.flatnonzero(mask).astype(np.uint64) for file, mask in found}
+        return tuple(touched_files(self.log.store, self.log.snapshot, matched, {}))
+
+    def _matching(self, predicate: Predicate) -> Iterator[_Found]:
         """Live files with rows that match, and which visible rows do."""
         for file in self.live():
             flags = pc.fill_null(predicate(file.rows), False)
             mask = flags.combine_chunks().to_numpy(zero_copy_only=False) & ~file.masked
             if mask.any():
                 yield file, mask
-
-    def _rewrite(
-        self, by: Provenance, operation: str, parameters: dict[str, Any], predicate: Callable[[Add], bool]
-    ) -> None:
-        chosen = [file for file in self.live() if predicate(file.add)]
-        added = self._addition(by, self._concat(*(file.kept() for file in chosen)))
-        gone = [file.add for file in chosen]
-        new = tuple(msgspec.structs.replace(add, data_change=False) for add in added.adds)
-        proposal = msgspec.structs.replace(
-            added,
-            operation=operation,
-            parameters=parameters,
-            adds=new,
-            removes=_removes(gone, by, data_change=False),
-            metrics=metrics.rewritten(new, gone),
-            is_blind_append=False,
-            isolation="SnapshotIsolation",
-        )
-        self.commit(by, proposal)
 
     def _concat(self, *parts: pa.Table) -> pa.Table:
         empty = arrow_schema(self.schema).empty_table()
@@ -265,17 +267,6 @@ def _clustered(proposal: Proposal, columns: Sequence[str]) -> Proposal:
         parameters={**proposal.parameters, "clusterBy": _text(list(columns))},
         domains=(DomainMetadata(domain=CLUSTERING, configuration=_text(domain), removed=False),),
     )
-
-
-def _both(deletion: Proposal, added: Proposal, **changes: Any) -> Proposal:
-    """One commit that takes rows out and brings others in."""
-    return msgspec.structs.replace(
-        deletion, adds=(*deletion.adds, *added.adds), staged=(*deletion.staged, *added.staged), guards=(), **changes
-    )
-
-
-def _removes(gone: Iterable[Add], by: Provenance, *, data_change: bool) -> tuple[Remove, ...]:
-    return tuple(remove_of(add, now=milliseconds(by.at), data_change=data_change) for add in gone)
 
 
 def _text(value: Any) -> str:

@@ -73,7 +73,7 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
 
 def _compact_germany(table: TableWriter, calendar: Calendar) -> None:
     by = Provenance(calendar.at(2, 0, "03:00:41"), "platform@shop.example")
-    table.optimize(by, "('country = Germany)", lambda add: add.partition_values["country"] == "Germany")
+    table.optimize(by, "country = 'Germany'")
 
 
 def _clean_up(table: TableWriter, calendar: Calendar) -> None:

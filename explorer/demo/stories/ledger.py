@@ -58,7 +58,7 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
         _post(table, numbers, batch, calendar.at(week, weekday, "18:00:31"))
         if batch == 6:
             by = Provenance(calendar.at(1, 5, "05:00:12"), "finance@shop.example")
-            table.optimize(by, "", lambda _: True)
+            table.optimize(by)
         if batch == 10:
             _correct(table, calendar)
         if batch == 12:
@@ -85,7 +85,7 @@ def _correct(table: TableWriter, calendar: Calendar) -> None:
         place = rows.schema.get_field_index("account")
         return rows.set_column(place, rows.schema.field("account"), pa.array(["6300 rent"] * rows.num_rows))
 
-    table.update(by, "((account = '3000 stock') AND (text = 'rent'))", wrong, right)
+    table.update(by, "((account = '3000 stock') AND (text = 'rent'))", wrong, {"account": "'6300 rent'"}, right)
 
 
 def _postings(numbers: np.random.Generator, day: date, batch: int) -> pa.Table:

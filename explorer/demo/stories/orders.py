@@ -90,7 +90,7 @@ def _first_weeks(table: TableWriter, load: Load, ana: Person, ben: Person, shop:
     correction = Provenance(ana(1, 4, "06:30:15").at, "corrections@shop.example")
     table.merge(correction, shop.corrections(table, late=120, changed=260), "order_id")
     load(2, 0)
-    table.optimize(ben(2, 0, "20:00:48"), "", lambda _: True)
+    table.optimize(ben(2, 0, "20:00:48"))
 
 
 def _mapped_weeks(table: TableWriter, load: Load, ana: Person, ben: Person) -> None:
@@ -107,6 +107,7 @@ def _mapped_weeks(table: TableWriter, load: Load, ana: Person, ben: Person) -> N
         ana(3, 2, "16:20:59", "carrier lost the lot"),
         "((region = 'ap') AND (status = 'shipped'))",
         lambda rows: pc.and_(pc.equal(rows.column("region"), "ap"), pc.equal(rows.column("status"), "shipped")),
+        {"status": "'lost'"},
         lambda rows: rows.set_column(
             rows.schema.get_field_index("status"), rows.schema.field("status"), pa.array(["lost"] * rows.num_rows)
         ),
@@ -136,7 +137,7 @@ def _last_weeks(table: TableWriter, load: Load, ana: Person, ben: Person, shop: 
     correction = Provenance(ana(5, 4, "06:30:08").at, "corrections@shop.example")
     table.merge(correction, shop.corrections(table, late=80, changed=190), "order_id")
     load(6, 0)
-    table.optimize(ben(6, 0, "20:00:52"), "", lambda add: add.size < 100_000)
+    table.optimize(ben(6, 0, "20:00:52"), target_size=350_000)
     for weekday in (1, 2, 3):
         load(6, weekday)
 
