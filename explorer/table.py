@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
@@ -432,17 +433,19 @@ class Table(DeltaLog):
         )
 
     @overload
-    def erasure(self, where: str) -> Erasure: ...
+    def erasure(self, where: str, *, beside: Sequence[str] = ()) -> Erasure: ...
 
     @overload
-    def erasure(self, where: Mapping[str, str]) -> dict[str, Erasure]: ...
+    def erasure(self, where: Mapping[str, str], *, beside: Sequence[str] = ()) -> dict[str, Erasure]: ...
 
-    def erasure(self, where: str | Mapping[str, str]) -> Erasure | dict[str, Erasure]:
+    def erasure(self, where: str | Mapping[str, str], *, beside: Sequence[str] = ()) -> Erasure | dict[str, Erasure]:
         """Find every stored copy of the rows that match: live, masked, history, change feed, orphans, and the log.
 
         Args:
             where: A boolean SQL expression over the columns of the newest version; or several by name, which are
                 searched in one pass over the files.
+            beside: Tables, or folders of tables: those that share files with this one, or have a column of a predicate,
+                are named as not searched. Only their logs are read.
 
         Returns:
             A proof; of several predicates one each, by name.
@@ -453,22 +456,31 @@ class Table(DeltaLog):
             EngineUnavailable: Spark or Java is missing.
         """
         if isinstance(where, str):
-            return self.erasure_job({"": where}).result()[""]
-        return self.erasure_job(where).result()
+            return self.erasure_job({"": where}, beside=beside).result()[""]
+        return self.erasure_job(where, beside=beside).result()
 
-    def erasure_job(self, predicates: Mapping[str, str], now: datetime | None = None) -> Job[dict[str, Erasure]]:
+    def erasure_job(
+        self, predicates: Mapping[str, str], now: datetime | None = None, *, beside: Sequence[str] = ()
+    ) -> Job[dict[str, Erasure]]:
         """Begin what `erasure` does, as a job that reports progress and can be cancelled.
 
         Args:
             predicates: SQL by name.
             now: The present, with a zone; else that of this machine.
+            beside: As in `erasure`.
 
         Raises:
             EngineUnavailable: Spark is missing.
+            TableNotFound: There is no such place to look beside this table.
         """
+        from explorer.auditing.erasure import Neighbour
         from explorer.auditing.erasure.job import erasure_job
+        from explorer.storage.served_roots import ServedRoots
 
-        return erasure_job(self, predicates, datetime.now(UTC) if now is None else now)
+        places = ServedRoots(beside)
+        others = (Neighbour(ref.location, partial(open_table, ref.location, read_only=True)) for ref in places.tables())
+        present = datetime.now(UTC) if now is None else now
+        return erasure_job(self, predicates, present, others=others, looked_in=places.locations)
 
     def check(self, predicates: Mapping[str, str], version: int | None = None) -> CheckReport:
         """Check SQL predicates, by name, against all live rows of a version; NULL breaks them
