@@ -306,6 +306,7 @@ class Table(DeltaLog):
         check_files: bool = False,
         verify: bool = False,
         check_rows: bool = False,
+        check_footers: bool = False,
         chain_head: str | None = None,
         clients: str | os.PathLike[str] | None = None,
     ) -> Audit:
@@ -316,6 +317,7 @@ class Table(DeltaLog):
             check_files: Also list the table's folder: files that are missing, changed in size, or named by nothing.
             verify: Also replay the whole log against each checksum and each checkpoint, as `verify` does.
             check_rows: Also check the table's own rules against all its rows, through Spark.
+            check_footers: Also hold the statistics of the log against the Parquet footer of every live file.
             chain_head: A head of the hash chain that `verify` gave earlier: whether the log still holds what it held.
             clients: The file that names the clients in use; None for the one that the environment names.
 
@@ -329,6 +331,7 @@ class Table(DeltaLog):
             check_files=check_files,
             verify=verify,
             check_rows=check_rows,
+            check_footers=check_footers,
             chain_head=chain_head,
             clients=clients,
         )
@@ -341,11 +344,13 @@ class Table(DeltaLog):
         check_files: bool,
         verify: bool,
         check_rows: bool,
+        check_footers: bool,
         chain_head: str | None,
         clients: str | os.PathLike[str] | None,
     ) -> Subject:
         """The table as rules are asked of it, with what else is to be looked at."""
         from explorer.auditing import Looked, Subject
+        from explorer.auditing.footers import look_at_footers
         from explorer.system import my_clients
 
         looked = Looked(
@@ -353,6 +358,7 @@ class Table(DeltaLog):
             integrity=self.verify() if verify else None,
             chain_head=chain_head,
             rows=self._check_rules() if check_rows else None,
+            footers=look_at_footers(self.snapshot(), self.store) if check_footers else None,
         )
         present = datetime.now(UTC) if now is None else now
         return Subject(self, present, looked=looked, mine=my_clients(clients))
@@ -391,6 +397,7 @@ class Table(DeltaLog):
         *,
         check_files: bool = False,
         check_rows: bool = False,
+        check_footers: bool = False,
         chain_head: str | None = None,
         clients: str | os.PathLike[str] | None = None,
         by: str | None = None,
@@ -402,7 +409,7 @@ class Table(DeltaLog):
         """Audit the newest version, verify its log, and state both in a document with its digest.
 
         Args:
-            now, check_files, check_rows, chain_head, clients: As in `audit`.
+            now, check_files, check_rows, check_footers, chain_head, clients: As in `audit`.
             by: Who makes the report.
             since, case, signer, one_of_many: As in `explorer.auditing.report.table_report.table_report`.
 
@@ -418,6 +425,7 @@ class Table(DeltaLog):
             check_files=check_files,
             verify=True,
             check_rows=check_rows,
+            check_footers=check_footers,
             chain_head=chain_head,
             clients=clients,
         )

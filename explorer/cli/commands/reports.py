@@ -76,6 +76,7 @@ class ReportWish:
     details: bool = False
     files: bool = False
     rows: bool = False
+    footers: bool = False
     chain_head: str | None = None
 
     @property
@@ -110,6 +111,7 @@ def report(tables: Sequence[str], wish: ReportWish, *, as_json: bool, fail_on: S
                     now,
                     check_files=wish.files,
                     check_rows=wish.rows,
+                    check_footers=wish.footers,
                     chain_head=wish.chain_head,
                     by=wish.user,
                     since=earlier,
