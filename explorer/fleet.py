@@ -63,6 +63,7 @@ class Looks(msgspec.Struct, frozen=True):
 
     check_files: bool = False
     verify: bool = False
+    check_footers: bool = False
 
 
 class TableAudit(msgspec.Struct, frozen=True):
@@ -87,6 +88,7 @@ def audit(
     *,
     check_files: bool = False,
     verify: bool = False,
+    check_footers: bool = False,
     processes: int | None = None,
     spark: bool = False,
     resume: str | os.PathLike[str] | None = None,
@@ -99,7 +101,7 @@ def audit(
     Args:
         roots: Tables, or folders that hold tables; URLs of tables in object stores.
         storage_options: Options of the object stores.
-        check_files, verify: As in `explorer.Table.audit`.
+        check_files, verify, check_footers: As in `explorer.Table.audit`.
         processes: How many processes read; None for as many as there are processors, one reads here.
         spark: Read in Spark's tasks instead.
         resume: A file of JSON lines: tables that it says are at the same version are not read again, and each table
@@ -115,7 +117,7 @@ def audit(
     """
     given = [roots] if isinstance(roots, str | os.PathLike) else roots
     rows = []
-    looks = Looks(check_files=check_files, verify=verify)
+    looks = Looks(check_files=check_files, verify=verify, check_footers=check_footers)
     for found in audits(given, storage_options, looks=looks, processes=processes, spark=spark, resume=resume):
         if each is not None:
             each(found)

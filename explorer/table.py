@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
@@ -305,6 +306,7 @@ class Table(DeltaLog):
         check_files: bool = False,
         verify: bool = False,
         check_rows: bool = False,
+        check_footers: bool = False,
         chain_head: str | None = None,
         clients: str | os.PathLike[str] | None = None,
     ) -> Audit:
@@ -315,6 +317,7 @@ class Table(DeltaLog):
             check_files: Also list the table's folder: files that are missing, changed in size, or named by nothing.
             verify: Also replay the whole log against each checksum and each checkpoint, as `verify` does.
             check_rows: Also check the table's own rules against all its rows, through Spark.
+            check_footers: Also hold the statistics of the log against the Parquet footer of every live file.
             chain_head: A head of the hash chain that `verify` gave earlier: whether the log still holds what it held.
             clients: The file that names the clients in use; None for the one that the environment names.
 
@@ -328,6 +331,7 @@ class Table(DeltaLog):
             check_files=check_files,
             verify=verify,
             check_rows=check_rows,
+            check_footers=check_footers,
             chain_head=chain_head,
             clients=clients,
         )
@@ -340,11 +344,13 @@ class Table(DeltaLog):
         check_files: bool,
         verify: bool,
         check_rows: bool,
+        check_footers: bool,
         chain_head: str | None,
         clients: str | os.PathLike[str] | None,
     ) -> Subject:
         """The table as rules are asked of it, with what else is to be looked at."""
         from explorer.auditing import Looked, Subject
+        from explorer.auditing.footers import look_at_footers
         from explorer.system import my_clients
 
         looked = Looked(
@@ -352,6 +358,7 @@ class Table(DeltaLog):
             integrity=self.verify() if verify else None,
             chain_head=chain_head,
             rows=self._check_rules() if check_rows else None,
+            footers=look_at_footers(self.snapshot(), self.store) if check_footers else None,
         )
         present = datetime.now(UTC) if now is None else now
         return Subject(self, present, looked=looked, mine=my_clients(clients))
@@ -390,6 +397,7 @@ class Table(DeltaLog):
         *,
         check_files: bool = False,
         check_rows: bool = False,
+        check_footers: bool = False,
         chain_head: str | None = None,
         clients: str | os.PathLike[str] | None = None,
         by: str | None = None,
@@ -401,7 +409,7 @@ class Table(DeltaLog):
         """Audit the newest version, verify its log, and state both in a document with its digest.
 
         Args:
-            now, check_files, check_rows, chain_head, clients: As in `audit`.
+            now, check_files, check_rows, check_footers, chain_head, clients: As in `audit`.
             by: Who makes the report.
             since, case, signer, one_of_many: As in `explorer.auditing.report.table_report.table_report`.
 
@@ -417,6 +425,7 @@ class Table(DeltaLog):
             check_files=check_files,
             verify=True,
             check_rows=check_rows,
+            check_footers=check_footers,
             chain_head=chain_head,
             clients=clients,
         )
@@ -432,17 +441,19 @@ class Table(DeltaLog):
         )
 
     @overload
-    def erasure(self, where: str) -> Erasure: ...
+    def erasure(self, where: str, *, beside: Sequence[str] = ()) -> Erasure: ...
 
     @overload
-    def erasure(self, where: Mapping[str, str]) -> dict[str, Erasure]: ...
+    def erasure(self, where: Mapping[str, str], *, beside: Sequence[str] = ()) -> dict[str, Erasure]: ...
 
-    def erasure(self, where: str | Mapping[str, str]) -> Erasure | dict[str, Erasure]:
+    def erasure(self, where: str | Mapping[str, str], *, beside: Sequence[str] = ()) -> Erasure | dict[str, Erasure]:
         """Find every stored copy of the rows that match: live, masked, history, change feed, orphans, and the log.
 
         Args:
             where: A boolean SQL expression over the columns of the newest version; or several by name, which are
                 searched in one pass over the files.
+            beside: Tables, or folders of tables: those that share files with this one, or have a column of a predicate,
+                are named as not searched. Only their logs are read.
 
         Returns:
             A proof; of several predicates one each, by name.
@@ -453,22 +464,31 @@ class Table(DeltaLog):
             EngineUnavailable: Spark or Java is missing.
         """
         if isinstance(where, str):
-            return self.erasure_job({"": where}).result()[""]
-        return self.erasure_job(where).result()
+            return self.erasure_job({"": where}, beside=beside).result()[""]
+        return self.erasure_job(where, beside=beside).result()
 
-    def erasure_job(self, predicates: Mapping[str, str], now: datetime | None = None) -> Job[dict[str, Erasure]]:
+    def erasure_job(
+        self, predicates: Mapping[str, str], now: datetime | None = None, *, beside: Sequence[str] = ()
+    ) -> Job[dict[str, Erasure]]:
         """Begin what `erasure` does, as a job that reports progress and can be cancelled.
 
         Args:
             predicates: SQL by name.
             now: The present, with a zone; else that of this machine.
+            beside: As in `erasure`.
 
         Raises:
             EngineUnavailable: Spark is missing.
+            TableNotFound: There is no such place to look beside this table.
         """
+        from explorer.auditing.erasure import Neighbour
         from explorer.auditing.erasure.job import erasure_job
+        from explorer.storage.served_roots import ServedRoots
 
-        return erasure_job(self, predicates, datetime.now(UTC) if now is None else now)
+        places = ServedRoots(beside)
+        others = (Neighbour(ref.location, partial(open_table, ref.location, read_only=True)) for ref in places.tables())
+        present = datetime.now(UTC) if now is None else now
+        return erasure_job(self, predicates, present, others=others, looked_in=places.locations)
 
     def check(self, predicates: Mapping[str, str], version: int | None = None) -> CheckReport:
         """Check SQL predicates, by name, against all live rows of a version; NULL breaks them

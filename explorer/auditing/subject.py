@@ -147,6 +147,7 @@ class Subject:
             "replay": looked.integrity is not None,
             "chain": looked.chain_head is not None,
             "rows": looked.rows is not None,
+            "footers": looked.footers is not None,
         }
         return tuple(name for name, done in parts.items() if done)
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+import typer
+
+from explorer import formatting as fmt
+from explorer.cli.output import note
 from explorer.core.errors import RequestError, StorageError
 from explorer.storage.written_aside import written_aside
 
 if TYPE_CHECKING:
     from explorer.auditing.report.case_file import CaseFile
+    from explorer.auditing.report.signature import SigningKey
 
-__all__ = ["read_case_file", "read_whole", "save_whole", "signature_of"]
+__all__ = ["PASSPHRASE", "read_case_file", "read_whole", "save_signed", "save_whole", "signature_of", "signing_key"]
+
+PASSPHRASE: Final = "DELTA_EXPLORER_KEY_PASSPHRASE"  # noqa: S105  # the name of a variable
+"""The environment variable that holds the passphrase of a key."""
 
 
 def read_whole(path: Path) -> bytes:
@@ -42,6 +52,50 @@ def save_whole(path: Path, data: bytes) -> None:
 def signature_of(path: Path) -> Path:
     """The place of the signature of a file."""
     return path.with_name(path.name + ".sig")
+
+
+def save_signed(path: Path, data: bytes, digest: str, key: SigningKey | None) -> None:
+    """Write a report, and its signature beside it if there is a key; say so.
+
+    Raises:
+        StorageError: One of them cannot be written.
+    """
+    save_whole(path, data)
+    note(f"Wrote {path}, {fmt.size(len(data))}, digest {digest}.")
+    if key is not None:
+        beside = signature_of(path)
+        save_whole(beside, key.sign(data))
+        note(f"Wrote {beside}, with the key {key.signer.fingerprint}.")
+
+
+def signing_key(file: Path | None) -> SigningKey | None:
+    """Read the key to sign with, if one is named; its passphrase comes from the environment, or is asked for.
+
+    Raises:
+        RequestError: It is no key, or the passphrase is missing or wrong.
+        EngineUnavailable: A package is missing.
+    """
+    if file is None:
+        return None
+    from explorer.auditing.report.signature import read_key
+
+    data, comment = read_whole(file), _comment(file)
+    given = os.environ.get(PASSPHRASE)
+    try:
+        return read_key(data, given.encode() if given else None, comment)
+    except RequestError as error:
+        if error.field != "passphrase" or given or not sys.stdin.isatty():
+            raise
+    asked: str = typer.prompt(f"Passphrase of {file}", hide_input=True, err=True)
+    return read_key(data, asked.encode(), comment)
+
+
+def _comment(key: Path) -> str:
+    """What the public key beside a private one says of its owner."""
+    public = key.with_name(key.name + ".pub")
+    if not public.is_file():
+        return ""
+    return " ".join(read_whole(public).decode(errors="replace").split()[2:])
 
 
 def read_case_file(path: Path) -> CaseFile:

@@ -6,7 +6,7 @@ and has no end where a file stays; a proof on show names its condition and its v
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from explorer import formatting as fmt
-from explorer.auditing.erasure import Erasure, Step
+from explorer.auditing.erasure import Erasure, Neighbour, Step
 from explorer.auditing.erasure.proof import STATES, State
 from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.arrays import strings
@@ -98,7 +98,8 @@ class ErasureView:
         steps: What is left to do, in order.
         traces: What the log itself says: the file, what it holds, and from when it can be gone.
         not_answered: Files that could not be answered, and why.
-        not_read: What lies outside of the proof.
+        elsewhere: Tables that were not searched and may hold such rows: the name, and why it is named.
+        not_read: What else lies outside of the proof.
         obstacles: Why nobody may say that the rows are erased; empty if they may.
         first, last: Dates at the ends of the axis.
         late: How many days after the due date the last copy can be gone; None without a due date or without an end.
@@ -114,6 +115,7 @@ class ErasureView:
     steps: tuple[StepLine, ...]
     traces: tuple[tuple[str, str, str], ...]
     not_answered: tuple[tuple[str, str], ...]
+    elsewhere: tuple[tuple[str, str], ...]
     not_read: tuple[str, ...]
     obstacles: tuple[str, ...]
     first: str
@@ -126,9 +128,13 @@ class ErasureDesk:
 
     Args:
         changed: Called, on any thread, when something else is to be shown.
+        beside: Returns the tables beside those of the window, and where these are all there are.
     """
 
-    def __init__(self, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, changed: Callable[[], None], beside: Callable[[], tuple[Iterable[Neighbour], tuple[str, ...]]]
+    ) -> None:
+        self._beside = beside
         self._work: SparkWork[dict[str, Erasure]] = SparkWork(changed)
 
     def start(self, facts: TableFacts, where: str) -> None:
@@ -139,7 +145,7 @@ class ErasureDesk:
         """
         if not where:
             raise RequestError("Say which rows: a condition such as customer_id = 'C-1'.", field="where")
-        self._work.begin((facts.location, where), lambda: _begin(facts, where))
+        self._work.begin((facts.location, where), lambda: self._begin(facts, where))
 
     def stop_reading(self) -> None:
         """Stop a running search."""
@@ -149,6 +155,12 @@ class ErasureDesk:
     def state(self) -> WorkState:
         """How far it is."""
         return self._work.state
+
+    def _begin(self, facts: TableFacts, where: str) -> Job[dict[str, Erasure]]:
+        from explorer.auditing.erasure.job import erasure_job
+
+        others, looked_in = self._beside()
+        return erasure_job(facts.log, {where: where}, datetime.now(UTC), others=others, looked_in=looked_in)
 
     def proof(self, facts: TableFacts, where: str) -> Erasure | None:
         """Return the proof of a condition on a table, if that is what was searched."""
@@ -181,6 +193,7 @@ def erasure_view(found: Erasure, due: date | None = None) -> ErasureView:
             for trace in found.traces
         ),
         not_answered=tuple((each.path, each.reason) for each in found.not_answered),
+        elsewhere=tuple((each.name, each.words()) for each in found.elsewhere),
         not_read=found.not_read,
         obstacles=found.obstacles,
         first=_date(now),
@@ -203,12 +216,6 @@ def place_listing(found: Erasure) -> Listing:
         }
     )
     return Listing("erasure", _COLUMNS, table, ("path", "state"))
-
-
-def _begin(facts: TableFacts, where: str) -> Job[dict[str, Erasure]]:
-    from explorer.auditing.erasure.job import erasure_job
-
-    return erasure_job(facts.log, {where: where}, datetime.now(UTC))
 
 
 def _line(found: Erasure, state: State, end: int) -> PlaceLine | None:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from explorer.views.listing import Listing
 from explorer.web.tab_spec import Document, Page
 
@@ -24,7 +26,7 @@ def export_files(found: Listing | Document | Page, id_: str, format_: str) -> It
     """
     match found:
         case Document():
-            text, suffix, media = json.dumps(found.content, ensure_ascii=False, indent=2), "json", "application/json"
+            text, suffix, media = _json(found), "json", "application/json"
             what = found.what
         case Page():
             text, suffix, media, what = found.text, "html", "text/html", found.what
@@ -36,3 +38,9 @@ def export_files(found: Listing | Document | Page, id_: str, format_: str) -> It
     for start in range(0, max(len(text), 1), _CHUNK):
         end = start + _CHUNK
         yield {**file, "what": what, "text": text[start:end], "done": end >= len(text)}
+
+
+def _json(document: Document) -> str:
+    if document.compact:
+        return msgspec.json.encode(document.content).decode() + "\n"
+    return json.dumps(document.content, ensure_ascii=False, indent=2)

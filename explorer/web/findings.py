@@ -40,6 +40,7 @@ class FindingView:
         command: A command to copy; empty if there is none.
         command_label: What copying it is called.
         worst: Whether it is the first of those that somebody should act on.
+        rule, subject: What it is the finding of.
     """
 
     tone: str
@@ -50,6 +51,8 @@ class FindingView:
     command: str
     command_label: str
     worst: bool
+    rule: str
+    subject: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,8 @@ def finding_view(finding: Finding, address: Address, *, worst: bool) -> FindingV
         command=command,
         command_label="" if remedy is None else remedy.label,
         worst=worst and finding.severity != "info",
+        rule=finding.rule,
+        subject=finding.subject,
     )
 
 

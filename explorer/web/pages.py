@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from explorer.core.errors import ExplorerError, VersionGap
 from explorer.core.protocol.actions import Protocol
 from explorer.views import TableFacts, TableView
+from explorer.views.case_desk import CaseDesk
 from explorer.views.figures.plotly import Figure
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import CommitRecord
@@ -176,7 +177,7 @@ def _numbered(address: Address, view: TableView) -> Address:
 
 def _table(view: TableView, address: Address, work: WindowWork, *, may_commit: bool) -> Rendered:
     facts, tab = view.facts, tab_named(address.tab)
-    regions = dict.fromkeys(TABLE_REGIONS, "") | _around(view, address)
+    regions = dict.fromkeys(TABLE_REGIONS, "") | _around(view, address, work)
     person = work.of(ActDesk).person
     try:
         tab.ask(view, address, work)
@@ -217,11 +218,11 @@ def _shared(view: TableView, address: Address) -> dict[str, object]:
     return {"address": address, "version": view.version, "commit": view.commit}
 
 
-def _around(view: TableView, address: Address) -> dict[str, str]:
+def _around(view: TableView, address: Address, work: WindowWork) -> dict[str, str]:
     """What surrounds the tab's content: the strip, the tabs, the commits, and why the history cannot be read."""
     facts = view.facts
     regions = {
-        "tabs": render("tabs", tabs=TABS, **_shared(view, address)),
+        "tabs": render("tabs", tabs=TABS, case=work.of(CaseDesk), **_shared(view, address)),
         "strip": strip(view, address, view.folded),
     }
     if not len(facts.commits):

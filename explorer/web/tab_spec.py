@@ -37,11 +37,13 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A JSON document to be kept: its name without the ending, its title, and its content."""
+    """A JSON document to be kept: its name without the ending, its title, its content, and whether it is one line, in
+    the form over which its digest is taken."""
 
     name: str
     what: str
     content: Mapping[str, Any]
+    compact: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,12 +102,12 @@ def test_pins_that_hold_no_longer_stay_and_say_so() -> None:
 
 
 def test_a_pin_takes_the_digest_of_its_commit_and_is_refused_where_there_is_none() -> None:
-    found = pinned(CommitPin(version=3), Subject(_table(), NOW))
+    found = pinned(CommitPin(version=3), Subject(_table(), NOW), ())
     assert isinstance(found, CommitPin)
     (again,) = _pins(_table(), found)
     assert found.digest == _facts(again)["SHA-256 of its file"]
     with pytest.raises(RequestError, match="nothing to pin"):
-        pinned(CommitPin(version=9), Subject(_table(), NOW))
+        pinned(CommitPin(version=9), Subject(_table(), NOW), ())
 
 
 def test_pins_of_another_table_are_left_out() -> None:

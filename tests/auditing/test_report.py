@@ -12,7 +12,7 @@ import pytest
 
 import explorer
 from explorer.auditing.report import TableReport, TablesReport, render, tables_report
-from explorer.auditing.report.document import decode_report
+from explorer.auditing.report.decoding import decode_report
 from explorer.auditing.report.since import earlier_reports
 from explorer.core.errors import RequestError, TableNotFound
 from tests.support import small_logs

@@ -49,11 +49,11 @@ def _info(operation: str, **more: Any) -> Any:
     return small_logs.commit_info(operation, user_name="ben", **more)
 
 
-# What no log answers: it takes a listing, a replay, rows, or a chain head saved earlier.
+# What no log answers: it takes a listing, a replay, rows, footers, or a chain head saved earlier.
 ASKED = {
     *("missing-files", "resized-files", "orphan-files"),
     *("checkpoint-differs", "checksum-differs", "log-faults"),
-    *("tampered-log", "broken-rules"),
+    *("tampered-log", "broken-rules", "wrong-statistics"),
 }
 
 
@@ -312,6 +312,34 @@ def test_a_vacuum_took_nothing_that_was_removed_after_it() -> None:
     gone = [_info("DELETE"), _removed("0.parquet", 8 * DAY)]
     copied = written(loaded("0.parquet"), *_vacuumed(), gone)
     assert _silent(copied, "versions-gone"), "its commit times are those of the copy"
+
+
+def _replaced(before: int, *, feed: bool) -> explorer.Table:
+    """v2 loads a file while the change feed is on, v3 replaces it."""
+    later = [_info("WRITE"), _removed("0.parquet", before), small_logs.add("1.parquet", 1_000, size=500_000_000)]
+    return written(
+        _feed(on=feed), loaded("0.parquet"), later, protocol=Protocol(min_reader_version=1, min_writer_version=4)
+    )
+
+
+def test_changes_whose_files_a_vacuum_takes_before_the_log_goes_are_a_note_for_followers_of_the_feed() -> None:
+    finding = _found(_replaced(8 * DAY, feed=True), "feed-reach")
+    assert (finding.severity, finding.versions) == ("info", ((2, 3),))
+    assert "can be vacuumed now" in finding.title
+    assert finding.remedy is not None
+    assert finding.remedy.intent == SetProperties(properties={FILES: "interval 30 days"})
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param(lambda: _replaced(HOUR, feed=True), id="kept for longer"),
+        pytest.param(lambda: _replaced(8 * DAY, feed=False), id="no feed"),
+        pytest.param(lambda: written(_feed(on=True), loaded("0.parquet")), id="nothing was removed"),
+    ],
+)
+def test_changes_that_last_are_no_finding(table: Any) -> None:
+    assert _silent(table(), "feed-reach")
 
 
 def test_versions_that_a_vacuum_takes_now_are_named_with_their_files_and_the_basis() -> None:

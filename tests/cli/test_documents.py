@@ -109,6 +109,26 @@ def test_history_is_newest_first_and_can_be_limited(cli: Call, demo_warehouse: P
     assert cli("history", demo_warehouse / "sales/orders", "--limit", 2, "--json").lines() == lines[:2]
 
 
+def test_commits_are_found_by_person_operation_text_and_time(cli: Call, demo_warehouse: Path) -> None:
+    orders = demo_warehouse / "sales/orders"
+    whole = cli("history", orders, "--json").lines()
+    (erasure,) = (line for line in whole if line["userMetadata"] == "erasure request 1042")
+    ana = [line for line in whole if "ANA@" in (line["userName"] or "").upper()]
+    assert 0 < len(ana) < len(whole)
+    assert cli("history", orders, "--by", "ANA@", "--json").lines() == ana
+    assert cli("history", orders, "--by", "ana@", "--limit", 1, "--json").lines() == ana[:1]
+    for text in ("request 1042", "c-00417"):
+        assert erasure in cli("history", orders, "--text", text, "--operation", "delete", "--json").lines()
+    day = erasure["timestamp"][:10]
+    after, before = (cli("history", orders, flag, day, "--json").lines() for flag in ("--since", "--until"))
+    assert [*after, *before] == whole
+    assert erasure in after
+    assert (
+        "No commit was found"
+        in cli("history", orders, "--by", "nobody at all").err + cli("history", orders, "--by", "nobody at all").out
+    )
+
+
 def test_diff_tells_files_schema_protocol_and_properties(cli: Call, demo_warehouse: Path) -> None:
     found = cli("diff", demo_warehouse / "sales/orders", 14, 21, "--json").document()
     assert list(found) == [

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from tests.cli.conftest import Call
 from tests.support.spark_tables import DataFile, column, write_table
@@ -48,10 +50,42 @@ def test_people_get_places_and_steps_and_a_statement(cli: Call, people: Path, tm
     statement = json.loads(target.read_text())
     assert (statement["erased"], statement["totals"]["live"]) == (False, 1)
     assert [(file["path"], file["rows"]) for file in statement["read"]["files"]] == [("a.parquet", 3)]
+    assert "\x1b" not in cli("verify-report", target).err
+
+
+def test_a_signed_statement_is_verified_and_names_tables_beside_it(cli: Call, people: Path, tmp_path: Path) -> None:
+    write_table(tmp_path / "orders", [column("Name", "string")], [DataFile("o.parquet", pa.table({"Name": ["ana"]}))])
+    private = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+    key, public = tmp_path / "key", tmp_path / "key.pub"
+    key.write_bytes(private.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
+    public.write_bytes(private.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH) + b" ana@example\n")
+    html, line = tmp_path / "s.html", tmp_path / "s.json"
+    stated = cli(
+        "erasure", people, "--where", "name = 'ana'", "--beside", tmp_path, "--html", html, "--statement", line,
+        "--sign", key, "--request", "2026-118", "--user", "ana", "--json",
+    )  # fmt: skip
+    assert stated.code == 0
+    (document,) = map(json.loads, stated.out.splitlines())
+    assert [(each["table"], each["columns"]) for each in document["elsewhere"]] == [
+        (f"file://{tmp_path}/orders", ["Name"])
+    ]
+    for file in (html, line):
+        verified = cli("verify-report", file, "--key", public, "--json").document()
+        assert (verified["valid"], verified["signer"], verified["trusted"]) == (True, "ana@example", True)
+    changed = html.read_text().replace("request 2026-118", "request 2026-119", 1)
+    html.write_text(changed)
+    refused = cli("verify-report", html, "--key", public, "--json")
+    assert refused.code == 1
+    assert {each["part"] for each in json.loads(refused.out)["differences"]} == {"text", "signature"}
+    again = cli("erasure", people, "--where", "name = 'ana'", "--statement", tmp_path / "n.json", "--since", line)
+    assert (again.code, json.loads((tmp_path / "n.json").read_text())["since"]["leftFiles"]) == (0, 1)
+    assert cli("erasure", people, "--where", "id = 1", "--statement", line, "--since", line).code == 2
 
 
 def test_faults_of_the_request_exit_with_2(cli: Call, people: Path, tmp_path: Path) -> None:
     assert cli("erasure", people, "--where", "nme = 'ana'", "--json").error()["nearest"] == ["name", "id"]
     both = cli("erasure", people, "--where", "id = 1", "--where", "id = 2", "--statement", tmp_path / "s.json")
     assert (both.code, cli("erasure", people).code) == (2, 2)
+    assert cli("erasure", people, "--where", "id = 1", "--request", "a").code == 2
+    assert cli("erasure", people, "--where", "id = 1", "--beside", tmp_path / "none").code == 3
     assert cli("erasure", tmp_path, "--where", "id = 1").code == 3

@@ -1,5 +1,6 @@
 """What a window has under way, for pages without a window."""
 
+from explorer.views.case_desk import CaseDesk
 from explorer.web.act.desk import ActDesk
 from explorer.web.served_tables import Catalog
 from explorer.web.tabs import begin_work
@@ -18,4 +19,4 @@ def idle_work(catalog: Catalog) -> WindowWork:
 
 def work_at(desk: ActDesk) -> WindowWork:
     """Nothing but a desk."""
-    return WindowWork([RowsWork(list), FeedWork(list), DifferencesWork(list), desk])
+    return WindowWork([RowsWork(list), FeedWork(list), DifferencesWork(list), CaseDesk(), desk])

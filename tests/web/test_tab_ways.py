@@ -87,6 +87,19 @@ def test_a_column_tells_who_renamed_it_what_follows_and_leads_to_rename_and_drop
         assert 'value="b"' in form
 
 
+def test_what_the_overview_shows_says_since_when_by_whom_as_of_the_shown_version(catalog: Catalog) -> None:
+    now, then = (_page(catalog, f"?t=w/mapped&v={version}").regions for version in (1, 0))
+    assert re.search(r'title="long since v0, by ana[^"]*; called b since v1, by ben[^"]*"', now["rest"]) or re.search(
+        r'title="called b since v1, by ben[^"]*; long since v0, by ana[^"]*"', now["rest"]
+    )
+    assert "by ben" not in then["rest"]
+    narrow = _page(catalog, "?t=w/narrow").regions["side"]
+    said = r'<a class="blamed" data-nav title="1 since v0, by ana[^"]*" href="([^"]*)">delta.dataSkipping'
+    (way,) = re.findall(said, narrow)
+    assert "tab=audit" in way
+    assert "reader 1, writer 2 since v0, by ana" in narrow
+
+
 def test_masked_files_say_since_when_and_how_many_bytes_are_dead_and_what_erases_them(catalog: Catalog) -> None:
     page = _page(catalog, "?t=w/masked&tab=deletion-vectors")
     assert page.view is not None

@@ -1,8 +1,9 @@
 """Where rows that match a predicate physically are, from when each copy can be gone, and what may be said of it.
 
-In: a table's log, the present, the listing of its folder, and what a search of the files found.
+In: a table's log, the present, the listing of its folder, what a search of the files found, and tables beside it.
 Out: an `Erasure` for each predicate: places (a file and a state), traces in the log itself, what could not be
-answered, the steps that are left, and a statement of what was read and what may be claimed.
+answered, other tables that were not searched, the steps that are left, and what may be claimed;
+`explorer.auditing.report.erasure_statement` states it as a document to hand on.
 Always: every Parquet file in the folder has a role: live, reached by time travel alone (history), change data (feed),
 or named by no version (orphan). A place is a file and a state with its rows, so a file with visible and masked
 matches is two places. A file that cannot be answered is named, never counted as one without a match; a column that a
@@ -10,8 +11,18 @@ file lacks because it was added later is null there and answered. Statistics of 
 be wrong. Nothing here starts an engine or reads a clock.
 """
 
-from explorer.auditing.erasure.document import erasure_document, statement_document
+from explorer.auditing.erasure.document import erasure_document
+from explorer.auditing.erasure.elsewhere import Neighbour, NeighbourTable
 from explorer.auditing.erasure.proof import Erasure, NotAnswered, Place, Step
 from explorer.auditing.erasure.traces import Trace
 
-__all__ = ["Erasure", "NotAnswered", "Place", "Step", "Trace", "erasure_document", "statement_document"]
+__all__ = [
+    "Erasure",
+    "Neighbour",
+    "NeighbourTable",
+    "NotAnswered",
+    "Place",
+    "Step",
+    "Trace",
+    "erasure_document",
+]

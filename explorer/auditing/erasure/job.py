@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from explorer.auditing.erasure.elsewhere import Neighbour
 from explorer.auditing.erasure.proof import Erasure
 from explorer.auditing.erasure.search import prove_erasure
 from explorer.core.protocol.times import milliseconds
@@ -17,13 +18,21 @@ if TYPE_CHECKING:
 __all__ = ["erasure_job"]
 
 
-def erasure_job(log: DeltaLog, predicates: Mapping[str, str], now: datetime) -> Job[dict[str, Erasure]]:
+def erasure_job(
+    log: DeltaLog,
+    predicates: Mapping[str, str],
+    now: datetime,
+    *,
+    others: Iterable[Neighbour] = (),
+    looked_in: tuple[str, ...] = (),
+) -> Job[dict[str, Erasure]]:
     """Begin to search the stored copies of the rows that match.
 
     Args:
         log: The table's log.
         predicates: SQL by name.
         now: The present, with a zone.
+        others, looked_in: As in `prove_erasure`.
 
     Raises:
         EngineUnavailable: Spark is missing.
@@ -42,6 +51,8 @@ def erasure_job(log: DeltaLog, predicates: Mapping[str, str], now: datetime) -> 
             milliseconds(now),
             lambda groups: search_files(job, log, log.snapshot(), groups, predicates),
             job.check_cancelled,
+            others=others,
+            looked_in=looked_in,
         )
 
     return submit(f"Erasure proof of {log.name}", work)

@@ -14,6 +14,7 @@ from typing import Final, Literal
 import msgspec
 
 from explorer import formatting as fmt
+from explorer.auditing.erasure.elsewhere import NeighbourTable
 from explorer.auditing.erasure.stored_files import StoredFiles
 from explorer.auditing.erasure.traces import Trace, TracesFound
 from explorer.core.protocol.json_values import JsonObject
@@ -82,6 +83,7 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
         program: Version of this program.
         stored: The files.
         found: What the search found in them.
+        looked_in: The places whose other tables were held against this one; none if nobody asked.
     """
 
     table: str
@@ -92,6 +94,7 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     program: str
     stored: StoredFiles
     found: FilesFound
+    looked_in: tuple[str, ...] = ()
 
 
 class Erasure(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +108,7 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
         log_files: Files of the log that were read for them.
         not_answered: Files that could not be answered, or only in part.
         not_read: What lies outside of this proof, in words.
+        elsewhere: Other tables that were not searched and may hold such rows, as far as tables were looked at.
         steps: What is left to do, in order.
     """
 
@@ -115,6 +119,7 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
     log_files: int
     not_answered: tuple[NotAnswered, ...]
     not_read: tuple[str, ...]
+    elsewhere: tuple[NeighbourTable, ...]
     steps: tuple[Step, ...]
 
     @property
@@ -132,6 +137,11 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
         """From when no file holds a matching row, if the steps are done now; None if some file stays."""
         dates = [place.gone_from for place in self.places]
         return None if None in dates else max((date for date in dates if date is not None), default=self.basis.now)
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """All that was not searched, in words: the tables by name, then what no look at the log can name."""
+        return (*(table.words() for table in self.elsewhere), *self.not_read)
 
     @property
     def obstacles(self) -> tuple[str, ...]:
@@ -155,6 +165,8 @@ def erasure(
     request: tuple[str, str],
     traces: TracesFound,
     unanswered: Iterable[tuple[str, str]],
+    *,
+    elsewhere: tuple[NeighbourTable, ...] = (),
 ) -> Erasure:
     """Put a proof together.
 
@@ -164,6 +176,7 @@ def erasure(
         request: The predicate: its name in what was found, and its SQL.
         traces: What the log holds of its constants.
         unanswered: Files that were not searched as a whole, by key, with the reason.
+        elsewhere: As in `Erasure`.
     """
     name, where = request
     places = tuple(_places(basis, name))
@@ -176,6 +189,7 @@ def erasure(
         log_files=traces.read,
         not_answered=tuple(NotAnswered(path, reason) for path, reason in sorted(set(open_))),
         not_read=tuple(_not_read(basis)),
+        elsewhere=elsewhere,
         steps=tuple(_steps(basis, snapshot, where, places, traces.traces)),
     )
 
@@ -198,7 +212,11 @@ def _places(basis: Basis, request: str) -> list[Place]:
 
 
 def _not_read(basis: Basis) -> Iterable[str]:
-    yield "Shallow clones may share files of this table; a table does not know its clones."
+    if basis.looked_in:
+        places = ", ".join(fmt.plain(place, 200) for place in basis.looked_in)
+        yield f"Tables outside of {places}: shallow clones there may share files of this table."
+    else:
+        yield "Shallow clones may share files of this table; a table does not know its clones."
     yield "What links in the folder lead to, unless the log names it."
     yield "Other tables, copies, exports and backups that hold the same rows."
     yield "Columns under the names of the newest version: values of dropped columns are found only with their rows."

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from explorer.auditing.erasure.constants import constants_of
+from explorer.auditing.erasure.elsewhere import Neighbour, neighbours_of, related
 from explorer.auditing.erasure.proof import Basis, Erasure, erasure
 from explorer.auditing.erasure.search_plan import named_columns, search_plan
 from explorer.auditing.erasure.stored_files import stored_files
@@ -26,6 +27,9 @@ def prove_erasure(
     now: int,
     search: Callable[[tuple[SearchGroup, ...]], FilesFound],
     check_cancelled: Callable[[], None] = lambda: None,
+    *,
+    others: Iterable[Neighbour] = (),
+    looked_in: tuple[str, ...] = (),
 ) -> dict[str, Erasure]:
     """Find every copy of the rows that match some predicates.
 
@@ -35,6 +39,8 @@ def prove_erasure(
         now: ms since the epoch.
         search: Searches the files for all predicates.
         check_cancelled: Called between the steps; may raise.
+        others: Tables beside this one: those that share its files, or have a column of a predicate, are named.
+        looked_in: Where these are all the tables that there are.
 
     Returns:
         A proof for each predicate, by name.
@@ -51,6 +57,7 @@ def prove_erasure(
     stored = stored_files(log, now)
     plan = search_plan(log, stored, predicates.values())
     found = search(plan.groups)
+    beside = neighbours_of(log, others, check_cancelled)
     version = snapshot.version
     basis = Basis(
         table=log.location,
@@ -61,6 +68,7 @@ def prove_erasure(
         program=VERSION,
         stored=stored,
         found=found,
+        looked_in=looked_in,
     )
     proofs = {}
     for request, where in predicates.items():
@@ -68,6 +76,7 @@ def prove_erasure(
         traces = TracesFound((), 0, ((LOG_FOLDER, _NO_CONSTANT),))
         if constants:
             traces = log_traces(log, constants, now, check_cancelled)
-        open_ = plan.unanswered_for(named_columns(snapshot, where))
-        proofs[request] = erasure(basis, snapshot, (request, where), traces, open_)
+        columns = named_columns(snapshot, where)
+        open_ = plan.unanswered_for(columns)
+        proofs[request] = erasure(basis, snapshot, (request, where), traces, open_, elsewhere=related(beside, columns))
     return proofs

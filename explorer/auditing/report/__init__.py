@@ -1,23 +1,28 @@
-"""The report of an audit: what a steward hands to somebody else, and how that person finds out that it is unchanged.
+"""The report of an audit or of an erasure: what a steward hands on, and how others find out that it is unchanged.
 
-In: a `Subject` and its `Audit`; an earlier report to compare with; a case file with what a person pinned; a key.
-Out: a `TableReport` or `TablesReport`, which is a JSON document and its digest; the same as one HTML file that holds
-its own data and needs no script, no font and no network; a detached signature; and the verdict on such a file.
+In: a `Subject` and its `Audit`, or an `Erasure`; an earlier report to compare with; a case file with what a person
+pinned; a key.
+Out: a `TableReport`, a `TablesReport` or an `ErasureStatement`, which is a JSON document and its digest; the same as
+one HTML file that holds its own data and needs no script, no font and no network; a detached signature; and the
+verdict on such a file.
 Always: the HTML follows from the document alone, byte for byte, so whoever has the file can make its text again and
 compare. The digest covers everything that is stated. Every text from a table is shown as text. What could not be found
 out is named with the reason, never left out. Nothing here reads a clock, a file or a key ring; all of it is given.
 """
 
 from explorer.auditing.report.document import Signer, TableReport, TablesReport
+from explorer.auditing.report.erasure_statement import ErasureStatement, erasure_statement
 from explorer.auditing.report.page import render
 from explorer.auditing.report.table_report import table_report, tables_report
 from explorer.auditing.report.verification import Verification, verify_report
 
 __all__ = [
+    "ErasureStatement",
     "Signer",
     "TableReport",
     "TablesReport",
     "Verification",
+    "erasure_statement",
     "render",
     "table_report",
     "tables_report",

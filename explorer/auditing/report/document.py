@@ -17,7 +17,6 @@ import msgspec
 
 from explorer.auditing.finding import Severity
 from explorer.core.compatibility.access import Access
-from explorer.core.errors import RequestError
 from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.versions.retention.version_states import VersionState
 
@@ -34,6 +33,7 @@ __all__ = [
     "MissingPart",
     "Phrase",
     "Pin",
+    "Record",
     "Retention",
     "RetentionStep",
     "RuleLine",
@@ -47,9 +47,9 @@ __all__ = [
     "Tone",
     "Unread",
     "canonical",
-    "decode_report",
     "digest_of",
     "sealed",
+    "title_of",
 ]
 
 FORMAT: Final = "delta-explorer-report/1"
@@ -58,21 +58,21 @@ Tone: TypeAlias = Literal["plain", "strong", "danger"]
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 _Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 _Days: TypeAlias = Annotated[float, msgspec.Meta(ge=0)]
-_ReportType = TypeVar("_ReportType", bound="TableReport | TablesReport")
+_ReportType = TypeVar("_ReportType", bound="Record")
 
 
-class _Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """A part of a document."""
 
 
-class FoundEvidence(_Record, frozen=True, kw_only=True):
+class FoundEvidence(Record, frozen=True, kw_only=True):
     """A piece of evidence, and the version at which it can be seen."""
 
     text: str
     version: int | None
 
 
-class NextStep(_Record, frozen=True, kw_only=True):
+class NextStep(Record, frozen=True, kw_only=True):
     """A remedy: its name, and an intent filled in or a command."""
 
     label: str
@@ -80,7 +80,7 @@ class NextStep(_Record, frozen=True, kw_only=True):
     command: str | None
 
 
-class FoundFinding(_Record, frozen=True, kw_only=True):
+class FoundFinding(Record, frozen=True, kw_only=True):
     """A finding, with the fields of ``delta-explorer audit --json``; ``id`` is that of its rule."""
 
     id: str
@@ -97,14 +97,14 @@ class FoundFinding(_Record, frozen=True, kw_only=True):
     deadline: str | None
 
 
-class NotAnsweredRule(_Record, frozen=True, kw_only=True):
+class NotAnsweredRule(Record, frozen=True, kw_only=True):
     """A rule without an answer, and why."""
 
     id: str
     reason: str
 
 
-class RuleLine(_Record, frozen=True, kw_only=True):
+class RuleLine(Record, frozen=True, kw_only=True):
     """A rule that was asked: what it looks for, and why that matters."""
 
     id: str
@@ -113,14 +113,14 @@ class RuleLine(_Record, frozen=True, kw_only=True):
     meaning: str
 
 
-class Phrase(_Record, frozen=True, kw_only=True):
+class Phrase(Record, frozen=True, kw_only=True):
     """A part of the sentence that opens the report; ``tone`` is that of what it says."""
 
     text: str
     tone: Tone = "plain"
 
 
-class Figures(_Record, frozen=True, kw_only=True):
+class Figures(Record, frozen=True, kw_only=True):
     """Totals of the newest version, and the span of the history; rows are those a reader sees."""
 
     rows: int | None
@@ -132,7 +132,7 @@ class Figures(_Record, frozen=True, kw_only=True):
     last_time: str | None
 
 
-class HistoryMark(_Record, frozen=True, kw_only=True):
+class HistoryMark(Record, frozen=True, kw_only=True):
     """What the commits of a bin did: the largest amounts of one commit, so that a bin hides no extreme."""
 
     first: _Count
@@ -144,7 +144,7 @@ class HistoryMark(_Record, frozen=True, kw_only=True):
     form: bool
 
 
-class CommitLabel(_Record, frozen=True, kw_only=True):
+class CommitLabel(Record, frozen=True, kw_only=True):
     """A commit that the drawing names."""
 
     version: _Count
@@ -154,7 +154,7 @@ class CommitLabel(_Record, frozen=True, kw_only=True):
     time: str | None
 
 
-class StateLine(_Record, frozen=True, kw_only=True):
+class StateLine(Record, frozen=True, kw_only=True):
     """Successive versions of one state; ``since`` is when the first of them may be, or might have been, lost."""
 
     first: int
@@ -163,7 +163,7 @@ class StateLine(_Record, frozen=True, kw_only=True):
     since: str | None
 
 
-class History(_Record, frozen=True, kw_only=True):
+class History(Record, frozen=True, kw_only=True):
     """The commits as marks, oldest first, each of ``width`` versions; amounts in ``unit``."""
 
     first: _Count
@@ -176,7 +176,7 @@ class History(_Record, frozen=True, kw_only=True):
     files_checked: bool
 
 
-class ClientLine(_Record, frozen=True, kw_only=True):
+class ClientLine(Record, frozen=True, kw_only=True):
     """What a client can do: one in use at its version, any other in its newest known release.
 
     ``in_use`` is true of those that somebody named and of the writers that the history names, of which ``seen`` is true
@@ -197,7 +197,7 @@ class ClientLine(_Record, frozen=True, kw_only=True):
     note: str
 
 
-class RetentionStep(_Record, frozen=True, kw_only=True):
+class RetentionStep(Record, frozen=True, kw_only=True):
     """With so many days of retention a VACUUM now leaves so many versions readable, and frees so many bytes."""
 
     days: _Days
@@ -205,7 +205,7 @@ class RetentionStep(_Record, frozen=True, kw_only=True):
     bytes: _Count
 
 
-class Retention(_Record, frozen=True, kw_only=True):
+class Retention(Record, frozen=True, kw_only=True):
     """How many versions each retention of removed files leaves readable, if VACUUM runs at the time of the report.
 
     ``file_days`` and ``log_days`` are the properties in force, the latter null where expired log files are kept;
@@ -225,7 +225,7 @@ class Retention(_Record, frozen=True, kw_only=True):
     steps: tuple[RetentionStep, ...]
 
 
-class TableChange(_Record, frozen=True, kw_only=True):
+class TableChange(Record, frozen=True, kw_only=True):
     """A commit that changed schema, protocol, properties or a description: who, when, by what, why, and what."""
 
     version: int
@@ -237,7 +237,7 @@ class TableChange(_Record, frozen=True, kw_only=True):
     changes: tuple[str, ...]
 
 
-class LogCheck(_Record, frozen=True, kw_only=True):
+class LogCheck(Record, frozen=True, kw_only=True):
     """What verifying the log found; see `explorer.core.log.verify`."""
 
     first_version: int | None
@@ -246,7 +246,7 @@ class LogCheck(_Record, frozen=True, kw_only=True):
     chain_head: str | None
 
 
-class SinceLine(_Record, frozen=True, kw_only=True):
+class SinceLine(Record, frozen=True, kw_only=True):
     """A finding in the comparison; ``was`` is its claim in the earlier report where that differs."""
 
     id: str
@@ -255,7 +255,7 @@ class SinceLine(_Record, frozen=True, kw_only=True):
     was: str | None = None
 
 
-class Since(_Record, frozen=True, kw_only=True):
+class Since(Record, frozen=True, kw_only=True):
     """A comparison with an earlier report of the same table: ``versions`` are those made since; ``went_back`` is true
     where the earlier report is of a later version.
     """
@@ -270,14 +270,14 @@ class Since(_Record, frozen=True, kw_only=True):
     went_back: bool
 
 
-class PinFact(_Record, frozen=True, kw_only=True):
+class PinFact(Record, frozen=True, kw_only=True):
     """What the log says of a pin: a name and a text."""
 
     name: str
     text: str
 
 
-class Pin(_Record, frozen=True, kw_only=True):
+class Pin(Record, frozen=True, kw_only=True):
     """A pin of the case file, and what the log says of it now; ``problem`` where it no longer holds."""
 
     kind: str
@@ -289,7 +289,7 @@ class Pin(_Record, frozen=True, kw_only=True):
     facts: tuple[PinFact, ...]
 
 
-class Case(_Record, frozen=True, kw_only=True):
+class Case(Record, frozen=True, kw_only=True):
     """A case file: its title, author and notes, and the pins that concern the table."""
 
     title: str
@@ -298,21 +298,21 @@ class Case(_Record, frozen=True, kw_only=True):
     pins: tuple[Pin, ...]
 
 
-class Signer(_Record, frozen=True, kw_only=True):
+class Signer(Record, frozen=True, kw_only=True):
     """The key that signs the report: its fingerprint as ``ssh-keygen -l`` shows it, and the comment in the key."""
 
     fingerprint: str
     comment: str
 
 
-class MissingPart(_Record, frozen=True, kw_only=True):
+class MissingPart(Record, frozen=True, kw_only=True):
     """A part of the report that could not be made, and why."""
 
     part: str
     reason: str
 
 
-class TableReport(_Record, frozen=True, kw_only=True, tag_field="kind", tag="table"):
+class TableReport(Record, frozen=True, kw_only=True, tag_field="kind", tag="table"):
     """The report of one table."""
 
     format: str = FORMAT
@@ -345,7 +345,7 @@ class TableReport(_Record, frozen=True, kw_only=True, tag_field="kind", tag="tab
     digest: str = ""
 
 
-class Unread(_Record, frozen=True, kw_only=True):
+class Unread(Record, frozen=True, kw_only=True):
     """A table that could not be read, and the error."""
 
     table: str
@@ -353,7 +353,7 @@ class Unread(_Record, frozen=True, kw_only=True):
     message: str
 
 
-class TablesReport(_Record, frozen=True, kw_only=True, tag_field="kind", tag="tables"):
+class TablesReport(Record, frozen=True, kw_only=True, tag_field="kind", tag="tables"):
     """The report of several tables: the worst first, then those that could not be read."""
 
     format: str = FORMAT
@@ -378,26 +378,12 @@ def digest_of(document: JsonObject) -> str:
     return hashlib.sha256(canonical(stated)).hexdigest()
 
 
+def title_of(location: str) -> str:
+    """The last folders of a location, as a path that people read."""
+    return " / ".join([part for part in location.rstrip("/").split("/") if part][-3:]) or location
+
+
 def sealed(report: _ReportType) -> _ReportType:
     """Return a report with its digest."""
     document: JsonObject = msgspec.to_builtins(report)
     return msgspec.structs.replace(report, digest=digest_of(document))
-
-
-def decode_report(data: bytes | str) -> TableReport | TablesReport:
-    """Read the document of a report.
-
-    Raises:
-        RequestError: It is none, or one of a later format.
-    """
-    try:
-        found = msgspec.json.decode(data, type=TableReport | TablesReport)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RequestError(f"This is not the document of a report: {error}.", reason=str(error)) from error
-    if found.format != FORMAT:
-        raise RequestError(
-            f"The report has the format {found.format}, this program knows {FORMAT}. Use the program that it names.",
-            found=found.format,
-            expected=FORMAT,
-        )
-    return found

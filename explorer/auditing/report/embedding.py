@@ -12,7 +12,7 @@ from typing import Final
 
 from explorer.core.errors import RequestError
 
-__all__ = ["embedded", "embedding"]
+__all__ = ["embedded", "embedding", "is_html"]
 
 _OPENS: Final = b'<script type="application/json" id="audit">'
 _CLOSES: Final = b"</script>"
@@ -23,6 +23,12 @@ def embedding(document: bytes) -> str:
     """Return the element that holds a document."""
     text = _ESCAPED.sub(_escape, document.decode())
     return f"{_OPENS.decode()}{text}{_CLOSES.decode()}"
+
+
+def is_html(data: bytes) -> bool:
+    """Whether a file is HTML, however it begins; a JSON document may quote some."""
+    start = data.lstrip()[:1]
+    return start == b"<" or (start != b"{" and b"<html" in data[:2000].lower())
 
 
 def embedded(data: bytes, name: str) -> bytes:

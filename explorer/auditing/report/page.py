@@ -15,20 +15,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import SEVERITIES
-from explorer.auditing.report.document import (
-    ClientLine,
-    FoundFinding,
-    RuleLine,
-    TableReport,
-    TablesReport,
-    canonical,
-)
+from explorer.auditing.report.decoding import AnyReport
+from explorer.auditing.report.document import ClientLine, FoundFinding, RuleLine, TableReport, TablesReport, canonical
 from explorer.auditing.report.drawing import HorizonDrawing, StripDrawing, draw_history, draw_retention
 from explorer.auditing.report.embedding import embedding
+from explorer.auditing.report.erasure_statement import ErasureStatement
 
 if TYPE_CHECKING:
     import jinja2
@@ -39,28 +34,57 @@ _LONGEST: Final = 20_000
 _MOST_NAMED: Final = 4
 _Thing = TypeVar("_Thing")
 _READS: Final = {"yes": "\u2713", "no": "refuses", "wrong": "WRONG", "unknown": "unknown"}
+_STATES: Final = {
+    "live": "live: every reader sees them",
+    "masked": "masked: hidden by a deletion vector, not erased",
+    "history": "history: reached by time travel",
+    "feed": "feed: reached by the change data feed",
+    "orphan": "orphan: in a file that no version names",
+}
 _WORDS: Final = {"error": "error", "warning": "warning", "info": "note"}
 
 
-def render(report: TableReport | TablesReport) -> str:
+def render(report: AnyReport) -> str:
     """Return a report as HTML."""
     from markupsafe import Markup
 
-    tables = (report,) if isinstance(report, TableReport) else report.tables
     style = _style()
     sealed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    template, values = _content(report)
     return (
         _environment()
-        .get_template("report.html")
+        .get_template(template)
         .render(
             report=report,
-            several=isinstance(report, TablesReport),
-            sections=[_Section.of(number, table) for number, table in enumerate(tables)],
+            **values,
             style=Markup(style),  # noqa: S704  # a file of this package
             policy=f"default-src 'none'; style-src 'sha256-{sealed}'; base-uri 'none'; form-action 'none'",
             data=Markup(embedding(canonical(report))),  # noqa: S704  # `embedding` escapes it
         )
     )
+
+
+def _content(report: AnyReport) -> tuple[str, dict[str, Any]]:
+    """The template of a report, and what it needs beside the report."""
+    if isinstance(report, ErasureStatement):
+        return "erasure.html", {"places": _places(report)}
+    several = isinstance(report, TablesReport)
+    tables = report.tables if isinstance(report, TablesReport) else (report,)
+    sections = [_Section.of(number, table) for number, table in enumerate(tables)]
+    return "report.html", {"several": several, "sections": sections}
+
+
+def _places(report: ErasureStatement) -> list[tuple[str, int, int, str | None, bool]]:
+    """By state: its words, rows, files, when the last of them can be gone, and whether one stays."""
+    found = []
+    for state, words in _STATES.items():
+        held = [place for place in report.places if place.state == state]
+        dates = [place.gone_from for place in held]
+        last = max((date for date in dates if date is not None), default=None)
+        found.append(
+            (words, sum(place.rows for place in held), len({place.path for place in held}), last, None in dates)
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)

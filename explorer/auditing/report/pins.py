@@ -27,10 +27,10 @@ from explorer.auditing.report.case_file import (
 )
 from explorer.auditing.report.document import Case, FoundFinding, Pin, PinFact, canonical
 from explorer.auditing.subject import Subject
-from explorer.auditing.verdict import audit
+from explorer.auditing.verdict import Audit
 from explorer.core.errors import ExplorerError, RequestError, VersionNotFound
 
-__all__ = ["case", "pinned"]
+__all__ = ["case", "found_findings", "pinned"]
 
 _MOST_ROWS: Final = 50
 _MOST_CHANGES: Final = 20
@@ -51,13 +51,22 @@ def case(file: CaseFile, subject: Subject, findings: Sequence[FoundFinding], *, 
     return Case(title=file.title, author=file.author, notes=file.notes, pins=pins)
 
 
-def pinned(pin: AnyPin, subject: Subject) -> AnyPin:
+def found_findings(audited: Audit) -> tuple[FoundFinding, ...]:
+    """The findings of an audit, as a report states them."""
+    return tuple(msgspec.convert(audit_document(audited, "")["findings"], list[FoundFinding]))
+
+
+def pinned(pin: AnyPin, subject: Subject, findings: Sequence[FoundFinding]) -> AnyPin:
     """Return a pin as it goes into a case file: a commit with the digest of its file.
+
+    Args:
+        pin: What to pin.
+        subject: The table.
+        findings: Its findings.
 
     Raises:
         RequestError: It does not hold now.
     """
-    findings = msgspec.convert(audit_document(audit(subject), "")["findings"], list[FoundFinding])
     found = _pin(pin, subject, findings)
     if found.problem is not None:
         raise RequestError(f"There is nothing to pin: {found.problem}")

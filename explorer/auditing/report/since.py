@@ -16,7 +16,7 @@ import msgspec
 
 from explorer import formatting as fmt
 from explorer.auditing.report.document import FoundFinding, Since, SinceLine, digest_of
-from explorer.auditing.report.embedding import embedded
+from explorer.auditing.report.embedding import embedded, is_html
 from explorer.core.errors import RequestError
 
 __all__ = ["EarlierReport", "earlier_reports", "since"]
@@ -118,7 +118,7 @@ def _line(finding: FoundFinding | _EarlierFinding, was: _EarlierFinding | None =
 
 
 def _lines(data: bytes, name: str) -> list[bytes]:
-    if b"<html" in data[:2000]:
+    if is_html(data):
         return [embedded(data, name)]
     return [line for line in data.splitlines() if line.strip()]
 

@@ -23,6 +23,7 @@ from explorer.auditing.report.document import (
     TablesReport,
     Unread,
     sealed,
+    title_of,
 )
 from explorer.auditing.report.history_marks import history_marks, time_of
 from explorer.auditing.report.pins import case as case_of
@@ -86,7 +87,7 @@ def table_report(
     return sealed(
         TableReport(
             program=_PROGRAM,
-            title=_title(subject.log.location),
+            title=title_of(subject.log.location),
             table=subject.log.location,
             table_id=table_id,
             version=audit.version,
@@ -170,11 +171,6 @@ def _of_table(earlier: Sequence[EarlierReport], subject: Subject, table_id: str 
 def _badness(report: TableReport) -> tuple[object, ...]:
     counts = [-sum(each.severity == level for each in report.findings) for level in SEVERITIES]
     return (*counts, report.deadline or "~", report.table)
-
-
-def _title(location: str) -> str:
-    """The last folders of a location, as a path that people read."""
-    return " / ".join([part for part in location.rstrip("/").split("/") if part][-3:]) or location
 
 
 def _rule(rule: str, audit: Audit) -> RuleLine:

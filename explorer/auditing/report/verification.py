@@ -14,8 +14,9 @@ from typing import Any, Final
 
 import msgspec
 
-from explorer.auditing.report.document import TableReport, TablesReport, decode_report, digest_of
-from explorer.auditing.report.embedding import embedded
+from explorer.auditing.report.decoding import AnyReport, decode_report
+from explorer.auditing.report.document import TablesReport, digest_of
+from explorer.auditing.report.embedding import embedded, is_html
 from explorer.auditing.report.page import render
 from explorer.auditing.report.signature import Signature, TrustedKey, read_signature
 from explorer.core.errors import RequestError
@@ -82,9 +83,8 @@ def verify_report(
     Raises:
         EngineUnavailable: A signature is to be verified, and the package for that is missing.
     """
-    html = b"<html" in data[:2000].lower() or data.lstrip()[:1] == b"<"
     try:
-        digest, differences, named = _html(data) if html else _lines(data)
+        digest, differences, named = _html(data) if is_html(data) else _lines(data)
     except RequestError as error:
         digest, differences, named = None, [Difference("document", str(error))], set[str]()
     signer, known, wrong = _signature(data, signature, trusted, named)
@@ -133,7 +133,7 @@ def _decoded(line: bytes, number: int) -> dict[str, Any]:
     return found
 
 
-def _digests(report: TableReport | TablesReport) -> tuple[str, list[Difference]]:
+def _digests(report: AnyReport) -> tuple[str, list[Difference]]:
     digest = digest_of(msgspec.to_builtins(report))
     stated = [("The digest", report.digest, digest)]
     tables = report.tables if isinstance(report, TablesReport) else ()
@@ -145,7 +145,7 @@ def _digests(report: TableReport | TablesReport) -> tuple[str, list[Difference]]
     ]
 
 
-def _named(report: TableReport | TablesReport) -> set[str]:
+def _named(report: AnyReport) -> set[str]:
     return set() if report.signer is None else {report.signer.fingerprint}
 
 

@@ -1,4 +1,4 @@
-"""The change feed: versions that changed rows while it was off, after it had been on."""
+"""The change feed: versions that changed rows while it was off, and recorded changes that do not last."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
 from explorer.auditing.subject import Subject
-from explorer.auditing.words import commit_evidence, runs, spans
-from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED
+from explorer.auditing.words import commit_evidence, duration, runs, spans
+from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, FILE_RETENTION, LOG_RETENTION
 from explorer.core.transaction.intents.records import SetProperties
+from explorer.core.versions.commit_times import moment
+from explorer.core.versions.retention.horizon import horizon
 
 __all__ = ["CHANGE_RULES"]
 
@@ -61,6 +63,42 @@ def _holes(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
+def _short(subject: Subject) -> tuple[Finding, ...]:
+    """Recorded changes that the log still promises, and whose files a vacuum took or may take now."""
+    if not subject.commits.flags("change_feed").any():
+        return ()
+    feed = horizon(subject.history, subject.risks, moment(subject.now)).feed
+    kept = subject.risks.terms.files
+    gone, dying = feed.versions[feed.gone], feed.dying(subject.now, kept)
+    if not len(gone) and not len(dying):
+        return ()
+    lost = np.union1d(gone, dying)
+    count, log = len(lost), subject.risks.terms.log
+    which = "are gone" if not len(dying) else "can be vacuumed now" if not len(gone) else "are gone or can be vacuumed"
+    worth = log is not None and log > kept
+    return (
+        Finding(
+            rule="feed-reach",
+            severity="info",
+            label=f"feed of {fmt.plural(count, 'version')} short",
+            title=f"The changes of {fmt.plural(count, 'version')} {which}; the log still has the versions",
+            evidence=(
+                Evidence(spans(runs(lost)), Place("commit", int(lost[0]))),
+                Evidence(f"{FILE_RETENTION} is {duration(kept)}", Place("state")),
+                *((Evidence(f"{LOG_RETENTION} is {duration(log)}"),) if log is not None else ()),
+            ),
+            effect="Whoever follows the feed and comes later than that fails, and has to read the whole table again.",
+            remedy=Remedy(
+                f"Keep files for {duration(log)}\u2026",
+                intent=SetProperties(properties={FILE_RETENTION.key: f"interval {-(-log // 86_400_000)} days"}),
+            )
+            if worth and log is not None
+            else None,
+            versions=runs(lost),
+        ),
+    )
+
+
 CHANGE_RULES: Final = (
     Rule(
         "feed-hole",
@@ -68,5 +106,12 @@ CHANGE_RULES: Final = (
         "holes in the change feed",
         "Whoever follows the feed misses what changed while it was off, without an error.",
         _holes,
+    ),
+    Rule(
+        "feed-reach",
+        "info",
+        "retention below what followers of the feed need",
+        "A follower that comes later than the files are kept has to begin again.",
+        _short,
     ),
 )

@@ -8,12 +8,13 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
+from explorer.auditing.footers import FooterDifference
 from explorer.auditing.rule import NotAnswered, Rule
 from explorer.auditing.rules.queries import needed_columns, unrecorded_columns
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import in_sql, named
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
-from explorer.core.transaction.intents.records import Purge
+from explorer.core.transaction.intents.records import Purge, RecomputeStatistics
 
 __all__ = ["FILE_RULES"]
 
@@ -127,6 +128,51 @@ def _broken(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
+def _wrong(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    """Statistics that the footers of their files contradict."""
+    report = subject.looked.footers
+    if report is None:
+        return NotAnswered("The footers of the data files were not read: ask for them to be looked at.")
+    if not report.differences:
+        if not report.unread:
+            return ()
+        (path, reason), more = report.unread[0], len(report.unread) - 1
+        others = f", and {fmt.plural(more, 'file')} more" if more else ""
+        return NotAnswered(f"The footer of {named([path])} cannot be read ({fmt.plain(reason, 200)}){others}.")
+    files = list(dict.fromkeys(each.path for each in report.differences))
+    count, one = len(files), len(files) == 1
+    return (
+        Finding(
+            rule="wrong-statistics",
+            severity="error",
+            label=f"wrong statistics, {fmt.plural(count, 'file')}",
+            title=f"The statistics of {fmt.plural(count, 'file')} contradict {'the file' if one else 'the files'}",
+            evidence=(
+                *(
+                    Evidence(_difference(each), Place("statistics", column=each.column))
+                    for each in report.differences[:4]
+                ),
+                Evidence(f"{fmt.plural(report.files, 'footer')} read", Place("files", report.version)),
+                *(
+                    (Evidence(f"{fmt.plural(len(report.unread), 'footer')} could not be read"),)
+                    if report.unread
+                    else ()
+                ),
+            ),
+            effect="A query that trusts them leaves out rows, or counts wrongly, without an error.",
+            remedy=Remedy("Recompute the statistics\u2026", intent=RecomputeStatistics()),
+            versions=((report.version, report.version),),
+            files=count,
+        ),
+    )
+
+
+def _difference(found: FooterDifference) -> str:
+    of = f" of {named([found.column])}" if found.column else ""
+    logged, there = (fmt.shorten(fmt.plain(text, 200), 40) for text in (found.logged, found.found))
+    return f"{named([found.path])}: {found.statistic}{of} is {logged} in the log, {there} in the file"
+
+
 def _silent(subject: Subject) -> tuple[Finding, ...]:
     if subject.snapshot.num_files < _FEW:
         return ()
@@ -159,6 +205,13 @@ FILE_RULES: Final = (
     Rule("small-files", "warning", "many small files", "Opening a file costs more than reading a small one.", _small),
     Rule(
         "statistics", "warning", "statistics that cannot be used", "Queries cannot skip files without them.", _unusable
+    ),
+    Rule(
+        "wrong-statistics",
+        "error",
+        "statistics that the files contradict",
+        "Queries skip files by them, and so leave out rows without an error.",
+        _wrong,
     ),
     Rule("uncounted-files", "info", "files without row counts", "Totals are then not known.", _uncounted),
 )

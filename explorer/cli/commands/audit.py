@@ -47,6 +47,9 @@ Files = Annotated[
     bool, typer.Option("--files", help="Also list the folders: files missing, changed in size, or named by nothing.")
 ]
 Verify = Annotated[bool, typer.Option("--verify", help="Also replay the logs against their checksums and checkpoints.")]
+Footers = Annotated[
+    bool, typer.Option("--footers", help="Also hold the statistics of the logs against the footers of the live files.")
+]
 Rows = Annotated[
     bool, typer.Option("--rows", help="Also check the rules of the one table that is named against its rows.")
 ]
@@ -78,6 +81,7 @@ def audit(
     files: Files = False,
     verify: Verify = False,
     rows: Rows = False,
+    footers: Footers = False,
     chain_head: ChainHead = None,
     resume: Resume = None,
     processes: Processes = None,
@@ -104,10 +108,11 @@ def audit(
     With --html, --since, --case, --sign or --details the whole report is made, and the whole log is verified for it.
 
     JSON, a line a table: table, version (the newest), time (of the audit), basis (log, and what else was looked at:
-    files, replay, chain, rows), verdict (a sentence), findings [{id, subject (what of the table, where a rule may find
-    several things), severity (error, warning, info), title, evidence [{text, version}], effect, remedy ({label, intent,
-    command}, or null), versions [[first, last]], files, rows, bytes, deadline}], notAnswered [{id, reason}],
-    foundNothing [id], digest (SHA-256 of the rest, as JSON with sorted keys and no spaces).
+    files, replay, chain, rows, footers), verdict (a sentence), findings [{id, subject (what of the table, where a
+    rule may find several things), severity (error, warning, info), title, evidence [{text, version}], effect,
+    remedy ({label, intent, command}, or null), versions [[first, last]], files, rows, bytes, deadline}],
+    notAnswered [{id, reason}], foundNothing [id], digest (SHA-256 of the rest, as JSON with sorted keys and no
+    spaces).
 
     The whole report has the same and: format, kind (table), program, title, tableId, by, sentence [{text, tone}],
     deadline, rules [{id, severity, title, meaning}], figures {rows, maskedRows, files, bytes, firstVersion,
@@ -121,7 +126,9 @@ def audit(
     """
     use_clients(clients)
     use_spark(spark)
-    wish = ReportWish(html, since, case, sign, user, details=details, files=files, rows=rows, chain_head=chain_head)
+    wish = ReportWish(
+        html, since, case, sign, user, details=details, files=files, rows=rows, footers=footers, chain_head=chain_head
+    )
     if wish.any:
         if resume or processes:
             raise RequestError(
@@ -132,9 +139,9 @@ def audit(
     if rows or chain_head is not None:
         if resume or processes:
             raise RequestError("--resume and --processes are for many tables; leave them out.", field="--resume")
-        found = iter([_one(tables, files=files, verify=verify, rows=rows, chain_head=chain_head)])
+        found = iter([_one(tables, files=files, verify=verify, rows=rows, footers=footers, chain_head=chain_head)])
     else:
-        looks = Looks(check_files=files, verify=verify)
+        looks = Looks(check_files=files, verify=verify, check_footers=footers)
         found = audits(tables, looks=looks, processes=processes, spark=spark is not None, resume=resume)
     broken, severe, done = 0, False, list[TableAudit]()
     rank = list[dict[str, Any]]()
@@ -155,12 +162,14 @@ def audit(
     return broken or (_FINDINGS if severe else 0)
 
 
-def _one(tables: list[str], *, files: bool, verify: bool, rows: bool, chain_head: str | None) -> TableAudit:
+def _one(
+    tables: list[str], *, files: bool, verify: bool, rows: bool, footers: bool, chain_head: str | None
+) -> TableAudit:
     """The audit of the one table that is named, with what is asked of one table alone."""
     if len(tables) != 1:
         raise RequestError("--rows and --chain-head are for one table. Name one.", field="TABLE")
     table = open_table(tables[0])
-    found = table.audit(check_files=files, verify=verify, check_rows=rows, chain_head=chain_head)
+    found = table.audit(check_files=files, verify=verify, check_rows=rows, check_footers=footers, chain_head=chain_head)
     return TableAudit(tables[0], audit_document(found, table.location))
 
 

@@ -11,7 +11,8 @@ from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import emit, listing, patience
 from explorer.core.protocol.times import day_or_moment
-from explorer.core.versions.settings_history import found_settings
+from explorer.core.versions.record_search import Wanted, found_entries
+from explorer.core.versions.settings_history import SETTING_TEXTS
 
 __all__ = ["register"]
 
@@ -65,11 +66,11 @@ def blame(  # noqa: PLR0917  # options of the command line come by position in T
     currentName (what it is called now, or was last); these two are null where every change was asked for.
     """
     earliest = None if since is None else day_or_moment(since)
-    searched = every or any(option is not None for option in (by, operation, text, since))
+    wanted = Wanted(by=by, operation=operation, text=text, since=earliest)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        found = opened.settings_history() if name is None and searched else opened.blame(name)
-    rows = found_settings(found, by=by, operation=operation, text=text, since=earliest).to_pylist()
+        found = opened.settings_history() if name is None and (every or wanted) else opened.blame(name)
+    rows = found_entries(found, wanted, SETTING_TEXTS).to_pylist()
     if json:
         for row in rows:
             emit(_line(row))

@@ -9,8 +9,9 @@ import typer
 import explorer
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import console, emit, facts, listing, note, patience
-from explorer.core.protocol.times import from_milliseconds
+from explorer.core.protocol.times import day_or_moment, from_milliseconds
 from explorer.core.versions.commit_times import is_doubtful
+from explorer.core.versions.record_search import Wanted, found_entries
 from explorer.formatting import UNKNOWN, count, plural, size, timestamp
 
 __all__ = ["register"]
@@ -37,6 +38,19 @@ _HISTORY = {
     "rowsRewritten": "rows_rewritten",
 }
 _TIMES = ("timestamp", "commit_info_timestamp")
+_TEXTS = ("reason", "parameters", "engine_info")
+
+ByOption = Annotated[str | None, typer.Option("--by", metavar="PERSON", help="Commits by this person.")]
+OperationOption = Annotated[str | None, typer.Option("--operation", metavar="OP", help="Commits by this operation.")]
+TextOption = Annotated[
+    str | None,
+    typer.Option("--text", metavar="T", help="Commits with this in the reason, a parameter, a predicate, the engine."),
+]
+SinceOption = Annotated[
+    str | None,
+    typer.Option("--since", metavar="DATE", help="Commits from then on, such as 2026-03-02 or 2026-03-02T14:05:11Z."),
+]
+UntilOption = Annotated[str | None, typer.Option("--until", metavar="DATE", help="Commits before then.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -45,14 +59,21 @@ def register(app: typer.Typer) -> None:
     app.command("diff")(diff)
 
 
-def history(
+def history(  # noqa: PLR0917  # options of the command line come by position in Typer's signature
     table: TableArgument,
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", min=1, help="Only the newest N commits; else all.")
     ] = None,
+    by: ByOption = None,
+    operation: OperationOption = None,
+    text: TextOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """List the commits, newest first.
+    """List the commits, newest first; or those of a person, an operation, a text, a span of time.
+
+    Parts of words are enough, and case does not count. --limit counts what was found.
 
     A time is the commit's own where in-commit timestamps are on, else that of its file, which a copy changes: a note
     says where the writer's clock said otherwise by an hour or more.
@@ -62,8 +83,11 @@ def history(
     numFilesRemasked, bytesAdded, bytesRemoved, rowsAdded, rowsRemoved, rowsMasked, rowsRewritten (rows among the added
     and the removed ones that only moved). Null means unknown.
     """
+    earliest, before = (None if given is None else day_or_moment(given) for given in (since, until))
+    wanted = Wanted(by=by, operation=operation, text=text, since=earliest, until=before)
     with patience("Reading the log"):
-        commits = explorer.open_table(table).history(limit)
+        opened = explorer.open_table(table)
+        commits = found_entries(opened.history(), wanted, _TEXTS).slice(0, limit) if wanted else opened.history(limit)
     rows = _rows(commits)
     if json:
         for row in rows:
@@ -72,7 +96,7 @@ def history(
     listing(
         ["version", "time", "basis", "operation", "by", "files", "rows", "reason"],
         (_commit(row) for row in rows),
-        "The log holds no commits.",
+        "No commit was found." if wanted else "The log holds no commits.",
         numbers=("version", "files", "rows"),
         whole=("time", "basis"),
     )

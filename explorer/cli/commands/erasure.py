@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 import explorer
@@ -13,12 +13,13 @@ from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, SparkOption, TableArgument, use_spark
 from explorer.cli.output import emit, encode, facts, listing, note, patience
 from explorer.cli.progress import waiting
-from explorer.core.errors import RequestError, StorageError
+from explorer.cli.report_files import PASSPHRASE, read_whole, save_signed, signing_key
+from explorer.core.errors import RequestError
 from explorer.core.versions.commit_times import moment
-from explorer.storage.written_aside import written_aside
 
 if TYPE_CHECKING:
     from explorer.auditing.erasure import Erasure
+    from explorer.auditing.report import ErasureStatement
 
 __all__ = ["register"]
 
@@ -31,12 +32,44 @@ _STATES = {
 }
 
 
+BesideOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--beside",
+        metavar="ROOT",
+        help="Tables, or folders of tables, to hold against this one by their logs alone: those that share its files, "
+        "or have a column of the predicate, are named as not searched. Repeatable.",
+    ),
+]
+HtmlOption = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the statement as HTML.")]
+StatementOption = Annotated[
+    Path | None, typer.Option("--statement", metavar="FILE", help="Write the statement as one line of JSON.")
+]
+SignOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--sign",
+        metavar="KEY",
+        help="Sign the statement with this private Ed25519 key, OpenSSH or PEM; writes FILE.sig. The passphrase is "
+        f"asked for, or that in {PASSPHRASE}.",
+    ),
+]
+SinceOption = Annotated[
+    Path | None,
+    typer.Option("--since", metavar="STATEMENT", help="The statement of an earlier search for the same rows."),
+]
+RequestOption = Annotated[
+    str | None, typer.Option("--request", metavar="TEXT", help="What the request is called where it came from.")
+]
+UserOption = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Who makes the statement; it says so.")]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("erasure")(erasure)
 
 
-def erasure(
+def erasure(  # noqa: PLR0917  # options of the command line come by position in Typer's signature
     table: TableArgument,
     where: Annotated[
         list[str],
@@ -46,10 +79,13 @@ def erasure(
             help="Rows for which this is true; several are searched in one pass over the files.",
         ),
     ],
-    statement: Annotated[
-        Path | None,
-        typer.Option("--statement", metavar="FILE", help="Write the statement to a file: what was read, what was not."),
-    ] = None,
+    beside: BesideOption = None,
+    html: HtmlOption = None,
+    statement: StatementOption = None,
+    sign: SignOption = None,
+    since: SinceOption = None,
+    request: RequestOption = None,
+    user: UserOption = None,
     spark: SparkOption = None,
     json: JsonFlag = False,
 ) -> None:
@@ -59,42 +95,59 @@ def erasure(
     change data, and files that no version names. A file that cannot be answered is named, never counted as one
     without a match. The log is searched for the constants of the predicate. Nothing is written but the statement.
 
+    The statement is about one predicate, so that it can be handed to the person whose rows they were; --html writes it
+    to be read, --statement as one line of JSON, --sign signs what is written, and verify-report verifies it. --since
+    names the statement of an earlier search for the same rows: the new one says what became of the files that held
+    them, and which commits removed rows or files since then.
+
     JSON, a line for each predicate: table, version, where, time, places [{path, state (live, masked, history, feed,
     orphan), rows (physical rows of that file that match), size, fromVersion, toVersion, goneFrom (from when VACUUM
     may delete it; of live and masked rows if the delete and the purge are made now; null for never), keptBy}], totals
     {live, masked, history, feed, orphan}, files, traces [{path, version, what, column, value, count, goneFrom}], read
-    {files, rows, logFiles, goneFiles}, notAnswered [{path, reason}], notRead [text], goneFrom, mayClaimErased, why
+    {files, rows, logFiles, goneFiles}, notAnswered [{path, reason}], notRead [text], elsewhere [{table,
+    sharedFiles, columns, problem}], goneFrom, mayClaimErased, why
     [text], steps [{intent or command, notBefore, why}], digest (SHA-256 of the rest, as JSON with sorted keys and no
     spaces).
 
-    The statement, one JSON document for one predicate: table, tableId, version, where, time, program, chainHead,
-    totals, traces, read {digest (of what), files [{path, rows, sha256}], logFiles}, notAnswered, notRead, erased,
-    why, proof (the digest above), digest.
+    The statement: kind (erasure), format, program, title, table, tableId, version, where, request, time, by, chainHead,
+    erased, claim, why [text], totals, places [{path, state, rows, goneFrom}], traces [{path, what, column, goneFrom}],
+    read {digest (of what), files [{path, rows, sha256}], rows, logFiles, goneFiles}, notAnswered, elsewhere, notRead,
+    lookedIn, goneFrom, since {time, version, digest, copies, files, goneFiles, leftFiles, commits, commitsLeftOut},
+    proof (the digest above), signer, digest.
     """
     use_spark(spark)
-    if statement is not None and len(where) > 1:
+    stated = [path for path in (html, statement) if path is not None]
+    if stated and len(where) > 1:
         raise RequestError("A statement is about one predicate: give --where once.", field="where")
+    if not stated and (sign, since, request) != (None, None, None):
+        raise RequestError("--sign, --since and --request are for a statement: give --html or --statement, too.")
+    key, before = signing_key(sign), None if since is None else _earlier(since)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-    found: dict[str, Erasure] = waiting(opened.erasure_job({text: text for text in where}))
-    from explorer.auditing.erasure import erasure_document, statement_document
+    found: dict[str, Erasure] = waiting(opened.erasure_job({text: text for text in where}, beside=beside or ()))
+    from explorer.auditing.erasure import erasure_document
+    from explorer.auditing.report import erasure_statement, render
 
     for proof in found.values():
         if json:
             emit(erasure_document(proof))
         else:
             _print(proof)
+    if not stated:
+        return
+    (proof,) = found.values()
+    signer = None if key is None else key.signer
+    said = erasure_statement(proof, opened, by=user, request=request, since=before, signer=signer)
+    if html is not None:
+        save_signed(html, render(said).encode(), said.digest, key)
     if statement is not None:
-        _write(statement, encode(statement_document(next(iter(found.values())))))
-        note(f"The statement is in {statement}.")
+        save_signed(statement, encode(msgspec.to_builtins(said)) + b"\n", said.digest, key)
 
 
-def _write(target: Path, document: bytes) -> None:
-    try:
-        with written_aside(os.path.abspath(target)) as file:
-            file.write(document + b"\n")
-    except OSError as error:
-        raise StorageError(f"{target} cannot be written ({error}).", path=str(target)) from error
+def _earlier(path: Path) -> ErasureStatement:
+    from explorer.auditing.report.decoding import read_statement
+
+    return read_statement(read_whole(path), str(path))
 
 
 def _print(found: Erasure) -> None:
@@ -153,7 +206,7 @@ def _print(found: Erasure) -> None:
             "",
         )
     claim = f"Nobody may say yet that they are erased: {'; '.join(found.obstacles)}." if found.obstacles else "Erased."
-    note(f"{claim} Not read: {' '.join(found.not_read)}")
+    note(f"{claim} Not read: {' '.join(found.outside)}")
 
 
 def _files(found: Erasure, state: str) -> str:

@@ -60,9 +60,9 @@ def pin(
     JSON, one document: the case: title, author, notes, pins [{kind (commit, diff, finding, file, plan, rows), note,
     pinned, table, and what the kind needs}].
     """
-    from explorer.auditing import Subject
+    from explorer.auditing import Subject, audit
     from explorer.auditing.report.case_file import CaseFile, CommitPin, DiffPin, FilePin, FindingPin
-    from explorer.auditing.report.pins import pinned
+    from explorer.auditing.report.pins import found_findings, pinned
 
     known = read_case_file(case) if case.exists() else CaseFile(title=title or case.stem, author=author or "")
     if case.suffix == ".toml":
@@ -81,7 +81,8 @@ def pin(
     if len(named) != 1:
         raise RequestError("Name one thing to pin: --commit, --diff, --finding, --file or --plan.")
     said = msgspec.structs.replace(named[0], note=text, pinned=now, table=opened.location)
-    added = pinned(said, Subject(opened, now))
+    subject = Subject(opened, now)
+    added = pinned(said, subject, found_findings(audit(subject)))
     changed = msgspec.structs.replace(known, pins=(*known.pins, added))
     save_whole(case, changed.document())
     if json:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +16,7 @@ from explorer import formatting as fmt
 from explorer.auditing.finding import SEVERITIES, Severity
 from explorer.cli.errors import exit_code, facts_of
 from explorer.cli.output import complain, emit, listing, note, patience
-from explorer.cli.report_files import read_case_file, read_whole, save_whole, signature_of
+from explorer.cli.report_files import PASSPHRASE, read_case_file, read_whole, save_signed, signing_key
 from explorer.core.errors import ExplorerError, RequestError, TableNotFound
 from explorer.storage.served_roots import ServedRoots
 
@@ -40,7 +38,6 @@ __all__ = [
 ]
 
 _FINDINGS: Final = 1
-_PASSPHRASE: Final = "DELTA_EXPLORER_KEY_PASSPHRASE"  # noqa: S105  # the name of a variable
 
 HtmlOption = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Write the report as one self-contained HTML file.")
@@ -58,7 +55,7 @@ SignOption = Annotated[
         "--sign",
         metavar="KEY",
         help="Sign the file of --html with this private Ed25519 key, OpenSSH or PEM; writes FILE.sig. The passphrase "
-        f"is asked for, or that in {_PASSPHRASE}.",
+        f"is asked for, or that in {PASSPHRASE}.",
     ),
 ]
 UserOption = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Who makes the report; it says so.")]
@@ -79,6 +76,7 @@ class ReportWish:
     details: bool = False
     files: bool = False
     rows: bool = False
+    footers: bool = False
     chain_head: str | None = None
 
     @property
@@ -94,7 +92,9 @@ def report(tables: Sequence[str], wish: ReportWish, *, as_json: bool, fail_on: S
         The exit code, as ``audit`` has it.
     """
     now = datetime.now(UTC)
-    key = _key(wish)
+    if wish.sign is not None and wish.html is None:
+        raise RequestError("--sign signs the file of --html. Give both.", field="--sign")
+    key = signing_key(wish.sign)
     earlier, case = _earlier(wish), _case(wish)
     given = [(place, _tables_at(place)) for place in tables]
     locations = [location for _, found in given if not isinstance(found, ExplorerError) for location in found]
@@ -111,6 +111,7 @@ def report(tables: Sequence[str], wish: ReportWish, *, as_json: bool, fail_on: S
                     now,
                     check_files=wish.files,
                     check_rows=wish.rows,
+                    check_footers=wish.footers,
                     chain_head=wish.chain_head,
                     by=wish.user,
                     since=earlier,
@@ -155,12 +156,7 @@ def _write(
         else made[0]
     )
     data = render(whole).encode()
-    save_whole(path, data)
-    note(f"Wrote {path}, {fmt.size(len(data))}, digest {whole.digest}.")
-    if key is not None:
-        beside = signature_of(path)
-        save_whole(beside, key.sign(data))
-        note(f"Wrote {beside}, with the key {key.signer.fingerprint}.")
+    save_signed(path, data, whole.digest, key)
 
 
 def _print(found: TableReport) -> None:
@@ -192,33 +188,6 @@ def _tables_at(given: str) -> list[str] | ExplorerError:
     if found:
         return found
     return TableNotFound(f"There is no Delta table in {given} or below it. Give a table, or a folder of tables.")
-
-
-def _key(wish: ReportWish) -> SigningKey | None:
-    """The key to sign with; its passphrase comes from the environment, or is asked for."""
-    if wish.sign is None:
-        return None
-    if wish.html is None:
-        raise RequestError("--sign signs the file of --html. Give both.", field="--sign")
-    from explorer.auditing.report.signature import read_key
-
-    data, comment = read_whole(wish.sign), _comment(wish.sign)
-    given = os.environ.get(_PASSPHRASE)
-    try:
-        return read_key(data, given.encode() if given else None, comment)
-    except RequestError as error:
-        if error.field != "passphrase" or given or not sys.stdin.isatty():
-            raise
-    asked: str = typer.prompt(f"Passphrase of {wish.sign}", hide_input=True, err=True)
-    return read_key(data, asked.encode(), comment)
-
-
-def _comment(key: Path) -> str:
-    """What the public key beside a private one says of its owner."""
-    public = key.with_name(key.name + ".pub")
-    if not public.is_file():
-        return ""
-    return " ".join(read_whole(public).decode(errors="replace").split()[2:])
 
 
 def _earlier(wish: ReportWish) -> tuple[EarlierReport, ...] | None:

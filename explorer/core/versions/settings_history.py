@@ -10,7 +10,6 @@ the metadata (the highest column id, high-water marks) are no settings.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 from itertools import chain, pairwise
 from typing import Final
 
@@ -19,7 +18,7 @@ import pyarrow as pa
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import CommitInfo, DomainMetadata, Metadata, Protocol
-from explorer.core.protocol.arrow.arrays import bools, int64s, mask, strings
+from explorer.core.protocol.arrow.arrays import bools, int64s, strings
 from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
 from explorer.core.protocol.clustering import clustering_columns
 from explorer.core.protocol.json_values import JsonValue
@@ -33,7 +32,10 @@ from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX
 from explorer.core.versions.column_lineage import ColumnIdentities
 from explorer.core.versions.history import CommitRecord, History
 
-__all__ = ["KINDS", "SettingChange", "found_settings", "setting_changes", "settings_table"]
+__all__ = ["KINDS", "SETTING_TEXTS", "SettingChange", "setting_changes", "settings_table"]
+
+SETTING_TEXTS: Final = ("name", "before", "after", "reason")
+"""The columns of changes that a text is looked for in."""
 
 KINDS: Final = (
     "table",
@@ -134,43 +136,6 @@ def settings_table(history: History, changes: Iterable[SettingChange]) -> pa.Tab
             "engine_info": strings([info.engine_info for info in infos]),
         }
     )
-
-
-def found_settings(
-    table: pa.Table,
-    *,
-    by: str | None = None,
-    operation: str | None = None,
-    text: str | None = None,
-    since: datetime | None = None,
-) -> pa.Table:
-    """Find among changes those of a person, an operation, a text, or a time; parts are enough, case does not count.
-
-    Args:
-        table: As `settings_table` makes it.
-        by: A part of the name of who committed.
-        operation: A part of the operation.
-        text: A part of the name, of what was before or after, or of the reason.
-        since: The earliest time, with a zone.
-    """
-    rows = table.to_pylist()
-
-    def has(row: Mapping[str, object], wanted: str | None, *columns: str) -> bool:
-        said = (str(row[column]).casefold() for column in columns if row[column] is not None)
-        return wanted is None or any(wanted.casefold() in each for each in said)
-
-    def is_late(row: Mapping[str, object]) -> bool:
-        time = row["timestamp"]
-        return since is None or (isinstance(time, datetime) and time >= since.astimezone(UTC))
-
-    kept = [
-        has(row, by, "user_name")
-        and has(row, operation, "operation")
-        and has(row, text, "name", "before", "after", "reason")
-        and is_late(row)
-        for row in rows
-    ]
-    return table.filter(mask(kept))
 
 
 class _Column(msgspec.Struct, frozen=True):

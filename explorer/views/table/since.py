@@ -1,16 +1,18 @@
-"""Since when a column is as it is, by whom and why, in sentences: newest first."""
+"""Since when a column, a property or a feature is as it is, by whom and why, in sentences: newest first."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from explorer import formatting as fmt
 from explorer.core.errors import RequestError
+from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX
 from explorer.core.versions.blame import blamed
 from explorer.core.versions.settings_history import setting_changes
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["column_since", "since_sentence"]
+__all__ = ["SettingsSince", "column_since", "settings_since", "since_sentence"]
 
 _COLUMN_KINDS = frozenset({"column", "name", "type", "nullability", "comment", "default", "generation", "constraint"})
 _LONGEST = 120
@@ -25,6 +27,41 @@ def column_since(facts: TableFacts, name: str) -> tuple[str, ...]:
     except RequestError:
         return ()
     return tuple(since_sentence(row) for row in found if row["current"] and row["kind"] in _COLUMN_KINDS)
+
+
+class SettingsSince:
+    """Since when each setting of a version is as it is.
+
+    Args:
+        rows: The current entries of `explorer.core.versions.blame.blame`.
+    """
+
+    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
+        self._said: dict[tuple[str, str], list[str]] = {}
+        for row in rows:
+            kind = "column" if row["kind"] in _COLUMN_KINDS - {"constraint"} else row["kind"]
+            self._said.setdefault((kind, row["current_name"]), []).append(since_sentence(row))
+
+    def of(self, kind: str, name: str) -> str:
+        """Return what is known of a thing, in one text; empty if nothing is.
+
+        Args:
+            kind: ``column``, ``property``, ``feature`` or ``protocol``.
+            name: A dotted column, a key, a feature; of the protocol its kind again.
+        """
+        if kind == "property" and name.startswith(CONSTRAINT_PREFIX):
+            kind, name = "constraint", name.removeprefix(CONSTRAINT_PREFIX)
+        return "; ".join(self._said.get((kind, name), ()))
+
+
+def settings_since(facts: TableFacts, version: int) -> SettingsSince:
+    """Return since when the settings of a version were as they were; nothing where the history cannot be read."""
+    if facts.problem is not None:
+        return SettingsSince(())
+    history = facts.log.history_record()
+    changes = facts.keep("settings", lambda: setting_changes(history))
+    until = [change for change in changes if change.version <= version]
+    return facts.keep(("since", version), lambda: SettingsSince(blamed(history, until).to_pylist()))
 
 
 def since_sentence(row: dict[str, Any]) -> str:

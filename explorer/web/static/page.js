@@ -53,6 +53,7 @@ class Page {
     const shown = { theme: this.root.dataset.theme, shown: this.root.dataset.shownTheme };
     this.ask("hello", { query: location.search, ...shown, ...this.screen() });
     if (document.hidden) this.tellVisible();
+    this.keepCase();
   }
 
   // --- to the server
@@ -134,6 +135,7 @@ class Page {
     const result = document.querySelector("[data-result]");
     if (result && !had) result.scrollIntoView({ block: "nearest" });
     if ("commits" in regions) this.showChosenCommit();
+    if ("tabs" in regions) this.keepCase();
     this.speak();
     if (title) document.title = title;
     if (say) this.say(say);
@@ -160,6 +162,16 @@ class Page {
     const text = document.querySelector("[data-spoken]")?.textContent.replace(/\s+/g, " ").trim() || "";
     if (text !== (this.spoken || "")) document.getElementById("spoken").textContent = text;
     this.spoken = text;
+  }
+
+  // A case outlives a reload of this window, and goes along to the pages of another table; it is in no address.
+  keepCase() {
+    const kept = document.getElementById("case-kept");
+    if (!kept) return;
+    const text = this.keptCase ? "" : sessionStorage.getItem("explorer case");
+    this.keptCase = true;
+    if (text && !kept.dataset.case) this.ask("case-load", { text, name: "The case of this window" });
+    else sessionStorage.setItem("explorer case", kept.dataset.case);
   }
 
   place(id, html) {
@@ -362,8 +374,18 @@ class Page {
   }
 
   change(event) {
+    const { upload } = event.target.dataset;
+    if (upload) return this.upload(upload, event.target);
     const form = event.target.closest("form[data-nav]");
     if (form && !("check" in form.dataset) && event.target.matches("select, input[type=range]")) this.go(this.query(form));
+  }
+
+  async upload(kind, field) {
+    const [file] = field.files;
+    if (!file) return;
+    const text = await file.text();
+    field.value = "";
+    this.ask(kind, { text, name: file.name });
   }
 
   input(event) {

@@ -16,6 +16,7 @@ from explorer.web.tab_spec import Export, TabSpec
 from explorer.web.tabs import (
     act,
     audit,
+    case,
     changes,
     columns,
     data,
@@ -42,6 +43,7 @@ TABS: tuple[TabSpec, ...] = (
     changes.TAB,
     audit.TAB,
     erasure.TAB,
+    case.TAB,
     act.TAB,
 )
 

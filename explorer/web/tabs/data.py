@@ -10,7 +10,7 @@ from explorer import formatting as fmt
 from explorer.core.errors import RequestError
 from explorer.views import TableView
 from explorer.views.listing import Listing
-from explorer.views.rows.row_work import PagedRows, live_rows, rows_estimate
+from explorer.views.rows.row_work import PagedRows, RowsAsked, live_rows, rows_estimate
 from explorer.views.rows.spark_work import engine_state
 from explorer.views.table.overview import fields_of
 from explorer.web.address import Address
@@ -47,6 +47,17 @@ class RowsWork:
     def stop_reading(self) -> None:
         """Stop a running read."""
         self._rows.cancel()
+
+    @property
+    def asked(self) -> RowsAsked:
+        """What was asked for last.
+
+        Raises:
+            RequestError: Nothing was.
+        """
+        if self._rows.asked is None:
+            raise RequestError("No rows have been read yet.", field="list")
+        return self._rows.asked
 
     def listing_required(self) -> Listing:
         """Return the rows that were read.

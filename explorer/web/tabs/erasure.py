@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import partial
 from typing import Any
 
-from explorer.auditing.erasure import Erasure, erasure_document, statement_document
+import msgspec
+
+from explorer.auditing.erasure import Erasure, Neighbour, erasure_document
+from explorer.auditing.report import ErasureStatement, erasure_statement, render
 from explorer.core.errors import RequestError
+from explorer.core.versions.delta_log import DeltaLog
 from explorer.views import TableView
 from explorer.views.erasure_desk import ErasureDesk, erasure_view, place_listing
 from explorer.views.listing import Listing
 from explorer.views.rows.spark_work import engine_state, start_notice
+from explorer.web.act.desk import ActDesk
 from explorer.web.address import Address
 from explorer.web.data_messages import LONGEST_QUESTION, begin_reading
-from explorer.web.tab_spec import Document, Tab, TabSpec, arranged, listed
+from explorer.web.served_tables import Catalog
+from explorer.web.tab_spec import Document, Page, Tab, TabSpec, arranged, listed
 from explorer.web.window import Handler, Message, Window
 from explorer.web.window_work import WindowWork
 
@@ -60,8 +66,17 @@ def _proof(view: TableView, address: Address, work: WindowWork) -> Document:
 
 
 def _statement(view: TableView, address: Address, work: WindowWork) -> Document:
-    name = f"{view.facts.name}-erasure-statement"
-    return Document(name, "statement", statement_document(_required(view, address, work)))
+    stated = _stated(view, address, work)
+    return Document(f"{view.facts.name}-erasure-statement", "statement", msgspec.to_builtins(stated), compact=True)
+
+
+def _statement_page(view: TableView, address: Address, work: WindowWork) -> Page:
+    return Page(f"{view.facts.name}-erasure-statement", "statement", render(_stated(view, address, work)))
+
+
+def _stated(view: TableView, address: Address, work: WindowWork) -> ErasureStatement:
+    person = work.of(ActDesk).person
+    return erasure_statement(_required(view, address, work), view.facts.log, by=person or None)
 
 
 def _messages(window: Window) -> Mapping[str, Handler]:
@@ -82,12 +97,27 @@ def _cancel(window: Window, message: Message) -> None:
     window.answer(message)
 
 
+def _beside(catalog: Catalog) -> tuple[Iterable[Neighbour], tuple[str, ...]]:
+    """The served tables; the logs are those that the pages read."""
+    others = (Neighbour(ref.name, partial(_log_of, catalog, ref.name)) for ref in catalog.refs())
+    return others, catalog.roots.locations
+
+
+def _log_of(catalog: Catalog, name: str) -> DeltaLog:
+    return catalog.facts(name).log
+
+
 TAB = TabSpec(
     "erasure",
     "Erasure",
     "erasure",
     _erasure,
-    exports={"erasure": _places, "erasure-proof": _proof, "erasure-statement": _statement},
+    exports={
+        "erasure": _places,
+        "erasure-proof": _proof,
+        "erasure-statement": _statement,
+        "erasure-page": _statement_page,
+    },
     messages=_messages,
-    work=lambda window: ErasureDesk(window.changed),
+    work=lambda window: ErasureDesk(window.changed, partial(_beside, window.catalog)),
 )

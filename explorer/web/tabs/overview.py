@@ -8,6 +8,7 @@ from typing import Any
 
 from explorer.views import TableView
 from explorer.views.listing import Listing
+from explorer.views.table.since import settings_since
 from explorer.web.address import Address
 from explorer.web.commits_table import commits_listing
 from explorer.web.render import render_block
@@ -34,6 +35,7 @@ def _values(view: TableView) -> dict[str, Any]:
     snapshot = view.facts.snapshot(view.version)
     return {
         "overview": view.overview(),
+        "since": settings_since(view.facts, view.version),
         "schema_string": snapshot.metadata.schema_string or "",
         "raw": "",
         "most_findings": _MOST_FINDINGS,

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
-from explorer.auditing.erasure import Erasure, erasure_document, statement_document
+from explorer.auditing.erasure import Erasure, erasure_document
 from explorer.core.errors import ExpressionRefused, RequestError, TableError, UnsupportedFeature
 from explorer.new_table import new_table
 from tests.support.dose import WHOLE_DOSE
@@ -141,7 +141,7 @@ def test_what_cannot_be_answered_is_named_and_never_absent(tmp_path: Path) -> No
     # A live file without a column was written before it was added: its rows are null there, which is an answer.
     answered = explorer.open_table(root).erasure("name IS NULL")
     assert ("older.parquet", 2) in {(place.path, place.rows) for place in answered.places}
-    assert not statement_document(found)["erased"]
+    assert not erasure_document(found)["mayClaimErased"]
 
 
 def test_a_type_that_changed_and_does_not_compare_is_no_answer(tmp_path: Path) -> None:
@@ -228,21 +228,6 @@ def test_dates_follow_the_retention_and_the_removal(tmp_path: Path) -> None:
     assert gone is not None
     # Not before the tombstone has expired, nor before the file itself is as old.
     assert 0 <= gone - (removed["deletionTimestamp"] + three_days) < 60_000
-
-
-def test_documents_name_what_was_read_and_close_with_their_digest(tmp_path: Path) -> None:
-    table = _people(tmp_path, {})
-    found = table.erasure(PERSON)
-    document, statement = erasure_document(found), statement_document(found)
-    assert document["totals"] == {"live": 2, "masked": 0, "history": 0, "feed": 0, "orphan": 0}
-    assert statement["proof"] == document["digest"]
-    assert statement["chainHead"] == table.verify().chain_head
-    read: Any = statement["read"]
-    assert {file["path"]: file["rows"] for file in read["files"]} == {
-        path: pq.read_metadata(tmp_path / "people" / path).num_rows
-        for path in table.snapshot().files().column("path").to_pylist()
-    }
-    assert (statement["erased"], document["mayClaimErased"]) == (False, False)
 
 
 def test_a_predicate_that_cannot_be_used_is_a_fault_of_the_request(tmp_path: Path) -> None:

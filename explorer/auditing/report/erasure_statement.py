@@ -1,0 +1,272 @@
+"""The statement of an erasure: what was searched for, what was read and not read, and what may be claimed.
+
+In: an `Erasure`; the statement of an earlier search, to say what became of the files that held the rows then.
+Out: an `ErasureStatement`, which is a report: a JSON document with its digest, rendered, signed and verified as one.
+Invariants: it names each file that was read, with its rows and the digest of its footer; it claims nothing that the
+proof does not; values that the log holds are not repeated. It is of one predicate, as a statement about one person is
+nobody else's.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer import formatting as fmt
+from explorer.auditing.erasure.document import erasure_document
+from explorer.auditing.erasure.proof import STATES, Erasure, State
+from explorer.auditing.report.document import FORMAT, Record, Signer, sealed, title_of
+from explorer.core.errors import RequestError
+from explorer.core.protocol.times import milliseconds
+from explorer.core.versions.commit_times import moment
+from explorer.core.versions.delta_log import DeltaLog
+
+__all__ = ["ErasureStatement", "erasure_statement"]
+
+_FOOTER: Final = "SHA-256 of the Parquet footer: its thrift bytes, their length and the closing magic"
+_ERASING: Final = ("DELETE", "UPDATE", "MERGE", "TRUNCATE", "REORG", "OPTIMIZE", "VACUUM START", "VACUUM END")
+_MOST_COMMITS: Final = 50
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class HeldRows(Record, frozen=True, kw_only=True):
+    """Matching rows of one file in one state; ``gone_from`` is null where the file stays."""
+
+    path: str
+    state: State
+    rows: _Count
+    gone_from: str | None
+
+
+class LogTrace(Record, frozen=True, kw_only=True):
+    """A file of the log that holds a constant of the predicate: what of it does, and of which column."""
+
+    path: str
+    what: str
+    column: str | None
+    gone_from: str | None
+
+
+class ReadFile(Record, frozen=True, kw_only=True):
+    """A file that was read: its rows, and the digest of its footer."""
+
+    path: str
+    rows: _Count
+    sha256: str
+
+
+class FilesRead(Record, frozen=True, kw_only=True):
+    """What was read: ``digest`` says of what the digests are; ``gone_files`` the log names and nothing stores."""
+
+    digest: str
+    files: tuple[ReadFile, ...]
+    rows: _Count
+    log_files: _Count
+    gone_files: _Count
+
+
+class NotAnsweredFile(Record, frozen=True, kw_only=True):
+    """A file that could not be answered, or only in part, and why."""
+
+    path: str
+    reason: str
+
+
+class OtherTable(Record, frozen=True, kw_only=True):
+    """A table that was not searched: it shares files, has a column of the predicate, or cannot be read."""
+
+    table: str
+    shared_files: _Count
+    columns: tuple[str, ...]
+    problem: str | None
+
+
+class ErasingCommit(Record, frozen=True, kw_only=True):
+    """A commit since the earlier search by an operation that can remove rows or files."""
+
+    version: _Count
+    time: str | None
+    operation: str
+    user: str
+    reason: str
+
+
+class EarlierSearch(Record, frozen=True, kw_only=True):
+    """What an earlier statement said, and what became of the files that it named: ``gone_files`` are no longer stored,
+    ``left_files`` are. ``commits_left_out`` are those before the ones that are listed."""
+
+    time: str
+    version: _Count
+    digest: str
+    copies: _Count
+    files: _Count
+    gone_files: _Count
+    left_files: _Count
+    commits: tuple[ErasingCommit, ...]
+    commits_left_out: _Count
+
+
+class ErasureStatement(Record, frozen=True, kw_only=True, tag_field="kind", tag="erasure"):
+    """The statement of an erasure."""
+
+    format: str = FORMAT
+    program: str
+    title: str
+    table: str
+    table_id: str
+    version: _Count
+    where: str
+    request: str | None
+    time: str
+    by: str | None
+    chain_head: str | None
+    erased: bool
+    claim: str
+    why: tuple[str, ...]
+    totals: dict[State, _Count]
+    places: tuple[HeldRows, ...]
+    traces: tuple[LogTrace, ...]
+    read: FilesRead
+    not_answered: tuple[NotAnsweredFile, ...]
+    elsewhere: tuple[OtherTable, ...]
+    not_read: tuple[str, ...]
+    looked_in: tuple[str, ...]
+    gone_from: str | None
+    since: EarlierSearch | None
+    proof: str
+    signer: Signer | None
+    digest: str = ""
+
+
+def erasure_statement(
+    found: Erasure,
+    log: DeltaLog,
+    *,
+    by: str | None = None,
+    request: str | None = None,
+    since: ErasureStatement | None = None,
+    signer: Signer | None = None,
+) -> ErasureStatement:
+    """State what a search found.
+
+    Args:
+        found: The proof.
+        log: The log of its table, for the commits since an earlier search.
+        by: Who makes the statement.
+        request: What the request is called where it came from.
+        since: The statement of an earlier search for the same rows.
+        signer: The key that will sign it.
+
+    Raises:
+        RequestError: The earlier statement is of another table or predicate, or was changed.
+    """
+    basis, read = found.basis, found.basis.found.read
+    files = sorted(zip(*(read.column(name).to_pylist() for name in ("key", "rows", "digest")), strict=True))
+    return sealed(
+        ErasureStatement(
+            program=f"delta-table-explorer {basis.program}",
+            title=title_of(basis.table),
+            table=basis.table,
+            table_id=basis.table_id,
+            version=found.version,
+            where=found.where,
+            request=request,
+            time=moment(basis.now).isoformat(),
+            by=by,
+            chain_head=basis.chain_head,
+            erased=not found.obstacles,
+            claim=_claim(found),
+            why=found.obstacles,
+            totals={state: found.totals[state] for state in STATES},
+            places=tuple(
+                HeldRows(path=each.path, state=each.state, rows=each.rows, gone_from=_time(each.gone_from))
+                for each in found.places
+            ),
+            traces=tuple(
+                LogTrace(path=each.path, what=each.what, column=each.column or None, gone_from=_time(each.gone_from))
+                for each in found.traces
+            ),
+            read=FilesRead(
+                digest=_FOOTER,
+                files=tuple(ReadFile(path=path, rows=rows, sha256=digest) for path, rows, digest in files),
+                rows=sum(rows for _, rows, _ in files),
+                log_files=found.log_files,
+                gone_files=basis.stored.gone,
+            ),
+            not_answered=tuple(NotAnsweredFile(path=each.path, reason=each.reason) for each in found.not_answered),
+            elsewhere=tuple(
+                OtherTable(
+                    table=each.table,
+                    shared_files=each.shared_files,
+                    columns=each.columns,
+                    problem=each.problem or None,
+                )
+                for each in found.elsewhere
+            ),
+            not_read=found.outside,
+            looked_in=basis.looked_in,
+            gone_from=_time(found.gone_from),
+            since=None if since is None else _since(since, found, log),
+            proof=str(erasure_document(found)["digest"]),
+            signer=signer,
+        )
+    )
+
+
+def _claim(found: Erasure) -> str:
+    read = found.basis.found.read.num_rows
+    looked = f"{fmt.plural(read, 'stored file')} and {fmt.plural(found.log_files, 'file')} of the log"
+    if found.obstacles:
+        return f"Nobody may say yet that these rows are erased: {'; '.join(found.obstacles)}."
+    return f"Erased from this table: none of {looked} holds a matching row, and none was left out."
+
+
+def _since(before: ErasureStatement, found: Erasure, log: DeltaLog) -> EarlierSearch:
+    if (before.table_id, before.where) != (found.basis.table_id, found.where):
+        raise RequestError(
+            f"The earlier statement is of {before.table} where {before.where}, and this search of {found.basis.table} "
+            f"where {found.where}. Name the statement of the same rows.",
+            found=f"{before.table} where {before.where}",
+            expected=f"{found.basis.table} where {found.where}",
+        )
+    stored = set(found.basis.stored.files.column("key").to_pylist())
+    held = {place.path for place in before.places}
+    commits, left_out = _commits(log, before.version)
+    return EarlierSearch(
+        time=before.time,
+        version=before.version,
+        digest=before.digest,
+        copies=sum(place.rows for place in before.places),
+        files=len(held),
+        gone_files=len(held - stored),
+        left_files=len(held & stored),
+        commits=commits,
+        commits_left_out=left_out,
+    )
+
+
+def _commits(log: DeltaLog, after: int) -> tuple[tuple[ErasingCommit, ...], int]:
+    """The newest commits after a version that can remove rows or files, oldest first, and how many more there are."""
+    table = log.history()
+    chosen = pc.and_(
+        pc.greater(table.column("version"), after), pc.is_in(table.column("operation"), pa.array(_ERASING))
+    )
+    rows = table.filter(chosen).sort_by([("version", "descending")])
+    kept = rows.slice(0, _MOST_COMMITS).select(["version", "timestamp", "operation", "user_name", "reason"])
+    return tuple(
+        ErasingCommit(
+            version=row["version"],
+            time=None if row["timestamp"] is None else moment(milliseconds(row["timestamp"])).isoformat(),
+            operation=row["operation"],
+            user=row["user_name"] or "",
+            reason=row["reason"] or "",
+        )
+        for row in reversed(kept.to_pylist())
+    ), max(rows.num_rows - _MOST_COMMITS, 0)
+
+
+def _time(time: int | None) -> str | None:
+    return None if time is None else moment(time).isoformat()

@@ -1,0 +1,77 @@
+"""Finding entries of a history: by a person, an operation, a text, a time.
+
+Protocol section: Commit Provenance Information. Invariants: parts of words are enough and case does not count; what an
+entry does not say matches nothing; an entry without a time is in no span of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+import pyarrow as pa
+
+from explorer.core.protocol.arrow.arrays import mask
+
+__all__ = ["Wanted", "found_entries"]
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What entries to find; None is any.
+
+    Attributes:
+        by: A part of the name of who committed.
+        operation: A part of the operation.
+        text: A part of one of the texts that are searched.
+        since, until: The earliest time, and the one before which it was, both with a zone.
+    """
+
+    by: str | None = None
+    operation: str | None = None
+    text: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def __bool__(self) -> bool:
+        return self != Wanted()
+
+
+def found_entries(table: pa.Table, wanted: Wanted, texts: Sequence[str]) -> pa.Table:
+    """Return the rows of a table that are wanted, in its order.
+
+    Args:
+        table: With timestamp, user_name and operation.
+        wanted: What to find.
+        texts: The columns of text, or of maps of text, that ``wanted.text`` is looked for in.
+    """
+    columns = {name: table.column(name).to_pylist() for name in {"timestamp", "user_name", "operation", *texts}}
+    kept = [
+        _has(wanted.by, [columns["user_name"][row]])
+        and _has(wanted.operation, [columns["operation"][row]])
+        and _has(wanted.text, (columns[name][row] for name in texts))
+        and _is_within(wanted, columns["timestamp"][row])
+        for row in range(table.num_rows)
+    ]
+    return table.filter(mask(kept))
+
+
+def _has(part: str | None, said: Sequence[object] | Iterator[object]) -> bool:
+    return part is None or any(part.casefold() in text.casefold() for each in said for text in _texts(each))
+
+
+def _texts(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():  # a map, as pairs
+            yield from (item for _, item in value if isinstance(item, str))
+
+
+def _is_within(wanted: Wanted, time: object) -> bool:
+    if wanted.since is None and wanted.until is None:
+        return True
+    if not isinstance(time, datetime):
+        return False
+    late = wanted.since is None or time >= wanted.since.astimezone(UTC)
+    return late and (wanted.until is None or time < wanted.until.astimezone(UTC))

@@ -1,0 +1,190 @@
+"""The Case tab: pins from every place that has something to pin, as a file, in a report, and what holds no longer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+import explorer
+from explorer.auditing.report import verify_report
+from explorer.auditing.report.case_file import CommitPin, read_case
+from explorer.core.errors import RequestError
+from explorer.views import TableView
+from explorer.views.case_desk import CaseDesk
+from explorer.web.address import Address
+from explorer.web.export import export_files
+from explorer.web.pages import Rendered, table_page
+from explorer.web.served_tables import Catalog
+from explorer.web.tabs import export_named, handlers
+from explorer.web.window import Message
+from explorer.web.window_work import WindowWork
+from tests.support import small_logs
+from tests.support.audited_tables import loaded
+from tests.support.hostile_tables import HOSTILE
+from tests.support.idle_windows import idle_work
+from tests.support.page_elements import assert_harmless
+
+
+class _Window:
+    """A window without a browser: messages are handled at once, as `explorer.web.window.Window` has it."""
+
+    def __init__(self, catalog: Catalog, query: str) -> None:
+        self.query, self.catalog = query, catalog
+        self.work: WindowWork = idle_work(catalog)
+        self.answered = 0
+
+    @property
+    def view(self) -> TableView | None:
+        return self.page().view
+
+    def page(self) -> Rendered:
+        return table_page(self.catalog, Address.parse(self.query), "light", self.work)
+
+    def answer(self, message: Message, regions: Mapping[str, str] | None = None, *, query: str = "") -> None:
+        self.answered += 1
+
+    def redraw(self) -> None:
+        self.page()
+
+    def begin(self, work: Callable[[], object]) -> None:
+        work()
+
+    def compute(self, message: Message, work: Callable[[], object], then: Callable[[object], None]) -> None:
+        then(work())
+
+    def send(self, kind: str, **fields: object) -> None:
+        handlers(self)[kind](Message(kind, 1, fields))
+
+    def export(self, name: str) -> str:
+        view = self.view
+        assert view is not None
+        found = export_named(name)(view, Address.parse(self.query), self.work)
+        return "".join(part["text"] for part in export_files(found, "1", "json"))
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    root = tmp_path_factory.mktemp("served") / "w"
+    created = [small_logs.commit_info("CREATE TABLE"), small_logs.PROTOCOL, small_logs.metadata({"id": "long"})]
+    gone = [small_logs.commit_info("DELETE", user_name=HOSTILE), small_logs.remove("0.parquet")]
+    small_logs.write_log(root / "t", [created, loaded("0.parquet"), loaded("1.parquet"), gone])
+    small_logs.write_log(root / "other", [created, loaded("0.parquet")])
+    return Catalog([str(root)])
+
+
+@pytest.fixture
+def window(catalog: Catalog) -> _Window:
+    return _Window(catalog, "?t=w/t&v=3")
+
+
+def _case(window: _Window) -> str:
+    window.query = "?t=w/t&v=3&tab=case"
+    page = window.page()
+    for html in page.regions.values():
+        assert_harmless(html)
+    return page.regions["lead"]
+
+
+def _kept(window: _Window) -> str:
+    return window.work.of(CaseDesk).text
+
+
+def test_what_is_shown_can_be_pinned_where_it_is_shown(window: _Window) -> None:
+    for tab, what in (("overview", "commit"), ("diff", "diff"), ("files&file=1.parquet", "file"), ("audit", "finding")):
+        window.query = f"?t=w/t&v=3&tab={tab}"
+        html = "".join(window.page().regions.values())
+        found = re.search(rf'data-do="pin" data-pin="{what}"([^>]*)', html)
+        assert found, (tab, what)
+        named = dict(re.findall(r'data-(rule|subject|path)="([^"]*)"', found[1]))
+        window.send("pin", pin=what, **named)
+    assert window.answered == 4
+    lead = _case(window)
+    assert re.findall(r"<h3>(\w+) ", lead) == ["commit", "diff", "file", "finding"]
+    assert "no longer holds" not in lead
+    assert "Take out" in lead
+    assert '<sup class="count">4</sup>' in window.page().regions["tabs"]
+
+
+def test_the_same_is_pinned_once_and_taken_out_again(window: _Window) -> None:
+    for _ in range(2):
+        window.send("pin", pin="commit")
+    assert len(window.work.of(CaseDesk).file.pins) == 1
+    window.send("case-note", place="0", note="the loss")
+    window.send("pin", pin="commit")
+    assert [pin.note for pin in window.work.of(CaseDesk).file.pins] == ["the loss"]
+    window.send("unpin", place="0")
+    assert (window.work.of(CaseDesk).file.pins, _kept(window)) == ((), "")
+    with pytest.raises(RequestError, match="no longer in the case"):
+        window.send("unpin", place="0")
+
+
+def test_a_case_file_is_the_whole_of_a_case(window: _Window, catalog: Catalog) -> None:
+    window.send("case-describe", title=HOSTILE, author="ana", notes="why")
+    window.send("pin", pin="commit")
+    text = window.export("case-file")
+    file = read_case(text.encode(), "case.json")
+    assert (file.title, file.author, file.notes) == (HOSTILE, "ana", "why")
+    (pin,) = file.pins
+    assert isinstance(pin, CommitPin)
+    assert (pin.version, pin.table, len(pin.digest or "")) == (3, window.view and window.view.facts.location, 64)
+    for kept in (text, _kept(window)):
+        other = _Window(catalog, "?t=w/t&v=3")
+        other.send("case-load", text=kept, name="case.json")
+        assert other.work.of(CaseDesk).file == file
+        assert "commit v3" in _case(other)
+    with pytest.raises(RequestError, match="is no case file"):
+        window.send("case-load", text="{", name="case.json")
+    assert window.work.of(CaseDesk).file == file
+
+
+def test_the_report_gains_the_case_and_verifies(window: _Window) -> None:
+    window.send("case-describe", title="The loss", author="ana", notes="")
+    window.send("pin", pin="commit")
+    html = window.export("case-report")
+    assert "Case: The loss" in html
+    assert "SHA-256 of its file" in html
+    assert verify_report(html.encode()).valid
+
+
+def test_pins_of_another_table_are_counted_and_those_that_hold_no_longer_are_marked(window: _Window) -> None:
+    window.query = "?t=w/other&v=1"
+    window.send("pin", pin="commit")
+    window.query = "?t=w/t&v=3"
+    window.send("pin", pin="commit")
+    changed = json.loads(window.export("case-file"))
+    changed["pins"][1]["digest"] = "0" * 64
+    window.send("case-load", text=json.dumps(changed), name="case.json")
+    lead = _case(window)
+    assert "1 pin is of another table" in lead
+    assert "commit of other" in lead
+    assert "no longer holds" in lead
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"pin": "secret"}, "is not known"),
+        ({"pin": "finding", "rule": "bulk-loss", "subject": "x"}, "nothing to pin"),
+        ({"pin": "file", "path": "../0.parquet"}, "nothing to pin"),
+        ({"pin": "rows"}, "No rows have been read"),
+    ],
+)
+def test_what_is_not_there_is_not_pinned(window: _Window, fields: dict[str, str], said: str) -> None:
+    with pytest.raises(RequestError, match=said):
+        window.send("pin", **fields)
+    assert _kept(window) == ""
+
+
+def test_a_case_goes_into_the_report_of_the_command(window: _Window, tmp_path: Path) -> None:
+    window.send("pin", pin="commit")
+    (tmp_path / "case.json").write_text(window.export("case-file"))
+    view = window.view
+    assert view is not None
+    case = read_case((tmp_path / "case.json").read_bytes(), "case.json")
+    report = explorer.open_table(view.facts.location).report(case=case)
+    assert report.case is not None
+    assert [(pin.what, pin.holds) for pin in report.case.pins] == [("v3", True)]
