@@ -22,6 +22,7 @@ from tornado.web import decode_signed_value
 from explorer.core.errors import RequestError
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
+from explorer.views.rows.spark_work import start_early, stop_engine
 from explorer.web.figure_pane import load_figures
 from explorer.web.page import head_styles
 from explorer.web.pages import TABLE_REGIONS
@@ -56,8 +57,9 @@ def create_app(roots: Sequence[str], *, allow_commits: bool = False) -> Callable
         signed_in = _signed_in()
         person = signed_in if signed_in is not None else unquote(pn.state.cookies.get("explorer-person", ""))[:200]
         session = Session(
-            catalog, _query(), _theme(), person, signed_in=signed_in is not None, screen=_screen(), since=_since()
-        )
+            catalog, _query(), _theme(), person, signed_in=signed_in is not None, screen=_screen(), since=_since(),
+            early_spark=True,
+        )  # fmt: skip
         return _template(session)
 
     return app
@@ -73,6 +75,7 @@ def serve(
     basic_auth: str | None = None,
     ready: Callable[[str], None] | None = None,
     start: bool = True,
+    spark_start: bool = False,
 ) -> Any:
     """Serve the tables under some roots until interrupted.
 
@@ -85,6 +88,8 @@ def serve(
         basic_auth: A password, or a file of users and passwords (JSON), that a visitor must give.
         ready: Called with the URL before the first request is answered.
         start: Run the server's loop; False returns the server unstarted, for tests.
+        spark_start: Start Spark with the server; otherwise when a person first opens a tab that needs it. It is stopped
+            with the server.
 
     Returns:
         The Bokeh server.
@@ -115,12 +120,16 @@ def serve(
         ) from error
     if ready is not None:
         ready(url)
+    if spark_start:
+        start_early()
     if start:
         server.start()
         try:
             server.io_loop.start()
         except KeyboardInterrupt:
             server.stop()
+        finally:
+            stop_engine()
     return server
 
 

@@ -48,6 +48,7 @@ class Rendered:
         view: The state, for what is asked of it later (exports, rows); None where there is no table to show.
         rows: Ids of the rows of the list of tables that are on the page.
         pending: Of those, the ones that were not read when it was drawn.
+        needs_spark: What it offers next needs Spark.
     """
 
     regions: dict[str, str]
@@ -59,6 +60,7 @@ class Rendered:
     view: TableView | None = None
     rows: frozenset[str] = frozenset()
     pending: frozenset[str] = frozenset()
+    needs_spark: bool = False
 
 
 def table_page(
@@ -211,6 +213,7 @@ def _table(view: TableView, address: Address, work: WindowWork, *, may_commit: b
         chart=shown.figure,
         chart_key=(id(facts), tab.key, view.theme, *shown.drawn),
         view=view,
+        needs_spark=shown.needs_spark,
     )
 
 

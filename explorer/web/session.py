@@ -24,6 +24,7 @@ from explorer.core.errors import ExplorerError, RequestError
 from explorer.storage.served_roots import TableRef
 from explorer.views import TableFacts, TableView
 from explorer.views.problems import Problem, lost_problem, problem_of, replaced_problem
+from explorer.views.rows.spark_work import SparkStart
 from explorer.web.address import Address
 from explorer.web.export import export_files
 from explorer.web.figure_pane import FigurePane
@@ -31,6 +32,7 @@ from explorer.web.home import home_morning, home_page, home_rows, progress_line,
 from explorer.web.home_reading import HomeReading
 from explorer.web.page import Page
 from explorer.web.pages import Rendered, notice, problem_page, table_page, waiting_page
+from explorer.web.render import render
 from explorer.web.served_tables import Catalog, TableSummary
 from explorer.web.strip import Screen
 from explorer.web.tabs import begin_work, export_named, handlers
@@ -60,6 +62,7 @@ class Session:
         page: The bridge to the browser; a new one unless given.
         screen: The size of the window, if an earlier page of it said so.
         since: When the person looked at the list of tables last; None if not known.
+        early_spark: Start Spark in the background when the window shows what will need it.
     """
 
     def __init__(
@@ -73,6 +76,7 @@ class Session:
         page: Page | None = None,
         screen: Screen | None = None,
         since: datetime | None = None,
+        early_spark: bool = False,
     ) -> None:
         self.query = query
         self._since = since
@@ -93,6 +97,8 @@ class Session:
         self._news: Problem | None = None
         self._found: TableFacts | None = None
         self._reading = HomeReading(catalog, self._read_some)
+        self._early_spark = early_spark
+        self._spark = SparkStart(self._spark_changed)
         self._listed: list[TableRef] = []
         self._all_read = True
         self._handlers: Mapping[str, Handler] = {
@@ -105,6 +111,7 @@ class Session:
             "stop-reading": self._stop_reading,
             "read-on": self._read_on,
             "seen": self._mark_seen,
+            "wake-spark": self._wake_spark,
             **handlers(self),
         }
         self.shown, self.complete = self._first()
@@ -125,6 +132,7 @@ class Session:
     def _close(self, _context: object) -> None:
         self._work.stop_reading()
         self._reading.stop()
+        self._spark.close()
         self._document = None
 
     # --- the window, as its messages see it
@@ -184,6 +192,7 @@ class Session:
         self.shown, self._sent = self._made, dict(self._made.regions)
         if self.complete and not lost and same and self.screen.like(drawn_for):
             self.answer(message)
+            self._prepare_spark()
         else:
             self._go(message)
 
@@ -264,6 +273,24 @@ class Session:
         """Count new commits from now on; the browser keeps the time for the next visit."""
         self._since = datetime.now(UTC)
         self._show(self.query, message.number)
+
+    # --- Spark, before anyone asks for rows
+
+    def _wake_spark(self, _message: Message) -> None:
+        """Someone touched a form whose answer needs Spark; nothing answers this."""
+        if self._early_spark:
+            self._spark.begin()
+
+    def _prepare_spark(self) -> None:
+        if self._early_spark and self.shown.needs_spark:
+            self._spark.begin()
+
+    def _spark_changed(self, state: Mapping[str, str]) -> None:
+        """Say how far the start is; when it has ended, what the page says of it is drawn again."""
+        if state["state"] == "starting":
+            self._later(lambda: self._patch({"spark": render("spark", engine=state)}, self._newest), self._newest)
+        else:
+            self.redraw()
 
     # --- whether the table has a newer version
 
@@ -352,6 +379,7 @@ class Session:
             rows = [row for row in self._reading.rows(self._listed) if row.row_id in rendered.pending]
             if known := [row for row in rows if not row.pending]:
                 self._show_read(known)
+        self._prepare_spark()
 
     def _patch(self, regions: Mapping[str, str], number: int, query: str = "", say: str = "") -> None:
         self._sent |= regions

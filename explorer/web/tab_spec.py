@@ -27,12 +27,14 @@ class Tab:
         values: Of the template.
         figure, drawn: The chart, if there is one, and what its data follow from.
         template: Another template than the tab's own.
+        needs_spark: What it offers next needs Spark.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
     figure: Figure | None = None
     drawn: tuple[object, ...] = ()
     template: str = ""
+    needs_spark: bool = False
 
 
 @dataclass(frozen=True, slots=True)

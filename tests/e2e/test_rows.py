@@ -143,3 +143,14 @@ def test_every_stored_copy_of_some_rows_is_found_with_the_steps_that_are_left(op
     page.locator(".stepper").get_by_role("link", name="Plan it").first.click()
     settle(page)
     assert "tab=act" in page.url
+
+
+def test_spark_starts_when_a_tab_of_rows_is_opened_and_says_how_long_it_took(opened: Any) -> None:
+    page = opened("?t=shop/reference/change-feed&tab=data")
+    card = page.locator("#spark")
+    card.locator(".chip", has_text="ready").or_(card.locator(".chip", has_text="failed")).wait_for(timeout=90_000)
+    if "nstall" in card.inner_text():
+        pytest.skip("no Spark on this machine")
+    assert "the start took" in card.inner_text()
+    assert "Spark starts first" not in page.locator("#lead").inner_text()
+    assert page.locator("#lead table.list").count() == 0, "no rows are read before they are asked for"

@@ -34,12 +34,12 @@ class Heard(Page):
 class Window:
     """A session without a browser: its turns of the loop are taken by hand."""
 
-    def __init__(self, catalog: Catalog, query: str) -> None:
+    def __init__(self, catalog: Catalog, query: str, *, early_spark: bool = False) -> None:
         self.document = Document()
         self.page = Heard()
         self.number = 0
         with set_curdoc(self.document):
-            self.session = Session(catalog, query, "light", page=self.page)
+            self.session = Session(catalog, query, "light", page=self.page, early_spark=early_spark)
         self.ask("go", query=query)
 
     def ask(self, kind: str, **fields: object) -> dict[str, Any]:

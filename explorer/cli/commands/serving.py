@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json as json_module
 import socket
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -39,6 +40,12 @@ AllowCommitsFlag = Annotated[
 ]
 
 
+SparkStartFlag = Annotated[
+    bool,
+    typer.Option("--spark-start", help="Start Spark with the server, not when someone first opens a tab of rows."),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("serve")(serve)
@@ -62,6 +69,7 @@ def serve(
     *,
     allow_commits: AllowCommitsFlag = False,
     spark: SparkOption = None,
+    spark_start: SparkStartFlag = False,
     clients: ClientsOption = None,
     json: JsonFlag = False,
 ) -> None:
@@ -74,7 +82,7 @@ def serve(
     use_spark(spark)
     use_clients(clients)
     facts = {"roots": roots}
-    _serve(roots, port, address, basic_auth, facts, allow_commits=allow_commits, as_json=json)
+    _serve(roots, port, address, basic_auth, facts, allow_commits=allow_commits, spark_start=spark_start, as_json=json)
 
 
 def demo(
@@ -87,6 +95,7 @@ def demo(
     ] = None,
     *,
     allow_commits: AllowCommitsFlag = False,
+    spark_start: SparkStartFlag = False,
     json: JsonFlag = False,
 ) -> None:
     """Build the demo tables if they are absent, and serve them.
@@ -102,7 +111,9 @@ def demo(
     if not json:
         note(f"{'Built the demo tables in' if built else 'The demo tables are in'} {place}")
     facts = {"folder": str(place), "built": built}
-    _serve([str(place)], port, "127.0.0.1", None, facts, allow_commits=allow_commits, as_json=json)
+    _serve(
+        [str(place)], port, "127.0.0.1", None, facts, allow_commits=allow_commits, spark_start=spark_start, as_json=json
+    )
 
 
 def _serve(
@@ -113,6 +124,7 @@ def _serve(
     facts: dict[str, Any],
     *,
     allow_commits: bool,
+    spark_start: bool,
     as_json: bool,
 ) -> None:
     _require_web()
@@ -127,16 +139,22 @@ def _serve(
             note("Ctrl-C stops it.")
         typer.get_text_stream("stdout").flush()
 
+    served = partial(
+        serve_pages,
+        roots=roots,
+        address=address,
+        basic_auth=users,
+        allow_commits=allow_commits,
+        spark_start=spark_start,
+        ready=ready,
+    )
     try:
-        chosen = port if port is not None else _usual_port(address)
-        serve_pages(
-            roots=roots, port=chosen, address=address, basic_auth=users, allow_commits=allow_commits, ready=ready
-        )
+        served(port=port if port is not None else _usual_port(address))
     except RequestError as error:
         if port is not None or error.field != "port":
             raise
         # Another program took the usual port in the meantime.
-        serve_pages(roots=roots, port=0, address=address, basic_auth=users, allow_commits=allow_commits, ready=ready)
+        served(port=0)
 
 
 def _require_web() -> None:

@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -70,8 +70,13 @@ def existing_session() -> SparkSession | None:
     return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
 
 
-def launch(master: str, conf: Mapping[str, str]) -> SparkSession:
+def launch(master: str, conf: Mapping[str, str], report: Callable[[str], None]) -> SparkSession:
     """Start a session, in a JVM of its own unless one already runs in this process.
+
+    Args:
+        master: A Spark master URL.
+        conf: Spark settings on top of ours.
+        report: Called with what is done next, for people: ``looking for Java``.
 
     Raises:
         EngineUnavailable: There is no Java, or the JVM or Spark did not come up.
@@ -85,7 +90,8 @@ def launch(master: str, conf: Mapping[str, str]) -> SparkSession:
     try:
         with _environment(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1"):
             if SparkContext._gateway is None:
-                _start_jvm(spark_conf, output)
+                _start_jvm(spark_conf, output, report)
+            report(f"starting Spark on {master}")
             session = SparkSession.builder.config(conf=spark_conf).getOrCreate()
     except EngineUnavailable:
         raise
@@ -102,8 +108,10 @@ def launch(master: str, conf: Mapping[str, str]) -> SparkSession:
     return session
 
 
-def _start_jvm(conf: SparkConf, output: IO[bytes]) -> None:
+def _start_jvm(conf: SparkConf, output: IO[bytes], report: Callable[[str], None]) -> None:
+    report("looking for Java")
     java = find_java()
+    report(f"starting Java {java.version}")
     with _environment(JAVA_HOME=str(java.home)):
         streams = {"stdout": output, "stderr": subprocess.STDOUT}
         jvm = launch_gateway(conf, popen_kwargs=streams)  # type: ignore[no-untyped-call]  # PySpark's own

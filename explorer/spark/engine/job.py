@@ -40,7 +40,7 @@ class Job(Generic[Result]):
         self.name = name
         self._started = time.monotonic()
         self._ended: float | None = None
-        self._phase = "Starting Spark"
+        self._phase = ""
         self._count = (0, 0)
         self._cancel_asked = False
         self._work_ended = threading.Event()
@@ -50,8 +50,8 @@ class Job(Generic[Result]):
 
     @property
     def phase(self) -> str:
-        """What it does now, for people."""
-        return self._phase
+        """What it does now, for people: while Spark starts, how far that is."""
+        return self._phase or _start_phase()
 
     @property
     def done(self) -> int:
@@ -176,6 +176,7 @@ class Job(Generic[Result]):
             from explorer.spark.engine.session import engine
 
             session = engine().session()
+            self._phase = self._phase or "Planning"
             from explorer.spark.engine.watch import watch
 
             follower = watch(session, self.id, self.name)
@@ -242,3 +243,10 @@ def submit(name: str, work: Callable[[Job[Result]], Result]) -> Job[Result]:
     job: Job[Result] = Job(name)
     job.begin(work)
     return job
+
+
+def _start_phase() -> str:
+    from explorer.spark.engine.session import engine
+
+    started = engine()
+    return started.detail.rstrip(".") if started.state == "starting" else "Starting Spark"

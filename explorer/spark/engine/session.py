@@ -7,12 +7,15 @@ or configured; a JVM that died is noticed, reported, and started again at the ne
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import threading
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from explorer.core.errors import EngineUnavailable
+from explorer.spark.engine.start_times import StartTimes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,6 +26,8 @@ EngineState = Literal["off", "starting", "ready", "failed"]
 
 MASTER_VARIABLE: Final = "DELTA_EXPLORER_SPARK"
 _INSTALL_SPARK: Final = 'pip install "delta-table-explorer[spark]"'
+_LOCAL: Final = "local[*]"
+_log = logging.getLogger(__name__)
 
 
 class Engine:
@@ -32,14 +37,21 @@ class Engine:
         master: A Spark master URL, ``sc://host:port`` for Spark Connect, or None for the user's own session if there
             is one, else the variable ``DELTA_EXPLORER_SPARK``, else ``local[*]``.
         conf: Spark settings on top of ours; used only for a session that we start.
+        times: Where the time that a start takes is kept; else in the user's cache folder.
     """
 
-    def __init__(self, master: str | None = None, conf: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, master: str | None = None, conf: Mapping[str, str] | None = None, times: StartTimes | None = None
+    ) -> None:
         self._master = master
+        self._times = times or StartTimes()
         self._conf = dict(conf or {})
         self._changed = threading.Condition(threading.RLock())
         self._state: EngineState = "off"
         self._detail = "Spark starts at the first request for rows."
+        self._phase = ""
+        self._began = 0.0
+        self._expected: float | None = None
         self._session: SparkSession | None = None
         self._case_sensitive: SparkSession | None = None
         self._owned = False
@@ -54,10 +66,17 @@ class Engine:
 
     @property
     def detail(self) -> str:
-        """One sentence on the state: the master and Spark version, why it failed, or that it starts on demand."""
+        """One sentence on the state: the master and Spark version, how far it has started, why it failed, or that it
+        starts on demand."""
         with self._changed:
             self._notice_death()
-            return self._detail
+            return self._starting() if self._state == "starting" else self._detail
+
+    @property
+    def expected(self) -> float | None:
+        """Seconds that a start took here last time; None where none was measured, or where no start is needed."""
+        with self._changed:
+            return None if self._state == "ready" else self._times.last(self._where())
 
     @property
     def connected_remotely(self) -> bool:
@@ -65,14 +84,27 @@ class Engine:
         session = self._session
         return session is not None and type(session).__module__.startswith("pyspark.sql.connect")
 
-    def start(self) -> None:
-        """Begin to start the session if there is none; returns at once."""
+    def start(self, *, warm: bool = False) -> None:
+        """Begin to start the session if there is none; returns at once.
+
+        Args:
+            warm: Let a session of our own run something small then, so that the first rows come sooner: Spark loads
+                most of itself with its first job.
+        """
         with self._changed:
             self._notice_death()
             if self._state in ("starting", "ready"):
                 return
-            self._become("starting", "Starting Spark (some seconds).")
-            threading.Thread(target=self._start, name="spark-start", daemon=True).start()
+            self._began, self._expected = time.monotonic(), self._times.last(self._where())
+            self._phase = "looking for PySpark"
+            self._become("starting", "")
+            threading.Thread(target=self._start, args=(warm,), name="spark-start", daemon=True).start()
+
+    def start_early(self) -> None:
+        """Begin to start the session before anyone asks for rows, unless that was done before; returns at once."""
+        with self._changed:
+            if self._state == "off" and not self._began:
+                self.start(warm=True)
 
     def session(self) -> SparkSession:
         """The running session; starts it and waits for it.
@@ -116,7 +148,22 @@ class Engine:
 
                 gateway.close(session)
 
-    def _start(self) -> None:
+    def _starting(self) -> str:
+        """One sentence on a start that is not done."""
+        so_far = f"{time.monotonic() - self._began:.0f} s"
+        if self._expected is not None:
+            so_far += f" of about {self._expected:.0f} s, the time of the last start here"
+        return f"Spark is starting: {self._phase} ({so_far})."
+
+    def _report(self, phase: str) -> None:
+        with self._changed:
+            self._phase = phase
+            self._changed.notify_all()
+
+    def _where(self) -> str:
+        return self._master or os.environ.get(MASTER_VARIABLE) or _LOCAL
+
+    def _start(self, warm: bool) -> None:
         try:
             session, owned = self._acquire()
         except Exception as error:  # noqa: BLE001 - what stops Spark from starting is shown and raised to the caller
@@ -124,22 +171,28 @@ class Engine:
                 self._failure = error
                 self._become("failed", str(error))
             return
+        seconds = time.monotonic() - self._began
         with self._changed:
             self._session, self._owned, self._failure = session, owned, None
-            whose = "" if owned else " (your session)"
+            whose = f"; the start took {seconds:.1f} s" if owned else " (your session)"
             self._become("ready", f"Spark {session.version} on {_master_of(session)}{whose}.")
+        if owned:
+            self._times.keep(self._where(), seconds)
+            if warm:
+                _warm(session)
 
     def _acquire(self) -> tuple[SparkSession, bool]:
         require_pyspark()
         from explorer.spark.engine import gateway
 
-        master = self._master or os.environ.get(MASTER_VARIABLE)
-        if master is not None and master.startswith("sc://"):
+        master = self._where()
+        if master.startswith("sc://"):
+            self._report("connecting to the Spark Connect server")
             return gateway.connect(master, self._conf), True
         users = gateway.existing_session()
         if users is not None:
             return users, False
-        return gateway.launch(master or "local[*]", self._conf), True
+        return gateway.launch(master, self._conf, self._report), True
 
     def _notice_death(self) -> None:
         session = self._session
@@ -210,6 +263,14 @@ def configure(master: str | None = None, conf: Mapping[str, str] | None = None) 
         _engine.stop()
         _engine = Engine(master, conf)
         return _engine
+
+
+def _warm(session: SparkSession) -> None:
+    """Run something small; a session that cannot do even that says so to the first who asks for rows."""
+    try:
+        session.range(1).count()
+    except Exception:  # noqa: BLE001 - whatever it is, the next request meets it too, and has someone to say it to
+        _log.info("Spark's first job failed", exc_info=True)
 
 
 def _master_of(session: Any) -> str:

@@ -1,6 +1,6 @@
 """One piece of Spark's work at a time, for one window and one purpose: begun on request, shown, stopped.
 
-Only a job starts Spark here.
+Spark starts with the first job, or in the background before it; nothing here waits for it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,20 @@ from explorer.views.problems import Problem, problem_of
 if TYPE_CHECKING:
     from explorer.spark.engine.job import Job
 
-__all__ = ["SparkWork", "WorkState", "each_second", "engine_state", "start_notice"]
+__all__ = [
+    "SparkStart",
+    "SparkWork",
+    "WorkState",
+    "each_second",
+    "engine_state",
+    "start_early",
+    "start_notice",
+    "stop_engine",
+]
 
 _PACE = 0.25
+_SECOND = 1.0
+_CLOSING = 5.0
 _log = logging.getLogger(__name__)
 Result = TypeVar("Result")
 _AnyJob = TypeVar("_AnyJob", bound=RowJob[object])
@@ -142,8 +153,76 @@ def engine_state() -> dict[str, str]:
 
 
 def start_notice() -> str:
-    """Return the notice of an estimate if Spark is not running yet, with a space in front; else an empty text."""
-    return "" if engine_state()["state"] == "ready" else " Spark starts first, which takes about ten seconds."
+    """Return the notice of an estimate if Spark is not running yet, with a space in front; else an empty text.
+
+    The time in it was measured at the last start on this machine.
+    """
+    state = engine_state()["state"]
+    if state in ("ready", "starting"):
+        return "" if state == "ready" else " Spark is starting."
+    try:
+        from explorer.spark.engine.session import engine
+    except ImportError:
+        return ""
+    took = engine().expected
+    return " Spark starts first." if took is None else f" Spark starts first, which took {took:.1f} s here last time."
+
+
+def start_early() -> None:
+    """Begin to start Spark in the background, unless that was done before; what fails is in `engine_state`."""
+    try:
+        from explorer.spark.engine.session import engine
+    except ImportError:
+        return  # whoever asks for rows is told what is missing
+    engine().start_early()
+
+
+def stop_engine() -> None:
+    """Stop the Spark that this program started; what does not stop in some seconds ends with the process."""
+    if engine_state()["state"] == "off":
+        return
+    from explorer.spark.engine.session import engine
+
+    stopping = threading.Thread(target=engine().stop, name="spark-stop", daemon=True)
+    stopping.start()
+    stopping.join(_CLOSING)
+
+
+class SparkStart:
+    """The start of Spark as one window follows it.
+
+    Args:
+        changed: Called on a thread with the engine's state: each second of the start, and when it has ended.
+    """
+
+    def __init__(self, changed: Callable[[dict[str, str]], None]) -> None:
+        self._changed = changed
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._follows = False
+
+    def begin(self) -> None:
+        """Begin to start Spark unless that was done before, and follow a start that is not done."""
+        start_early()
+        with self._lock:
+            if self._follows or engine_state()["state"] != "starting":
+                return
+            self._follows = True
+        threading.Thread(target=self._follow, name="spark-start-seconds", daemon=True).start()
+
+    def close(self) -> None:
+        """Follow no longer."""
+        self._closed.set()
+
+    def _follow(self) -> None:
+        going = True
+        while going and not self._closed.wait(_SECOND):
+            state = engine_state()
+            going = state["state"] == "starting"
+            if not going:
+                with self._lock:
+                    self._follows = False
+            self._changed(state)
 
 
 def _missing(error: ImportError) -> Problem:

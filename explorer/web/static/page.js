@@ -37,6 +37,7 @@ class Page {
     document.addEventListener("change", (event) => this.change(event));
     document.addEventListener("input", (event) => this.input(event));
     document.addEventListener("keydown", (event) => this.key(event));
+    document.addEventListener("focusin", (event) => this.wake(event));
     document.addEventListener("visibilitychange", () => this.tellVisible());
     window.addEventListener("popstate", () => this.ask("go", { query: location.search }));
     this.strip = window.explorerStrip;
@@ -101,6 +102,13 @@ class Page {
   // Nothing answers this: a page that is left is hidden too, and its connection gone.
   tellVisible() {
     this.model.send_msg({ kind: "visible", visible: !document.hidden });
+  }
+
+  // A form that needs Spark was touched: it starts while the person types. Nothing answers this.
+  wake(event) {
+    if (this.woke || !event.target.closest?.("[data-wakes]")) return;
+    this.woke = true;
+    this.model.send_msg({ kind: "wake-spark" });
   }
 
   go(query, replace = false) {

@@ -3,7 +3,8 @@
 In: a `TableView`, the address of the page, and for rows and changes the work and the messages of the window.
 Out: the values of the tab's template, a figure or none, exports, and the messages that the tab answers.
 Always: a tab is a module here with its `TabSpec`, a template of its own, and a line in `TABS`; nothing else lists tabs.
-A tab reads nothing that its view does not give, and starts Spark only when a person asks.
+A tab reads nothing that its view does not give, and no rows before a person asks; where it offers rows, Spark starts in
+the background.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ __all__ = ["TAB"]
 
 def _act(view: TableView, address: Address, work: WindowWork) -> Tab:
     template, values = act_page(view, address, work.of(ActDesk).sheet)
-    return Tab(values, template=template)
+    form = values.get("form")
+    return Tab(values, template=template, needs_spark=form is not None and form.reads_rows)
 
 
 def _ask(view: TableView, address: Address, work: WindowWork) -> None:

@@ -89,7 +89,8 @@ def _inferred(view: TableView, address: Address) -> bool:
 
 
 def _changes(view: TableView, address: Address, work: WindowWork) -> Tab:
-    return Tab(work.of(FeedWork).values(view, address))
+    values = work.of(FeedWork).values(view, address)
+    return Tab(values, needs_spark=values["origins"].available)
 
 
 def _export(_view: TableView, address: Address, work: WindowWork) -> Listing:

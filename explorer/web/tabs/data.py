@@ -95,7 +95,8 @@ class RowsWork:
 
 
 def _data(view: TableView, address: Address, work: WindowWork) -> Tab:
-    return Tab(work.of(RowsWork).values(view, address))
+    values = work.of(RowsWork).values(view, address)
+    return Tab(values, needs_spark=values["available"])
 
 
 def _export(_view: TableView, address: Address, work: WindowWork) -> Listing:

@@ -39,7 +39,7 @@ def _erasure(view: TableView, address: Address, work: WindowWork) -> Tab:
         "example": snapshot.schema.fields[0].name if snapshot.schema.fields else "id",
         "found": None if found is None else erasure_view(found, _due(address)),
     }
-    return Tab(values if found is None else values | listed(place_listing(found), address))
+    return Tab(values if found is None else values | listed(place_listing(found), address), needs_spark=True)
 
 
 def _due(address: Address) -> date | None:
