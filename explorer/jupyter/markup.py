@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from explorer import formatting as fmt
 
-__all__ = ["joined", "tag"]
+__all__ = ["empty_tag", "joined", "tag"]
 
 
 def tag(name: str, *content: object, **attributes: object) -> Markup:
@@ -24,6 +24,12 @@ def tag(name: str, *content: object, **attributes: object) -> Markup:
     """
     written = (_attribute(key, value) for key, value in attributes.items() if value is not None)
     return Markup("<{0}{1}>{2}</{0}>").format(name, Markup().join(written), joined(content))
+
+
+def empty_tag(name: str, **attributes: object) -> Markup:
+    """Return an element that has no content and no end, such as ``input``; attributes as in `tag`."""
+    written = (_attribute(key, value) for key, value in attributes.items() if value is not None)
+    return Markup("<{0}{1}>").format(name, Markup().join(written))
 
 
 def joined(parts: Iterable[object]) -> Markup:

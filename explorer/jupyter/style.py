@@ -66,6 +66,8 @@ _RULES = """
 .dte th { position: sticky; top: 0; background: var(--surface); }
 .dte.dte-auto th { background: var(--jp-layout-color1, var(--surface)); }
 .dte td { max-width: 340px; overflow: hidden; text-overflow: ellipsis; }
+.dte .dte-tick { width: 20px; padding-right: 0; }
+.dte .dte-tick input { margin: 0; accent-color: var(--accent); vertical-align: middle; }
 .dte .dte-number { text-align: right; }
 .dte .dte-none { color: var(--muted); font-style: italic; }
 .dte s { color: var(--removed-ink); text-decoration-thickness: 1px; }
