@@ -500,6 +500,7 @@ class Table(DeltaLog):
         selected_files: Sequence[str] = (),
         predicate: str = "",
         theme: str = "auto",
+        allow_commits: bool = False,
     ) -> TableExplorer:
         """Return a notebook widget: the versions, what each commit did, what differs between two of them, and rows.
 
@@ -507,10 +508,12 @@ class Table(DeltaLog):
             version: The version chosen at first; None is the newest.
             compare_version: The version to compare it with; None is the one before.
             tab: The part that is shown: ``overview``, ``diff``, ``files``, ``columns``, ``deletion-vectors``,
-                ``statistics``, ``data`` (rows), ``changes`` (rows that changed) or ``audit``.
+                ``statistics``, ``data`` (rows), ``changes`` (rows that changed), ``audit`` or ``act`` (what a change
+                would do).
             selected_files: Decoded paths of data files.
             predicate: A boolean SQL expression: which files it reads, and which rows are shown.
             theme: ``auto`` (as the page), ``light`` or ``dark``.
+            allow_commits: Let the widget commit what it plans.
 
         Raises:
             EngineUnavailable: The packages of the ``jupyter`` extra are missing.
@@ -526,4 +529,5 @@ class Table(DeltaLog):
             selected_files=selected_files,
             predicate=predicate,
             theme=theme,
+            allow_commits=allow_commits,
         )

@@ -17,8 +17,10 @@ class Explored(Protocol):
     Attributes:
         predicate: The condition; empty for none.
         selected_files: Decoded paths of the selected files.
+        allow_commits: The table may be changed from here.
     """
 
+    allow_commits: bool
     predicate: str
     selected_files: tuple[str, ...]
 
@@ -35,3 +37,9 @@ class Explored(Protocol):
 
     def propose(self, predicate: str) -> None:
         """Take a condition that was typed, if it is one; where it was typed says what is wrong with another."""
+
+    def turn_to(self, tab: str, **state: object) -> None:
+        """Open a part with other values of the traits; a value that cannot be shown is said, and nothing changes."""
+
+    def refresh(self) -> None:
+        """Look for new versions of the table; the chosen one stays."""

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from explorer import formatting as fmt
 
-__all__ = ["empty_tag", "joined", "tag"]
+__all__ = ["empty_tag", "joined", "lines", "tag"]
 
 
 def tag(name: str, *content: object, **attributes: object) -> Markup:
@@ -35,6 +35,11 @@ def empty_tag(name: str, **attributes: object) -> Markup:
 def joined(parts: Iterable[object]) -> Markup:
     """Return the parts one after the other, each as `tag` takes its content."""
     return Markup().join(part if isinstance(part, Markup) else fmt.plain(part) for part in parts if part is not None)
+
+
+def lines(text: str) -> Markup:
+    """Return a text that keeps its line breaks, for a ``pre``."""
+    return escape(fmt.readable_lines(text))
 
 
 def _attribute(key: str, value: object) -> Markup:

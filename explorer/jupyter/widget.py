@@ -24,7 +24,8 @@ from explorer.jupyter.host_page import HostPage
 from explorer.jupyter.panels import problem_panel, signs, version_line
 from explorer.jupyter.results import FORMS, changes_found, check_paths, converted, rows_found, selected_table
 from explorer.jupyter.style import ROOT, style_sheet
-from explorer.jupyter.tabs import TABS, TabPanel
+from explorer.jupyter.tab_panel import TabPanel
+from explorer.jupyter.tabs import TABS
 from explorer.jupyter.timeline_chart import TimelineChart
 from explorer.views import TableFacts, TableView
 from explorer.views.rows.row_work import change_range
@@ -51,13 +52,15 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         version: The version chosen at first; the newest one unless given.
         compare_version: The version to compare it with.
         tab, selected_files, predicate, theme: Values of the traits.
+        allow_commits: Let the Act part commit what it plans; otherwise it says what a change would do.
 
     Attributes:
         version: The chosen version; None only where the table cannot be read.
         compare_version: The version it is compared with; None is the version before.
         tab: The part on show: ``overview``; ``diff`` (files, schema and rows that differ); ``files``, ``columns``,
-            ``deletion-vectors``, ``statistics`` and ``audit`` (by the log alone); ``data`` (rows of the chosen version)
-            or ``changes`` (rows that changed after the compared version, up to the chosen one).
+            ``deletion-vectors``, ``statistics`` and ``audit`` (by the log alone); ``data`` (rows of the chosen
+            version), ``changes`` (rows that changed after the compared version, up to the chosen one) or ``act`` (what
+            a change of the newest version would do).
         selected_files: Decoded paths of data files, a tuple; a selection stays when the version changes.
         predicate: A boolean SQL expression: which files it reads (``statistics``), and which rows are shown (``data``).
         theme: ``auto`` follows the page.
@@ -83,8 +86,9 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         selected_files: Sequence[str] = (),
         predicate: str = "",
         theme: str = "auto",
+        allow_commits: bool = False,
     ) -> None:
-        self.table = table
+        self.table, self.allow_commits = table, allow_commits
         self._view: TableView | None = None
         self._failure: ExplorerError | None = None
         self._host = HostPage(layout={"display": "none"})
@@ -218,6 +222,36 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         kept = [path for path in self.selected_files if selected or path not in named]
         self.selected_files = tuple(dict.fromkeys([*kept, *(named if selected else ())]))
 
+    def refresh(self) -> None:
+        """Look for new versions of the table; the chosen one stays.
+
+        Raises:
+            ExplorerError: The table cannot be read any more. What was shown stays.
+        """
+        view = self.view
+        self.table.refresh()
+        view.facts = TableFacts(self.table)
+        first, last = view.facts.first, view.facts.last
+        self._controls.reach(first, last)
+        if self._chart is not None:
+            self._chart.renew()
+        if not first <= view.version <= last or (view.compared is not None and not first <= view.compared <= last):
+            gone = RequestError(f"v{view.version} or the version it was compared with is gone; v{last} is shown.")
+            self.go(last)
+            self._say(gone)
+        self._draw(view)
+
+    def turn_to(self, tab: str, **state: object) -> None:
+        """Open a part with other values of the traits; a value that cannot be shown is said, and nothing changes."""
+
+        def turn() -> None:
+            checked = {name: self._checked(name, value) for name, value in {**state, "tab": tab}.items()}
+            with self.hold_trait_notifications():
+                for name, value in checked.items():
+                    setattr(self, name, value)
+
+        self._try(turn)
+
     def close(self) -> None:
         """Close the widget, and stop its work on Spark."""
         for panel in self._panels.values():
@@ -303,7 +337,9 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         return self._failure
 
     def _built(self, view: TableView) -> list[Any]:
-        self._controls = VersionControls(view.facts.first, view.facts.last, self._ask, self._ask_named)
+        self._controls = VersionControls(
+            view.facts.first, view.facts.last, self._ask, self._ask_named, lambda: self._try(self.refresh)
+        )
         self._line, self._place = _text(), ipywidgets.VBox()
         self._tabs = ipywidgets.ToggleButtons(
             options=[(tab.title, name) for name, tab in TABS.items()], style={"button_width": "auto"}

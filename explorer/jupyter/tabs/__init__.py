@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from explorer.jupyter.act.panel import ActPanel
 from explorer.jupyter.explored import Explored
+from explorer.jupyter.tab_panel import TabPanel
 from explorer.jupyter.tabs.changes_panel import ChangesPanel
 from explorer.jupyter.tabs.diff_panel import DiffPanel
 from explorer.jupyter.tabs.log_panels import (
@@ -24,9 +26,8 @@ from explorer.jupyter.tabs.log_panels import (
     VectorsPanel,
 )
 from explorer.jupyter.tabs.rows_panel import RowsPanel
-from explorer.jupyter.tabs.tab_panel import TabPanel
 
-__all__ = ["TABS", "Tab", "TabPanel"]
+__all__ = ["TABS", "Tab"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,5 +48,6 @@ TABS: Final[Mapping[str, Tab]] = {
     "data": Tab("Data", RowsPanel),
     "changes": Tab("Changes", ChangesPanel),
     "audit": Tab("Audit", AuditPanel),
+    "act": Tab("Act", ActPanel),
 }
 """By the value of the widget's trait ``tab``."""

@@ -9,9 +9,9 @@ import ipywidgets
 from explorer.core.errors import ExplorerError
 from explorer.jupyter.explored import Explored
 from explorer.jupyter.panels import comparison_panel, problem_panel
+from explorer.jupyter.tab_panel import TabPanel
 from explorer.jupyter.tabs.differences_panel import DifferencesPanel
 from explorer.jupyter.tabs.file_list import FileList
-from explorer.jupyter.tabs.tab_panel import TabPanel
 
 __all__ = ["DiffPanel"]
 

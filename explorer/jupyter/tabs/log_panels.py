@@ -19,7 +19,7 @@ from explorer.jupyter.explored import Explored
 from explorer.jupyter.list_box import ListBox, offer
 from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.panels import problem_panel
-from explorer.jupyter.tabs.tab_panel import TabPanel
+from explorer.jupyter.tab_panel import TabPanel
 from explorer.views.figures.plotly import Figure
 from explorer.views.listing import Listing
 from explorer.views.table.clients import client_listing

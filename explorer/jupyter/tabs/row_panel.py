@@ -18,7 +18,7 @@ from explorer.core.errors import ExplorerError
 from explorer.jupyter.explored import Explored
 from explorer.jupyter.markup import tag
 from explorer.jupyter.panels import problem_lines, problem_panel
-from explorer.jupyter.tabs.tab_panel import TabPanel
+from explorer.jupyter.tab_panel import TabPanel
 from explorer.views.rows.spark_work import WorkState
 
 __all__ = ["RowPanel"]
