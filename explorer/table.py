@@ -511,19 +511,43 @@ class Table(DeltaLog):
 
         return profile(self, self.snapshot(version), columns).result()
 
-    def explore(self, version: int | None = None, compared: int | None = None, tab: str = "diff") -> TableExplorer:
+    def explore(
+        self,
+        version: int | None = None,
+        compare_version: int | None = None,
+        tab: str = "diff",
+        *,
+        selected_files: Sequence[str] = (),
+        predicate: str = "",
+        theme: str = "auto",
+        allow_commits: bool = False,
+    ) -> TableExplorer:
         """Return a notebook widget: the versions, what each commit did, what differs between two of them, and rows.
 
         Args:
             version: The version chosen at first; None is the newest.
-            compared: The version to compare it with; None is the one before.
-            tab: The part that is shown: ``overview``, ``diff``, ``columns``, ``deletion-vectors``, ``statistics``,
-                ``data`` (rows), ``changes`` (rows that changed) or ``audit``.
+            compare_version: The version to compare it with; None is the one before.
+            tab: The part that is shown: ``overview``, ``diff``, ``files``, ``columns``, ``deletion-vectors``,
+                ``statistics``, ``data`` (rows), ``changes`` (rows that changed), ``audit`` or ``act`` (what a change
+                would do).
+            selected_files: Decoded paths of data files.
+            predicate: A boolean SQL expression: which files it reads, and which rows are shown.
+            theme: ``auto`` (as the page), ``light`` or ``dark``.
+            allow_commits: Let the widget commit what it plans.
 
         Raises:
             EngineUnavailable: The packages of the ``jupyter`` extra are missing.
-            VersionNotFound: A version asked for cannot be shown.
+            RequestError: A value asked for cannot be shown.
         """
         from explorer.jupyter import explore
 
-        return explore(self, version=version, compared=compared, tab=tab)
+        return explore(
+            self,
+            version=version,
+            compare_version=compare_version,
+            tab=tab,
+            selected_files=selected_files,
+            predicate=predicate,
+            theme=theme,
+            allow_commits=allow_commits,
+        )

@@ -2,9 +2,9 @@
 
 In: a table, and initial values of the widget's traits.
 Out: an ipywidgets widget whose traits are its state.
-Always: nothing heavy is imported before `explore` is called. A version that cannot be shown is refused when it is
-set. Rows are read only when a button asks for them, and a button stops the work. Text is escaped before it goes into
-HTML. If a part cannot be drawn, its place shows the error.
+Always: nothing heavy is imported before a widget is made. A value that cannot be shown is refused when it is set. Rows
+are read only when a button or a call asks for them, and a button stops the work. Nothing is committed unless the widget
+was made for that. Text is escaped before it goes into HTML. If a part cannot be drawn, its place shows the error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.jupyter.widget import TableExplorer
 
-__all__ = ["explore"]
+__all__ = ["TableExplorer", "explore"]
 
 _NEEDED = ("ipywidgets", "anywidget", "plotly", "param")
 _INSTALL = 'pip install "delta-table-explorer[jupyter]"'
@@ -29,12 +29,17 @@ def explore(table: DeltaLog, **state: Any) -> TableExplorer:
 
     Args:
         table: The table's log.
-        **state: Initial values of the widget's traits: ``version``, ``compared``, ``tab``, ``theme``.
+        **state: Initial values of the widget's traits, and ``allow_commits``; see
+            `explorer.jupyter.widget.TableExplorer`.
 
     Raises:
         EngineUnavailable: A package that the widget needs is missing; ``install`` says how to get it.
-        VersionNotFound: A version asked for cannot be shown.
+        RequestError: A value asked for cannot be shown.
     """
+    return _widget()(table, **state)
+
+
+def _widget() -> type[TableExplorer]:
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise EngineUnavailable(
@@ -45,4 +50,11 @@ def explore(table: DeltaLog, **state: Any) -> TableExplorer:
         )
     from explorer.jupyter.widget import TableExplorer
 
-    return TableExplorer(table, **state)
+    return TableExplorer
+
+
+def __getattr__(name: str) -> object:
+    """Load the widget at its first use: a command or a page needs none of it."""
+    if name == "TableExplorer":
+        return _widget()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

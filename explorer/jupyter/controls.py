@@ -17,10 +17,16 @@ class VersionControls(ipywidgets.HBox):  # type: ignore[misc]  # ipywidgets publ
         first, last: The versions that can be chosen.
         ask: Called with the version and the compared version (None: the one before) that a control chooses.
         ask_named: Called with a version or a time that was typed.
+        refresh: Called to look for new versions.
     """
 
     def __init__(
-        self, first: int, last: int, ask: Callable[[int, int | None], None], ask_named: Callable[[str], None]
+        self,
+        first: int,
+        last: int,
+        ask: Callable[[int, int | None], None],
+        ask_named: Callable[[str], None],
+        refresh: Callable[[], None],
     ) -> None:
         self._first, self._last, self._ask, self._ask_named = first, last, ask, ask_named
         self._version, self._other = last, last
@@ -44,8 +50,9 @@ class VersionControls(ipywidgets.HBox):  # type: ignore[misc]  # ipywidgets publ
             placeholder="go to a version or time (UTC)", tooltip="version, or time: the newest version at or before it",
             continuous_update=False, layout={"width": "210px"},
         )  # fmt: skip
+        self.refresh = ipywidgets.Button(description="\u21bb", tooltip="look for new versions", layout=narrow)
         super().__init__(
-            [self.back, self.slider, self.onward, self.named, self.other, self.reset],
+            [self.back, self.slider, self.onward, self.refresh, self.named, self.other, self.reset],
             layout={"flex_flow": "row wrap", "align_items": "center"},
         )
         self.slider.observe(self._slid, "value")
@@ -54,6 +61,16 @@ class VersionControls(ipywidgets.HBox):  # type: ignore[misc]  # ipywidgets publ
         self.back.on_click(lambda _: ask(self._version - 1, self._compared))
         self.onward.on_click(lambda _: ask(self._version + 1, self._compared))
         self.reset.on_click(lambda _: ask(self._version, None))
+        self.refresh.on_click(lambda _: refresh())
+
+    def reach(self, first: int, last: int) -> None:
+        """Take other versions that can be chosen."""
+        self._first, self._last = first, last
+        # Whichever end moves first, the least stays below the greatest.
+        self.slider.max, self.other.max = max(self.slider.max, last, first + 1), max(self.other.max, last)
+        self.slider.min, self.other.min = first, first
+        self.slider.max, self.other.max = max(last, first + 1), last
+        self.slider.disabled = first == last
 
     def show(self, version: int, compared: int | None, other: int) -> None:
         """Move the controls to a state; ``other`` is the version that None means."""

@@ -1,5 +1,5 @@
-// What the widget needs from its page: whether the page is dark, how wide the widget is, and that the timeline gets
-// the mouse.
+// What the widget needs from its page: whether the page is dark, how wide the widget is, that the timeline gets the
+// mouse, and which rows of its lists are ticked.
 
 const WATCHED = ["class", "style", "data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-kind"];
 
@@ -58,13 +58,36 @@ function keepMouse(root) {
   return () => root.removeEventListener("mousedown", keep);
 }
 
+// A box in front of a row tells the kernel, which draws the page of the list again; the focus stays on the box.
+function hearTicks(root, model) {
+  let ticked = null;
+  const tell = ({ target }) => {
+    const { list, row } = target.dataset;
+    if (list === undefined || row === undefined) return;
+    ticked = `input[data-list="${CSS.escape(list)}"][data-row="${CSS.escape(row)}"]`;
+    model.send({ list, row: Number(row), selected: target.checked });
+  };
+  const observer = new MutationObserver(() => {
+    const box = ticked && document.activeElement === document.body && root.querySelector(ticked);
+    if (!box) return;
+    ticked = null;
+    box.focus({ preventScroll: true });
+  });
+  root.addEventListener("change", tell);
+  observer.observe(root, { childList: true, subtree: true });
+  return () => {
+    observer.disconnect();
+    root.removeEventListener("change", tell);
+  };
+}
+
 function render({ model, el }) {
   let undo = [];
   let waiting = 0;
   const start = () => {
     const root = el.closest(".dte");
     // The element joins the page only after render has returned.
-    if (root && el.isConnected) undo = [followTheme(root, model), followWidth(root), keepMouse(root)];
+    if (root && el.isConnected) undo = [followTheme(root, model), followWidth(root), keepMouse(root), hearTicks(root, model)];
     else waiting = requestAnimationFrame(start);
   };
   start();

@@ -13,6 +13,8 @@ __all__ = ["HostPage"]
 class HostPage(anywidget.AnyWidget):
     """An element without a size. Its parent must be the element with the root class of the widget.
 
+    It sends ``list``, ``row`` and ``selected`` when the box in front of a row is ticked.
+
     Attributes:
         theme: ``light`` or ``dark``; follows the page.
     """

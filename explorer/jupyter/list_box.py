@@ -1,20 +1,29 @@
-"""A list that the kernel filters, sorts and pages: the browser receives only one page of it."""
+"""A list that the kernel filters, sorts and pages: the browser receives only one page of it.
+
+Invariants: what the filter and the order leave is worked out once, however many pages are turned; files are selected in
+the whole, and each list of files marks those that are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import count
+from typing import Any, Final
 
 import ipywidgets
 import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.jupyter.markup import joined, tag
-from explorer.jupyter.tables import listing_table
-from explorer.views.listing import Listing, ListingColumn
+from explorer.jupyter.tables import Ticks, listing_table
+from explorer.views.listing import Listing, ListingColumn, ListingPage
 
-__all__ = ["ListBox", "offer"]
+__all__ = ["ListBox", "Select", "offer"]
+
+Select = Callable[[Sequence[str], bool], None]
+"""Selects files by their paths, or lets them go."""
+_NUMBERS: Final = count(1)
 
 
 class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no types
@@ -26,13 +35,28 @@ class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no
         order: The name of the list's own order.
         page_size: Rows of a page.
         more: Controls in front of the filter.
+        select: Of a list of files, by whose ``path`` they are selected; None where nothing can be selected.
+
+    Attributes:
+        name: Of this list alone, by which its page in the browser says which row was ticked.
     """
 
     def __init__(
-        self, label: str, looks_in: str, order: str, *, page_size: int, more: Sequence[ipywidgets.Widget] = ()
+        self,
+        label: str,
+        looks_in: str,
+        order: str,
+        *,
+        page_size: int,
+        more: Sequence[ipywidgets.Widget] = (),
+        select: Select | None = None,
     ) -> None:
+        self.name = f"list-{next(_NUMBERS)}"
         self._label, self._own_order, self._page_size = label, order, page_size
+        self._select, self._selected = select, frozenset[str]()
         self._kept: Listing | None = None
+        self._matching: tuple[object, Listing] | None = None
+        self._shown: ListingPage | None = None
         self._page = 1
         self.find = ipywidgets.Text(
             placeholder=f"filter {looks_in}", tooltip=f"filter {looks_in}", layout={"width": "220px"}
@@ -41,9 +65,12 @@ class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no
         self.before = ipywidgets.Button(description="\u2039", tooltip="previous page", layout={"width": "36px"})
         self.after = ipywidgets.Button(description="\u203a", tooltip="next page", layout={"width": "36px"})
         self.place = ipywidgets.HTML()
+        narrow = {"width": "auto", "display": "none"}
+        self.select_all = ipywidgets.Button(tooltip="select every file that the filter leaves", layout=narrow)
+        self.select_none = ipywidgets.Button(description="Select none", layout=narrow)
         self.rows = ipywidgets.HTML(layout={"overflow": "auto", "max_height": "460px"})
         tools = ipywidgets.HBox(
-            [*more, self.find, self.order, self.before, self.after, self.place],
+            [*more, self.find, self.order, self.before, self.after, self.place, self.select_all, self.select_none],
             layout={"flex_flow": "row wrap", "align_items": "center"},
         )
         super().__init__([tools, self.rows])
@@ -51,10 +78,12 @@ class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no
             control.observe(self._turn_to_first, "value")
         self.before.on_click(lambda _: self._turn(-1))
         self.after.on_click(lambda _: self._turn(1))
+        self.select_all.on_click(lambda _: self._select_matching())
+        self.select_none.on_click(lambda _: self._choose(list(self._selected), selected=False))
 
     def show_list(self, listing: Listing | None) -> None:
         """Show a list from its first page, or nothing; filter and order stay if they still apply."""
-        self._kept, self._page = None, 1
+        self._kept, self._page, self._matching, self._shown = None, 1, None, None
         if listing is None:
             self.layout.display = "none"
             self.rows.value = ""
@@ -66,15 +95,34 @@ class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no
         self._draw()
         self.layout.display = None
 
+    def show_selection(self, paths: frozenset[str]) -> None:
+        """Mark the selected files."""
+        if self._select is not None and paths != self._selected:
+            self._selected = paths
+            self._draw()
+
+    def path_at(self, row: int) -> str | None:
+        """Return the path of the file in a row of the shown page, from 0; None if there is none."""
+        rows = () if self._shown is None or self._select is None else self._shown.rows
+        return str(rows[row]["path"]) if 0 <= row < len(rows) else None
+
     @property
     def listing(self) -> Listing | None:
         """The list as shown: filtered, sorted, at its page."""
         if self._kept is None:
             return None
-        key, _, direction = (self.order.value or "").rpartition(" ")
-        listing = self._narrowed(self._kept)
-        arranged = listing.arranged(sort=key, descending=direction == "descending", find=self.find.value)
-        return replace(arranged, page_size=self._page_size).at(self._page)
+        asked = self.order.value, self.find.value, self._narrowing
+        if self._matching is None or self._matching[0] != asked:
+            key, _, direction = (self.order.value or "").rpartition(" ")
+            listing = self._narrowed(self._kept)
+            arranged = listing.arranged(sort=key, descending=direction == "descending", find=self.find.value)
+            self._matching = asked, replace(arranged, table=arranged.matching(), sort="", find="")
+        return replace(self._matching[1], page_size=self._page_size).at(self._page)
+
+    @property
+    def _narrowing(self) -> object:
+        """What the controls in front of the filter ask for."""
+        return None
 
     def _narrowed(self, listing: Listing) -> Listing:
         """The list without the rows that the controls in front of the filter leave out."""
@@ -92,16 +140,39 @@ class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no
         listing = self.listing
         if listing is None:
             return
-        page = listing.paged()
+        page = self._shown = listing.paged()
         self._page = page.page
         self.before.disabled, self.after.disabled = page.page <= 1, page.page >= page.pages
         place = f"{fmt.count(page.first)} to {fmt.count(page.last)} of {fmt.count(page.matched)}"
         self.place.value = tag("span", place if page.matched else "none", class_="dte-caption")
         one = page.pages == 1
         self.before.layout.display = self.after.layout.display = "none" if one else None
-        why = f"Nothing among the {self._label} matches the filter." if listing.total else "Nothing to list."
+        self._draw_selection(page)
+        why = (
+            f"Nothing among the {self._label} matches the filter."
+            if self._kept and self._kept.total
+            else "Nothing to list."
+        )
         nothing = None if page.rows else tag("p", why, class_="dte-muted")
-        self.rows.value = joined([listing_table(listing, page, self._label), nothing])
+        ticks = Ticks(self.name, self._selected) if self._select is not None else None
+        self.rows.value = joined([listing_table(listing, page, self._label, ticks), nothing])
+
+    def _draw_selection(self, page: ListingPage) -> None:
+        if self._select is None:
+            return
+        self.select_all.description = f"Select {fmt.count(page.matched)}" if page.matched > 1 else "Select it"
+        self.select_all.layout.display = None if page.matched else "none"
+        self.select_none.description = f"{fmt.count(len(self._selected))} selected: select none"
+        self.select_none.layout.display = None if self._selected else "none"
+
+    def _select_matching(self) -> None:
+        listing = self.listing
+        if listing is not None:
+            self._choose(listing.table.column("path").to_pylist(), selected=True)
+
+    def _choose(self, paths: Sequence[str], *, selected: bool) -> None:
+        if self._select is not None:
+            self._select(paths, selected)
 
 
 def offer(choice: Any, options: list[tuple[str, str]]) -> None:

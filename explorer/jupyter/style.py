@@ -66,6 +66,8 @@ _RULES = """
 .dte th { position: sticky; top: 0; background: var(--surface); }
 .dte.dte-auto th { background: var(--jp-layout-color1, var(--surface)); }
 .dte td { max-width: 340px; overflow: hidden; text-overflow: ellipsis; }
+.dte .dte-tick { width: 20px; padding-right: 0; }
+.dte .dte-tick input { margin: 0; accent-color: var(--accent); vertical-align: middle; }
 .dte .dte-number { text-align: right; }
 .dte .dte-none { color: var(--muted); font-style: italic; }
 .dte s { color: var(--removed-ink); text-decoration-thickness: 1px; }
@@ -91,6 +93,20 @@ _RULES = """
 .dte .dte-problem dt { overflow-wrap: normal; }
 .dte .dte-danger { color: var(--danger); background: var(--danger-ground); }
 .dte .dte-warning { color: var(--warning); background: var(--warning-ground); }
+.dte .dte-ok { color: var(--ok); }
+.dte .dte-problem.dte-ok { background: var(--ok-ground); }
+.dte .dte-warn { color: var(--warning); }
+.dte .dte-wrong { color: var(--danger); }
+.dte .dte-guards { list-style: none; margin: 4px 0; padding: 0; }
+.dte .dte-guards li { padding: 3px 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
+.dte .dte-guards p { margin: 1px 0 1px 18px; }
+.dte pre { font-family: MONO; font-size: 12px; margin: 4px 0; padding: 8px 10px; background: var(--lane);
+  border-radius: 6px; overflow: auto; max-height: 320px; color: var(--ink); }
+.dte code { font-family: MONO; font-size: 11.5px; color: var(--muted); background: none; }
+.dte details { margin: 4px 0; } .dte summary { cursor: pointer; }
+.dte .dte-facts { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 14px; font-size: 12px; }
+.dte .dte-facts dt, .dte .dte-facts dd { float: none; width: auto; margin: 0; padding: 0; font-weight: 400; }
+.dte .dte-facts dd { overflow-wrap: anywhere; }
 .dte .dte-info { color: var(--accent); background: var(--accent-ground); }
 """
 

@@ -2,31 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
-from explorer.jupyter.markup import joined, tag
+from explorer.jupyter.markup import empty_tag, joined, tag
 from explorer.views.listing import Listing, ListingColumn, ListingPage
 
-__all__ = ["listing_table"]
+__all__ = ["Ticks", "listing_table"]
 
 _LONG = 40
 _TONES = {"added": "added", "removed": "removed", "remasked": "re-masked", "changed": "changed"}
 
 
-def listing_table(listing: Listing, page: ListingPage, label: str) -> Markup:
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """A box in front of each file: the name of the list, and the paths of the selected files."""
+
+    name: str
+    selected: frozenset[str]
+
+
+def listing_table(listing: Listing, page: ListingPage, label: str, ticks: Ticks | None = None) -> Markup:
     """Return a page of a list as a table; a tooltip shows the whole of a value that does not fit.
 
     Args:
         listing: The list.
         page: Its page.
         label: What the table holds, for screen readers.
+        ticks: Of a list of files, which are selected; None where nothing can be selected.
     """
-    head = tag("tr", *(tag("th", c.title, scope="col", class_=_class(c)) for c in listing.columns))
-    body = joined(tag("tr", *(_cell(column, row) for column in listing.columns)) for row in page.rows)
+    first = None if ticks is None else tag("th", scope="col", class_="dte-tick")
+    head = tag("tr", first, *(tag("th", c.title, scope="col", class_=_class(c)) for c in listing.columns))
+    body = joined(
+        tag("tr", _tick(ticks, place, row), *(_cell(column, row) for column in listing.columns))
+        for place, row in enumerate(page.rows)
+    )
     table = tag("table", tag("thead", head), tag("tbody", body), aria_label=label)
     return tag("div", table, class_="dte-list")
+
+
+def _tick(ticks: Ticks | None, place: int, row: dict[str, Any]) -> Markup | None:
+    if ticks is None:
+        return None
+    checked = "" if row["path"] in ticks.selected else None
+    named = {"data_list": ticks.name, "data_row": place, "aria_label": f"select {row['path']}"}
+    return tag("td", empty_tag("input", type="checkbox", checked=checked, **named), class_="dte-tick")
 
 
 def _cell(column: ListingColumn, row: dict[str, Any]) -> Markup:

@@ -78,6 +78,10 @@ class TimelineChart:
         if window == self._view.shown:
             return
         self._view.window = None if window == whole else window
+        self.renew()
+
+    def renew(self) -> None:
+        """Draw all of it again, for other versions."""
         self._timeline = self._view.bars(_LEFT)
         figure = self._figure()
         self._drawing = True

@@ -1,69 +1,47 @@
 """The widget that `Table.explore` returns: one table, a chosen version, what differs from another one, and rows.
 
 Its traits are the state: setting one from code, through a link to another widget, or by the controls is the same thing.
-Invariants: a version that cannot be shown is refused when it is set, and nothing changes then; if a part cannot be
-drawn, its place shows the error; one request of a control is one drawing; rows are read only on request.
+Invariants: a value that cannot be shown is refused when it is set, said in the widget, and nothing changes then; if a
+part cannot be drawn, its place shows the error; one request of a control is one drawing; a part is made when it is
+opened first; rows are read only on request; nothing is committed unless the widget was made for that.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets
-import traitlets
 
+from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError, RequestError
-from explorer.jupyter.changes_panel import ChangesPanel
+from explorer.jupyter.checked_traits import Checked
 from explorer.jupyter.controls import VersionControls
-from explorer.jupyter.differences_panel import DifferencesPanel
-from explorer.jupyter.file_list import FileList
 from explorer.jupyter.findings import findings_line
 from explorer.jupyter.host_page import HostPage
-from explorer.jupyter.log_panels import (
-    AuditPanel,
-    ColumnsPanel,
-    LogPanel,
-    OverviewPanel,
-    StatisticsPanel,
-    VectorsPanel,
-)
-from explorer.jupyter.panels import comparison_panel, problem_panel, signs, version_line
-from explorer.jupyter.row_panel import RowPanel
-from explorer.jupyter.rows_panel import RowsPanel
+from explorer.jupyter.panels import problem_panel, signs, version_line
+from explorer.jupyter.results import FORMS, changes_found, check_paths, converted, rows_found, selected_table
 from explorer.jupyter.style import ROOT, style_sheet
+from explorer.jupyter.tab_panel import TabPanel
+from explorer.jupyter.tabs import TABS
 from explorer.jupyter.timeline_chart import TimelineChart
 from explorer.views import TableFacts, TableView
+from explorer.views.rows.row_work import change_range
+from explorer.views.table.funnel import funnel_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from explorer.core.versions.delta_log import DeltaLog
+    from explorer.core.versions.diff import SnapshotDiff
 
 __all__ = ["TableExplorer"]
 
 _log = logging.getLogger(__name__)
-_TABS = {
-    "overview": "Overview",
-    "diff": "Diff",
-    "columns": "Columns",
-    "deletion-vectors": "Deletion vectors",
-    "statistics": "Statistics",
-    "data": "Data",
-    "changes": "Changes",
-    "audit": "Audit",
-}
-
-
-class _Version(traitlets.Int[Any, Any]):
-    """A version that can be shown.
-
-    It is checked at the assignment itself, also while notifications are held; traitlets would let None pass unchecked
-    if ``allow_none`` were set, so the widget refuses None itself.
-    """
-
-    def validate(self, obj: Any, value: Any) -> Any:
-        return obj.checked(self.name, value if value is None else super().validate(obj, value))
+_THEMES = ("auto", "light", "dark")
+_STATE = ["version", "compare_version", "tab", "selected_files", "predicate", "theme"]
 
 
 class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no types
@@ -72,208 +50,371 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
     Args:
         table: The table's log. A table that cannot be read is shown as its error.
         version: The version chosen at first; the newest one unless given.
-        compared: The version to compare it with.
-        tab: One of the values of the trait.
-        theme: ``auto``, ``light`` or ``dark``.
+        compare_version: The version to compare it with.
+        tab, selected_files, predicate, theme: Values of the traits.
+        allow_commits: Let the Act part commit what it plans; otherwise it says what a change would do.
 
     Attributes:
         version: The chosen version; None only where the table cannot be read.
-        compared: The version it is compared with; None is the version before.
-        tab: The part on show: ``overview``; ``diff`` (files, schema and rows that differ); ``columns``,
-            ``deletion-vectors``, ``statistics`` and ``audit`` (by the log alone); ``data`` (rows of the chosen version)
-            or ``changes`` (rows that changed after the compared version, up to the chosen one).
+        compare_version: The version it is compared with; None is the version before.
+        tab: The part on show: ``overview``; ``diff`` (files, schema and rows that differ); ``files``, ``columns``,
+            ``deletion-vectors``, ``statistics`` and ``audit`` (by the log alone); ``data`` (rows of the chosen
+            version), ``changes`` (rows that changed after the compared version, up to the chosen one) or ``act`` (what
+            a change of the newest version would do).
+        selected_files: Decoded paths of data files, a tuple; a selection stays when the version changes.
+        predicate: A boolean SQL expression: which files it reads (``statistics``), and which rows are shown (``data``).
         theme: ``auto`` follows the page.
-        data, changes, differences, statistics: The parts with a question, whose controls can be set from code; they do
-            not exist if the table cannot be read.
 
     Raises:
-        VersionNotFound: A version asked for cannot be shown.
+        RequestError: A value asked for cannot be shown.
     """
 
-    version = _Version(default_value=None, help="The chosen version.")
-    compared = _Version(default_value=None, help="The version compared with; None is the one before.")
-    tab = traitlets.Enum(list(_TABS), default_value="diff", help="The part on show.")
-    theme = traitlets.Enum(["auto", "light", "dark"], default_value="auto", help="The colours; auto follows the page.")
+    version = Checked(default_value=None, help="The chosen version.")
+    compare_version = Checked(default_value=None, help="The version compared with; None is the one before.")
+    tab = Checked(default_value="diff", help="The part on show.")
+    selected_files = Checked(default_value=(), help="Decoded paths of data files.")
+    predicate = Checked(default_value="", help="A boolean SQL expression over the columns; empty for none.")
+    theme = Checked(default_value="auto", help="The colours; auto follows the page.")
 
     def __init__(
         self,
         table: DeltaLog,
         *,
         version: int | None = None,
-        compared: int | None = None,
+        compare_version: int | None = None,
         tab: str = "diff",
+        selected_files: Sequence[str] = (),
+        predicate: str = "",
         theme: str = "auto",
+        allow_commits: bool = False,
     ) -> None:
-        self.table = table
+        self.table, self.allow_commits = table, allow_commits
         self._view: TableView | None = None
         self._failure: ExplorerError | None = None
+        self._host = HostPage(layout={"display": "none"})
+        self._chart: TimelineChart | None = None
+        self._panels: dict[str, TabPanel] = {}
+        self._notice = _text()
         try:
             facts = TableFacts(table)
         except ExplorerError as error:
             self._failure = error
         else:
-            self._view = TableView(facts, version=version, compared=compared)
-        self._host = HostPage(layout={"display": "none"})
-        self._chart: TimelineChart | None = None
-        self._panels: list[RowPanel] = []
-        parts = self._built(self._view) if self._view else [_text(problem_panel(self._broken()))]
+            self._view = TableView(facts)
+        parts = self._built(self._view) if self._view else [_text(problem_panel(self._broken())), self._notice]
         super().__init__([_text(f"<style>{style_sheet()}</style>", display="none"), self._host, *parts])
         self.add_class(ROOT)
         if self._view is not None:
-            self.version, self.compared = self._view.version, self._view.compared
-            self.observe(self._moved, ["version", "compared"])
+            self.version = self._view.version if version is None else version
+            self.compare_version = compare_version
+            self._view.go(self.version, self.compare_version)
+            self.selected_files, self.predicate = selected_files, predicate
+            self.observe(self._moved, ["version", "compare_version"])
+            self.observe(self._mark_selection, "selected_files")
+            self.observe(self._spread_predicate, "predicate")
             self.observe(self._turned, "tab")
-            self._draw(self._view)
         self.tab = tab
+        self.observe(lambda _: self._say(None), _STATE)
         self.observe(self._paint, "theme")
         self._host.observe(self._paint, "theme")
+        self._host.on_msg(self._heard)
         self.theme = theme
+        if self._view is not None:
+            self._tabs.value = self.tab
+            self._draw(self._view)
         self._paint()
 
     def __repr__(self) -> str:
-        return f"TableExplorer({self.table.name!r}, version={self.version}, compared={self.compared})"
+        chosen = "" if not self.selected_files else f", {fmt.plural(len(self.selected_files), 'selected file')}"
+        return (
+            f"TableExplorer({self.table.name!r}, version={self.version}, compare_version={self.compare_version}, "
+            f"tab={self.tab!r}{chosen})"
+        )
 
-    def checked(self, name: str | None, value: int | None) -> int | None:
-        """Return a value of ``version`` or ``compared`` if it can be shown.
+    # --- what code takes from it
+
+    @property
+    def view(self) -> TableView:
+        """The chosen version, the one it is compared with, and what follows from them.
 
         Raises:
-            VersionNotFound: It is outside the readable range.
-            ExplorerError: The table cannot be read, so no version of it can be shown.
+            ExplorerError: The table cannot be read.
         """
-        if value is None:
-            if name == "version" and self._view is not None:
-                raise RequestError(f"The chosen version of {self.table.name} must be a number, not None.")
-            return None
         if self._view is None:
             raise self._broken()
-        return self._view.facts.check(value)
+        return self._view
 
-    def go(self, version: int, compared: int | None = None) -> None:
+    @property
+    def selected(self) -> pa.Table:
+        """The selected files: ``version``, in which a file is live, then the columns of `Snapshot.files`.
+
+        Files of the chosen version come first, then those of the compared version alone; others are not in it.
+        """
+        return selected_table(self.view, self.selected_files)
+
+    @property
+    def diff(self) -> SnapshotDiff:
+        """What differs from the compared version to the chosen one."""
+        return self.view.facts.diff(self.view.other, self.view.version)
+
+    def rows(self, as_: str = "arrow", limit: int | None = None) -> Any:
+        """Return the rows of the chosen version for which ``predicate`` is true; Spark reads them.
+
+        Args:
+            as_: ``arrow`` (a `pyarrow.Table`), ``pandas`` or ``spark`` (a DataFrame, which is not read yet).
+            limit: The most rows to return; None returns all, which must fit into memory unless ``as_`` is ``spark``.
+
+        Raises:
+            RequestError: There is no such form.
+            EngineUnavailable: Spark or Java is missing.
+        """
+        return converted(rows_found(self.view, self.predicate), _one_of("as_", as_, FORMS), limit)
+
+    def changes(
+        self, as_: str = "arrow", limit: int | None = None, *, inferred: bool = False, keys: Sequence[str] = ()
+    ) -> Any:
+        """Return the rows that changed after the compared version, up to the chosen one; Spark reads them.
+
+        Args:
+            as_, limit: As in `rows`.
+            inferred: Infer the changes of versions that recorded none.
+            keys: Columns by which inferred updates are paired.
+
+        Raises:
+            ChangeFeedGap: The feed was off in between, and ``inferred`` is not set.
+            RequestError, EngineUnavailable: As in `rows`.
+        """
+        found = changes_found(self.view, change_range(self.view), keys, inferred=inferred)
+        return converted(found, _one_of("as_", as_, FORMS), limit)
+
+    def panel(self, tab: str) -> Any:
+        """Return a part of the widget, whose controls can be set from code; it is made at its first use.
+
+        Raises:
+            RequestError: There is no such part.
+        """
+        name = _one_of("tab", tab, list(TABS))
+        if name not in self._panels:
+            self.view  # noqa: B018 - a table that cannot be read has no parts
+            panel = self._panels[name] = TABS[name].make(self)
+            panel.layout.display = "none"
+            self._place.children = (*self._place.children, panel)
+        return self._panels[name]
+
+    def go(self, version: int, compare_version: int | None = None) -> None:
         """Choose a version and the one to compare it with (None: the one before) in one step.
 
         Raises:
             VersionNotFound: A version is outside the readable range. Nothing is changed then.
         """
-        self.checked("version", version)
-        self.checked("compared", compared)
+        self.taken("version", version)
+        self.taken("compare_version", compare_version)
         with self.hold_trait_notifications():
-            self.version, self.compared = version, compared
+            self.version, self.compare_version = version, compare_version
+
+    def select(self, paths: Iterable[str], *, selected: bool) -> None:
+        """Select files, or let them go.
+
+        Raises:
+            RequestError: The table has no such file in any version that can be shown.
+        """
+        named = dict.fromkeys(paths)
+        kept = [path for path in self.selected_files if selected or path not in named]
+        self.selected_files = tuple(dict.fromkeys([*kept, *(named if selected else ())]))
+
+    def refresh(self) -> None:
+        """Look for new versions of the table; the chosen one stays.
+
+        Raises:
+            ExplorerError: The table cannot be read any more. What was shown stays.
+        """
+        view = self.view
+        self.table.refresh()
+        view.facts = TableFacts(self.table)
+        first, last = view.facts.first, view.facts.last
+        self._controls.reach(first, last)
+        if self._chart is not None:
+            self._chart.renew()
+        if not first <= view.version <= last or (view.compared is not None and not first <= view.compared <= last):
+            gone = RequestError(f"v{view.version} or the version it was compared with is gone; v{last} is shown.")
+            self.go(last)
+            self._say(gone)
+        self._draw(view)
+
+    def turn_to(self, tab: str, **state: object) -> None:
+        """Open a part with other values of the traits; a value that cannot be shown is said, and nothing changes."""
+
+        def turn() -> None:
+            checked = {name: self._checked(name, value) for name, value in {**state, "tab": tab}.items()}
+            with self.hold_trait_notifications():
+                for name, value in checked.items():
+                    setattr(self, name, value)
+
+        self._try(turn)
 
     def close(self) -> None:
         """Close the widget, and stop its work on Spark."""
-        for panel in self._panels:
+        for panel in self._panels.values():
             panel.cancel()
         super().close()
+
+    # --- what the traits take
+
+    def taken(self, name: str, value: Any) -> Any:
+        """Return a trait's value as it is kept, if it can be shown; otherwise say in the widget why not.
+
+        Raises:
+            RequestError: It is no value of this trait, or the table cannot show it.
+            ExplorerError: The table cannot be read.
+        """
+        try:
+            return self._checked(name, value)
+        except ExplorerError as error:
+            self._say(error)
+            raise
+
+    def propose(self, predicate: str) -> None:
+        """Take a condition that was typed, if it is one; where it was typed says what is wrong with another."""
+        try:
+            self._checked("predicate", predicate)
+        except ExplorerError:
+            return
+        self.predicate = predicate
+
+    def _checked(self, name: str, value: Any) -> Any:
+        match name:
+            case "version" | "compare_version":
+                return self._checked_version(name, value)
+            case "selected_files":
+                return self._checked_files(value)
+            case "predicate":
+                return self._checked_predicate(value)
+            case "tab":
+                return _one_of(name, value, list(TABS))
+            case _:
+                return _one_of(name, value, _THEMES)
+
+    def _checked_version(self, name: str, value: Any) -> int | None:
+        if value is None and (name != "version" or self._view is None):
+            return None
+        if isinstance(value, bool) or not isinstance(value, int):
+            named = "The chosen version" if name == "version" else "The version compared with"
+            raise RequestError(
+                f"{named} of {self.table.name} must be a number, not {_shown(value)}.", field=name, found=value
+            )
+        return self.view.facts.check(value)
+
+    def _checked_files(self, value: Any) -> tuple[str, ...]:
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            raise RequestError(
+                f"The selected files must be several paths, such as a list of texts, not {_shown(value)}.",
+                field="selected_files", found=value,
+            )  # fmt: skip
+        paths = tuple(value)
+        if strange := [path for path in paths if not isinstance(path, str)]:
+            raise RequestError(
+                f"A selected file is named by its path, a text, not by {_shown(strange[0])}.",
+                field="selected_files", found=strange[0],
+            )  # fmt: skip
+        if paths:
+            check_paths(self.view, paths)
+        return tuple(dict.fromkeys(paths))
+
+    def _checked_predicate(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise RequestError(
+                f"The predicate must be a text, such as \u201camount > 100\u201d, not {_shown(value)}.",
+                field="predicate", found=value,
+            )  # fmt: skip
+        if value.strip():
+            funnel_of(self.view.facts, self.view.version, value.strip())
+        return value
+
+    # --- drawing
 
     def _broken(self) -> ExplorerError:
         assert self._failure is not None, "a table without a view is one that could not be read"
         return self._failure
 
     def _built(self, view: TableView) -> list[Any]:
-        self._controls = VersionControls(view.facts.first, view.facts.last, self._ask, self._ask_named)
-        self._line, self._body, self._notice = _text(), _text(), _text()
-        self._files = FileList()
+        self._controls = VersionControls(
+            view.facts.first, view.facts.last, self._ask, self._ask_named, lambda: self._try(self.refresh)
+        )
+        self._line, self._place = _text(), ipywidgets.VBox()
         self._tabs = ipywidgets.ToggleButtons(
-            options=[(title, name) for name, title in _TABS.items()], style={"button_width": "auto"}
+            options=[(tab.title, name) for name, tab in TABS.items()], style={"button_width": "auto"}
         )
         self._tabs.observe(lambda change: self.set_trait("tab", change["new"]), "value")
-        self.data, self.changes, self.differences = RowsPanel(view), ChangesPanel(view), DifferencesPanel(view)
-        self._panels = [self.data, self.changes, self.differences]
-        self.statistics = StatisticsPanel(view)
-        self._by_log: dict[str, LogPanel] = {
-            "overview": OverviewPanel(view),
-            "columns": ColumnsPanel(view),
-            "deletion-vectors": VectorsPanel(view),
-            "statistics": self.statistics,
-            "audit": AuditPanel(view),
-        }
         if len(view.facts.commits):
             self._chart = TimelineChart(view, self._clicked)
         drawing = [self._chart.widget, _text(signs())] if self._chart else []
-        diff = [self._body, self._files, self.differences]
-        parts = [*diff, self.data, self.changes, *self._by_log.values()]
-        return [self._controls, self._line, *drawing, self._tabs, self._notice, *parts]
+        return [self._controls, self._line, *drawing, self._tabs, self._notice, self._place]
 
     def _clicked(self, version: int, shift: bool) -> None:
         assert self.version is not None
-        self._ask(*((self.version, version) if shift else (version, self.compared)))
+        self._ask(*((self.version, version) if shift else (version, self.compare_version)))
 
-    def _ask(self, version: int, compared: int | None) -> None:
-        """Move as a control asks; an error is shown above the comparison."""
-        self._notice.value = ""
-        self._shown_in(self._notice, lambda: self.go(version, compared))
+    def _ask(self, version: int, compare_version: int | None) -> None:
+        """Move as a control asks; an error is shown above the parts."""
+        self._try(lambda: self.go(version, compare_version))
 
     def _ask_named(self, text: str) -> None:
         """Move to a version or a time that was typed."""
-        view = self._view
-        assert view is not None
-        self._notice.value = ""
-        self._shown_in(self._notice, lambda: self.go(view.facts.version_named(text), self.compared))
+        self._try(lambda: self.go(self.view.facts.version_named(text), self.compare_version))
+
+    def _try(self, action: Callable[[], None]) -> None:
+        self._say(None)
+        try:
+            action()
+        except ExplorerError as error:
+            self._say(error)
+        except Exception as error:  # noqa: BLE001 - a fault of ours is shown to the person and logged
+            _log.exception("%r could not be drawn", self)
+            self._say(error)
+
+    def _say(self, error: Exception | None) -> None:
+        self._notice.value = "" if error is None else problem_panel(error)
 
     def _moved(self, _change: Any) -> None:
-        view = self._view
-        assert view is not None
-        if (view.version, view.compared) != (self.version, self.compared):
-            view.go(self.version, self.compared)
+        view = self.view
+        if (view.version, view.compared) != (self.version, self.compare_version):
+            view.go(self.version, self.compare_version)
             self._draw(view)
+
+    def _mark_selection(self, _change: Any) -> None:
+        for panel in self._panels.values():
+            panel.show_selection()
+
+    def _spread_predicate(self, _change: Any) -> None:
+        for panel in self._panels.values():
+            panel.show_predicate()
+
+    def _heard(self, _host: Any, content: Any, _buffers: Any) -> None:
+        """Select the file whose box was ticked in the page."""
+        match content:
+            case {"list": str(name), "row": int(row), "selected": bool(selected)}:
+                for panel in self._panels.values():
+                    panel.pick(name, row, selected=selected)
+            case _:
+                _log.warning("the page of %r sent what it should not", self)
 
     def _draw(self, view: TableView) -> None:
         self._controls.show(view.version, view.compared, view.other)
         self._line.value = version_line(view, datetime.now(UTC)) + findings_line(view.facts.audit())
         if self._chart is not None:
             self._chart.move()
-        self._draw_tab(view)
+        self._draw_tab()
 
     def _turned(self, _change: Any) -> None:
-        assert self._view is not None
         self._tabs.value = self.tab
-        self._draw_tab(self._view)
+        self._draw_tab()
 
-    def _draw_tab(self, view: TableView) -> None:
+    def _draw_tab(self) -> None:
         """Draw the shown part; the others are drawn when they are opened."""
-        rows = {"diff": [self._body, self._files, self.differences], "data": [self.data], "changes": [self.changes]}
-        parts = rows | {name: [panel] for name, panel in self._by_log.items()}
-        for part in (part for name, found in parts.items() if name != self.tab for part in found):
-            part.layout.display = "none"
-        match self.tab:
-            case "data":
-                self._show_panel(self.data)
-            case "changes":
-                self._show_panel(self.changes)
-            case name if name in self._by_log:
-                self._show_panel(self._by_log[name])
-            case _:
-                self._body.layout.display = None
-                if not self._shown_in(self._body, lambda: self._compare(view)):
-                    self._files.layout.display = self.differences.layout.display = "none"
-
-    def _show_panel(self, panel: RowPanel | LogPanel) -> None:
-        panel.layout.display = None
-        panel.draw()
-
-    def _compare(self, view: TableView) -> None:
-        for version in {view.other, view.version}:
-            view.facts.snapshot(version)  # why a version cannot be read says more than why it cannot be compared
-        comparison = view.comparison()
-        self._body.value = comparison_panel(view, comparison)
-        self._files.show(comparison)
-        if comparison.same:
-            self.differences.layout.display = "none"
-        else:
-            self._show_panel(self.differences)
-
-    def _shown_in(self, place: Any, action: Callable[[], None]) -> bool:
-        """Do something, and show in a place why it failed; returns whether it succeeded."""
-        try:
-            action()
-        except ExplorerError as error:
-            place.value = problem_panel(error)
-        except Exception as error:  # noqa: BLE001 - a fault of ours is shown to the person and logged
-            _log.exception("%r could not be drawn", self)
-            place.value = problem_panel(error)
-        else:
-            return True
-        return False
+        shown = self.panel(self.tab)
+        for panel in self._panels.values():
+            panel.layout.display = None if panel is shown else "none"
+        shown.draw()
 
     def _paint(self, _change: Any = None) -> None:
         name = self._host.theme if self.theme == "auto" else self.theme
@@ -283,8 +424,20 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
             self._view.theme = name
             if self._chart is not None:
                 self._chart.recolour()
-            if self.tab in self._by_log:
-                self._by_log[self.tab].draw()
+            self.panel(self.tab).draw()
+
+
+def _one_of(name: str, value: Any, allowed: Sequence[str]) -> str:
+    if not isinstance(value, str) or value not in allowed:
+        raise RequestError(
+            f"{name} must be one of {', '.join(allowed)}, not {_shown(value)}.",
+            field=name, found=value, allowed=list(allowed),
+        )  # fmt: skip
+    return value
+
+
+def _shown(value: Any) -> str:
+    return fmt.shorten(fmt.plain(repr(value)), 60)
 
 
 def _text(markup: str = "", **layout: str) -> Any:

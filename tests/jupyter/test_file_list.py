@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import explorer
-from explorer.jupyter.file_list import PAGE_SIZE, FileList
+from explorer.jupyter.tabs.file_list import PAGE_SIZE, FileList
 from tests.support.page_elements import Elements
 from tests.support.small_logs import PROTOCOL, add, metadata, remove, write_log
 
@@ -31,7 +31,8 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> explorer.Table:
 
 
 def files_of(widget: Any) -> FileList:
-    return next(child for child in widget.children if isinstance(child, FileList))
+    found: FileList = widget.panel("diff").files
+    return found
 
 
 def rows(files: FileList) -> int:

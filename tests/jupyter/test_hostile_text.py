@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.jupyter.differences_panel import differences_table
 from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.tables import listing_table
+from explorer.jupyter.tabs.differences_panel import differences_table
 from explorer.views.rows.differences import DifferenceCell, DifferenceRow, RowDifferences
 from explorer.views.rows.listings import changes_listing, rows_listing
 from tests.jupyter.conftest import figure_of, shown
@@ -20,9 +20,10 @@ from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&lt;</td></style><script>alert(2)</script>\u202e%{x}$y$"
 OURS = {
-    "b", "code", "dd", "div", "dl", "dt", "h4", "i", "p", "s", "span", "table", "tbody", "td", "th", "thead", "tr",
+    "b", "code", "dd", "div", "dl", "dt", "h4", "i", "input", "p", "s", "span", "table", "tbody", "td", "th", "thead",
+    "tr",
 }  # fmt: skip
-ATTRIBUTES = {"aria-label", "class", "role", "scope", "style", "title"}
+ATTRIBUTES = {"aria-label", "class", "data-list", "data-row", "role", "scope", "style", "title", "type"}
 SHARE = re.compile(r"flex-grow:[\d.]+")
 
 
@@ -80,6 +81,7 @@ def _holds_only_ours(markup: str) -> None:
     assert set(page.names) <= OURS
     assert {name for name, _ in page.attributes} <= ATTRIBUTES
     assert all(SHARE.fullmatch(value or "") for name, value in page.attributes if name == "style")
+    assert {value for name, value in page.attributes if name == "type"} <= {"checkbox"}
     assert "\u202e" not in markup
 
 

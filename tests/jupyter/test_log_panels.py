@@ -64,13 +64,13 @@ def test_a_part_follows_the_version_and_only_the_open_one_is_drawn(masked: Table
 
 def test_a_condition_says_which_files_it_reads(masked: Table) -> None:
     widget = masked.explore(tab="statistics")
-    widget.statistics.where.value = "amount > 160"
+    widget.panel("statistics").where.value = "amount > 160"
     html = shown(widget)
     assert "read: it may hold a matching row" in html
     assert "dropped by its least and greatest values" in html
-    widget.statistics.where.value = "nope > 1"
+    widget.panel("statistics").where.value = "nope > 1"
     assert "no column nope" in shown(widget)
-    widget.statistics.where.value = ""
+    widget.panel("statistics").where.value = ""
     assert "no column nope" not in shown(widget)
 
 

@@ -79,7 +79,8 @@ def feed(tmp_path: Path) -> explorer.Table:
 
 def test_the_parts_are_turned_to_by_buttons_and_by_the_trait(feed: explorer.Table) -> None:
     widget = feed.explore(version=4)
-    assert (visible(widget.differences), visible(widget.data), visible(widget.changes)) == (True, False, False)
+    assert [visible(widget.panel(name)) for name in ("diff", "data", "changes")] == [True, False, False]
+    assert visible(widget.panel("diff").rows)
     assert "v3 \u2192 v4" in shown(widget)
     widget.tab = "data"
     assert "Rows at v4" in shown(widget)
@@ -92,17 +93,17 @@ def test_the_parts_are_turned_to_by_buttons_and_by_the_trait(feed: explorer.Tabl
 
 
 def test_nothing_is_read_before_it_is_asked_for_and_the_cost_is_said(feed: explorer.Table) -> None:
-    widget = feed.explore(version=5, compared=0, tab="data")
-    assert "The first 100 rows come from the first of 2 files" in widget.data.progress.value
-    assert not visible(widget.data.stop)
-    assert not visible(widget.data.masked)
+    widget = feed.explore(version=5, compare_version=0, tab="data")
+    assert "The first 100 rows come from the first of 2 files" in widget.panel("data").progress.value
+    assert not visible(widget.panel("data").stop)
+    assert not visible(widget.panel("data").masked)
     widget.tab = "diff"
-    assert "2 files, 2.0 kB, are read." in widget.differences.progress.value
-    assert widget.differences.key_columns.options == ("id", "v")
+    assert "2 files, 2.0 kB, are read." in widget.panel("diff").rows.progress.value
+    assert widget.panel("diff").rows.key_columns.options == ("id", "v")
 
 
 def test_every_version_of_the_range_has_its_source_or_its_hole(feed: explorer.Table) -> None:
-    panel = feed.explore(version=5, compared=0, tab="changes").changes
+    panel = feed.explore(version=5, compare_version=0, tab="changes").panel("changes")
     assert "1 file, 1.0 kB, hold the changes." in panel.progress.value
     assert panel.strip.value.count('class="dte-from-off dte-hole"') == 4  # v1 and v2, and v5; on the strip and below
     assert "not recorded: the change feed was off" in panel.strip.value
@@ -113,24 +114,24 @@ def test_every_version_of_the_range_has_its_source_or_its_hole(feed: explorer.Ta
 
 def test_a_range_without_changes_says_so_and_offers_nothing_to_read(feed: explorer.Table) -> None:
     widget = feed.explore(version=3, tab="changes")
-    assert "No row changed in these versions." in widget.changes.progress.value
-    assert not visible(widget.changes.begin)
+    assert "No row changed in these versions." in widget.panel("changes").progress.value
+    assert not visible(widget.panel("changes").begin)
     widget.version = 1
-    assert "The change feed was off here, so changes are inferred." in widget.changes.progress.value
-    assert visible(widget.changes.begin)
-    widget.changes.source.value = "recorded"
-    assert "Choose \u201crecorded or inferred\u201d" in widget.changes.progress.value
-    assert not visible(widget.changes.begin)
+    assert "The change feed was off here, so changes are inferred." in widget.panel("changes").progress.value
+    assert visible(widget.panel("changes").begin)
+    widget.panel("changes").source.value = "recorded"
+    assert "Choose \u201crecorded or inferred\u201d" in widget.panel("changes").progress.value
+    assert not visible(widget.panel("changes").begin)
     widget.tab = "diff"
     widget.go(4, 1)
-    assert visible(widget.differences.begin)
+    assert visible(widget.panel("diff").rows.begin)
     widget.go(3, 2)
-    assert "No file differs, so no row does." in widget.differences.progress.value
-    assert not visible(widget.differences.begin)
+    assert "No file differs, so no row does." in widget.panel("diff").rows.progress.value
+    assert not visible(widget.panel("diff").rows.begin)
 
 
 def test_a_version_without_files_has_no_rows_to_ask_for(feed: explorer.Table) -> None:
-    panel = feed.explore(version=0, tab="data").data
+    panel = feed.explore(version=0, tab="data").panel("data")
     assert "v0 has no live file: there are no rows to read." in panel.progress.value
     assert not visible(panel.begin)
 
@@ -142,8 +143,8 @@ def test_a_table_that_cannot_be_read_offers_no_rows_and_one_without_a_schema_say
     assert 'role="alert"' in shown(widget)
     widget.close()
     bare = explorer.open_table(write_log(tmp_path / "bare", [[commit_info()]])).explore(tab="data")
-    assert 'role="alert"' in bare.data.progress.value
-    assert not visible(bare.data.asking)
+    assert 'role="alert"' in bare.panel("data").progress.value
+    assert not visible(bare.panel("data").asking)
     bare.close()
 
 
@@ -151,7 +152,7 @@ def test_a_table_that_cannot_be_read_offers_no_rows_and_one_without_a_schema_say
 @pytest.mark.spark
 def test_rows_are_shown_under_a_condition_and_masked_ones_on_request(spark: None) -> None:
     widget = explorer.open_table(ROOT / "tables" / "deletion-vectors").explore(version=6, tab="data")
-    panel = widget.data
+    panel = widget.panel("data")
     panel.masked.value = True
     panel.begin.click()
     assert visible(panel.stop)
@@ -178,34 +179,34 @@ def test_rows_are_shown_under_a_condition_and_masked_ones_on_request(spark: None
 @pytest.mark.spark
 def test_changes_and_differences_are_those_the_reference_wrote(spark: None) -> None:
     expected = EXPECTED["change-feed"]
-    widget = explorer.open_table(ROOT / "tables" / "change-feed").explore(version=10, compared=1, tab="changes")
-    widget.changes.begin.click()
-    settled(widget.changes, lambda: visible(widget.changes.list))
-    found = widget.changes.list.listing.matching()
+    widget = explorer.open_table(ROOT / "tables" / "change-feed").explore(version=10, compare_version=1, tab="changes")
+    widget.panel("changes").begin.click()
+    settled(widget.panel("changes"), lambda: visible(widget.panel("changes").list))
+    found = widget.panel("changes").list.listing.matching()
     kinds = pa.array([KINDS.get(word, word) for word in found.column("change").to_pylist()])
     told = found.select(["id", "v", "p"]).append_column("_change_type", kinds)
     told = told.append_column("_commit_version", found.column("version"))
     recorded = next(change for change in expected["changes"] if (change["from"], change["to"]) == (2, 10))
     assert (told.num_rows, content_hash(told)) == (recorded["row_count"], recorded["content_hash"])
-    assert f"All {recorded['row_count']} changes of versions 2 to 10." in widget.changes.counts.value
+    assert f"All {recorded['row_count']} changes of versions 2 to 10." in widget.panel("changes").counts.value
 
     widget.tab = "diff"
     widget.go(4, 3)
-    widget.differences.key_columns.value = "id"
-    widget.differences.begin.click()
-    settled(widget.differences, lambda: widget.differences.figures.value != "")
+    widget.panel("diff").rows.key_columns.value = "id"
+    widget.panel("diff").rows.begin.click()
+    settled(widget.panel("diff").rows, lambda: widget.panel("diff").rows.figures.value != "")
     updated = expected["describe_history"][4]["operationMetrics"]["numUpdatedRows"]
-    assert f"\u0394{updated}updated" in Elements(widget.differences.figures.value).text
-    assert Elements(widget.differences.rows.value).names.count("s") == int(updated)
+    assert f"\u0394{updated}updated" in Elements(widget.panel("diff").rows.figures.value).text
+    assert Elements(widget.panel("diff").rows.rows.value).names.count("s") == int(updated)
     widget.version = 2
-    assert widget.differences.rows.value == ""
+    assert widget.panel("diff").rows.rows.value == ""
 
 
 @pytest.mark.spark
 @pytest.mark.reference
 def test_inferred_updates_are_paired_by_the_key_columns_of_the_widget(spark: None) -> None:
-    widget = explorer.open_table(ROOT / "tables" / "change-feed").explore(version=12, compared=11, tab="changes")
-    panel = widget.changes
+    widget = explorer.open_table(ROOT / "tables" / "change-feed").explore(version=12, compare_version=11, tab="changes")
+    panel = widget.panel("changes")
     panel.source.value = "recorded"
     assert not visible(panel.key_columns)
     panel.source.value = "inferred"
@@ -223,7 +224,7 @@ def test_inferred_updates_are_paired_by_the_key_columns_of_the_widget(spark: Non
 @pytest.mark.spark
 def test_a_read_is_cancelled_within_a_second_and_a_file_that_is_gone_is_named(spark: None, tmp_path: Path) -> None:
     folder = shutil.copytree(ROOT / "tables" / "change-feed", tmp_path / "feed")
-    panel = explorer.open_table(folder).explore(tab="data").data
+    panel = explorer.open_table(folder).explore(tab="data").panel("data")
     panel.begin.click()
     panel.stop.click()
     began = time.monotonic()

@@ -37,7 +37,7 @@ def test_rows_read_in_a_kernel_reach_the_page(jupyter_home: Path) -> None:
     expected = json.loads((reference_root() / "expected" / "deletion-vectors.json").read_text("utf-8"))
     cells = [
         f"import explorer\nshown = explorer.open_table({str(table)!r}).explore(version=6, tab='data')\nshown",
-        "panel = shown.data\npanel.begin.click()\nassert panel.stop.layout.display is None" + WAIT,
+        "panel = shown.panel('data')\npanel.begin.click()\nassert panel.stop.layout.display is None" + WAIT,
         "panel.where.value = 'id > 10 AND'\npanel.ask()" + WAIT,
     ]
     story = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])

@@ -9,10 +9,10 @@ import ipywidgets
 from markupsafe import Markup
 
 from explorer import formatting as fmt
+from explorer.jupyter.explored import Explored
 from explorer.jupyter.list_box import ListBox
 from explorer.jupyter.markup import joined, tag
-from explorer.jupyter.row_panel import RowPanel
-from explorer.views import TableView
+from explorer.jupyter.tabs.row_panel import RowPanel
 from explorer.views.rows.change_spans import ChangeSpan, VersionCounts, change_counts
 from explorer.views.rows.row_work import (
     RangeChanges,
@@ -45,7 +45,7 @@ class ChangesPanel(RowPanel):
         list: The changes that were read.
     """
 
-    def __init__(self, view: TableView) -> None:
+    def __init__(self, explored: Explored) -> None:
         self._changes = RangeChanges(self.draw)
         self._shown: object = None
         self.source = ipywidgets.ToggleButtons(
@@ -63,14 +63,14 @@ class ChangesPanel(RowPanel):
         self.strip, self.counts = ipywidgets.HTML(), ipywidgets.HTML()
         self.list = ListBox("changes", "these changes", "by version", page_size=_PAGE)
         self.list.show_list(None)
-        super().__init__(view, [self.source, self.key_columns], [self.strip, self.counts, self.list])
+        super().__init__(explored, [self.source, self.key_columns], [self.strip, self.counts, self.list])
         self._chosen = False
         self.source.observe(self._choose, "value")
         self.key_columns.observe(lambda _: self.draw(), "value")
 
     def ask(self) -> None:
         """Read the changes of the range."""
-        self._changes.start(self._view, self._keys, inferred=self._inferred)
+        self._changes.start(self._explored.view, self._keys, inferred=self._inferred)
 
     def cancel(self) -> None:
         """Stop reading."""
@@ -92,12 +92,12 @@ class ChangesPanel(RowPanel):
         """Infer where nothing was recorded, until a person or a program chooses."""
         if not self._chosen:
             self.source.unobserve(self._choose, "value")
-            self.source.value = "inferred" if nothing_recorded(self._view) else "recorded"
+            self.source.value = "inferred" if nothing_recorded(self._explored.view) else "recorded"
             self.source.observe(self._choose, "value")
 
     def _draw(self) -> None:
         self._begin_with_what_there_is()
-        view, inferred = self._view, self._inferred
+        view, inferred = self._explored.view, self._inferred
         first, last = change_range(view)
         origins = change_origins(view, inferred=inferred)
         found = self._changes.found(view, self._keys, inferred=inferred)

@@ -1,4 +1,4 @@
-"""The parts of the widget that the log alone answers: overview, columns, deletion vectors, statistics, audit.
+"""The parts of the widget that the log alone answers: overview, files, columns, deletion vectors, statistics, audit.
 
 Invariants: a part is drawn when it is opened, and again when the version changes while it is open; what cannot be drawn
 is shown as its error, and the other parts stay; nothing starts Spark.
@@ -15,42 +15,51 @@ from plotly.graph_objects import FigureWidget
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError
+from explorer.jupyter.explored import Explored
 from explorer.jupyter.list_box import ListBox, offer
 from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.panels import problem_panel
-from explorer.views import TableView
+from explorer.jupyter.tab_panel import TabPanel
 from explorer.views.figures.plotly import Figure
 from explorer.views.listing import Listing
 from explorer.views.table.clients import client_listing
 from explorer.views.table.columns import columns_listing
 from explorer.views.table.coverage import coverage_of
-from explorer.views.table.files import masked_listing, ranges_listing
+from explorer.views.table.files import files_listing, masked_listing, ranges_listing
 from explorer.views.table.funnel import Funnel, funnel_of, read_files, rule_listing
 
-__all__ = ["AuditPanel", "ColumnsPanel", "LogPanel", "OverviewPanel", "StatisticsPanel", "VectorsPanel"]
+__all__ = ["AuditPanel", "ColumnsPanel", "FilesPanel", "LogPanel", "OverviewPanel", "StatisticsPanel", "VectorsPanel"]
 
 _log = logging.getLogger(__name__)
 _PAGE = 15
 
 
-class LogPanel(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no types
+class LogPanel(TabPanel):
     """Text, a chart and a list, each only where there is one.
 
     Args:
-        view: The choice; read at each drawing.
+        explored: The whole; what is chosen is read at each drawing.
         lists: What the list holds, for screen readers, and what its filter looks in.
         controls: What a question is put with.
+        files: The list is one of files, which can be selected.
 
     Attributes:
         list: The list, with its filter, order and pages.
     """
 
-    def __init__(self, view: TableView, lists: tuple[str, str], controls: Sequence[ipywidgets.Widget] = ()) -> None:
-        self._view = view
+    def __init__(
+        self,
+        explored: Explored,
+        lists: tuple[str, str],
+        controls: Sequence[ipywidgets.Widget] = (),
+        *,
+        files: bool = False,
+    ) -> None:
         self._text, self._chart = ipywidgets.HTML(), ipywidgets.VBox()
-        self.list = ListBox(*lists, "in the order of the log", page_size=_PAGE)
+        select = (lambda paths, on: explored.select(paths, selected=on)) if files else None
+        self.list = ListBox(*lists, "in the order of the log", page_size=_PAGE, select=select)
         self.list.show_list(None)
-        super().__init__([*controls, self._text, self._chart, self.list])
+        super().__init__(explored, [*controls, self._text, self._chart, self.list])
 
     def draw(self) -> None:
         """Show the chosen version."""
@@ -63,6 +72,7 @@ class LogPanel(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes n
             self._text.value, figure, listing = problem_panel(error), None, None
         self._chart.children = () if figure is None else (_figure(figure),)
         self.list.show_list(listing)
+        self.show_selection()
 
     def _drawn(self) -> tuple[Markup, Figure | None, Listing | None]:
         raise NotImplementedError
@@ -71,11 +81,11 @@ class LogPanel(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes n
 class OverviewPanel(LogPanel):
     """What the table is at the version: a sentence, key figures, protocol, properties, schema."""
 
-    def __init__(self, view: TableView) -> None:
-        super().__init__(view, ("columns", "name, type or comment"))
+    def __init__(self, explored: Explored) -> None:
+        super().__init__(explored, ("columns", "name, type or comment"))
 
     def _drawn(self) -> tuple[Markup, Figure | None, Listing | None]:
-        view, found = self._view, self._view.overview()
+        view, found = self._explored.view, self._explored.view.overview()
         figures = (tag("div", tag("b", f.value), f"{f.label}, {f.basis}", class_="dte-figure") for f in found.figures)
         protocol = f"reader {found.reader_version}, writer {found.writer_version}"
         facts = [("protocol", protocol), ("features", ", ".join(found.features) or "none"), *found.properties]
@@ -86,24 +96,39 @@ class OverviewPanel(LogPanel):
 class ColumnsPanel(LogPanel):
     """The columns of the version, and their names over all versions."""
 
-    def __init__(self, view: TableView) -> None:
-        super().__init__(view, ("columns", "name, type or comment"))
+    def __init__(self, explored: Explored) -> None:
+        super().__init__(explored, ("columns", "name, type or comment"))
 
     def _drawn(self) -> tuple[Markup, Figure | None, Listing | None]:
-        view = self._view
+        view = self._explored.view
         hazards = view.facts.lineage().hazards
         said = (tag("p", f"v{hazard.version}: {hazard.detail}") for hazard in hazards)
         return joined(said), view.river(), columns_listing(view.facts, view.version)
 
 
+class FilesPanel(LogPanel):
+    """The live files of the version."""
+
+    def __init__(self, explored: Explored) -> None:
+        super().__init__(explored, ("live files", "path or partition"), files=True)
+
+    def _drawn(self) -> tuple[Markup, Figure | None, Listing | None]:
+        view = self._explored.view
+        snapshot = view.facts.snapshot(view.version)
+        if not snapshot.num_files:
+            return tag("p", f"v{view.version} has no live file.", class_="dte-muted"), None, None
+        amount = f"{fmt.plural(snapshot.num_files, 'live file')}, {fmt.size(snapshot.size_in_bytes)}"
+        return tag("p", tag("b", f"v{view.version}"), f": {amount}"), None, files_listing(view.facts, view.version)
+
+
 class VectorsPanel(LogPanel):
     """Which files have masked rows, and how many."""
 
-    def __init__(self, view: TableView) -> None:
-        super().__init__(view, ("files with masked rows", "path"))
+    def __init__(self, explored: Explored) -> None:
+        super().__init__(explored, ("files with masked rows", "path"), files=True)
 
     def _drawn(self) -> tuple[Markup, Figure | None, Listing | None]:
-        view = self._view
+        view = self._explored.view
         snapshot, listing = view.facts.snapshot(view.version), masked_listing(view.facts, view.version)
         if not listing.total:
             return tag("p", f"No live file of v{view.version} masks a row.", class_="dte-muted"), None, None
@@ -119,21 +144,27 @@ class StatisticsPanel(LogPanel):
         column: The column whose ranges are drawn.
     """
 
-    def __init__(self, view: TableView) -> None:
+    def __init__(self, explored: Explored) -> None:
         self.where = ipywidgets.Text(
             placeholder="which files would this read? amount > 100", tooltip="a condition, in SQL",
             continuous_update=False, layout={"width": "auto", "flex": "1 1 320px"},
         )  # fmt: skip
         self.column = ipywidgets.Dropdown(options=[("no column", "")], tooltip="column", layout={"width": "220px"})
         controls = ipywidgets.HBox([self.where, self.column], layout={"flex_flow": "row wrap"})
-        super().__init__(view, ("files", "path or rule"), [controls])
+        super().__init__(explored, ("files", "path or rule"), [controls], files=True)
         self._drawing = False
+        self.where.value = explored.predicate
         for control in (self.where, self.column):
             control.observe(self._asked, "value")
+
+    def show_predicate(self) -> None:
+        """Put the condition into its field, and say which files it reads."""
+        self.where.value = self._explored.predicate
 
     def _asked(self, _change: object) -> None:
         if not self._drawing:
             self.draw()
+            self._explored.propose(self.where.value)
 
     def draw(self) -> None:
         """Show the chosen version, and what the condition reads of it."""
@@ -144,7 +175,7 @@ class StatisticsPanel(LogPanel):
             self._drawing = False
 
     def _drawn(self) -> tuple[Markup, Figure | None, Listing | None]:
-        view, where = self._view, self.where.value.strip()
+        view, where = self._explored.view, self.where.value.strip()
         names = [row.column for row in coverage_of(view.facts, view.version)]
         offer(self.column, [(name, name) for name in names] or [("no column", "")])
         funnel = funnel_of(view.facts, view.version, where) if where else None
@@ -163,11 +194,11 @@ class StatisticsPanel(LogPanel):
 class AuditPanel(LogPanel):
     """What the rules find, and which clients read and write the version."""
 
-    def __init__(self, view: TableView) -> None:
-        super().__init__(view, ("clients", "client or feature"))
+    def __init__(self, explored: Explored) -> None:
+        super().__init__(explored, ("clients", "client or feature"))
 
     def _drawn(self) -> tuple[Markup, Figure | None, Listing | None]:
-        view, audit = self._view, self._view.facts.audit()
+        view, audit = self._explored.view, self._explored.view.facts.audit()
         found = (
             tag(
                 "div",

@@ -8,7 +8,7 @@ import ipywidgets
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
-from explorer.jupyter.list_box import ListBox, offer
+from explorer.jupyter.list_box import ListBox, Select, offer
 from explorer.views.listing import Listing
 from explorer.views.table.comparison import CHANGES, SIGNS, Comparison
 
@@ -19,9 +19,13 @@ _WORDS = {"added": "added", "removed": "removed", "remasked": "re-masked"}
 
 
 class FileList(ListBox):
-    """A comparison's files with a choice of the change, a filter, an order, and pages."""
+    """A comparison's files with a choice of the change, a filter, an order, and pages.
 
-    def __init__(self) -> None:
+    Args:
+        select: As in `ListBox`.
+    """
+
+    def __init__(self, select: Select) -> None:
         self.change = ipywidgets.ToggleButtons(
             options=[("all", "all")], style={"button_width": "auto"}, tooltips=["every file that differs"]
         )
@@ -31,6 +35,7 @@ class FileList(ListBox):
             "in the order of the log",
             page_size=PAGE_SIZE,
             more=[self.change],
+            select=select,
         )
         self.change.observe(self._turn_to_first, "value")
 
@@ -42,6 +47,10 @@ class FileList(ListBox):
         if tuple(options) != self.change.options:
             offer(self.change, options)
         self.show_list(comparison.files if comparison.files.total else None)
+
+    @property
+    def _narrowing(self) -> object:
+        return self.change.value
 
     def _narrowed(self, listing: Listing) -> Listing:
         if self.change.value == "all":

@@ -7,10 +7,10 @@ from typing import Any
 import ipywidgets
 
 from explorer import formatting as fmt
+from explorer.jupyter.explored import Explored
 from explorer.jupyter.list_box import ListBox
 from explorer.jupyter.markup import tag
-from explorer.jupyter.row_panel import RowPanel
-from explorer.views import TableView
+from explorer.jupyter.tabs.row_panel import RowPanel
 from explorer.views.rows.row_work import PAGE_ROWS, PagedRows, RowsAsked, live_rows, rows_estimate
 
 __all__ = ["RowsPanel"]
@@ -26,7 +26,7 @@ class RowsPanel(RowPanel):
         list: The rows that were read.
     """
 
-    def __init__(self, view: TableView) -> None:
+    def __init__(self, explored: Explored) -> None:
         self._rows = PagedRows(self.draw)
         self.where = ipywidgets.Text(tooltip="only rows for which (SQL)", layout={"width": "auto", "flex": "1 1 320px"})
         self.masked = ipywidgets.Checkbox(description="masked rows too", indent=False, layout={"width": "auto"})
@@ -37,14 +37,20 @@ class RowsPanel(RowPanel):
         self.onward = ipywidgets.Button(description=f"Next {PAGE_ROWS} rows", layout={"width": "auto"})
         self.pages = ipywidgets.HBox([self.back, self.onward])
         self._shown: object = None
-        super().__init__(view, [self.where, self.masked], [self.note, self.list, self.pages])
+        super().__init__(explored, [self.where, self.masked], [self.note, self.list, self.pages])
+        self.where.value = explored.predicate
         self.where.on_msg(self._typed)
-        self.back.on_click(lambda _: self._rows.turn(self._view, back=True))
-        self.onward.on_click(lambda _: self._rows.turn(self._view, back=False))
+        self.back.on_click(lambda _: self._rows.turn(self._explored.view, back=True))
+        self.onward.on_click(lambda _: self._rows.turn(self._explored.view, back=False))
 
     def ask(self) -> None:
         """Read the first rows that the controls ask for."""
-        self._rows.start(self._view, self.where.value, masked=self.masked.value)
+        self._explored.propose(self.where.value)
+        self._rows.start(self._explored.view, self.where.value, masked=self.masked.value)
+
+    def show_predicate(self) -> None:
+        """Put the condition into its field; rows are read when the button is pressed."""
+        self.where.value = self._explored.predicate
 
     def cancel(self) -> None:
         """Stop reading."""
@@ -55,7 +61,7 @@ class RowsPanel(RowPanel):
             self.ask()
 
     def _draw(self) -> None:
-        view, asked = self._view, self._rows.asked
+        view, asked = self._explored.view, self._rows.asked
         snapshot = view.facts.snapshot(view.version)
         about = f"{fmt.quantity(live_rows(snapshot), 'row')} in {fmt.plural(snapshot.num_files, 'file')}"
         title = tag("b", f"Rows at v{view.version}")
@@ -81,7 +87,7 @@ class RowsPanel(RowPanel):
         self.onward.layout.display = None if page is not None and self._rows.has_later else "none"
 
     def _note(self, note: str, asked: RowsAsked) -> str:
-        other = asked.version != self._view.version
-        away = tag("b", f", not the v{self._view.version} chosen above") if other else None
+        other = asked.version != self._explored.view.version
+        away = tag("b", f", not the v{self._explored.view.version} chosen above") if other else None
         where = [", where ", tag("code", fmt.plain(asked.where, 200))] if asked.where.strip() else []
         return tag("p", note, f" Read at v{asked.version}", away, *where, ".", class_="dte-muted")

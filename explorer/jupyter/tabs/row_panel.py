@@ -15,9 +15,10 @@ from markupsafe import Markup
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError
+from explorer.jupyter.explored import Explored
 from explorer.jupyter.markup import tag
 from explorer.jupyter.panels import problem_lines, problem_panel
-from explorer.views import TableView
+from explorer.jupyter.tab_panel import TabPanel
 from explorer.views.rows.spark_work import WorkState
 
 __all__ = ["RowPanel"]
@@ -25,11 +26,11 @@ __all__ = ["RowPanel"]
 _log = logging.getLogger(__name__)
 
 
-class RowPanel(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no types
+class RowPanel(TabPanel):
     """A head, the controls of a question, the progress of its answer, and the answer.
 
     Args:
-        view: The choice; read at each drawing.
+        explored: The whole; what is chosen is read at each drawing.
         question: The controls that say what is asked for.
         answer: What shows the answer.
 
@@ -40,9 +41,8 @@ class RowPanel(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes n
     """
 
     def __init__(
-        self, view: TableView, question: Sequence[ipywidgets.Widget], answer: Sequence[ipywidgets.Widget]
+        self, explored: Explored, question: Sequence[ipywidgets.Widget], answer: Sequence[ipywidgets.Widget]
     ) -> None:
-        self._view = view
         self._lock = threading.RLock()
         self.head, self.progress = ipywidgets.HTML(), ipywidgets.HTML()
         self.begin = ipywidgets.Button(button_style="primary", layout={"width": "auto"})
@@ -51,16 +51,12 @@ class RowPanel(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes n
             [*question, self.begin, self.stop], layout={"flex_flow": "row wrap", "align_items": "center"}
         )
         self.asking = asking
-        super().__init__([self.head, asking, self.progress, *answer])
+        super().__init__(explored, [self.head, asking, self.progress, *answer])
         self.begin.on_click(lambda _: self.ask())
         self.stop.on_click(lambda _: self.cancel())
 
     def ask(self) -> None:
         """Begin what the controls ask for; what ran before is stopped."""
-        raise NotImplementedError
-
-    def cancel(self) -> None:
-        """Stop what runs; nothing happens if nothing does."""
         raise NotImplementedError
 
     def draw(self) -> None:

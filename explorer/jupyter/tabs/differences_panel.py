@@ -6,9 +6,9 @@ import ipywidgets
 from markupsafe import Markup
 
 from explorer import formatting as fmt
+from explorer.jupyter.explored import Explored
 from explorer.jupyter.markup import joined, tag
-from explorer.jupyter.row_panel import RowPanel
-from explorer.views import TableView
+from explorer.jupyter.tabs.row_panel import RowPanel
 from explorer.views.rows.differences import DifferenceCell, DifferenceRow, RowDifferences
 from explorer.views.rows.row_work import ComparedRows, comparison_estimate, key_choices
 
@@ -23,7 +23,7 @@ class DifferencesPanel(RowPanel):
         rows: The rows that differ.
     """
 
-    def __init__(self, view: TableView) -> None:
+    def __init__(self, explored: Explored) -> None:
         self._compared = ComparedRows(self.draw)
         self.key_columns = ipywidgets.Combobox(
             description="match rows by", placeholder="no key: an update is a delete and an insert",
@@ -31,19 +31,19 @@ class DifferencesPanel(RowPanel):
         )  # fmt: skip
         self.rows = ipywidgets.HTML(layout={"overflow": "auto", "max_height": "460px"})
         self.figures = ipywidgets.HTML()
-        super().__init__(view, [self.key_columns], [self.figures, self.rows])
+        super().__init__(explored, [self.key_columns], [self.figures, self.rows])
         self.key_columns.observe(lambda _: self.draw(), "value")
 
     def ask(self) -> None:
         """Compare the rows."""
-        self._compared.start(self._view, self.key_columns.value)
+        self._compared.start(self._explored.view, self.key_columns.value)
 
     def cancel(self) -> None:
         """Stop comparing."""
         self._compared.cancel()
 
     def _draw(self) -> None:
-        view, keys = self._view, self.key_columns.value
+        view, keys = self._explored.view, self.key_columns.value
         names = key_choices(view, view.version)
         if self.key_columns.options != names:
             self.key_columns.options = names

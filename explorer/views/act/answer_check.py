@@ -1,0 +1,110 @@
+"""The state of the answers to a form: what is missing, what is wrong, what a plan says.
+
+The plan itself comes from the desk, which `plans_at_once` says when to ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from explorer.core.errors import ExplorerError, InvalidIntent
+from explorer.core.protocol.times import older_than
+from explorer.core.transaction.intents.documents import parse_intent
+from explorer.core.transaction.intents.records import Vacuum
+from explorer.views.act.desk.desk import DeskSheet
+from explorer.views.act.desk.draft import Draft, Question
+from explorer.views.act.guard_views import guard_counts, guard_views
+from explorer.views.act.intent_form import IntentForm, hints, intent_of, malformed_answers, missing_answers
+from explorer.views.problems import Problem, problem_of
+from explorer.views.table.facts import TableFacts
+
+__all__ = ["Check", "check_answers", "plans_at_once"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The state of the answers.
+
+    Attributes:
+        hints: Help with a question, by its name.
+        missing: Labels of the questions that have no answer yet.
+        errors: What is wrong with an answer, by the question's name.
+        problem: What is wrong with all of them together.
+        counts: How many guards have each status, in words.
+        blocked: A guard fails.
+        costly: They are planned only on request; what that reads.
+    """
+
+    hints: Mapping[str, str]
+    missing: tuple[str, ...] = ()
+    errors: Mapping[str, str] = field(default_factory=dict)
+    problem: Problem | None = None
+    counts: str = ""
+    blocked: bool = False
+    costly: str = ""
+
+
+def plans_at_once(form: IntentForm, answers: Mapping[str, str]) -> bool:
+    """Whether answers that are still being given are complete, and cheap to plan."""
+    if form.why_not or form.costly:
+        return False
+    return not missing_answers(form, answers) and not malformed_answers(form, answers)
+
+
+def check_answers(facts: TableFacts, question: Question, sheet: DeskSheet, form: IntentForm, *, asked: bool) -> Check:
+    """Return the state of the answers of a question, with what the desk knows about them.
+
+    Args:
+        facts: The table.
+        question: The answers, with the kind of the form.
+        sheet: What the desk knows.
+        form: The form.
+        asked: Their plan was asked for, whatever it costs.
+    """
+    answers = dict(question.answers)
+    found = Check(hints(question.kind, answers, facts, facts.snapshot(facts.last)))
+    if form.why_not:
+        return found
+    if missing := missing_answers(form, answers):
+        return replace(found, missing=missing)
+    if wrong := malformed_answers(form, answers):
+        return replace(found, errors=wrong)
+    if form.costly and not asked:
+        error = _unreadable(question)
+        return replace(found, costly=form.costly) if error is None else _blame(found, error, form, answers)
+    match sheet.draft_of(question):
+        case None:
+            return found
+        case Draft() as draft:
+            guards = guard_views(draft.plan)
+            blocked = any(guard.status == "fail" for guard in guards)
+            return replace(found, counts=guard_counts(guards), blocked=blocked)
+        case error:
+            return _blame(found, error, form, answers)
+
+
+def _unreadable(question: Question) -> ExplorerError | None:
+    """What is wrong with answers that are not planned yet; None if they can be read."""
+    try:
+        intent = parse_intent(intent_of(question.kind, dict(question.answers)))
+        if isinstance(intent, Vacuum):
+            older_than(intent.older_than)
+    except ExplorerError as error:
+        return error
+    return None
+
+
+def _blame(found: Check, error: ExplorerError, form: IntentForm, answers: Mapping[str, str]) -> Check:
+    """The error beside its answer, or below the form."""
+    place = _blamed(error, form, answers) if isinstance(error, InvalidIntent) else ""
+    return replace(found, errors={place: str(error)}) if place else replace(found, problem=problem_of(error))
+
+
+def _blamed(error: InvalidIntent, form: IntentForm, answers: Mapping[str, str]) -> str:
+    blamed = str(error.field or "")
+    names = [field.name for field in form.fields if field.kind not in {"pairs", "checks"}]
+    if blamed in names:
+        return blamed
+    keys = [name for name, value in answers.items() if name.startswith("key.") and value == blamed]
+    return keys[0] if keys else names[0] if len(names) == 1 else ""
