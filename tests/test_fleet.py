@@ -27,7 +27,7 @@ def test_tables_are_ranked_the_worst_first(tmp_path: Path, demo_warehouse: Path)
     seen: list[TableAudit] = []
     found = explorer.audit([demo_warehouse, empty], each=seen.append)
     rows = found.to_pylist()
-    assert len(rows) == len(seen) == 6
+    assert len(rows) == len(seen) == 7
     assert (rows[0]["table"], rows[0]["error"]) == (str(empty), "TableNotFound")
     assert (rows[1]["errors"], rows[1]["findings"]) == (1, ["unreadable-log"])
     assert rows[1]["table"].endswith("sensors-damaged")

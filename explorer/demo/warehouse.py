@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from explorer.core.errors import RequestError, StorageError
 from explorer.demo.provenance import Calendar
-from explorer.demo.stories import customers, events, ledger, orders, sensors
+from explorer.demo.stories import customers, events, invoices, ledger, orders, sensors
 from explorer.demo.writer import TableWriter
 
 __all__ = ["TABLES", "build_warehouse", "default_folder", "ensure_warehouse", "is_warehouse"]
@@ -22,6 +22,7 @@ __all__ = ["TABLES", "build_warehouse", "default_folder", "ensure_warehouse", "i
 _STORIES: Final[dict[str, tuple[Callable[[TableWriter, Calendar], None], int]]] = {
     "archive/sensors-damaged": (sensors.tell, 30),
     "crm/customers": (customers.tell, 5),
+    "finance/invoices": (invoices.tell, 6),
     "finance/ledger": (ledger.tell, 6),
     "sales/orders": (orders.tell, 7),
     "web/events": (events.tell, 4),

@@ -26,6 +26,7 @@ from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.protocol.schema.field_metadata import IDENTITY_START
 from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.intents.records import CreateTable, Delete, Merge, Optimize, Overwrite, Restore, Update
@@ -40,7 +41,7 @@ from explorer.core.transaction.proposals.rewriting.optimize_files import compact
 from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
 from explorer.core.transaction.proposals.rows.append_rows import addition, append_rows, layout_of
 from explorer.core.transaction.proposals.rows.change_rows import change_rows
-from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, hides_rows, touched_files
+from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, hides_rows, records_changes, touched_files
 from explorer.core.transaction.proposals.rows.overwrite_rows import overwrite_rows, replaced_files
 from explorer.demo.data_files import logical_rows, stored_rows
 from explorer.demo.live_file import LiveFile, Mask
@@ -113,7 +114,7 @@ class TableWriter:
         rows_per_file: int = ROWS_PER_FILE,
         transaction: SetTransaction | None = None,
     ) -> None:
-        """INSERT, or a micro-batch of a stream where a transaction is given."""
+        """INSERT, or a micro-batch of a stream where a transaction is given. Identity columns number the rows."""
         proposal = self._addition(by, rows, rows_per_file)
         if transaction is not None:
             epoch = str(transaction.version)
@@ -139,7 +140,8 @@ class TableWriter:
     def delete(self, by: Provenance, where: str, predicate: Predicate) -> None:
         """DELETE: whole files go, rows of other files are masked, or their files rewritten where vectors are off."""
         snapshot, found = self.log.snapshot, list(self._matching(predicate))
-        rewrite = None if hides_rows(snapshot) else self._written(by, [file.kept(mask) for file, mask in found]).rewrite
+        kept, gone = [file.kept(mask) for file, mask in found], {"delete": self._matched(found)}
+        rewrite = None if hides_rows(snapshot) else self._written(by, kept, gone).rewrite
         proposal = delete_rows(
             Delete(where=where), snapshot, self._touched(found), rewrite, self.log.circumstances(by), reads=Reads()
         )
@@ -151,11 +153,12 @@ class TableWriter:
     ) -> None:
         """UPDATE: the old rows are hidden or their files rewritten, the new ones written."""
         found = list(self._matching(predicate))
-        matched = self._concat(*(file.rows.filter(pa.array(mask)) for file, mask in found))
+        matched = self._matched(found)
         rest = self.rows.filter(pc.invert(pc.fill_null(predicate(self.rows), False)))
         self.rows = self._concat(rest, change(self.rows.filter(predicate(self.rows))))
         intent = Update(set=dict(assigned), where=where)
-        self._change(by, intent, found, change(matched), RowCounts(updated=matched.num_rows))
+        changes = {"update_preimage": matched, "update_postimage": change(matched)}
+        self._change(by, intent, found, RowCounts(updated=matched.num_rows), changes)
 
     def merge(self, by: Provenance, source: pa.Table, key: str) -> None:
         """MERGE on a key: matched rows take the source's values, the others are inserted."""
@@ -164,11 +167,20 @@ class TableWriter:
             return pc.is_in(rows.column(key), value_set=source.column(key).combine_chunks())
 
         found = list(self._matching(matches))
-        updated = sum(int(mask.sum()) for _, mask in found)
-        counts = RowCounts(updated=updated, inserted=source.num_rows - updated, source=source.num_rows)
-        clauses: dict[str, Any] = {"matched": ({"update": "*"},), "not_matched": ({"insert": "*"},)}
+        matched, known = self._matched(found), pc.is_in(source.column(key), value_set=self.rows.column(key))
+        changes = {
+            "update_preimage": matched,
+            "update_postimage": source.filter(known),
+            "insert": source.filter(pc.invert(known)),
+        }
+        inserted = changes["insert"].num_rows
+        counts = RowCounts(updated=matched.num_rows, inserted=inserted, source=source.num_rows)
         self.rows = self._concat(self.rows.filter(pc.invert(matches(self.rows))), source)
-        self._change(by, Merge(source="rows", on=f"target.{key} = source.{key}", **clauses), found, source, counts)
+        intent = Merge(
+            source="rows", on=f"target.{key} = source.{key}", matched=({"update": "*"},),
+            not_matched=({"insert": "*"},) if inserted else (),
+        )  # fmt: skip
+        self._change(by, intent, found, counts, changes)
 
     def optimize(self, by: Provenance, where: str | None = None, target_size: int | None = None) -> None:
         """OPTIMIZE: the small files of each partition become one, without the masked rows; no data changes."""
@@ -221,25 +233,40 @@ class TableWriter:
 
     def _addition(self, by: Provenance, rows: pa.Table, rows_per_file: int = ROWS_PER_FILE) -> Proposal:
         snapshot, made = self.log.snapshot, self.log.circumstances(by)
-        files = addition(snapshot, rows, rows.column_names, made, rows_per_file=rows_per_file)
+        given = [field.name for field in snapshot.schema.fields if IDENTITY_START not in field.metadata]
+        files = addition(snapshot, rows, given, made, rows_per_file=rows_per_file)
         return append_rows(snapshot, files)
 
     def _change(
-        self, by: Provenance, intent: Update | Merge, found: Sequence[_Found], new: pa.Table, counts: RowCounts
-    ) -> None:
-        """Commit new rows in the place of those that were found."""
+        self, by: Provenance, intent: Update | Merge, found: Sequence[_Found], counts: RowCounts,
+        changes: Mapping[str, pa.Table],
+    ) -> None:  # fmt: skip
+        """Commit new rows in the place of those that were found; the changes hold both, by what happened to them."""
         snapshot, masked = self.log.snapshot, hides_rows(self.log.snapshot)
-        written = self._written(by, [new, *(() if masked else (file.kept(mask) for file, mask in found))])
+        new = self._concat(*(rows for kind, rows in changes.items() if kind != "update_preimage"))
+        written = self._written(by, [new, *(() if masked else (file.kept(mask) for file, mask in found))], changes)
         proposal = change_rows(
             intent, snapshot, self._touched(found), counts, written.told, circumstances=self.log.circumstances(by),
             masked=masked, guards=(), reads=Reads(),
         )  # fmt: skip
         self.commit(by, written.staged_for(proposal))
 
-    def _written(self, by: Provenance, tables: Sequence[pa.Table]) -> NewFiles:
-        """Rows as new files; those of one table stay together."""
-        layout = layout_of(self.log.snapshot, self.log.circumstances(by))
-        return NewFiles(tuple(file for rows in tables for file in layout.files(rows)))
+    def _written(
+        self, by: Provenance, tables: Sequence[pa.Table], changes: Mapping[str, pa.Table] | None = None
+    ) -> NewFiles:
+        """Rows as new files, those of one table together; and changes by their type, where the table records them."""
+        snapshot = self.log.snapshot
+        layout, told = layout_of(snapshot, self.log.circumstances(by)), changes or {}
+        recorded = [
+            file
+            for kind, rows in told.items()
+            if records_changes(snapshot) and rows.num_rows
+            for file in layout.change_files(rows, kind)
+        ]
+        return NewFiles(tuple(file for rows in tables for file in layout.files(rows)), tuple(recorded))
+
+    def _matched(self, found: Sequence[_Found]) -> pa.Table:
+        return self._concat(*(file.rows.filter(pa.array(mask)) for file, mask in found))
 
     def _touched(self, found: Sequence[_Found]) -> tuple[Touched, ...]:
         matched = {file.path: np.flatnonzero(mask).astype(np.uint64) for file, mask in found}

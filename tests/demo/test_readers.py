@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable
 
@@ -16,6 +17,7 @@ Build = tuple[Path, dict[str, dict[int, pa.Table]]]
 KEYS = {
     "archive/sensors-damaged": "read_at",
     "crm/customers": "customer_id",
+    "finance/invoices": "invoice_no",
     "finance/ledger": "posting",
     "sales/orders": "order_id",
     "web/events": "event_id",
@@ -60,3 +62,23 @@ def _same(found: pa.Table, meant: pa.Table, key: str) -> bool:
 
 def _sorted(rows: pa.Table, key: str) -> pa.Table:
     return rows.sort_by(key).combine_chunks()
+
+
+@pytest.mark.parametrize("version", [1, 4, 6, 12])
+def test_deltalake_reads_the_recorded_changes_of_invoices(version: int, demo_build: Build) -> None:
+    folder, rows = demo_build
+    place = folder / "finance/invoices"
+    reader = DeltaTable(place).load_cdf(starting_version=version, ending_version=version)
+    after = rows["finance/invoices"][version]
+    told = pa.table(reader.read_all()).select([*after.column_names, "_change_type"])
+    changes = told.cast(after.schema.append(pa.field("_change_type", pa.string())))
+    before = rows["finance/invoices"][version - 1].cast(after.schema)
+    gone, come = _kinds(changes, "delete", "update_preimage"), _kinds(changes, "insert", "update_postimage")
+    stay = before.join(gone.select(["invoice_no"]), "invoice_no", join_type="left anti")
+    made = pa.concat_tables([part.select(after.column_names).cast(after.schema) for part in (stay, come)])
+    assert changes.num_rows
+    assert _sorted(made, "invoice_no").equals(_sorted(after, "invoice_no"))
+
+
+def _kinds(changes: pa.Table, *kinds: str) -> pa.Table:
+    return changes.filter(pc.is_in(changes.column("_change_type"), pa.array(kinds)))

@@ -21,6 +21,7 @@ Build = tuple[Path, dict[str, dict[int, pa.Table]]]
 LATEST = {
     "archive/sensors-damaged": 3,
     "crm/customers": 11,
+    "finance/invoices": 13,
     "finance/ledger": 22,
     "sales/orders": 38,
     "web/events": 28,
@@ -154,6 +155,29 @@ def test_data_of_every_readable_ledger_version_is_on_disk(demo_warehouse: Path) 
         assert [
             p for p in table.snapshot(version).files().column("path").to_pylist() if not (folder / p).exists()
         ] == []
+
+
+def test_invoices_have_the_numbers_and_sums_of_the_table_and_a_feed_with_a_hole(demo_build: Build) -> None:
+    folder, rows = demo_build
+    table, last = explorer.open_table(folder / "finance/invoices"), rows["finance/invoices"][13]
+    fields = {field.name: field.metadata for field in table.snapshot().schema.fields}
+    numbers = last.column("invoice_no").to_pylist()
+    assert len(set(numbers)) == last.num_rows == 954
+    assert fields["invoice_no"]["delta.identity.highWaterMark"] == max(numbers) == 10_957
+    assert pc.all(pc.equal(last.column("gross"), pc.add(last.column("net"), last.column("vat")))).as_py()
+    recorded = {}
+    for version in (4, 6, 12):
+        files = [row for row in table.change_sources(version, version).files.to_pylist() if row["kind"] == "cdc"]
+        recorded[version] = [pq.read_table(folder / "finance/invoices" / row["path"]) for row in files]
+    kinds = {
+        v: {k: t.num_rows for t in found for k in t.column("_change_type").unique().to_pylist()}
+        for v, found in recorded.items()
+    }
+    assert kinds == {
+        4: {"update_preimage": 146, "update_postimage": 146},
+        6: {"update_preimage": 24, "update_postimage": 24},
+        12: {"delete": 3},
+    }
 
 
 def test_names_of_customers_changed_hands(demo_warehouse: Path) -> None:
