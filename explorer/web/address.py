@@ -57,6 +57,7 @@ _KEYS = {
     "step": "step",
     "back": "back",
     "standing": "standing",
+    "show": "show",
 }
 _ANSWER = "f."
 _MOST_ANSWERS = 400
@@ -73,6 +74,7 @@ _CHOICES = {
     "act": ("", *offered_kinds()),
     "step": ("fill", "plan", "receipt"),
     "standing": STANDINGS,
+    "show": ("", "activity"),
 }
 
 
@@ -116,6 +118,7 @@ class Address:
     step: str = "fill"
     back: str = ""
     standing: str = ""
+    show: str = ""
     answers: tuple[tuple[str, str], ...] = ()
 
     @classmethod

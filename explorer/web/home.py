@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from explorer import formatting as fmt
+from explorer.web.activity import activity
 from explorer.web.address import STANDINGS, Address
 from explorer.web.findings import tone
 from explorer.web.home_reading import Progress
@@ -51,6 +52,8 @@ def home_page(
         progress: How far reading them is; None if all are read.
         since: When the person looked last; None if not known.
     """
+    if address.show == "activity":
+        return _activity_page(catalog, address, summaries, progress)
     key = address.sort.removeprefix("-") or "name"
     descending = address.sort.startswith("-")
     named = (row for row in _named(address, summaries) if address.standing in ("", row.standing))
@@ -76,6 +79,15 @@ def home_page(
     ids = frozenset(row.row_id for row in shown)
     pending = frozenset(row.row_id for row in shown if row.pending)
     return Rendered(regions | render_blocks("home", **values), rows=ids, pending=pending)
+
+
+def _activity_page(
+    catalog: Catalog, address: Address, summaries: Sequence[TableSummary], progress: Progress | None
+) -> Rendered:
+    record = activity(address, summaries)
+    blocks = render_blocks("activity", address=address, record=record, progress=progress)
+    around = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": ""}
+    return Rendered(around | blocks, title="Activity \u00b7 Delta Table Explorer")
 
 
 def home_rows(

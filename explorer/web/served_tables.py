@@ -15,11 +15,14 @@ from datetime import UTC, datetime
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 import explorer
 from explorer.auditing import Finding
 from explorer.core.errors import ExplorerError, VersionGap
 from explorer.core.protocol.times import milliseconds
+from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.storage.served_roots import ServedRoots, TableRef
 from explorer.views import TableFacts
@@ -27,13 +30,14 @@ from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import TimeBasis
 from explorer.views.table.timeline import amounts_of
 
-__all__ = ["SPARK_DAYS", "TONES", "Catalog", "RecentCommits", "SparkBar", "TableSummary"]
+__all__ = ["SPARK_DAYS", "TONES", "Catalog", "Deed", "Deeds", "RecentCommits", "SparkBar", "TableSummary"]
 
 _FRESH = 2.0
 SPARK_DAYS = 60
 """The days that a sparkline shows: the same ones for every table."""
 _SPARK_BARS = 30
 _RECENT = 500
+_SAID = ("operation", "user_name", "reason")
 TONES: Final = {"error": "danger", "warning": "warning", "info": "info"}
 """The tone of each severity of a finding."""
 _log = logging.getLogger(__name__)
@@ -65,6 +69,25 @@ class RecentCommits:
 
 
 @dataclass(frozen=True, slots=True)
+class Deed:
+    """A commit that was made with this program: the version, ms since the epoch, and what the log says of it."""
+
+    version: int
+    time: int
+    operation: str
+    user: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deeds:
+    """Those among the newest commits of a table, and whether it has more commits than were looked at."""
+
+    made: tuple[Deed, ...] = ()
+    capped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TableSummary:
     """A row of the list of tables; all but the name is unknown where ``problem`` is set."""
 
@@ -80,6 +103,7 @@ class TableSummary:
     files: int | None = None
     bars: tuple[SparkBar, ...] = ()
     recent: RecentCommits = RecentCommits()
+    deeds: Deeds = Deeds()
     findings: tuple[Finding, ...] = ()
     pending: bool = False
 
@@ -257,6 +281,7 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
         files=commit.num_files,
         bars=_bars(facts),
         recent=_recent(facts),
+        deeds=_deeds(facts),
         findings=facts.audit().findings,
     )
 
@@ -282,3 +307,13 @@ def _recent(facts: TableFacts) -> RecentCommits:
         tuple(user or (engine or "unknown").partition("/")[0] for user, engine in names),
         len(facts.commits) > _RECENT,
     )
+
+
+def _deeds(facts: TableFacts) -> Deeds:
+    start = max(len(facts.commits) - _RECENT, 0)
+    newest = facts.commits.history.slice(start)
+    ours = pc.starts_with(newest.column("engine_info"), f"{ENGINE}/").fill_null(False)
+    chosen = newest.append_column("time", pa.array(facts.commits.times[start:])).filter(ours)
+    rows = chosen.select(["version", "time", "operation", "user_name", "reason"]).to_pylist()
+    made = (Deed(row["version"], row["time"], *(row[name] or "" for name in _SAID)) for row in rows)
+    return Deeds(tuple(made), start > 0)

@@ -1,0 +1,95 @@
+"""What was committed through this program, on all served tables: who, when, what, why, and the receipt.
+
+Invariants: it is read from the logs, so it names commits of any server and of the command line, and nothing that makes
+no version; only tables that were read are in it, and how many were not is said.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from explorer import formatting as fmt
+from explorer.core.versions.commit_times import moment
+from explorer.web.address import Address
+from explorer.web.served_tables import Deed, TableSummary
+
+__all__ = ["Activity", "ActivityLine", "activity"]
+
+_PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityLine:
+    """A commit: the table's served name, what its log says, and the address of its receipt."""
+
+    table: str
+    deed: Deed
+    when: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """A page of the record, newest first.
+
+    Attributes:
+        lines: The commits on this page.
+        matched, total: How many match the filter, and how many there are.
+        page, pages: The page, from 1.
+        unread: How many tables were not read, or cannot be.
+        capped: Whether some table has more of them than are counted.
+        csv: The page as CSV.
+    """
+
+    lines: tuple[ActivityLine, ...]
+    matched: int
+    total: int
+    page: int
+    pages: int
+    unread: int
+    capped: bool
+    csv: str
+
+
+def activity(address: Address, summaries: Sequence[TableSummary]) -> Activity:
+    """Return the part of the record that an address asks for: its filter looks at table, person, operation, reason."""
+    deeds = [(row, deed) for row in summaries for deed in row.deeds.made]
+    deeds.sort(key=lambda found: (-found[1].time, found[0].ref.name, -found[1].version))
+    wanted = address.find.casefold()
+    found = [(row, deed) for row, deed in deeds if wanted in _searched(row, deed)]
+    pages = max(1, -(-len(found) // _PAGE))
+    page = min(address.page_number, pages)
+    lines = tuple(_line(row, deed) for row, deed in found[(page - 1) * _PAGE : page * _PAGE])
+    return Activity(
+        lines=lines,
+        matched=len(found),
+        total=len(deeds),
+        page=page,
+        pages=pages,
+        unread=sum(row.pending or row.problem is not None for row in summaries),
+        capped=any(row.deeds.capped for row in summaries),
+        csv=_csv(lines),
+    )
+
+
+def _searched(row: TableSummary, deed: Deed) -> str:
+    return "\n".join((row.ref.name, deed.user, deed.operation, deed.reason)).casefold()
+
+
+def _line(row: TableSummary, deed: Deed) -> ActivityLine:
+    href = Address(table=row.ref.name).receipt_of(deed.version)
+    return ActivityLine(row.ref.name, deed, fmt.moment(moment(deed.time)), href)
+
+
+def _csv(lines: Sequence[ActivityLine]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(("table", "version", "time", "by", "operation", "reason"))
+    for line in lines:
+        deed = line.deed
+        time = moment(deed.time).isoformat()
+        writer.writerow((line.table, deed.version, time, deed.user, deed.operation, deed.reason))
+    return text.getvalue()
