@@ -14,12 +14,13 @@ from typing import Final
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.my_clients import MyClient, parse_my_clients
 from explorer.core.errors import RequestError
+from explorer.core.protocol import limits
 from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.row_engine import RowEngine
 from explorer.version import VERSION
 
-__all__ = ["CLIENTS_VARIABLE", "ENGINE_INFO", "my_clients", "system_context"]
+__all__ = ["CLIENTS_VARIABLE", "ENGINE_INFO", "my_clients", "set_limits", "system_context"]
 
 CLIENTS_VARIABLE: Final = "DELTA_EXPLORER_CLIENTS"
 """The environment variable that names the file of the clients in use."""
@@ -45,6 +46,23 @@ def system_context(rows: RowEngine | None = None, check_source: Callable[[str], 
         check_source=check_source,
         clients=my_clients(),
     )
+
+
+def set_limits() -> None:
+    """Set the limits of the core that the environment names, in all of this process.
+
+    Raises:
+        RequestError: A value is no number of bytes.
+    """
+    text = os.environ.get(limits.CHECKPOINT_VARIABLE, "")
+    if not text:
+        return
+    if not (text.isascii() and text.isdecimal() and len(text) < 19):
+        raise RequestError(
+            f"{limits.CHECKPOINT_VARIABLE}={text} is no number of bytes. Give one, such as 8000000000, or unset it.",
+            field=limits.CHECKPOINT_VARIABLE,
+        )
+    limits.MAX_CHECKPOINT_BYTES = int(text)
 
 
 def my_clients(file: str | os.PathLike[str] | None = None) -> tuple[MyClient, ...]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from explorer.core.errors import NotAllowed
 from explorer.core.log.catalog_commits import CatalogCommits
+from explorer.core.protocol.limits import CHECKPOINT_VARIABLE
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.times import zone_named
 from explorer.core.versions.delta_log import DeltaLog
@@ -74,6 +75,10 @@ def open_table(
         NotAllowed: The location is outside ``roots``.
         RequestError: There is no such time zone.
     """
+    if os.environ.get(CHECKPOINT_VARIABLE):
+        from explorer.system import set_limits
+
+        set_limits()
     allowed = None if roots is None else AllowedRoots(roots)
     zone = zone_named(time_zone) if isinstance(time_zone, str) else time_zone
     store = open_store(location, storage_options, allowed)
@@ -199,6 +204,25 @@ class Table(DeltaLog):
         from explorer.spark.scan.scan import rows
 
         return rows(self, self.snapshot(version, timestamp), where, row_identity)
+
+    def files_frame(self, version: int | None = None, *, statistics: Sequence[str] | None = None) -> DataFrame:
+        """Return the live files of a version as a Spark DataFrame, replayed by Spark; the driver holds no file list.
+
+        Args:
+            version: As in `snapshot`.
+            statistics: Dotted names of the columns whose bounds are given; None for all.
+
+        Returns:
+            The columns of `Snapshot.files`, ``partition`` and ``statistics``; see
+            `explorer.spark.log.files_frame.files_frame`.
+
+        Raises:
+            EngineUnavailable: Spark or Java is missing.
+            RequestError: A column is not in the schema or has no statistics by its type.
+        """
+        from explorer.spark.log.files_frame import files_frame
+
+        return files_frame(self, self.snapshot(version), statistics).frame
 
     @located
     def plan(

@@ -16,6 +16,7 @@ __all__ = [
     "ClientsOption",
     "JsonFlag",
     "LimitOption",
+    "LogSparkOption",
     "OutputOption",
     "SparkOption",
     "TableArgument",
@@ -66,6 +67,15 @@ SparkOption = Annotated[
         "--spark",
         metavar="MASTER",
         help="Where Spark runs, such as local[4], spark://host:7077 or sc://host:15002; else here, on all processors.",
+    ),
+]
+LogSparkOption = Annotated[
+    str | None,
+    typer.Option(
+        "--spark",
+        metavar="MASTER",
+        help="Let Spark replay the log, for lists of files that are too long for one process: local[*] is this "
+        "machine; or spark://host:7077, sc://host:15002.",
     ),
 ]
 

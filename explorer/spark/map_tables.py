@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from explorer.spark.engine.job import Job, submit
 
-__all__ = ["Look", "map_tables", "package"]
+__all__ = ["Look", "equip", "map_tables", "package"]
 
 Look = Callable[[str], dict[str, Any]]
 """Makes the row of a location: the values by column, ``location`` among them; it may not raise for a bad table."""
@@ -57,7 +57,7 @@ def _mapped(job: Job[pa.Table], locations: Sequence[str], look: Look, schema: pa
         return schema.empty_table()
     session = engine().session()
     job.report("Sending the program to the workers")
-    _equip(session)
+    equip(session)
     job.report(f"Reading {len(locations):,} logs")
     frame = session.createDataFrame(pa.table({"location": pa.array(list(dict.fromkeys(locations)), pa.string())}))
     tasks = frame.repartition(min(len(locations), _MOST_TASKS))
@@ -75,7 +75,7 @@ def _task(look: Look, schema: pa.Schema) -> Callable[[Iterable[pa.RecordBatch]],
     return work
 
 
-def _equip(session: Any) -> None:
+def equip(session: Any) -> None:
     """Send this program to the workers, once for each session; the packages it needs must be installed there."""
     if session in _equipped:
         return

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 import explorer
 from explorer import formatting as fmt
-from explorer.cli.arguments import JsonFlag, TableArgument, VersionOption
-from explorer.cli.output import emit, listing, patience
+from explorer.cli.arguments import SCREEN, JsonFlag, LogSparkOption, TableArgument, VersionOption, use_spark
+from explorer.cli.output import emit, listing, note, patience
+from explorer.cli.row_output import limited
+from explorer.core.protocol.logical_files import PUBLIC_COLUMNS
 from explorer.core.protocol.schema.data_types import type_name
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from explorer.core.protocol.statistics.data_skipping import SkippingCounts
+
 __all__ = ["register"]
+
+_AT_ONCE: Final = 5_000
+WhereOption = Annotated[
+    str | None, typer.Option("--where", metavar="SQL", help="Only the files that this condition has to read.")
+]
+FilesOption = Annotated[int | None, typer.Option("--limit", metavar="N", min=0, help="At most N files.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -23,19 +37,32 @@ def register(app: typer.Typer) -> None:
     app.command("statistics")(statistics)
 
 
-def files(table: TableArgument, version: VersionOption = None, json: JsonFlag = False) -> None:
-    """List the live files of a version.
+def files(
+    table: TableArgument,
+    version: VersionOption = None,
+    *,
+    where: WhereOption = None,
+    limit: FilesOption = None,
+    spark: LogSparkOption = None,
+    json: JsonFlag = False,
+) -> None:
+    """List the live files of a version, or those that a condition has to read.
 
     JSON, a line a file: path (as in the log), partitionValues, size, modificationTime (ms since the epoch), numRecords,
     deletionVector {storageType, uniqueId, cardinality, sizeInBytes} or null.
     """
+    use_spark(spark)
     with patience("Reading the log"):
-        found = explorer.open_table(table).snapshot(version)
-        rows = found.logical_files
+        opened = explorer.open_table(table)
+        found = opened.snapshot(version)
+    listed = _listed(found, where) if spark is None else _replayed(opened, found, where)
     if json:
-        for row in _rows(rows):
+        for row in _rows(limited(listed, limit)):
             emit(_file(row))
         return
+    if where is not None:
+        note(_needed(opened, found, where, by_spark=spark is not None))
+    most = SCREEN if spark is not None and limit is None else limit
     listing(
         ["path", "size", "rows", "masked", "partition"],
         (
@@ -46,11 +73,13 @@ def files(table: TableArgument, version: VersionOption = None, json: JsonFlag = 
                 fmt.count(row["dv_cardinality"] or 0),
                 _partition(row["partition_values"]),
             )
-            for row in _rows(rows)
+            for row in _rows(limited(listed, most))
         ),
-        f"Version {found.version} has no files.",
+        f"Version {found.version} has no files{'' if where is None else ' that the condition has to read'}.",
         numbers=("size", "rows", "masked"),
     )
+    if most != limit:
+        note(f"These are {SCREEN} files at most; --limit lists more, --json all.")
 
 
 def deletion_vectors(table: TableArgument, version: VersionOption = None, json: JsonFlag = False) -> None:
@@ -63,7 +92,7 @@ def deletion_vectors(table: TableArgument, version: VersionOption = None, json: 
         found = explorer.open_table(table).snapshot(version)
         rows = found.deletion_vectors()
     if json:
-        for row in _rows(rows):
+        for row in _rows(rows.to_batches(max_chunksize=_AT_ONCE)):
             emit(
                 {
                     "path": row["raw_path"],
@@ -87,7 +116,7 @@ def deletion_vectors(table: TableArgument, version: VersionOption = None, json: 
                 fmt.size(row["size_in_bytes"]),
                 "inline" if row["file"] is None else f"{row['file']} at byte {row['offset'] or 0}",
             )
-            for row in _rows(rows)
+            for row in _rows(rows.to_batches(max_chunksize=_AT_ONCE))
         ),
         f"No rows are masked at version {found.version}.",
         numbers=("masked", "of rows", "size"),
@@ -101,6 +130,9 @@ def statistics(
         typer.Option("--column", metavar="C", help="Only this column, such as address.city; may be given repeatedly."),
     ] = None,
     version: VersionOption = None,
+    *,
+    limit: FilesOption = None,
+    spark: LogSparkOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Show the bounds of each column in each file.
@@ -108,9 +140,13 @@ def statistics(
     JSON, a line a file and column: path (as in the log), column, type, min, max, nullCount, numRecords (physical rows),
     tight (false: the bounds may be wider than the rows that are left). Null means that the log does not say.
     """
+    use_spark(spark)
     with patience("Reading the log"):
-        found = explorer.open_table(table).snapshot(version)
-        rows = _statistics(found, column)
+        opened = explorer.open_table(table)
+        found = opened.snapshot(version)
+        rows = _statistics(found, column, limit)
+        if spark is not None:
+            rows = _replayed_statistics(opened, found, column, SCREEN if limit is None and not json else limit)
         first = next(rows, None)
     if json:
         while first is not None:
@@ -137,14 +173,91 @@ def statistics(
     )
 
 
-def _statistics(found: explorer.Snapshot, names: list[str] | None) -> Iterator[dict[str, Any]]:
+def _listed(found: explorer.Snapshot, where: str | None) -> Iterator[pa.RecordBatch]:
+    """The files, or those that a condition has to read."""
+    with patience("Reading the log"):
+        rows = found.logical_files
+        if where is not None:
+            rows = rows.filter(found.skipping(where).files.column("kept"))
+    return iter(rows.to_batches(max_chunksize=_AT_ONCE))
+
+
+def _replayed(opened: explorer.Table, found: explorer.Snapshot, where: str | None) -> Iterator[pa.RecordBatch]:
+    """The same by Spark."""
+    from explorer.cli.progress import followed
+    from explorer.spark.log.live_files import NeededFiles, plain_files
+    from explorer.spark.rows.batches import row_batches
+    from explorer.spark.rows.file_stream import file_stream
+
+    if where is None:
+        return row_batches(file_stream(opened, found, partial(plain_files, PUBLIC_COLUMNS)), followed)
+    batches = row_batches(file_stream(opened, found, NeededFiles.of(found, where)), followed)
+    return (batch.filter(batch.column("kept")) for batch in batches)
+
+
+def _needed(opened: explorer.Table, found: explorer.Snapshot, where: str, *, by_spark: bool) -> str:
+    """How many files a condition has to read."""
+    if by_spark:
+        from explorer.cli.progress import waiting
+        from explorer.spark.log.files_frame import needed_counts
+
+        counts: SkippingCounts = waiting(needed_counts(opened, found, where))
+    else:
+        counts = found.skipping(where).counts
+    return (
+        f"{fmt.count(counts.after_statistics)} of {fmt.plural(counts.total, 'file')} have to be read; partition values "
+        f"leave {fmt.count(counts.after_partitions)}, and statistics leave {fmt.count(counts.after_statistics)}, of "
+        f"which {fmt.count(counts.kept_without_statistics)} only for lack of statistics."
+    )
+
+
+def _replayed_statistics(
+    opened: explorer.Table, found: explorer.Snapshot, names: list[str] | None, limit: int | None
+) -> Iterator[dict[str, Any]]:
+    """One record a file and column, by Spark."""
+    from explorer.cli.progress import followed
+    from explorer.spark.log.live_files import AllFiles
+    from explorer.spark.rows.batches import row_batches
+    from explorer.spark.rows.file_stream import file_stream
+
+    made = AllFiles.of(found, names)
+    chosen = [column for column in made.columns if names is None or column in map(found.statistics_column, names)]
+    for row in _rows(limited(row_batches(file_stream(opened, found, made), followed), limit)):
+        parts = row["statistics"]
+        for column in chosen:
+            value = row["partition"][column.path[0]] if column.partition else None
+            low, high, nulls = (
+                (value, value, 0 if value is not None else row["num_records"])
+                if column.partition
+                else (_inner(parts[part], column.path) for part in ("min", "max", "null_count"))
+            )
+            yield {
+                "path": row["raw_path"],
+                "column": column.name,
+                "type": type_name(column.type),
+                "min": low,
+                "max": high,
+                "nullCount": nulls,
+                "numRecords": row["num_records"],
+                "tight": True if column.partition else parts["tight"],
+            }
+
+
+def _inner(value: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        value = value[name]
+    return value
+
+
+def _statistics(found: explorer.Snapshot, names: list[str] | None, limit: int | None) -> Iterator[dict[str, Any]]:
     """One record a file and column; every column asked for is looked up before the first record."""
     known = {column.name: type_name(column.type) for column in found.statistics_columns}
     chosen = list(known) if names is None else names
     ranges = [(name, found.column_ranges(name)) for name in chosen]
     paths = found.logical_files.column("raw_path")
     for name, table in ranges:
-        for path, row in zip(paths, _rows(table), strict=True):
+        rows = _rows(limited(iter(table.to_batches(max_chunksize=_AT_ONCE)), limit))
+        for path, row in zip(paths, rows, strict=limit is None):
             yield {
                 "path": path.as_py(),
                 "column": name,
@@ -176,9 +289,9 @@ def _file(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _rows(table: Any) -> Iterator[dict[str, Any]]:
-    """The rows of an Arrow table, some thousands at a time."""
-    for batch in table.to_batches(max_chunksize=5_000):
+def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    """The rows of Arrow batches."""
+    for batch in batches:
         yield from batch.to_pylist(maps_as_pydicts="strict")
 
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import typer
 
 import explorer
 from explorer import formatting as fmt
-from explorer.cli.arguments import JsonFlag, TableArgument, TimestampOption, VersionOption
+from explorer.cli.arguments import (
+    JsonFlag,
+    LogSparkOption,
+    TableArgument,
+    TimestampOption,
+    VersionOption,
+    use_spark,
+)
 from explorer.cli.output import emit, facts, listing, patience
 from explorer.core.protocol.schema.data_types import format_column, parse_column, type_name
 from explorer.core.versions.column_lineage import ColumnLine, Lineage
@@ -23,22 +30,49 @@ def register(app: typer.Typer) -> None:
     app.command("columns")(columns)
 
 
+class Totals(Protocol):
+    """Totals of a version's live files: those of its snapshot, or those that Spark counted."""
+
+    @property
+    def num_files(self) -> int:
+        """Live files."""
+
+    @property
+    def size_in_bytes(self) -> int | None:
+        """Their bytes, if the log says."""
+
+    @property
+    def num_records(self) -> int | None:
+        """Their physical rows, if the log says."""
+
+    @property
+    def num_deleted_records(self) -> int:
+        """Rows that deletion vectors hide."""
+
+
 def snapshot(
-    table: TableArgument, version: VersionOption = None, timestamp: TimestampOption = None, json: JsonFlag = False
+    table: TableArgument,
+    version: VersionOption = None,
+    timestamp: TimestampOption = None,
+    spark: LogSparkOption = None,
+    json: JsonFlag = False,
 ) -> None:
     """Show the table at a version: protocol, metadata, totals.
 
     JSON, one document: table, version, timestamp, protocol, metadata, numFiles, sizeInBytes, numRecords (null if one
     file lacks the count; masked rows included), numDeletedRecords, transactions, domainMetadata.
     """
+    use_spark(spark)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
         found = opened.snapshot(version, timestamp)
-        document = _document(opened, found)
+    totals = found if spark is None else _counted(opened, found)
+    with patience("Reading the log"):
+        document = _document(opened, found, totals)
     if json:
         emit(document)
     else:
-        _print_snapshot(found, document)
+        _print_snapshot(found, totals, document)
 
 
 def columns(table: TableArgument, json: JsonFlag = False) -> None:
@@ -64,31 +98,40 @@ def columns(table: TableArgument, json: JsonFlag = False) -> None:
         listing(["take care with", "from", "because"], hazards, "")
 
 
-def _document(table: explorer.Table, found: explorer.Snapshot) -> dict[str, Any]:
+def _counted(table: explorer.Table, found: explorer.Snapshot) -> Totals:
+    """The totals by Spark."""
+    from explorer.cli.progress import waiting
+    from explorer.spark.log.files_frame import file_totals
+
+    totals: Totals = waiting(file_totals(table, found))
+    return totals
+
+
+def _document(table: explorer.Table, found: explorer.Snapshot, totals: Totals) -> dict[str, Any]:
     return {
         "table": table.location,
         "version": found.version,
         "timestamp": found.timestamp,
         "protocol": found.protocol.to_wire(),
         "metadata": found.metadata.to_wire(),
-        "numFiles": found.num_files,
-        "sizeInBytes": found.size_in_bytes,
-        "numRecords": found.num_records,
-        "numDeletedRecords": found.num_deleted_records,
+        "numFiles": totals.num_files,
+        "sizeInBytes": totals.size_in_bytes,
+        "numRecords": totals.num_records,
+        "numDeletedRecords": totals.num_deleted_records,
         "transactions": found.transactions,
         "domainMetadata": found.domain_metadata,
     }
 
 
-def _print_snapshot(found: explorer.Snapshot, document: dict[str, Any]) -> None:
+def _print_snapshot(found: explorer.Snapshot, totals: Totals, document: dict[str, Any]) -> None:
     protocol, metadata = found.protocol, found.metadata
-    records, deleted = found.num_records, found.num_deleted_records
+    records, deleted = totals.num_records, totals.num_deleted_records
     rows = fmt.count(None if records is None else records - deleted)
     features = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
     pairs: list[tuple[str, object]] = [
         ("version", f"{found.version}, committed {fmt.timestamp(found.timestamp)}"),
         ("rows", f"{rows} ({fmt.count(deleted)} more masked by deletion vectors)" if deleted else rows),
-        ("files", f"{fmt.count(found.num_files)}, {fmt.size(found.size_in_bytes)}"),
+        ("files", f"{fmt.count(totals.num_files)}, {fmt.size(totals.size_in_bytes)}"),
         ("reader, writer", f"{protocol.min_reader_version}, {protocol.min_writer_version}"),
         ("features", ", ".join(features) or "none listed"),
         ("partitioned by", ", ".join(found.partition_columns) or "nothing"),

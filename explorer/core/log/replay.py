@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from explorer.core.errors import CorruptTable, VersionGap
 from explorer.core.log.checkpoint.reader import open_checkpoint_files, read_checkpoint_state
 from explorer.core.log.commit import Commit, decode_commit
@@ -22,7 +24,15 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import FileSource, LineSource, LogicalFiles
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 
-__all__ = ["Reconciliation", "advance_state", "read_commit_files", "read_commits", "replay_files", "replay_state"]
+__all__ = [
+    "Reconciliation",
+    "Superseded",
+    "advance_state",
+    "read_commit_files",
+    "read_commits",
+    "replay_files",
+    "replay_state",
+]
 
 _BATCH = 1024
 _BATCH_BYTES = 1 << 23
@@ -133,6 +143,26 @@ def replay_files(store: LogStore, segment: LogSegment, commits: Iterable[Commit]
     return newest.files(store, segment)
 
 
+class Superseded(msgspec.Struct, frozen=True):
+    """Which files of a checkpoint the commits after it replaced or removed.
+
+    Attributes:
+        added: Paths that were added since.
+        removed: Removals in force: path and deletion-vector id.
+    """
+
+    added: frozenset[str]
+    removed: frozenset[tuple[str, str | None]]
+
+    def survivors(self, source: FileSource) -> FileSource:
+        """The files of a checkpoint that are left."""
+        touched = self.added | {key for key, _ in self.removed}
+        if not touched:
+            return source
+        found = source.find(touched)
+        return source.without([row for row, key, id_ in found if key in self.added or (key, id_) in self.removed])
+
+
 class Reconciliation:
     """The file actions of some commits; the newest for each key counts.
 
@@ -174,14 +204,10 @@ class Reconciliation:
         """The live files: those of the segment's checkpoint that are left, then those added since."""
         sources: list[FileSource] = []
         if segment.checkpoint is not None:
-            sources += [self._survivors(source) for source in open_checkpoint_files(store, segment.checkpoint)]
+            gone = self.superseded()
+            sources += [gone.survivors(source) for source in open_checkpoint_files(store, segment.checkpoint)]
         return LogicalFiles([*sources, LineSource(list(self.live.values()))])
 
-    def _survivors(self, source: FileSource) -> FileSource:
-        """The files of a checkpoint that no later action replaced or removed."""
-        touched = self._added | {key for key, _ in self.removed}
-        if not touched:
-            return source
-        found = source.find(touched)
-        gone = [row for row, key, vector in found if key in self._added or (key, vector) in self.removed]
-        return source.without(gone)
+    def superseded(self) -> Superseded:
+        """What the commits replaced or removed of the checkpoint before them."""
+        return Superseded(frozenset(self._added), frozenset(self.removed))

@@ -8,14 +8,30 @@ memory for it, sets the limit here before it opens the table.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from explorer.core.errors import LimitExceeded
 from explorer.core.protocol.json_values import JsonValue
 
-__all__ = ["check_column", "check_file", "check_lines", "check_nesting", "too_deep"]
+__all__ = [
+    "CHECKPOINT_VARIABLE",
+    "check_checkpoint",
+    "check_column",
+    "check_file",
+    "check_lines",
+    "check_nesting",
+    "too_deep",
+]
 
 MAX_FILE_BYTES = 4 << 30
 """A log file that is read whole: commit, compaction, checkpoint in JSON, checksum, hint. Parquet is read by column."""
+
+CHECKPOINT_VARIABLE: Final = "DELTA_EXPLORER_MAX_CHECKPOINT_BYTES"
+"""The environment variable by which a person sets the next one."""
+
+MAX_CHECKPOINT_BYTES = 2 << 30
+"""A checkpoint as stored, all parts and sidecars together, whose files are listed in this process: some ten million of
+them. Spark replays larger ones, piece by piece."""
 
 MAX_LINE_BYTES = 256 << 20
 """One action in JSON. A schema of a hundred thousand columns takes about a tenth of it."""
@@ -41,6 +57,24 @@ def check_file(path: str, size: int) -> None:
             path=path,
             found=size,
             allowed=MAX_FILE_BYTES,
+        )
+
+
+def check_checkpoint(version: int, size: int) -> None:
+    """Check the size of a checkpoint, in bytes, before its files are listed here.
+
+    Raises:
+        LimitExceeded: It is too large.
+    """
+    if size > MAX_CHECKPOINT_BYTES:
+        raise LimitExceeded(
+            f"The checkpoint of version {version} has {size:,} bytes; {MAX_CHECKPOINT_BYTES:,} are replayed in one "
+            "process at most. Let Spark replay it: delta-explorer snapshot, files or statistics TABLE --spark MASTER "
+            "(local[*] is this machine), or Table.files_frame() in Python. With the memory for it, set "
+            f"{CHECKPOINT_VARIABLE} to more.",
+            version=version,
+            found=size,
+            allowed=MAX_CHECKPOINT_BYTES,
         )
 
 
@@ -96,7 +130,8 @@ def check_column(size: int, what: str) -> None:
     if size > MAX_COLUMN_BYTES:
         raise LimitExceeded(
             f"{what} together have {size:,} bytes; a column of text holds {MAX_COLUMN_BYTES:,} at most. "
-            "Ask for other columns of the files, or compact the table's small files first.",
+            "Ask for other columns of the files, let Spark list them (delta-explorer files TABLE --spark MASTER), or "
+            "compact the table's small files first.",
             found=size,
             allowed=MAX_COLUMN_BYTES,
         )

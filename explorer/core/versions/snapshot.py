@@ -215,12 +215,12 @@ class Snapshot:
         Raises:
             RequestError: A column is not in the schema or has no statistics by its type.
         """
-        chosen = self.statistics_columns if columns is None else [self._statistics_column(name) for name in columns]
+        chosen = self.statistics_columns if columns is None else [self.statistics_column(name) for name in columns]
         return statistics_table(self._statistics, chosen)
 
     def column_ranges(self, column: str) -> pa.Table:
         """Bounds of one column: path, min, max (typed), null_count, num_records, tight; one row a file."""
-        return column_ranges(self._statistics, self._statistics_column(column))
+        return column_ranges(self._statistics, self.statistics_column(column))
 
     def statistics_coverage(self) -> pa.Table:
         """Which columns have statistics in how many files: column, type, files, files_total, tight."""
@@ -239,7 +239,7 @@ class Snapshot:
 
     def overlap(self, column: str) -> Overlap:
         """How many files may hold a value of a column: files with bounds, average and greatest depth."""
-        return overlap_depth(self._statistics, self._statistics_column(column))
+        return overlap_depth(self._statistics, self.statistics_column(column))
 
     def statistics_problems(self) -> tuple[StatisticsProblem, ...]:
         """Statistics that could not be used, and so count as unknown (STATS-002): path and detail."""
@@ -308,7 +308,7 @@ class Snapshot:
     def _statistics(self) -> FileStatistics:
         return FileStatistics(self._files, self.statistics_columns, self.time_zone)
 
-    def _statistics_column(self, name: str) -> StatisticsColumn:
+    def statistics_column(self, name: str) -> StatisticsColumn:
         """The column of that name, in its own spelling or else in the only one that differs by case (SCHEMA-010)."""
         try:
             path = parse_column(name)

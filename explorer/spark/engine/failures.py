@@ -24,7 +24,7 @@ from explorer.core.errors import (
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE
 from explorer.spark.engine.file_addresses import FileAddress
 
-__all__ = ["condition_of", "failure_of", "first_sentence"]
+__all__ = ["condition_of", "failure_of", "first_sentence", "messages_of"]
 
 _READ_FILE: Final = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (\S+?)\.?\s")
 _NOT_FOUND: Final = re.compile(r"\[PATH_NOT_FOUND\] Path does not exist: (.+?)\. SQLSTATE")
@@ -68,7 +68,7 @@ def failure_of(
     """
     if isinstance(error, ExplorerError):
         return error
-    text = "\n".join(_messages(error))
+    text = "\n".join(messages_of(error))
     condition = condition_of(error)
     if "SPARK_JOB_CANCELLED" in text or "OPERATION_CANCELED" in text:
         return Cancelled("The work was cancelled.", operation="read rows")
@@ -106,13 +106,13 @@ def condition_of(error: Exception) -> str | None:
     get = getattr(error, "getCondition", None)
     if callable(get) and (found := get()) is not None:
         return str(found)
-    match = next((m for m in map(_CONDITION.search, _messages(error)) if m is not None), None)
+    match = next((m for m in map(_CONDITION.search, messages_of(error)) if m is not None), None)
     return None if match is None else match[1]
 
 
 def first_sentence(error: Exception) -> str:
     """What Spark said, without its condition, SQL state, position marks and plan."""
-    messages = [message for message in _messages(error) if "awaitResult" not in message]
+    messages = [message for message in messages_of(error) if "awaitResult" not in message]
     text = messages[0].strip() if messages else type(error).__name__
     text = _CONDITION.sub("", text, count=1).strip()
     text = re.split(r"\s*SQLSTATE:|\n==|;\n", text)[0]
@@ -201,7 +201,7 @@ def _plain(path: str) -> str:
     return unquote(re.sub(r"^file:/+", "/", path))
 
 
-def _messages(error: Exception) -> Iterator[str]:
+def messages_of(error: Exception) -> Iterator[str]:
     """The error's message and those of its Java causes, outermost first."""
     java: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     if java is None:

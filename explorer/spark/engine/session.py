@@ -84,6 +84,12 @@ class Engine:
         session = self._session
         return session is not None and type(session).__module__.startswith("pyspark.sql.connect")
 
+    def runs_on(self, master: str) -> bool:
+        """Whether the session that runs was started on a master, with no settings of its own."""
+        with self._changed:
+            self._notice_death()
+            return self._state == "ready" and self._owned and self._where() == master and not self._conf
+
     def start(self, *, warm: bool = False) -> None:
         """Begin to start the session if there is none; returns at once.
 
@@ -252,7 +258,7 @@ def engine() -> Engine:
 
 
 def configure(master: str | None = None, conf: Mapping[str, str] | None = None) -> Engine:
-    """Choose where the process's engine runs; a running one of ours is stopped.
+    """Choose where the process's engine runs; a running one of ours is stopped, unless it runs there as it is.
 
     Args:
         master: A Spark master URL or ``sc://host:port``; None for the defaults of `Engine`.
@@ -260,6 +266,8 @@ def configure(master: str | None = None, conf: Mapping[str, str] | None = None) 
     """
     global _engine  # noqa: PLW0603 - one engine for each process is the point
     with _engine_lock:
+        if master is not None and not conf and _engine.runs_on(master):
+            return _engine
         _engine.stop()
         _engine = Engine(master, conf)
         return _engine

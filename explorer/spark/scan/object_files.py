@@ -40,7 +40,16 @@ from explorer.storage.written_aside import written_aside
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["FileRows", "needs_tasks", "read_footers", "read_objects", "remote_file", "spooled"]
+__all__ = [
+    "FileRows",
+    "needs_tasks",
+    "read_footers",
+    "read_objects",
+    "remote_file",
+    "secrets_in",
+    "sent_files",
+    "spooled",
+]
 
 _FIELD_ID: Final = "parquet.field.id"
 _MOST_TASKS: Final = 64
@@ -104,11 +113,11 @@ def read_objects(session: SparkSession, addresses: Sequence[FileAddress], schema
     _send_code()
     path, row = _free("__explorer_object", schema), _free("__explorer_place", schema)
     shapes = tuple(_shape(field.name, field.dataType, field.metadata) for field in schema.fields)
-    files, stores = _sent(addresses)
+    files, stores = sent_files(addresses)
     fields = [st.StructField(field.name, field.dataType) for field in schema.fields]
     fields += [st.StructField(path, st.StringType()), st.StructField(row, st.LongType())]
     frame = session.createDataFrame(files).repartition(min(files.num_rows, _MOST_TASKS))
-    read = object_rows.reader(ObjectRows(stores, _secrets(addresses), shapes, path, row))
+    read = object_rows.reader(ObjectRows(stores, secrets_in(addresses), shapes, path, row))
     return FileRows(frame.mapInArrow(read, st.StructType(fields)), sf.col(path), sf.col(row))
 
 
@@ -120,9 +129,9 @@ def read_footers(session: SparkSession, addresses: Sequence[FileAddress]) -> Dat
         addresses: The files, local ones too; at least one.
     """
     _send_code()
-    files, stores = _sent(addresses)
+    files, stores = sent_files(addresses)
     frame = session.createDataFrame(files).repartition(min(files.num_rows, _MOST_TASKS))
-    read = object_rows.footer_reader(ObjectRows(stores, _secrets(addresses), (), "", ""))
+    read = object_rows.footer_reader(ObjectRows(stores, secrets_in(addresses), (), "", ""))
     return frame.mapInArrow(read, _FOOTERS)
 
 
@@ -131,7 +140,7 @@ def _send_code() -> None:
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # PySpark's own
 
 
-def _secrets(addresses: Sequence[FileAddress]) -> tuple[str, ...]:
+def secrets_in(addresses: Sequence[FileAddress]) -> tuple[str, ...]:
     """Texts that no error may contain, longest first, as one may hold another."""
     secrets = {secret for address in addresses if address.remote is not None for secret in address.remote.secrets}
     return tuple(sorted(secrets, key=len, reverse=True))
@@ -173,7 +182,7 @@ def _opened(log: DeltaLog, folder: str) -> ObjectLogStore:
     return known[folder]
 
 
-def _sent(addresses: Sequence[FileAddress]) -> tuple[pa.Table, tuple[Any, ...]]:
+def sent_files(addresses: Sequence[FileAddress]) -> tuple[pa.Table, tuple[Any, ...]]:
     """One row a file for the tasks, and the stores that the rows speak of by number."""
     stores: list[Any] = []
     numbers: dict[int, int] = {}

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from explorer.storage.ranged_file import ranged_file
 
-__all__ = ["FOOTERS", "ObjectRows", "Shape", "footer_reader", "reader"]
+__all__ = ["FOOTERS", "ObjectRows", "Shape", "footer_reader", "open_file", "reader"]
 
 FOOTERS = pa.schema(
     [
@@ -110,7 +110,7 @@ def _footer_of(rows: ObjectRows, file: dict[str, Any]) -> dict[str, Any]:
 
     answer: dict[str, Any] = dict.fromkeys(FOOTERS.names) | {"name": file["name"]}
     try:
-        source = _open(rows, file)
+        source = open_file(rows, file)
         digest = _footer_digest(source)
         parquet = pq.ParquetFile(source)
         columns = [column for field in parquet.schema_arrow for column in _columns(field, ())]
@@ -161,7 +161,7 @@ def _rows_of(rows: ObjectRows, file: dict[str, Any]) -> Iterator[pa.RecordBatch]
 
     name = file["name"]
     try:
-        source = _open(rows, file)
+        source = open_file(rows, file)
         parquet = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
         _check_calendar(parquet.metadata.metadata or {}, rows.columns, name)
         chosen = _wanted(parquet.schema_arrow, rows.columns)
@@ -210,7 +210,8 @@ class _Told(RuntimeError):
     """An error whose text the driver understands."""
 
 
-def _open(rows: ObjectRows, file: dict[str, Any]) -> Any:
+def open_file(rows: ObjectRows, file: dict[str, Any]) -> Any:
+    """A file of a store, for reading at random: ``store`` (its number), ``key``, ``size`` (or null), ``name``."""
     import obstore
 
     store, key, size, name = rows.stores[file["store"]], file["key"], file["size"], file["name"]

@@ -83,6 +83,7 @@ class CheckpointPart:
         file: The open file; the part keeps it.
         broken: Makes the error for a file that cannot be read.
         action: Which rows; columns of `explorer.core.protocol.logical_files.SCHEMA` are those of ``add``.
+        groups: Which row groups; None takes all.
 
     Raises:
         IncompleteCheckpoint: The file is not a Parquet file.
@@ -93,23 +94,36 @@ class CheckpointPart:
         file: pa.NativeFile,
         broken: Callable[[str], IncompleteCheckpoint],
         action: Literal["add", "remove"] = "add",
+        groups: Sequence[int] | None = None,
     ) -> None:
         self._broken = broken
         self._action = action
         with self._reading():
             self._rows = RowGroups(file)
             self._members = _members(self._rows.schema, action)
-            # These show which rows are files, so they are read immediately and kept.
-            heads = ["path", "size"] if action == "add" and "size" in self._members else ["path"]
             if self._members and "path" not in self._members:
                 raise ValueError(f"its {action} has no path")
-            groups = in_parallel(partial(self._group, heads), range(self._rows.count)) if self._members else []
-        self._groups = tuple(group for group in groups if group is not None)
+        self._groups = self._of_files(range(self._rows.count) if groups is None else groups)
 
     @property
     def num_rows(self) -> int:
         """How many files."""
         return sum(len(group.paths) for group in self._groups)
+
+    @property
+    def num_groups(self) -> int:
+        """How many row groups the whole file has."""
+        return self._rows.count
+
+    def at_group(self, index: int) -> CheckpointPart:
+        """The files of one row group of the same Parquet file.
+
+        Raises:
+            IncompleteCheckpoint: A page is broken.
+        """
+        part = copy(self)
+        part._groups = self._of_files([index])
+        return part
 
     def holds(self, name: str) -> bool:
         """True if the file has a column of actions of this kind, even an empty one."""
@@ -194,6 +208,13 @@ class CheckpointPart:
     def _starts(self) -> Int64s:
         """The place of the first file of each row group, and at the end the number of all files."""
         return np.cumsum([0, *(len(group.paths) for group in self._groups)])
+
+    def _of_files(self, indexes: Sequence[int]) -> tuple[_Group, ...]:
+        """The row groups with files in them. What shows which rows are files is read immediately and kept."""
+        heads = ["path", "size"] if self._action == "add" and "size" in self._members else ["path"]
+        with self._reading():
+            groups = in_parallel(partial(self._group, heads), indexes) if self._members else []
+        return tuple(group for group in groups if group is not None)
 
     def _group(self, heads: Sequence[str], index: int) -> _Group | None:
         values = self._read(index, heads, alone=self._rows.count == 1)

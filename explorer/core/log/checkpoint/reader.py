@@ -21,16 +21,34 @@ from explorer.core.log.table_state import TableState
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction, Sidecar
 from explorer.core.protocol.file_paths import decode_path, is_absolute
 from explorer.core.protocol.json_values import JsonObject, JsonValue
+from explorer.core.protocol.limits import check_checkpoint
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import FileSource, LineSource
-from explorer.core.protocol.raw_actions import CommitLine, RemoveLine
+from explorer.core.protocol.raw_actions import AddLine, CommitLine, RemoveLine
 
 __all__ = [
+    "CheckpointFile",
+    "checkpoint_contents",
     "open_checkpoint_files",
     "open_checkpoint_tombstones",
     "read_checkpoint_state",
     "sidecar_keys",
+    "unreadable",
 ]
+
+
+class CheckpointFile(msgspec.Struct, frozen=True):
+    """A Parquet file of a checkpoint that may hold files: one of its parts, or a sidecar.
+
+    Attributes:
+        path: Its key, or an absolute location.
+        size: Its size in bytes, as listed or as the sidecar action says.
+        part: The part that it is, or that names it.
+    """
+
+    path: str
+    size: int
+    part: LogPath
 
 
 _SMALL = ("protocol", "metaData", "txn", "domainMetadata")
@@ -69,8 +87,11 @@ def open_checkpoint_files(store: LogStore, checkpoint: Checkpoint) -> list[FileS
 
     Raises:
         IncompleteCheckpoint: A part or a sidecar is missing or unreadable.
+        LimitExceeded: They are too many for one process.
     """
     sources: list[FileSource] = []
+    size = sum(part.size for part in checkpoint.parts)
+    check_checkpoint(checkpoint.version, size)
     for part in checkpoint.parts:
         if part.name.endswith(".json"):
             sources.append(LineSource([line.add for line in _json_lines(store, part) if line.add is not None]))
@@ -79,8 +100,28 @@ def open_checkpoint_files(store: LogStore, checkpoint: Checkpoint) -> list[FileS
             opened = _open(store, part.path, part)
             sources.append(opened)
             sidecars = _sidecars(store, part) if opened.holds("sidecar") else []
+        size += sum(sidecar.size_in_bytes for sidecar in sidecars)
+        check_checkpoint(checkpoint.version, size)
         sources.extend(_open(store, _sidecar_path(sidecar), part) for sidecar in sidecars)
     return [source for source in sources if source.num_rows]
+
+
+def checkpoint_contents(store: LogStore, checkpoint: Checkpoint) -> tuple[list[CheckpointFile], list[AddLine]]:
+    """Find the Parquet files that hold the live files, and the live files that a part in JSON holds itself.
+
+    Raises:
+        IncompleteCheckpoint: A part is missing or unreadable.
+    """
+    files: list[CheckpointFile] = []
+    lines: list[AddLine] = []
+    for part in checkpoint.parts:
+        if part.name.endswith(".json"):
+            lines += [line.add for line in _json_lines(store, part) if line.add is not None]
+        else:
+            files.append(CheckpointFile(part.path, part.size, part))
+        found = _sidecars(store, part)
+        files += [CheckpointFile(_sidecar_path(sidecar), sidecar.size_in_bytes, part) for sidecar in found]
+    return files, lines
 
 
 def open_checkpoint_tombstones(store: LogStore, checkpoint: Checkpoint) -> list[CheckpointPart | list[RemoveLine]]:

@@ -8,7 +8,7 @@ time is raised by a millisecond (STATS-011, D-37). Everything is evaluated colum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, assert_never
 
 import msgspec
@@ -40,7 +40,7 @@ from explorer.core.protocol.statistics.skipping_truth import (
     unanswerable,
 )
 
-__all__ = ["SkippingCounts", "SkippingResult", "skip_files"]
+__all__ = ["SkippingCounts", "SkippingResult", "counts_of_rules", "skip_files"]
 
 
 class SkippingCounts(msgspec.Struct, frozen=True):
@@ -76,6 +76,7 @@ class SkippingResult(msgspec.Struct, frozen=True):
     unsplittable: tuple[Unsplittable, ...]
 
 
+_DROPPING: Final = ("no rows", "partition", "null count", "min/max")
 _NILADIC: Final = frozenset(
     {"current_date", "current_timestamp", "current_user", "localtimestamp", "session_user", "user"}
 )
@@ -101,6 +102,18 @@ def skip_files(
     statistics.load(resolver.used.values())
     facts = {path: ColumnFacts.of(statistics, column) for path, column in resolver.used.items()}
     return _Evaluation(condition, facts, statistics).result()
+
+
+def counts_of_rules(of_rule: Mapping[str, int]) -> SkippingCounts:
+    """Count the files left after each step, from the number of files by rule."""
+    total, dropped = sum(of_rule.values()), sum(of_rule.get(rule, 0) for rule in _DROPPING)
+    return SkippingCounts(
+        total=total,
+        after_partitions=total - of_rule.get("no rows", 0) - of_rule.get("partition", 0),
+        after_statistics=total - dropped,
+        kept_without_statistics=of_rule.get("no statistics", 0),
+        kept_wide_bounds=of_rule.get("wide bounds", 0),
+    )
 
 
 class _Evaluation:
@@ -130,13 +143,7 @@ class _Evaluation:
         first = np.argmax(np.stack(list(rules.values())), axis=0)
         of_rule = dict(zip(rules, np.bincount(first, minlength=len(rules)).tolist(), strict=True))
         kept = ~np.logical_or.reduce(list(dropping.values()))
-        counts = SkippingCounts(
-            total=self._count,
-            after_partitions=self._count - of_rule["no rows"] - of_rule["partition"],
-            after_statistics=int(kept.sum()),
-            kept_without_statistics=of_rule["no statistics"],
-            kept_wide_bounds=of_rule["wide bounds"],
-        )
+        counts = counts_of_rules(of_rule)
         names = strings(list(rules)).take(int64s(first))
         files = pa.Table.from_arrays([self._statistics.paths, mask(kept), names], ["path", "kept", "rule"])
         return SkippingResult(files, counts, tuple(_unsplittable(self._condition)))
