@@ -21,6 +21,7 @@ from explorer.auditing.report import render, verify_report
 from explorer.auditing.report.document import TableReport, sealed
 from explorer.auditing.report.signature import SigningKey, read_key, read_trusted
 from explorer.core.errors import RequestError
+from tests.support.at_least_one import at_least_one
 from tests.support.audited_tables import NOW, clean, loaded, written
 from tests.support.dose import WHOLE_DOSE
 from tests.support.shared_tables import golden_root
@@ -201,6 +202,6 @@ ODD = (
 @pytest.mark.golden
 def test_odd_tables_have_a_report_that_verifies() -> None:
     tables = golden_root() / "tables"
-    for name in sorted(path.name for path in tables.iterdir() if path.is_dir()) if WHOLE_DOSE else ODD:
+    for name in at_least_one(sorted(path.name for path in tables.iterdir() if path.is_dir()) if WHOLE_DOSE else ODD):
         report = explorer.open_table(tables / name).report(NOW)
         assert verify_report(render(report).encode()).valid, name

@@ -141,7 +141,10 @@ def _ended() -> Iterator[None]:
 
 def examine_apart(name: str, damage: Damage) -> None:
     """Examine here, or in another process where the damaged file is Parquet."""
-    (_apart if damage.file.endswith(".parquet") else examine)(name, damage)
+    if damage.file.endswith(".parquet"):
+        _apart(name, damage)
+    else:
+        examine(name, damage)
 
 
 _LOG = "_delta_log/0000000000000000000"

@@ -148,12 +148,16 @@ READERS: Final[dict[str, Callable[[Path], Any]]] = {
 """What each reader says of a table's newest version: version and rows, rows by file, files, rows."""
 
 
-@pytest.mark.parametrize("name", FOLDERS)
-def test_statistics_count_the_rows_that_the_data_files_hold(name: str) -> None:
-    expected = ours(name)
-    if expected is not None and expected.rows is not None:
-        for path, stated in expected.stated.items():
-            assert stated is None or stated - expected.masked[path] == expected.rows[path]
+def test_statistics_count_the_rows_that_the_data_files_hold() -> None:
+    """Where the files are there and their statistics say how many rows they hold."""
+    looked_at = set()
+    for name in FOLDERS:
+        expected = ours(name)
+        if expected is not None and expected.rows is not None:
+            counted = {path: rows - expected.masked[path] for path, rows in expected.stated.items() if rows is not None}
+            assert counted == {path: expected.rows[path] for path in counted}, name
+            looked_at |= {name} if counted else set()
+    assert len(looked_at) > len(FOLDERS) / 2
 
 
 @pytest.mark.parametrize("name", FOLDERS)

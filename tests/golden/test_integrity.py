@@ -6,6 +6,7 @@ import pytest
 
 from explorer.core.log.verify.verify import verify
 from explorer.storage import open_store
+from tests.support.at_least_one import at_least_one
 from tests.support.shared_tables import golden_root, reference_root
 
 FOUND: dict[str, list[tuple[str, int | None]]] = {
@@ -46,5 +47,5 @@ def test_golden_tables_have_the_problems_that_are_known() -> None:
 @pytest.mark.conformance("CRC-007", "CRC-008")
 def test_reference_tables_have_none() -> None:
     """The reference writer's 400 checksums and all its checkpoints agree with replay."""
-    for folder in sorted((reference_root() / "tables").iterdir()):
+    for folder in at_least_one(sorted((reference_root() / "tables").iterdir())):
         assert verify(open_store(str(folder))).problems == (), folder.name

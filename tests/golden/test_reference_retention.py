@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import explorer
+from tests.support.at_least_one import at_least_one
 from tests.support.golden_expectations import expected
 from tests.support.shared_tables import reference_root
 
@@ -61,11 +62,14 @@ def test_the_date_is_that_of_the_first_tombstone_in_the_log() -> None:
     for commit in actions:
         for remove in (action["remove"] for action in commit if "remove" in action):
             stamps[remove["path"]] = remove["deletionTimestamp"]
+    seen = 0
     for row in table.retention(NOW).to_pylist():
         gone = set(table.snapshot(row["version"]).files().column("raw_path").to_pylist()) - last
         if row["by"] == "delta.deletedFileRetentionDuration" and "vector" not in row["reason"]:
             since = min(stamps[path] for path in gone) + 7 * 86_400_000
             assert int(row["at_risk_from"].timestamp() * 1000) == since
+            seen += 1
+    assert seen > 0
 
 
 @pytest.mark.conformance("ROWTRACK-007")
@@ -113,7 +117,7 @@ def test_commit_times_of_a_table_that_got_and_lost_in_commit_timestamps() -> Non
     log = ROOT / "tables" / "in-commit-timestamps" / "_delta_log"
     times = {row["version"]: int(row["timestamp"].timestamp() * 1000) for row in table.history().to_pylist()}
     enabled = {3, 4, 5, 8, 12, 13}
-    for version, time in times.items():
+    for version, time in at_least_one(times.items()):
         path = log / f"{version:020d}.json"
         infos = [json.loads(line).get("commitInfo") for line in path.read_text("utf-8").splitlines()]
         stamp = next(info for info in infos if info is not None).get("inCommitTimestamp")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import explorer
 from explorer.core.errors import VersionNotFound
+from tests.support.at_least_one import at_least_one
 from tests.support.golden_expectations import expected, found_files, spark_type
 from tests.support.shared_tables import reference_root
 
@@ -54,7 +56,7 @@ def test_row_counts_from_the_log_are_those_the_reference_reads(name: str) -> Non
 @pytest.mark.parametrize("name", EXPECTED)
 def test_the_schema_has_the_columns_the_reference_shows(name: str) -> None:
     table = _open(name)
-    for version in EXPECTED[name]["versions"]:
+    for version in at_least_one(EXPECTED[name]["versions"]):
         if "columns" not in version or name == "char-varchar":
             continue
         fields = table.snapshot(version["version"]).schema.fields
@@ -64,36 +66,49 @@ def test_the_schema_has_the_columns_the_reference_shows(name: str) -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_the_history_is_the_reference_s_own(name: str) -> None:
     found = {row["version"]: row for row in _open(name).history().to_pylist(maps_as_pydicts="strict")}
-    for row in EXPECTED[name]["describe_history"]:
+    for row in at_least_one(EXPECTED[name]["describe_history"]):
         ours = found[row["version"]]
         assert ours["operation"] == row["operation"]
         assert ours["parameters"] == row["operationParameters"]
         assert (ours["metrics"] or {}) == (row["operationMetrics"] or {})
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+def _counted(name: str) -> list[int]:
+    """The versions of a table that were made by a command that counts its files."""
+    rows = EXPECTED[name]["describe_history"]
+    return [row["version"] for row in rows if row["operation"] in ("DELETE", "UPDATE", "OPTIMIZE")]
+
+
+@pytest.mark.parametrize("name", [name for name in EXPECTED if _counted(name)])
 def test_file_counts_of_the_history_are_those_of_the_metrics(name: str) -> None:
     """The reference counts files added and removed by these commands itself."""
-    for row in _open(name).history().to_pylist(maps_as_pydicts="strict"):
-        metrics = row["metrics"] or {}
-        if row["operation"] in ("DELETE", "UPDATE", "OPTIMIZE"):
-            # An UPDATE counts the files it re-masks as removed, a DELETE does not.
-            remasked = row["num_files_remasked"] if row["operation"] == "UPDATE" else 0
-            assert row["num_files_added"] == int(metrics["numAddedFiles"]), row["version"]
-            assert row["num_files_removed"] + remasked == int(metrics["numRemovedFiles"]), row["version"]
+    history = {row["version"]: row for row in _open(name).history().to_pylist(maps_as_pydicts="strict")}
+    for version in at_least_one(_counted(name)):
+        row, metrics = history[version], history[version]["metrics"]
+        # An UPDATE counts the files it re-masks as removed, a DELETE does not.
+        remasked = row["num_files_remasked"] if row["operation"] == "UPDATE" else 0
+        assert row["num_files_added"] == int(metrics["numAddedFiles"]), version
+        assert row["num_files_removed"] + remasked == int(metrics["numRemovedFiles"]), version
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+def _checksums(name: str) -> list[Path]:
+    return sorted((ROOT / "tables" / name / "_delta_log").glob("*.crc"))
+
+
+@pytest.mark.parametrize("name", [name for name in EXPECTED if _checksums(name)])
 def test_totals_of_the_history_are_those_of_the_version_checksums(name: str) -> None:
     """The reference wrote the totals of each version into its checksum file."""
+    seen = 0
     history = {row["version"]: row for row in _open(name).history().to_pylist()}
-    for path in sorted((ROOT / "tables" / name / "_delta_log").glob("*.crc")):
+    for path in _checksums(name):
         version, checksum = int(path.stem), json.loads(path.read_text("utf-8"))
         if version in history and history[version]["num_files"] is not None:
             assert history[version]["num_files"] == checksum["numFiles"]
             assert history[version]["num_bytes"] == checksum["tableSizeBytes"]
             if "numDeletedRecordsOpt" in checksum:
                 assert history[version]["num_deleted_rows"] == checksum["numDeletedRecordsOpt"]
+            seen += 1
+    assert seen > 0
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -102,7 +117,7 @@ def test_lifetimes_and_diffs_agree_with_replay(name: str) -> None:
     life = table.history_record().lifetimes
     first, last = table.version_range()
     before = None
-    for version in range(first, last + 1):
+    for version in at_least_one(range(first, last + 1)):
         files = found_files(table.snapshot(version).files())
         assert files.keys() == found_files(life.files_at(version)).keys()
         if before is not None:

@@ -15,6 +15,7 @@ from explorer.jupyter.tabs.differences_panel import differences_table
 from explorer.views.rows.differences import DifferenceCell, DifferenceRow, RowDifferences
 from explorer.views.rows.listings import changes_listing, rows_listing
 from tests.jupyter.conftest import figure_of, shown
+from tests.support.at_least_one import at_least_one
 from tests.support.page_elements import Elements
 from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 
@@ -97,7 +98,7 @@ def test_figure_holds_no_markup_of_the_table(widget: explorer.jupyter.widget.Tab
 
 def test_no_label_of_a_control_is_taken_as_html(widget: explorer.jupyter.widget.TableExplorer) -> None:
     waiting = list(widget.children)
-    for part in waiting:
+    for part in at_least_one(waiting):
         waiting += getattr(part, "children", ())
         assert not getattr(part, "description_allow_html", False)
 

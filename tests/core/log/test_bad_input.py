@@ -21,7 +21,7 @@ from explorer.core.errors import (
     VersionNotFound,
 )
 from explorer.core.log.log_path import checkpoint_name, commit_name
-from explorer.core.protocol.actions import CommitInfo
+from explorer.core.protocol.actions import Action, CommitInfo
 from tests.support.small_logs import METADATA, PROTOCOL, Metadata, Protocol, add, lines, new_store, paths, table
 
 START = (PROTOCOL, METADATA, add("a"))
@@ -101,12 +101,21 @@ def test_history_names_the_line_of_a_broken_small_action() -> None:
     assert caught.value.line == 3
 
 
+@pytest.mark.conformance("LOG-021")
+@pytest.mark.parametrize(("first", "missing"), [((METADATA,), "protocol"), ((PROTOCOL,), "metaData")])
+def test_a_version_without_protocol_or_metadata_cannot_be_opened(first: tuple[Action, ...], missing: str) -> None:
+    with pytest.raises(CorruptTable, match=f"no {missing} action"):
+        table({0: (*first, add("a"))}).snapshot()
+
+
+@pytest.mark.conformance("TXN-004")
 @pytest.mark.parametrize(
     "line",
     [
         b'{"protocol":{"minReaderVersion":"one","minWriterVersion":2}}',
         b'{"metaData":{"id":5}}',
         b'{"txn":{"appId":"a"}}',
+        b'{"txn":{"version":1}}',
         b'{"domainMetadata":{"configuration":"x"}}',
     ],
 )

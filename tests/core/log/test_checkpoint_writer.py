@@ -60,7 +60,9 @@ EARLY = datetime(1960, 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.conformance("CKPT-007", "CKPT-008", "CKPT-022", "V2CKPT-004", "DOMAIN-003", "DOMAIN-005", "TXN-005")
+@pytest.mark.conformance(
+    "CKPT-007", "CKPT-008", "CKPT-022", "V2CKPT-004", "DOMAIN-003", "DOMAIN-005", "REPLAY-008", "TXN-005"
+)
 def test_a_checkpoint_holds_the_whole_state_and_nothing_else(layout: str) -> None:
     store = log_of(*RICH)
     before = explorer.Table(store).snapshot()
@@ -80,6 +82,32 @@ def test_a_checkpoint_holds_the_whole_state_and_nothing_else(layout: str) -> Non
     kinds = {name for row in rows for name in row}
     assert kinds <= {"add", "remove", "protocol", "metaData", "txn", "domainMetadata", "checkpointMetadata", "sidecar"}
     assert {row["remove"]["path"] for row in rows if "remove" in row} == {"a", "b"}
+    assert [row["domainMetadata"]["domain"] for row in rows if "domainMetadata" in row] == ["kept"]
+
+
+@pytest.mark.conformance("REPLAY-004")
+def test_a_path_is_live_with_one_vector_and_a_tombstone_with_the_others() -> None:
+    one, two = vector("v1"), vector("v2")
+    store = log_of(
+        (V2, metadata_with(), add("p"), add("q")),
+        (remove("p"), add("p", vector=one)),
+        (remove("p", vector=one), add("p", vector=two), remove("q")),
+        (add("q"),),
+    )
+    rows = rows_of(store, checkpoint_of(store, "v1", EARLY).path)
+    pairs = [
+        [
+            (file["path"], (file["deletionVector"] or {}).get("pathOrInlineDv"))
+            for row in rows
+            for kind, file in row.items()
+            if kind == wanted
+        ]
+        for wanted in ("add", "remove")
+    ]
+    assert [sorted(found, key=str) for found in pairs] == [
+        [("p", two.path_or_inline_dv), ("q", None)],
+        [("p", one.path_or_inline_dv), ("p", None)],
+    ]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -134,6 +162,17 @@ def test_a_version_that_has_a_checkpoint_is_left_as_it_is() -> None:
     late = write_checkpoint(store, listing, now=NOW, new_uuid=uuid.uuid4)
     assert late.hint is None
     assert store.read(first.path) == data
+
+
+@pytest.mark.conformance("FILE-015")
+@pytest.mark.parametrize(("kept", "days"), [(None, 7), ("interval 1 day", 1), ("interval 30 days", 30)])
+def test_the_table_says_how_long_tombstones_stay(kept: str | None, days: int) -> None:
+    cut = NOW - timedelta(days=days)
+    times = {"before": ms(cut) - 1, "after": ms(cut) + 1}
+    gone = [msgspec.structs.replace(remove(name), deletion_timestamp=time) for name, time in times.items()]
+    properties = {} if kept is None else {"delta.deletedFileRetentionDuration": kept}
+    store = log_of((PROTOCOL, metadata_with(properties), *(add(name) for name in times)), gone)
+    assert [row["remove"]["path"] for row in rows_of(store, checkpoint_of(store).path) if "remove" in row] == ["after"]
 
 
 @pytest.mark.conformance("CKPT-007", "CKPT-023", "CKPT-025", "FILE-015")

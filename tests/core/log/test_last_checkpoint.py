@@ -15,7 +15,7 @@ DOCUMENT = (
 )
 
 
-@pytest.mark.conformance("LASTCKPT-008")
+@pytest.mark.conformance("LASTCKPT-006", "LASTCKPT-008")
 def test_the_document_of_the_specification_has_its_digest() -> None:
     assert digests(json.loads(DOCUMENT))[0] == "6a92d155a59bf2eecbd4b4ec7fd1f875"
 
@@ -71,6 +71,12 @@ def test_long_lists_have_two_digests_and_either_is_accepted() -> None:
     document = '{"l":[0,1,2,3,4,5,6,7,8,9,10]}'
     both = ("78a7568c9b473e4c9f9f908319f1c87f", "472724d28cb3396e50d3e696653c1683")
     assert digests(json.loads(document)) == both
+    # By path alone 1 comes before 10 and 10 before 2; with what follows the path 10 comes before 1 too.
+    by_path = sorted(range(11), key=lambda place: f'"l"+{place}')
+    by_text = sorted(range(11), key=lambda place: f'"l"+{place}={place}')
+    for order, digest in zip((by_path, by_text), both, strict=True):
+        form = ",".join(f'"l"+{place}={place}' for place in order)
+        assert hashlib.md5(form.encode(), usedforsecurity=False).hexdigest() == digest
     body = '{"l":[0,1,2,3,4,5,6,7,8,9,10],"size":1,"version":7,"checksum":"%s"}'
     for digest in digests(json.loads(body.replace("%s", ""))):
         hint = parse_last_checkpoint((body % digest).encode())

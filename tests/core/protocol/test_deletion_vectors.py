@@ -89,6 +89,17 @@ def test_inline_vectors_give_their_rows(text: str, size: int) -> None:
     assert rows.tolist() == ROWS
 
 
+@pytest.mark.conformance("DV-010")
+def test_an_inline_vector_is_cut_to_its_size() -> None:
+    """Z85 comes in blocks of four bytes; the last one may hold bytes that are not the vector's."""
+    store = open_store("memory://vectors/t")
+    data = b"\xd1\xd3\x39\x64" + encode_bitmap(np.array(ROWS[:5], np.uint64))[4:]
+    assert len(data) == 42
+    assert read_rows(store, descriptor("i", z85_encode(data + b"\1\2"), 42, 5)).tolist() == ROWS[:5]
+    with pytest.raises(CorruptDeletionVector):
+        read_rows(store, descriptor("i", z85_encode(data), 45, 5))
+
+
 @pytest.mark.conformance("DV-018")
 def test_the_big_endian_sample_of_the_text_is_refused() -> None:
     with pytest.raises(CorruptDeletionVector, match="magic"):

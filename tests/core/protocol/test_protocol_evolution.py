@@ -177,6 +177,7 @@ def test_a_protocol_that_evolves_is_legal_at_every_step(
     start: tuple[int, int], steps: list[str | tuple[int, int]]
 ) -> None:
     protocol, wanted = _protocol(*start), set(supported_features(_protocol(*start)))
+    assert not protocol_problems(protocol)
     for step in steps:
         if isinstance(step, str):
             after = with_features(protocol, [step])

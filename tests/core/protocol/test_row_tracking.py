@@ -11,6 +11,7 @@ import pytest
 import explorer
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
+from explorer.core.transaction.new_files.row_ids import number_rows
 from tests.support import small_logs
 from tests.support.checkpoint_shapes import write_checkpoint
 
@@ -41,6 +42,18 @@ def test_row_tracking_may_be_supported_and_suspended() -> None:
     tracking = _tracked({"delta.rowTrackingSuspended": "true"}).row_tracking
     assert (tracking.supported, tracking.enabled, tracking.suspended) == (True, False, True)
     assert tracking.high_water_mark is None
+
+
+@pytest.mark.conformance("ROWTRACK-004")
+@pytest.mark.parametrize(("suspended", "ids"), [("true", [None, 3]), ("false", [9, 3]), (None, [9, 3])])
+def test_suspended_tracking_gives_no_ids_and_takes_none_away(suspended: str | None, ids: list[int | None]) -> None:
+    mark = DomainMetadata(domain="delta.rowTracking", configuration='{"rowIdHighWaterMark":8}')
+    properties = {} if suspended is None else {"delta.rowTrackingSuspended": suspended}
+    files = small_logs.add("new", records=2), small_logs.add("old", records=2, base_row_id=3)
+    adds, domains, failures = number_rows(files, _tracked(properties, mark).row_tracking, 5)
+    assert [add.base_row_id for add in adds] == ids
+    assert [json.loads(domain.configuration)["rowIdHighWaterMark"] for domain in domains] == ([10] if ids[0] else [])
+    assert failures == ()
 
 
 def test_the_properties_mean_nothing_without_the_feature() -> None:

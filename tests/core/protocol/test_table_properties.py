@@ -8,6 +8,7 @@ from explorer.core.errors import CorruptTable
 from explorer.core.protocol.table_features import FEATURES, feature_of_property, missing_features
 from explorer.core.protocol.table_properties import registry
 from explorer.core.protocol.table_properties.registry import PROPERTIES
+from tests.support.at_least_one import at_least_one
 from tests.support.small_proposals import protocol
 
 
@@ -41,13 +42,13 @@ def test_a_value_that_cannot_be_read_is_an_error_that_names_the_property(row: re
 
 
 def test_every_row_takes_its_default_and_the_values_that_it_allows() -> None:
-    for row in PROPERTIES.values():
-        for value in (*row.allowed, *([] if row.default is None else [row.default])):
-            assert row.refusal(value) == (), (row.key, value)
+    for row in at_least_one(PROPERTIES.values()):
+        values = (*row.allowed, *([] if row.default is None else [row.default]))
+        assert [value for value in values if row.refusal(value) != ()] == [], row.key
 
 
 def test_every_feature_names_features_and_values_that_there_are() -> None:
-    for feature in FEATURES.values():
+    for feature in at_least_one(FEATURES.values()):
         assert set(feature.requires) <= set(FEATURES), feature.name
         if feature.switch is not None:
             assert feature_of_property(feature.switch.key) == feature.name

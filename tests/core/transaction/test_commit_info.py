@@ -47,7 +47,7 @@ def conflict(proposal: Proposal, *winner: Action) -> str | None:
     return found.action
 
 
-@pytest.mark.conformance("LOG-023", "TXN-007", "DOMAIN-004", "WRITER-006")
+@pytest.mark.conformance("LOG-023", "TXN-007", "DOMAIN-004", "WRITER-004", "WRITER-006")
 @pytest.mark.parametrize(
     ("proposal", "winner", "action"),
     [

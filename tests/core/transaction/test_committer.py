@@ -343,6 +343,7 @@ def _request_of(faulty: FaultyStore, plan: CommitPlan, request: str) -> int:
     return watched.requests.index(request)
 
 
+@pytest.mark.conformance("WRITER-004")
 def test_a_plan_to_restore_expires_when_a_file_it_needs_is_gone() -> None:
     store = new_table()
     store.put_if_absent("a", b"rows")

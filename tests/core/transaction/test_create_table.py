@@ -209,7 +209,7 @@ def test_no_table_is_partitioned_by_identity_nor_given_a_mark() -> None:
         _create(field("i", "long", metadata={**IDENTITY, "delta.identity.highWaterMark": 9}))
 
 
-@pytest.mark.conformance("GENCOL-003")
+@pytest.mark.conformance("GENCOL-003", "VARIANT-002")
 @pytest.mark.parametrize(
     ("kind", "expression"),
     [
@@ -236,6 +236,13 @@ def test_a_column_that_cannot_be_computed_is_refused(kind: str, expression: Any)
     with pytest.raises(InvalidIntent) as caught:
         _create(*fields)
     assert caught.value.field == "schema"
+
+
+@pytest.mark.conformance("GENCOL-003")
+def test_a_variant_may_feed_a_generated_column() -> None:
+    expression = "variant_get(v, '$.a', 'int')"
+    made = _create(field("v", "variant"), field("g", metadata={"delta.generationExpression": expression}))
+    assert column(made, "g").metadata == {"delta.generationExpression": expression}
 
 
 def test_whether_an_expression_has_the_type_of_its_column_is_for_spark_to_say() -> None:

@@ -82,6 +82,8 @@ def _masked(file: Add) -> Proposal:
         (protocol(1, 1), "true", False),
         *((protocol(2, writer), "true", True) for writer in (3, 4, 5, 6)),
         (protocol(1, 7, w="appendOnly"), "true", True),
+        (protocol(1, 7, w="appendOnly"), "false", False),
+        (protocol(1, 7, w="appendOnly"), None, False),
         (protocol(1, 7, w=""), "true", False),
     ],
 )

@@ -75,6 +75,7 @@ def test_a_mark_is_on_the_lattice_at_or_beyond_the_value_and_leaves_room(start: 
     made = sync_identity(INTENT, _table(start, step), value)
     found = column(made, "i").metadata
     assert (found["delta.identity.start"], found["delta.identity.step"]) == (start, step)
+    assert found["delta.identity.allowExplicitInsert"] is True
     mark = found.get("delta.identity.highWaterMark")
     if mark is None:
         assert (value < start) if step > 0 else (value > start)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import struct
 import uuid
+import zlib
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from io import BytesIO
@@ -18,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyroaring import BitMap64
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata
@@ -93,6 +96,15 @@ def test_nested_rows_are_stored_under_physical_names_and_read_back(rows: list[di
     assert [found.schema.field(i).metadata[b"PARQUET:field_id"] for i in range(4)] == [b"1", b"2", b"5", b"7"]
     assert _plain(found.to_pylist()) == _plain(table.to_pylist())
     assert found.schema.field("col-2").type.field(0).name == "col-3"
+    assert [found.schema.field(name).type for name in ("col-1", "col-7")] == [
+        pa.int64(),
+        pa.map_(pa.string(), pa.date32()),
+    ]
+    assert [field.type for field in found.schema.field("col-2").type] == [pa.int32(), pa.string()]
+    (item,) = found.schema.field("col-5").type.value_type
+    assert (item.name, item.type) == ("col-6", pa.float64())
+    nested = [*found.schema.field("col-2").type, item]
+    assert [field.metadata[b"PARQUET:field_id"] for field in nested] == [b"3", b"4", b"6"]
 
 
 def _plain(value: Any) -> Any:
@@ -172,7 +184,7 @@ def _layout(schema: StructType, partitions: tuple[str, ...] = (), **properties: 
     return FileLayout(schema, metadata, "none", (), fixed.now, fixed.new_id)
 
 
-@pytest.mark.conformance("PATH-002", "PATH-006", "PATH-007", "PART-004", "WRITER-003", "FILE-001")
+@pytest.mark.conformance("PATH-002", "PATH-006", "PATH-007", "PART-002", "PART-004", "WRITER-003", "FILE-001")
 def test_files_of_partitions_have_names_of_their_own_and_true_sizes() -> None:
     schema = _schema([("id", "long"), ("p", "string")])
     rows = pa.table({"id": [1, 2, 3, 4], "p": ["a/b=c %20", "", None, "ä"]})
@@ -306,6 +318,11 @@ def test_one_file_holds_a_vector_for_each_data_file(masks: list[set[int]]) -> No
     assert vector_file_name(identity) == f"deletion_vector_{identity}.bin"
     for wanted, descriptor in zip(rows, descriptors, strict=True):
         frame = data[descriptor.offset or 0 :]
+        # The size and the checksum with the highest byte first, all between them with the lowest.
+        size, magic = struct.unpack_from(">i", frame)[0], struct.unpack_from("<i", frame, 4)[0]
+        assert (size, magic) == (descriptor.size_in_bytes, 1_681_511_377)
+        assert struct.unpack_from(">I", frame, 4 + size)[0] == zlib.crc32(frame[4 : 4 + size])
+        assert BitMap64.deserialize(frame[8 : 4 + size]) == BitMap64(wanted.tolist())
         assert decode_bitmap(unframe(frame, descriptor), descriptor.id).tolist() == wanted.tolist()
         assert descriptor.cardinality == len(wanted)
         assert msgspec.to_builtins(descriptor)["storageType"] == "u"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
+from urllib.parse import quote
 
 import pyarrow as pa
 import pytest
@@ -60,13 +61,14 @@ def test_files_of_any_name_are_read_each_once(tmp_path: Path, masked: tuple[int,
 
 
 @pytest.mark.conformance("PATH-003")
-def test_absolute_paths_are_read_and_held_to_the_allowed_roots(tmp_path: Path) -> None:
+@pytest.mark.parametrize("scheme", ["file://", ""])
+def test_absolute_paths_are_read_and_held_to_the_allowed_roots(tmp_path: Path, scheme: str) -> None:
     outside = tmp_path / "else where" / "f.parquet"
     rows = pa.table({"id": [1]})
     root = write_table(
         tmp_path / "t",
         [column("id", "long")],
-        [DataFile(f"../else where/{outside.name}", rows, logged=outside.as_uri())],
+        [DataFile(f"../else where/{outside.name}", rows, logged=f"{scheme}{quote(str(outside))}")],
     )
     assert _rows(root) == [{"id": 1}]
     with pytest.raises(NotAllowed):

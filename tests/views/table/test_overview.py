@@ -8,6 +8,7 @@ import explorer
 from explorer import formatting as fmt
 from explorer.views import TableFacts
 from explorer.views.table.overview import overview_of
+from tests.support.at_least_one import at_least_one
 from tests.support.golden_expectations import expected
 from tests.support.shared_tables import reference_root
 
@@ -20,7 +21,7 @@ EXPECTED = expected(ROOT)
 @pytest.mark.parametrize("name", [name for name in ("checkpoint-no-stats", "change-feed") if name in EXPECTED])
 def test_live_rows_are_those_that_the_reference_read(name: str) -> None:
     facts = TableFacts(explorer.open_table(str(ROOT / "tables" / name)))
-    for version in EXPECTED[name]["versions"]:
+    for version in at_least_one(EXPECTED[name]["versions"]):
         found = overview_of(facts, version["version"])
         assert found.figures[0].value == fmt.count(version["row_count"])
         if version["row_count"]:
