@@ -249,7 +249,7 @@ def _answer(
     """Audit one table; whatever is wrong with it is part of the answer."""
     secrets = secrets_of(storage_options or {})
     try:
-        table = open_table(location, storage_options=storage_options)
+        table = open_table(location, storage_options=storage_options, cache=False)
         if known.get(location) == table.latest_version():
             return TableAudit(location, known=True)
         found = table.audit(now, **msgspec.structs.asdict(looks))

@@ -94,7 +94,7 @@ def look(
     row: dict[str, Any] = dict.fromkeys(SCHEMA.names) | {"location": location, "problems": []}
     secrets = secrets_of(storage_options or {})
     try:
-        table = open_table(location, storage_options=storage_options, roots=roots)
+        table = open_table(location, storage_options=storage_options, roots=roots, cache=False)
         row["version"] = table.latest_version()
         row |= _facts(table)
         if verify:

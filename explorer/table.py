@@ -20,6 +20,7 @@ from explorer.core.protocol.limits import CHECKPOINT_VARIABLE
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.times import zone_named
 from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.kept_index import KeptIndexes
 from explorer.core.versions.located import located
 from explorer.core.versions.retention.folder_look import FolderLook
 from explorer.core.versions.retention.horizon import Horizon
@@ -57,6 +58,7 @@ def open_table(
     catalog: CatalogCommits | None = None,
     read_only: bool = False,
     time_zone: str | tzinfo = UTC,
+    cache: bool = True,
 ) -> Table:
     """Open a Delta table. Only its log is read, and no engine is started.
 
@@ -69,6 +71,8 @@ def open_table(
         read_only: Refuse every commit through this object.
         time_zone: The zone of partition values that name none, for instance ``Europe/Berlin``: statistics, skipping and
             rows use it. No log records it; `Snapshot.zone_doubts` says where it matters.
+        cache: Keep what the log says in the user's cache folder, and read only new commits the next time. The variable
+            ``DELTA_EXPLORER_CACHE`` names another folder, or switches it off with ``off``.
 
     Raises:
         TableNotFound: There is no log.
@@ -82,7 +86,16 @@ def open_table(
     allowed = None if roots is None else AllowedRoots(roots)
     zone = zone_named(time_zone) if isinstance(time_zone, str) else time_zone
     store = open_store(location, storage_options, allowed)
-    return Table(store, catalog, read_only=read_only, time_zone=zone, roots=allowed)
+    indexes = _indexes if cache else None
+    return Table(store, catalog, read_only=read_only, time_zone=zone, roots=allowed, indexes=indexes)
+
+
+def _indexes() -> KeptIndexes | None:
+    """What is kept of tables; imported late, as opening a table needs none of it."""
+    from explorer.storage.kept_indexes import user_indexes
+    from explorer.version import VERSION
+
+    return user_indexes(VERSION)
 
 
 def context_of(roots: AllowedRoots | None) -> Context:
@@ -113,8 +126,9 @@ class Table(DeltaLog):
         read_only: bool = False,
         time_zone: tzinfo = UTC,
         roots: AllowedRoots | None = None,
+        indexes: Callable[[], KeptIndexes | None] | None = None,
     ) -> None:
-        super().__init__(store, catalog, time_zone)
+        super().__init__(store, catalog, time_zone, indexes)
         self.read_only, self.roots = read_only, roots
 
     def changes(

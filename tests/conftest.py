@@ -14,6 +14,9 @@ from tests.support.dose import WHOLE_DOSE
 
 pytest_plugins = ["tests.conformance.plugin", "tests.support.distribution"]
 
+# What is kept of tables goes into no home: tests of it name a folder of their own.
+os.environ["DELTA_EXPLORER_CACHE"] = "off"
+
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("prove", deadline=None, max_examples=5_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -188,6 +188,12 @@ class Subject:
         return Commits(self._commits())
 
     @cached_property
+    def contradictions(self) -> tuple[tuple[int, str, str], ...]:
+        """What commits must not say of a file and do: version, kind and path; never out of what is kept of the log."""
+        self.read()
+        return self.log.contradictions()
+
+    @cached_property
     def times(self) -> Int64s:
         """When each commit was made, ms since the epoch; 0 where its file is gone."""
         history = self.history

@@ -12,6 +12,7 @@ import typer
 from explorer.cli.commands import (
     audit,
     blame,
+    cache,
     changes,
     commits,
     compatibility,
@@ -28,6 +29,7 @@ from explorer.cli.commands import (
 )
 from explorer.cli.errors import CANCELLED, exit_code, facts_of
 from explorer.cli.output import complain
+from explorer.storage.kept_indexes import CACHE_VARIABLE
 
 __all__ = ["app", "main", "run"]
 
@@ -56,6 +58,7 @@ for module in (
     rows,
     changes,
     plans,
+    cache,
     serving,
 ):
     module.register(app)
@@ -64,8 +67,15 @@ for module in (
 @app.callback()
 def _options(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Read all of every log, and keep nothing in the user's cache folder.")
+    ] = False,
 ) -> None:
     """Explain a Delta table: what it is now, how it came to be so, and what each commit did."""
+    del debug  # `run` looks for it.
+    if no_cache:
+        # A variable, so that the processes that this one starts know it too.
+        os.environ[CACHE_VARIABLE] = "off"
 
 
 def main() -> None:

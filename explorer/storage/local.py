@@ -166,7 +166,7 @@ class LocalLogStore:
             found = os.stat(target)
         except OSError as error:
             raise _translated("look at", target, error) from error
-        return ObjectMeta(path, found.st_size, found.st_mtime_ns // 1_000_000)
+        return ObjectMeta(path, found.st_size, found.st_mtime_ns // 1_000_000, found.st_ctime_ns)
 
     def delete(self, path: str) -> None:
         """Delete a file."""
@@ -228,7 +228,9 @@ def _stat_all(handle: int, folder: str, names: Sequence[str]) -> list[ObjectMeta
         except FileNotFoundError:
             continue
         if stat.S_ISREG(status.st_mode):
-            found.append(ObjectMeta(f"{folder}/{name}", status.st_size, status.st_mtime_ns // 1_000_000))
+            modified = status.st_mtime_ns // 1_000_000
+            # The time of the last change of the inode: unlike the modification time, nobody can set it.
+            found.append(ObjectMeta(f"{folder}/{name}", status.st_size, modified, status.st_ctime_ns))
     return found
 
 

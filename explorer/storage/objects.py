@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -82,7 +83,7 @@ class ObjectLogStore:
                     name = item["path"][len(prefix) + 1 :]
                     if "/" not in name and name >= start:
                         modified = milliseconds(item["last_modified"])
-                        found.append(ObjectMeta(f"{folder}/{name}", item["size"], modified))
+                        found.append(ObjectMeta(f"{folder}/{name}", item["size"], modified, _etag(item)))
         except FileNotFoundError:
             return []
         except Exception as error:
@@ -226,7 +227,7 @@ class ObjectLogStore:
             raise
         except Exception as error:
             raise self._failed("look at", path, error) from error
-        return ObjectMeta(path, item["size"], milliseconds(item["last_modified"]))
+        return ObjectMeta(path, item["size"], milliseconds(item["last_modified"]), _etag(item))
 
     def delete(self, path: str) -> None:
         """Delete an object."""
@@ -266,3 +267,9 @@ class ObjectLogStore:
             path=path,
             unwritten=unwritten or None,
         )
+
+
+def _etag(item: Any) -> int:
+    """The ETag of a listed object as a number, 0 without one."""
+    tag = item["e_tag"]
+    return 0 if not tag else int.from_bytes(blake2b(tag.encode(), digest_size=7).digest())

@@ -17,7 +17,7 @@ __all__ = ["flush_folder", "written_aside"]
 
 @contextmanager
 def written_aside(
-    target: str, name_it: Callable[[str, str], None] = os.replace, *, durable: bool = True
+    target: str, name_it: Callable[[str, str], None] = os.replace, *, durable: bool = True, mode: int = 0o666
 ) -> Iterator[IO[bytes]]:
     """A file to write to that takes the place of ``target`` at the end.
 
@@ -25,6 +25,7 @@ def written_aside(
         target: Path of the file to be.
         name_it: Gives the written file its name: ``os.replace``, or ``os.link``, which fails if there is one.
         durable: Flush the bytes to disk before the name is given; the name lasts after `flush_folder`.
+        mode: The file's permissions, before the process's mask.
 
     Raises:
         FileExistsError: There is one, and ``name_it`` does not replace it.
@@ -34,7 +35,7 @@ def written_aside(
     # `explorer.core.maintenance.temporary_files` knows this pattern.
     aside = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
     try:
-        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
+        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             yield file
             file.flush()
             if durable:

@@ -16,7 +16,8 @@ from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.schema.column_mapping import mapping_mode
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.diff import ColumnChange, diff_metadata, diff_properties, diff_protocols
-from explorer.core.versions.history import CommitRecord, History
+from explorer.core.versions.history import History
+from explorer.core.versions.provenance import CommitRecord
 from explorer.core.versions.retention.folder_look import FolderLook
 from explorer.core.versions.retention.horizon import Horizon
 from explorer.core.versions.retention.version_states import STATES

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import re
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -59,6 +60,7 @@ class LogPath(msgspec.Struct, frozen=True, gc=False):
         uuid: The unique part of a UUID-named checkpoint or staged commit.
         size: Size in bytes as listed.
         modified: Modification time as listed, ms since the epoch.
+        etag: A number that is another one when the file was written again, 0 if the store tells none.
     """
 
     name: str
@@ -70,6 +72,7 @@ class LogPath(msgspec.Struct, frozen=True, gc=False):
     uuid: str = ""
     size: int = 0
     modified: int = 0
+    etag: int = 0
 
     @property
     def path(self) -> str:
@@ -93,44 +96,48 @@ _OTHER = re.compile(
 )
 
 
-def parse_log_name(name: str, size: int = 0, modified: int = 0) -> LogPath | None:
+def parse_log_name(name: str, size: int = 0, modified: int = 0, etag: int = 0) -> LogPath | None:
     """Recognise a file name of the log, or return None for anything the protocol does not name.
 
     Args:
         name: File name without folder.
         size: Size in bytes, kept in the result.
         modified: Modification time in ms since the epoch, kept in the result.
+        etag: Kept in the result.
     """
     if len(name) == 25 and name.endswith(".json") and (digits := name[:20]).isdecimal() and digits.isascii():
-        return LogPath(name, LogFileKind.COMMIT, int(digits), size=size, modified=modified)
+        return LogPath(name, LogFileKind.COMMIT, int(digits), size=size, modified=modified, etag=etag)
     if not name[:1].isdigit():
         return None
+    listed = partial(LogPath, name, size=size, modified=modified, etag=etag)
     if (commit := _COMMIT.match(name)) is not None:
-        return LogPath(name, LogFileKind.COMMIT, int(commit[1]), size=size, modified=modified)
+        return listed(LogFileKind.COMMIT, int(commit[1]))
     found = _OTHER.match(name)
     if found is None:
         return None
     version = int(found["version"])
     if found["classic"]:
-        return LogPath(name, LogFileKind.CLASSIC_CHECKPOINT, version, size=size, modified=modified)
+        return listed(LogFileKind.CLASSIC_CHECKPOINT, version)
     if found["part"]:
         part, parts = int(found["part"]), int(found["parts"])
         if not 1 <= part <= parts:
             return None
         kind = LogFileKind.MULTI_PART_CHECKPOINT
-        return LogPath(name, kind, version, part=part, parts=parts, size=size, modified=modified)
+        return listed(kind, version, part=part, parts=parts)
     if found["uuid"]:
         kind = LogFileKind.UUID_CHECKPOINT
-        return LogPath(name, kind, version, uuid=found["uuid"], size=size, modified=modified)
+        return listed(kind, version, uuid=found["uuid"])
     if found["last"]:
         last = int(found["last"])
         if last <= version:
             return None
-        return LogPath(name, LogFileKind.COMPACTION, version, last_version=last, size=size, modified=modified)
+        return LogPath(
+            name, LogFileKind.COMPACTION, version, last_version=last, size=size, modified=modified, etag=etag
+        )
     if found["staged"]:
         kind = LogFileKind.STAGED_COMMIT
-        return LogPath(name, kind, version, uuid=found["staged"], size=size, modified=modified)
-    return LogPath(name, LogFileKind.CHECKSUM, version, size=size, modified=modified)
+        return listed(kind, version, uuid=found["staged"])
+    return listed(LogFileKind.CHECKSUM, version)
 
 
 def commit_name(version: int) -> str:

@@ -277,7 +277,7 @@ def list_names(store: LogStore, start: str = "") -> list[tuple[str, LogPath | No
 
 def _names(store: LogStore, start: str) -> list[tuple[str, LogPath | None]]:
     named = ((each, each.path.rpartition("/")[2]) for each in store.list_from(LOG_FOLDER, start))
-    return [(name, parse_log_name(name, each.size, each.modified)) for each, name in named]
+    return [(name, parse_log_name(name, each.size, each.modified, each.etag)) for each, name in named]
 
 
 def _seems_missing(found: list[tuple[str, LogPath | None]]) -> bool:

@@ -17,11 +17,15 @@ __all__ = ["LogStore", "ObjectMeta"]
 
 
 class ObjectMeta(msgspec.Struct, frozen=True, gc=False):
-    """One stored object: its key under the root, its size in bytes, and its modification time in ms since the epoch."""
+    """One stored object: its key under the root, its size in bytes, and its modification time in ms since the epoch.
+
+    ``etag`` is a number that is another one when the object was written again, 0 if the store tells none.
+    """
 
     path: str
     size: int
     modified: int
+    etag: int = 0
 
 
 class LogStore(Protocol):

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.core.errors import MalformedAction
+from explorer.core.errors import CorruptTable, MalformedAction
 from explorer.core.protocol.actions import DeletionVectorDescriptor
 from explorer.core.protocol.arrow.arrays import (
     Int64s,
@@ -35,6 +35,7 @@ __all__ = [
     "PUBLIC_COLUMNS",
     "SCHEMA",
     "FileSource",
+    "LaterFiles",
     "LineSource",
     "LogicalFiles",
     "RawStatistics",
@@ -128,7 +129,7 @@ class LogicalFiles:
         """A table of these columns of `SCHEMA`, in as many chunks as they were read in."""
         missing = [name for name in names if name not in self._known]
         if missing:
-            parts = [source.chunks(missing) for source in self._sources]
+            parts = [source.chunks(missing) for source in self.sources]
             for place, name in enumerate(missing):
                 chunks = [chunk for part in parts for chunk in part[place] if len(chunk)]
                 self._known[name] = pa.chunked_array(chunks, SCHEMA.field(name).type)
@@ -161,6 +162,37 @@ class LogicalFiles:
         if column.num_chunks != 1:
             column = self._known[name] = pa.chunked_array([one_array(column.chunks, column.type)])
         return column.chunk(0)
+
+
+class LaterFiles(LogicalFiles):
+    """Files that are opened when something is asked of them.
+
+    Args:
+        num_rows: How many there are.
+        open_files: Opens them.
+
+    Raises:
+        CorruptTable: Once they are opened: there are more or fewer of them.
+    """
+
+    def __init__(self, num_rows: int, open_files: Callable[[], LogicalFiles]) -> None:
+        super().__init__(())
+        self.num_rows = num_rows
+        self._open = open_files
+
+    @property
+    def sources(self) -> tuple[FileSource, ...]:
+        """The sources, for callers that read each in its own form."""
+        if not self._sources and self.num_rows:
+            found = self._open()
+            if found.num_rows != self.num_rows:
+                raise CorruptTable(
+                    f"A checkpoint had {self.num_rows:,} files and has {found.num_rows:,} now, though its name, size "
+                    "and time are the same: it was rewritten in place. Clear what is kept of the table with "
+                    "`delta-explorer cache clear`, and read it again.",
+                )
+            self._sources = found.sources
+        return self._sources
 
 
 class LineSource:

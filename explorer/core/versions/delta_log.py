@@ -34,7 +34,10 @@ from explorer.core.versions.change_feed.feed import ChangeSources, change_source
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commit_times import commit_time, mentions_in_commit_timestamps, moment
 from explorer.core.versions.diff import SnapshotDiff, diff_versions
-from explorer.core.versions.history import History, HistoryReader, read_history
+from explorer.core.versions.history import History
+from explorer.core.versions.history_reader import HistoryReader
+from explorer.core.versions.kept_history import read_history
+from explorer.core.versions.kept_index import KeptIndexes
 from explorer.core.versions.located import located
 from explorer.core.versions.retention.folder_look import FolderLook
 from explorer.core.versions.retention.horizon import Horizon, horizon
@@ -62,17 +65,26 @@ class DeltaLog:
     """
 
     @located
-    def __init__(self, store: LogStore, catalog: CatalogCommits | None = None, time_zone: tzinfo = UTC) -> None:
+    def __init__(
+        self,
+        store: LogStore,
+        catalog: CatalogCommits | None = None,
+        time_zone: tzinfo = UTC,
+        indexes: Callable[[], KeptIndexes | None] | None = None,
+    ) -> None:
         """Open the log.
 
         Args:
             store: The store of its files.
             catalog: The commits that its catalog ratified, for a table whose commits a catalog manages.
             time_zone: The zone of partition values without a zone.
+            indexes: Opens what is kept of tables between processes; None keeps nothing. It does not serve a table
+                whose commits a catalog manages.
 
         Raises:
             TableNotFound: There is no log.
         """
+        self._indexes = None if indexes is None or catalog is not None else indexes
         self.store = store if catalog is None else CatalogStore(store, catalog)
         self.time_zone = time_zone
         self._catalog = catalog
@@ -264,6 +276,14 @@ class DeltaLog:
         return horizon(self.history_record(), self.version_risks(), now, look)
 
     @located
+    def contradictions(self) -> tuple[tuple[int, str, str], ...]:
+        """What commits must not say of a file and do: version, kind and path, out of the log and nothing kept of it."""
+        if self._indexes is None or self._indexes() is None:
+            return self.history_record().lifetimes.contradictions
+        found, _ = read_history(self.store, self.listing, None)
+        return found.lifetimes.contradictions
+
+    @located
     def verify(self) -> IntegrityReport:
         """Verify the whole log: gaps, broken and contradictory commits, checksums and checkpoints against replay.
 
@@ -370,13 +390,11 @@ class DeltaLog:
 
     def _read_history(self) -> History:
         listing = self.listing
-        if not self._follows:
-            return read_history(self.store, listing)
         reader, self._reader = self._reader, None
-        if reader is None or not reader.reads_on(listing):
-            reader = HistoryReader(self.store, listing)
-        found = reader.history(listing)
-        self._reader = reader
+        if reader is not None and not reader.reads_on(listing):
+            reader = None
+        indexes = None if self._indexes is None else self._indexes()
+        found, self._reader = read_history(self.store, listing, indexes, reader, follow=self._follows)
         return found
 
     @property

@@ -30,7 +30,8 @@ from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties.registry import MAX_COLUMN_ID
 from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX
 from explorer.core.versions.column_lineage import ColumnIdentities
-from explorer.core.versions.history import CommitRecord, History
+from explorer.core.versions.history import History
+from explorer.core.versions.provenance import CommitRecord
 
 __all__ = ["KINDS", "SETTING_TEXTS", "SettingChange", "setting_changes", "settings_table"]
 

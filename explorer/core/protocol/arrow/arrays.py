@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import TypeVar, cast
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -29,9 +30,13 @@ __all__ = [
     "int64s",
     "integers",
     "known_int64s",
+    "large_binaries",
     "mask",
     "numbers",
+    "numpy_array",
     "one_array",
+    "only_array",
+    "plain_array",
     "string_maps",
     "strings",
     "validity",
@@ -47,6 +52,8 @@ Integers = npt.NDArray[np.signedinteger]
 Numbers = npt.NDArray[np.number]
 """Numbers of any width."""
 Float64s = npt.NDArray[np.float64]
+
+_PLAIN = {name: getattr(pa, name)() for name in ("int8", "uint8", "int32", "int64")}
 
 
 def strings(values: Sequence[str | None]) -> pa.StringArray:
@@ -104,6 +111,14 @@ def string_maps(values: Sequence[dict[str, str | None] | None]) -> pa.MapArray:
     return pa.Array.from_buffers(pa.map_(pa.string(), pa.string()), len(values), buffers, children=[entries])
 
 
+def large_binaries(values: Sequence[bytes | msgspec.Raw]) -> pa.LargeBinaryArray:
+    """A column of bytes without nulls."""
+    offsets = np.zeros(len(values) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, values), np.int64, len(values)), out=offsets[1:])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(values))]
+    return pa.Array.from_buffers(pa.large_binary(), len(values), buffers)
+
+
 def one_array(parts: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
     """Several arrays one after the other; nothing is copied where there is one.
 
@@ -128,6 +143,25 @@ def numbers(column: pa.Array) -> tuple[Integers, Mask]:
     values = np.frombuffer(column.buffers()[1], width)[column.offset : column.offset + len(column)]
     known = validity(column)
     return (values, known) if known.all() else (np.where(known, values, 0), known)
+
+
+def only_array(table: pa.Table, name: str) -> pa.Array:
+    """A column of a table as one array; nothing is copied where it is in one chunk."""
+    return one_array(table.column(name).chunks, table.schema.field(name).type)
+
+
+def plain_array(values: npt.NDArray[np.generic]) -> pa.Array:
+    """A NumPy array of integers or flags as a column of the same bytes, a flag a byte, which `numpy_array` undoes."""
+    whole = np.ascontiguousarray(values).view(np.uint8) if values.dtype == bool else np.ascontiguousarray(values)
+    return pa.Array.from_buffers(_PLAIN[whole.dtype.name], len(whole), [None, pa.py_buffer(whole)])
+
+
+def numpy_array(column: pa.Array, *, flags: bool = False) -> npt.NDArray[np.generic]:
+    """The values of a column without nulls; nothing is copied, so they must not be written to."""
+    if not len(column):
+        return np.zeros(0, bool if flags else str(column.type))
+    found = np.frombuffer(column.buffers()[1], str(column.type))[column.offset : column.offset + len(column)]
+    return found.view(bool) if flags else found
 
 
 def flags(column: pa.BooleanArray) -> Mask:

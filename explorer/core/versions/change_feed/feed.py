@@ -25,7 +25,8 @@ from explorer.core.protocol.row_tracking import row_tracking
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, IN_COMMIT_TIMESTAMPS
 from explorer.core.versions.change_feed.schema_breaks import why_not_readable_as
 from explorer.core.versions.change_feed.sources import change_table, locations
-from explorer.core.versions.history import CommitRecord, History
+from explorer.core.versions.history import History
+from explorer.core.versions.provenance import CommitRecord
 from explorer.core.versions.retention.missing_files import absent
 
 __all__ = [

@@ -6,17 +6,27 @@ the record names their path; of a file whose add is older than the record, only 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from explorer.core.errors import LimitExceeded
 from explorer.core.log.commit import Commit
 from explorer.core.protocol.actions import DeletionVectorId
-from explorer.core.protocol.arrow.arrays import Int32s, Int64s, integers, strings
+from explorer.core.protocol.arrow.arrays import (
+    Int32s,
+    Int64s,
+    Mask,
+    integers,
+    numpy_array,
+    only_array,
+    plain_array,
+    strings,
+)
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
@@ -24,7 +34,7 @@ from explorer.core.versions.lifetimes.events import ADD, FOUND, LEAVE, REMOVE, C
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 from explorer.core.versions.lifetimes.recorded_files import RecordedFilesBuilder
 
-__all__ = ["LifetimesBuilder"]
+__all__ = ["LifetimesBuilder", "kept_files"]
 
 _ABSENT: Final = msgspec.Raw()
 _EVENT: Final[dict[str, type[np.generic]]] = {
@@ -67,6 +77,7 @@ class LifetimesBuilder:
         self._recorded = RecordedFilesBuilder(self._paths, self._vectors)
         self._events: list[_Batch] = []
         self._events_before = self._count = self._rows = 0
+        self._left: Mask = np.zeros(0, bool)
         # What did not become columns yet: files that get a row, removals, and the kind of each event, commit by commit.
         self._files: list[AddLine] = []
         self._removes: list[RemoveLine] = []
@@ -83,6 +94,47 @@ class LifetimesBuilder:
         found._recorded = self._recorded.copy(found._paths, found._vectors)
         found._events, found._events_before = list(self._events), self._events_before
         found._count, found._rows = self._count, self._rows
+        return found
+
+    def kept(self) -> dict[str, pa.Table]:
+        """What was taken, as tables that `again` takes; `build` was the last call, and not the last one of all."""
+        events = {name: np.concatenate([batch[name] for batch in self._events]) for name in _EVENT if self._events}
+        files = self._recorded.kept()
+        heads = self._vectors.listed()
+        return {
+            "events": pa.table({name: plain_array(events.get(name, np.zeros(0, _EVENT[name]))) for name in _EVENT}),
+            "files": files.append_column("left", plain_array(self._left)),
+            "paths": pa.table({"path": self._paths.column()}),
+            "vectors": pa.table({"kind": strings([kind for kind, _ in heads]), "path": strings([p for _, p in heads])}),
+        }
+
+    @property
+    def events_before(self) -> int:
+        """How many file actions come before the files of the checkpoint."""
+        return self._events_before
+
+    @classmethod
+    def again(
+        cls,
+        tables: Mapping[str, pa.Table],
+        versions: tuple[int, int],
+        base: LogicalFiles,
+        events_before: int,
+    ) -> LifetimesBuilder:
+        """Go on with what was kept.
+
+        Args:
+            tables: What `kept` gave.
+            versions: The first recorded version and the first readable one.
+            base: The files of the checkpoint.
+            events_before: As it was.
+        """
+        found = cls(*versions)
+        found._base, found._events_before = base, events_before
+        found._paths, found._vectors, found._recorded = kept_files(tables)
+        events = tables["events"]
+        found._events = [{name: numpy_array(only_array(events, name), flags=name == "quiet") for name in _EVENT}]
+        found._count, found._rows = tables["events"].num_rows, tables["files"].num_rows
         return found
 
     def checkpoint(self, files: LogicalFiles) -> None:
@@ -136,7 +188,8 @@ class LifetimesBuilder:
         rows, paths, vectors = self._named()
         intervals = Intervals(split + self._rows, self._first - 1)
         intervals.apply(self._all_events(rows, paths, vectors, last=last), self._vectors)
-        recorded = self._recorded.build(intervals.keep()[split:], last=last)
+        self._left = intervals.keep()[split:]
+        recorded = self._recorded.build(self._left, last=last)
         in_base = np.full(len(self._paths), -1, np.int32)
         in_base[paths] = rows
         own = recorded.path_codes
@@ -204,6 +257,14 @@ class LifetimesBuilder:
         columns["row"] += self._base.num_rows
         order = np.concatenate([np.arange(self._count) * 2 + 1, np.full(len(rows), 2 * self._events_before)])
         return FileEvents(order=order, **columns)
+
+
+def kept_files(tables: Mapping[str, pa.Table]) -> tuple[PathCodes, VectorCodes, RecordedFilesBuilder]:
+    """The files that `LifetimesBuilder.kept` gave, with the numbers of their paths and deletion vectors."""
+    paths = PathCodes(only_array(tables["paths"], "path"))
+    heads = (column.to_pylist() for column in tables["vectors"].columns)
+    vectors = VectorCodes(list(zip(*heads, strict=True)))
+    return paths, vectors, RecordedFilesBuilder.again(tables["files"].drop_columns("left"), paths, vectors)
 
 
 def _leaving(remove: RemoveLine) -> AddLine:

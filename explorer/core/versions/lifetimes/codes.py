@@ -12,9 +12,11 @@ from itertools import count
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVectorId
-from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, int64s, strings
 from explorer.core.protocol.file_paths import canonical_key, needs_decoding
 
 __all__ = ["PathCodes", "VectorCodes"]
@@ -26,23 +28,31 @@ _FIRST_OFFSET: Final = (1 << 31) + 1
 
 
 class PathCodes:
-    """Numbers of paths, from 0 in the order in which they were first met."""
+    """Numbers of paths, from 0 in the order in which they were first met.
 
-    def __init__(self) -> None:
-        self._known: defaultdict[str, int] = defaultdict(count().__next__)
+    Args:
+        kept: Those that were numbered before, by number.
+    """
+
+    def __init__(self, kept: pa.StringArray | None = None) -> None:
+        self._numbers: defaultdict[str, int] | None = defaultdict(count().__next__) if kept is None else None
+        self._kept = kept
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._known if self._kept is None else self._kept)
 
     def copy(self) -> PathCodes:
         """The same numbers, to go on with apart."""
-        found = PathCodes()
-        found._known = defaultdict(count(len(self)).__next__, self._known)
+        found = PathCodes(self._kept)
+        if self._kept is None:
+            found._numbers = defaultdict(count(len(self)).__next__, self._known)
         return found
 
     def of(self, paths: Collection[str]) -> Int32s:
         """The numbers of paths as written; a new one gets the next."""
-        return np.fromiter(map(self._known.__getitem__, paths), np.int32, len(paths))
+        known = self._known
+        self._kept = None
+        return np.fromiter(map(known.__getitem__, paths), np.int32, len(paths))
 
     def of_files(self, paths: Sequence[str]) -> tuple[Int32s, Int32s]:
         """The numbers of the decoded paths, the same for two spellings of one file, and of the paths as written.
@@ -61,24 +71,44 @@ class PathCodes:
         """The paths by number."""
         return list(self._known)
 
+    def column(self) -> pa.StringArray:
+        """The same as a column."""
+        return strings(self.distinct()) if self._kept is None else self._kept
+
+    def texts(self, codes: npt.NDArray[np.generic]) -> pa.StringArray:
+        """The paths of some numbers."""
+        if self._kept is not None:
+            return self._kept.take(int64s(codes.astype(np.int64, copy=False)))
+        used, places = np.unique(codes, return_inverse=True)
+        known = self.distinct()
+        return strings([known[code] for code in used.tolist()]).take(int64s(places))
+
+    @property
+    def _known(self) -> defaultdict[str, int]:
+        if self._numbers is None:
+            paths = [] if self._kept is None else self._kept.to_pylist()
+            self._numbers = defaultdict(count(len(paths)).__next__, zip(paths, range(len(paths)), strict=True))
+        return self._numbers
+
 
 class VectorCodes:
-    """Numbers of deletion vectors: equal for those with the same spelling, 0 for none."""
+    """Numbers of deletion vectors: equal for those with the same spelling, 0 for none.
 
-    def __init__(self) -> None:
+    Args:
+        kept: Storage type, and path or inline bytes, of what was numbered before.
+    """
+
+    def __init__(self, kept: Sequence[tuple[str, str]] = ()) -> None:
         # By storage type the numbers of files and inline vectors; all types share one sequence.
-        numbers = count()
+        numbers = count(len(kept))
         self._heads: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(numbers.__next__))
-        self._listed: list[tuple[str, str]] = []
+        self._listed = list(kept)
+        for number, (kind, path) in enumerate(kept):
+            self._heads[kind][path] = number
 
     def copy(self) -> VectorCodes:
         """The same numbers, to go on with apart."""
-        found, numbers = VectorCodes(), count(sum(map(len, self._heads.values())))
-        found._heads = defaultdict(
-            lambda: defaultdict(numbers.__next__),
-            {kind: defaultdict(numbers.__next__, paths) for kind, paths in self._heads.items()},
-        )
-        return found
+        return VectorCodes(self._distinct())
 
     def of(self, vectors: Sequence[DeletionVectorDescriptor | DeletionVectorId | None]) -> Int64s:
         """The numbers of some vectors."""
@@ -125,6 +155,10 @@ class VectorCodes:
         """Offset of each vector in its file, in bytes, and where it has one."""
         known: Mask = (codes & _OFFSETS) > 0
         return np.where(known, (codes & _OFFSETS) - _FIRST_OFFSET, 0), known
+
+    def listed(self) -> list[tuple[str, str]]:
+        """Storage type, and path or inline bytes, of the places of the vectors."""
+        return list(self._distinct())
 
     def _heads_of(self, vectors: Sequence[DeletionVectorDescriptor | DeletionVectorId]) -> Int32s:
         kinds = {vector.storage_type for vector in vectors}

@@ -7,7 +7,7 @@ removal ends; a path is live with at most one vector (D-03).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask
 from explorer.core.versions.lifetimes.codes import VectorCodes
 
-__all__ = ["ADD", "FOUND", "LEAVE", "NEVER", "REMOVE", "Contradiction", "FileEvents", "Intervals"]
+__all__ = ["ADD", "FOUND", "INTERVALS", "LEAVE", "NEVER", "REMOVE", "Contradiction", "FileEvents", "Intervals"]
 
 NEVER: Final = int(np.iinfo(np.int32).max)
 """``removed`` of a file that is still live."""
@@ -30,6 +30,10 @@ LEAVE: Final = 2
 """A removal that may name a file from before the record, which then has a row of its own."""
 FOUND: Final = 3
 """A file of the checkpoint, at the end of its version."""
+
+
+INTERVALS: Final = ("added", "removed", "previous", "removed_data_change", "deletion_times")
+"""What `Intervals` says of each file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,19 @@ class Intervals:
         self.deletion_times: Int64s = np.zeros(count, np.int64)
         self._kept: Mask = np.ones(count, bool)
         self.contradictions: list[Contradiction] = []
+
+    @classmethod
+    def kept(cls, columns: Mapping[str, npt.NDArray[np.generic]], before: int) -> Intervals:
+        """The columns `INTERVALS`, as a result alone: nothing more is to be applied.
+
+        Args:
+            columns: The columns.
+            before: The version that means before the record.
+        """
+        found = cls(0, before)
+        for name in INTERVALS:
+            setattr(found, name, columns[name])
+        return found
 
     def apply(self, events: FileEvents, vectors: VectorCodes) -> None:
         """Work out the intervals of the files that events name.

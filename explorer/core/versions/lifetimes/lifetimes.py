@@ -17,10 +17,22 @@ import pyarrow as pa
 
 from explorer.core.errors import VersionNotFound
 from explorer.core.protocol.actions import DeletionVectorId
-from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Integers, Mask, int64s, numbers, one_array, validity
+from explorer.core.protocol.arrow.arrays import (
+    Int32s,
+    Int64s,
+    Integers,
+    Mask,
+    int64s,
+    numbers,
+    numpy_array,
+    one_array,
+    only_array,
+    plain_array,
+    validity,
+)
 from explorer.core.protocol.logical_files import SCHEMA, LogicalFiles
 from explorer.core.versions.lifetimes.codes import VectorCodes
-from explorer.core.versions.lifetimes.events import NEVER, Intervals
+from explorer.core.versions.lifetimes.events import INTERVALS, NEVER, Intervals
 from explorer.core.versions.lifetimes.recorded_files import RecordedFiles
 
 __all__ = ["COLUMNS", "NEVER", "Lifetimes"]
@@ -67,6 +79,51 @@ class Lifetimes:
         self.path_ids = path_ids
         self.contradictions = contradictions
         self.first, self.readable_from, self.last = versions
+
+    def kept(self) -> pa.Table:
+        """What `again` takes beside the files."""
+        columns = {name: getattr(self, name) for name in INTERVALS}
+        columns |= {"path_ids": self.path_ids, "vectors": self._vectors}
+        return pa.table({name: plain_array(values) for name, values in columns.items()})
+
+    @classmethod
+    def again(
+        cls,
+        stays: pa.Table,
+        base: LogicalFiles,
+        recorded: RecordedFiles,
+        vector_codes: VectorCodes,
+        *,
+        versions: tuple[int, int, int],
+        contradictions: tuple[tuple[int, str, str], ...],
+    ) -> Lifetimes:
+        """What was kept.
+
+        Args:
+            stays: What `kept` gave.
+            base, recorded: The files of the checkpoint, and those that commits added.
+            vector_codes: The numbers of deletion vectors.
+            versions, contradictions: As they were.
+        """
+        columns = {
+            name: numpy_array(only_array(stays, name), flags=name == "removed_data_change")
+            for name in stays.column_names
+        }
+        return cls(
+            base,
+            recorded,
+            Intervals.kept(columns, versions[0] - 1),
+            path_ids=columns["path_ids"].astype(np.int32, copy=False),
+            vectors=columns["vectors"].astype(np.int64, copy=False),
+            vector_codes=vector_codes,
+            versions=versions,
+            contradictions=contradictions,
+        )
+
+    @property
+    def base_rows(self) -> int:
+        """How many instances are files of the checkpoint."""
+        return self._base.num_rows
 
     def live(self, version: int) -> Mask:
         """Mask of the instances live at a version.

@@ -18,12 +18,18 @@ from explorer.core.errors import MalformedAction
 from explorer.core.protocol.arrow.arrays import (
     Int32s,
     Int64s,
+    Integers,
     Mask,
     int64s,
     integers,
     known_int64s,
+    large_binaries,
     mask,
+    numbers,
+    numpy_array,
     one_array,
+    only_array,
+    plain_array,
     string_maps,
     strings,
 )
@@ -38,6 +44,7 @@ _ScalarT = TypeVar("_ScalarT", bound=np.generic)
 _Arrays = dict[str, npt.NDArray[np.generic]]
 _Masks = dict[str, Mask]
 _NO_LINE: Final = AddLine("")
+_CODES: Final = ("path", "raw_path", "vector", "data_change")
 
 
 class RecordedFilesBuilder:
@@ -70,7 +77,7 @@ class RecordedFilesBuilder:
         paths, raw_paths = self._paths.of_files([line.path for line in lines])
         descriptors = [line.deletion_vector for line in lines]
         vectors = self._vectors.of(descriptors)
-        numbers = {
+        stated = {
             "num_records": counts_of_lines([line.stats for line in lines]),
             "size": integers([line.size for line in lines]),
             "modification_time": integers([line.modification_time for line in lines]),
@@ -81,10 +88,35 @@ class RecordedFilesBuilder:
         }
         data_change = np.array([line.data_change is not False for line in lines], bool)
         codes: _Arrays = {"path": paths, "raw_path": raw_paths, "vector": vectors, "data_change": data_change}
-        self._arrays.append({**codes, **{name: values for name, (values, _) in numbers.items()}})
-        self._known.append({name: known for name, (_, known) in numbers.items()})
-        self._partitions.append(_binaries([line.partition_values for line in lines]))
+        self._arrays.append({**codes, **{name: values for name, (values, _) in stated.items()}})
+        self._known.append({name: known for name, (_, known) in stated.items()})
+        self._partitions.append(large_binaries([line.partition_values for line in lines]))
         return paths, vectors
+
+    def kept(self) -> pa.Table:
+        """All files so far, as columns that `again` takes."""
+        if not self._arrays:
+            self.take(())
+        arrays, known = _joined(self._arrays, last=False), _joined(self._known, last=False)
+        columns = {name: plain_array(arrays[name]) for name in _CODES}
+        for name, values in known.items():
+            columns[name] = (
+                known_int64s(arrays[name].astype(np.int64, copy=False), values)
+                if values.any()
+                else pa.nulls(len(values))
+            )
+        return pa.table({**columns, "partitions": one_array(self._partitions, pa.large_binary())})
+
+    @classmethod
+    def again(cls, files: pa.Table, paths: PathCodes, vectors: VectorCodes) -> RecordedFilesBuilder:
+        """What was kept, to go on with."""
+        found, columns = cls(paths, vectors), {name: only_array(files, name) for name in files.column_names}
+        numbered = {name: _restored(columns[name]) for name in columns.keys() - {*_CODES, "partitions"}}
+        codes = {name: numpy_array(columns[name], flags=name == "data_change") for name in _CODES}
+        found._arrays = [{**codes, **{name: values for name, (values, _) in numbered.items()}}]
+        found._known = [{name: known for name, (_, known) in numbered.items()}]
+        found._partitions = [columns["partitions"]]
+        return found
 
     def build(self, kept: Mask, *, last: bool) -> RecordedFiles:
         """Put the batches together, of the files those that are to be kept.
@@ -159,7 +191,7 @@ class RecordedFiles:
         chosen = slice(None) if rows is None else rows
         match name:
             case "path" | "raw_path":
-                return _of_codes(strings, self._paths.distinct(), self._arrays[name][chosen])
+                return self._paths.texts(self._arrays[name][chosen])
             case "partition_values":
                 return self._maps(self._partitions if rows is None else self._partitions.take(int64s(rows)))
             case "data_change":
@@ -190,6 +222,12 @@ class RecordedFiles:
         return string_maps(maps).take(encoded.indices)
 
 
+def _restored(column: pa.Array) -> tuple[Integers, Mask]:
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), np.int64), np.zeros(len(column), bool)
+    return numbers(column)
+
+
 def _joined(batches: list[dict[str, npt.NDArray[_ScalarT]]], *, last: bool) -> dict[str, npt.NDArray[_ScalarT]]:
     """Columns of all batches; if they are the last, each batch drops a column once it is copied."""
     if len(batches) == 1:
@@ -210,10 +248,3 @@ def _of_codes(
     """The column of some values by their numbers; null where the number is negative."""
     used, places = np.unique(codes, return_inverse=True)
     return column([None if code < 0 else values[code] for code in used.tolist()]).take(int64s(places))
-
-
-def _binaries(raws: Sequence[msgspec.Raw]) -> pa.LargeBinaryArray:
-    offsets = np.zeros(len(raws) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, raws), np.int64, len(raws)), out=offsets[1:])
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(raws))]
-    return pa.Array.from_buffers(pa.large_binary(), len(raws), buffers)

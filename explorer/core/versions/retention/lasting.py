@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Int64s, Integers, Mask, known_int64s
-from explorer.core.versions.history import CommitRecord, History
+from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
+from explorer.core.versions.provenance import CommitRecord
 from explorer.core.versions.retention.expiry import FOREVER
 from explorer.core.versions.retention.folder_look import FolderLook
 from explorer.core.versions.retention.version_states import RecordedVacuum, VersionRisks

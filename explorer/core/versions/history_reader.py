@@ -1,0 +1,252 @@
+"""Reads the recorded commits and makes the history of them, at once or going on where it stopped.
+
+Protocol sections: Action Reconciliation, In-Commit Timestamps. Invariants: commits are taken in the order of their
+versions, and the files of the first readable version after the commits up to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from functools import cached_property
+from typing import Final
+
+from explorer.core.log.commit import Commit
+from explorer.core.log.log_path import LogPath
+from explorer.core.log.log_segment import LogListing, LogSegment
+from explorer.core.log.replay import read_commits, replay_files, replay_state
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.logical_files import LogicalFiles
+from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
+from explorer.core.versions.commit_times import commit_time, enablement
+from explorer.core.versions.history import History
+from explorer.core.versions.lifetimes.builder import LifetimesBuilder
+from explorer.core.versions.provenance import CommitRecord, KnownState
+
+__all__ = ["FirstReadable", "HistoryReader", "Recorder", "first_read", "small_actions"]
+
+_SMALL: Final = ("commitInfo", "metaData", "protocol", "txn", "domainMetadata", "cdc")
+
+
+class FirstReadable:
+    """The first readable version, where the record of commits does not begin with version 0.
+
+    Args:
+        store: The log's store.
+        segment: Its files.
+        known: What is in force at it, if that is known already.
+
+    Attributes:
+        segment: As given.
+        known: What is in force at it.
+    """
+
+    def __init__(self, store: LogStore, segment: LogSegment, known: KnownState | None = None) -> None:
+        self._store, self.segment = store, segment
+        self.known = self._read() if known is None else known
+
+    def files(self) -> LogicalFiles:
+        """Its live files."""
+        return replay_files(self._store, self.segment, self._commits)
+
+    @cached_property
+    def _commits(self) -> list[Commit]:
+        return list(read_commits(self._store, self.segment.commits))
+
+    def _read(self) -> KnownState:
+        state = replay_state(self._store, self.segment, self._commits)
+        return KnownState(self.segment.version, state.protocol, state.metadata, dict(state.domains))
+
+
+class Recorder:
+    """Makes the records of commits of their small actions, taken in ascending order.
+
+    Args:
+        base: What is in force at the first readable version; None where the record begins with version 0.
+
+    Attributes:
+        records: Those made so far.
+    """
+
+    def __init__(self, base: KnownState | None) -> None:
+        self.records: list[CommitRecord] = []
+        self._base = base
+        self._enabled, self._since = False, 0
+        if base is not None:
+            configuration = base.metadata.configuration
+            self._enabled, self._since = IN_COMMIT_TIMESTAMPS.of(configuration), enablement(configuration)[0]
+
+    def copy(self) -> Recorder:
+        """The same records so far, to go on with apart."""
+        found = copy(self)
+        found.records = list(self.records)
+        return found
+
+    def take(self, small: Commit, modified: int) -> None:
+        """Take the small actions of the next commit.
+
+        Args:
+            small: The commit without its file actions.
+            modified: The modification time of its file, ms since the epoch.
+        """
+        if self._base is not None and small.version > self._base.version:
+            self.pass_base()
+        info, metadata = small.commit_info(), small.metadata()
+        if metadata is not None:
+            self._enabled, self._since = IN_COMMIT_TIMESTAMPS.of(metadata.configuration), 0
+        in_force = self._enabled and small.version >= self._since
+        before = self.records[-1].timestamp if self.records else -1
+        stated = info is not None and info.in_commit_timestamp is not None
+        times = in_force and stated, in_force and not stated
+        sizes = tuple(small.change_sizes())
+        record = CommitRecord(
+            small.version,
+            commit_time(modified, info if in_force else None, before),
+            info,
+            small.protocol(),
+            metadata,
+            bool(sizes),
+            *times,
+            change_sizes=sizes,
+            domains=tuple(small.domains()),
+        )
+        self.records.append(record)
+
+    def pass_base(self) -> None:
+        """Go on from the first readable version: all commits up to it were taken."""
+        if self._base is not None:
+            self._enabled, self._since = IN_COMMIT_TIMESTAMPS.of(self._base.metadata.configuration), 0
+            self._base = None
+
+
+class HistoryReader:
+    """Reads the recorded commits, in order, and can go on where it stopped.
+
+    Args:
+        store: The log's store.
+        listing: The log.
+        keep_lines: Keep the text of the small actions.
+
+    Attributes:
+        base: The first readable version, where the record of commits does not begin with version 0.
+        builder: What was taken of the files.
+        recorder: What was taken of the small actions.
+        lines: The small actions of each commit, as JSON lines; None where they are not to be kept.
+
+    Raises:
+        VersionGap: Not even the latest version can be rebuilt.
+    """
+
+    def __init__(self, store: LogStore, listing: LogListing, *, keep_lines: bool = False) -> None:
+        self._store = store
+        self._readable_from = listing.earliest()
+        self._first = first_read(listing)
+        self.base = FirstReadable(store, listing.segment(self._readable_from)) if self._first else None
+        self._pending: FirstReadable | None = self.base
+        self.builder = LifetimesBuilder(self._first, self._readable_from)
+        self.recorder = Recorder(None if self.base is None else self.base.known)
+        self.lines: list[bytes] | None = [] if keep_lines else None
+        self._read: dict[int, LogPath] = {}
+
+    @classmethod
+    def again(
+        cls,
+        store: LogStore,
+        base: FirstReadable | None,
+        builder: LifetimesBuilder,
+        recorder: Recorder,
+        *,
+        lines: list[bytes],
+        read: Sequence[LogPath],
+        versions: tuple[int, int],
+    ) -> HistoryReader:
+        """Go on after what was read before.
+
+        Args:
+            store: The log's store.
+            base, builder, recorder, lines: As they were.
+            read: The commits that were read.
+            versions: The first recorded version and the first readable one.
+        """
+        found = cls.__new__(cls)
+        found._store, found._pending = store, None
+        found._first, found._readable_from = versions
+        found.base, found.builder, found.recorder, found.lines = base, builder, recorder, lines
+        found._read = {path.version: path for path in read}
+        return found
+
+    def reads_on(self, listing: LogListing) -> bool:
+        """Whether a listing is of the same log, which only has more commits: what was read is where it begins."""
+        begins = {version: path for version, path in listing.commits.items() if version in self._read}
+        return (
+            self._pending is None
+            and begins == self._read
+            and (listing.earliest(), first_read(listing)) == (self._readable_from, self._first)
+        )
+
+    def copy(self) -> HistoryReader:
+        """The same commits so far, to go on with apart."""
+        found = copy(self)
+        found.builder, found.recorder, found._read = self.builder.copy(), self.recorder.copy(), dict(self._read)
+        found.lines = None if self.lines is None else list(self.lines)
+        return found
+
+    def unread(self, listing: LogListing) -> list[LogPath]:
+        """The commits of a listing that were not read yet."""
+        commits = listing.commits.items()
+        return [path for version, path in commits if version >= self._first and version not in self._read]
+
+    def history(self, listing: LogListing, *, last: bool = False) -> History:
+        """Read the commits that were not read yet, and return the history of all.
+
+        Args:
+            listing: The log, of which `reads_on` is true.
+            last: Do not go on afterwards: less is kept.
+
+        Raises:
+            MalformedAction: A commit is broken.
+        """
+        paths = self.unread(listing)
+        for commit, path in zip(read_commits(self._store, paths), paths, strict=True):
+            self._take(commit, path)
+        if self._pending is not None:
+            self._pass(self._pending)
+        return History(
+            list(self.recorder.records),
+            self.builder.build(listing.latest, last=last),
+            None if self.base is None else self.base.known,
+            versions=(self._readable_from, listing.latest),
+            by_catalog=listing.by_catalog,
+        )
+
+    def _take(self, commit: Commit, path: LogPath) -> None:
+        if self._pending is not None and commit.version > self._pending.known.version:
+            self._pass(self._pending)
+        small = small_actions(commit, self.builder.commit(commit))
+        self.recorder.take(small, path.modified)
+        if self.lines is not None:
+            self.lines.append(_as_lines(small))
+        self._read[commit.version] = path
+
+    def _pass(self, base: FirstReadable) -> None:
+        """Take the base's files: all commits up to it were taken."""
+        self.builder.checkpoint(base.files())
+        self.recorder.pass_base()
+        self._pending = None
+
+
+def first_read(listing: LogListing) -> int:
+    """The first commit that is read."""
+    return min(listing.first_recorded(), listing.earliest() + 1)
+
+
+def small_actions(commit: Commit, places: list[int]) -> Commit:
+    """The commit without the lines that are file actions."""
+    lines = [commit.lines[place] for place in places]
+    return Commit(commit.version, commit.path, lines, [commit.line_number(place) for place in places])
+
+
+def _as_lines(small: Commit) -> bytes:
+    """The small actions of a commit as lines of JSON, with the text of each as it was."""
+    members = ((name, getattr(line, name)) for line in small.lines for name in _SMALL)
+    return b"\n".join(b'{"%s":%s}' % (name.encode(), bytes(raw)) for name, raw in members if raw)

@@ -1,0 +1,284 @@
+"""The history of a table out of its log, or out of what is kept of it.
+
+Protocol sections: Delta Log Entries, Action Reconciliation. Invariants: what is kept is used only if every file of the
+log that it covers is listed with the same name, size, time and ETag; only the commits after it are read then. Where
+one of its tables is broken the log is read as if nothing was kept. The answer is the same either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from explorer.core.log.checkpoint.reader import sidecar_keys
+from explorer.core.log.commit import decode_commit
+from explorer.core.log.log_path import LogPath
+from explorer.core.log.log_segment import LogListing, LogSegment
+from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
+from explorer.core.protocol.arrow.arrays import int64s, large_binaries, numpy_array, only_array, strings
+from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.logical_files import LaterFiles, LogicalFiles
+from explorer.core.versions.history import History
+from explorer.core.versions.history_reader import FirstReadable, HistoryReader, Recorder, first_read
+from explorer.core.versions.kept_index import KeptIndex, KeptIndexes
+from explorer.core.versions.lifetimes.builder import LifetimesBuilder, kept_files
+from explorer.core.versions.lifetimes.lifetimes import Lifetimes
+from explorer.core.versions.provenance import CommitRecord, KnownState
+
+__all__ = ["read_history"]
+
+_FACTS: Final = b"facts"
+_OF_FILES: Final = ("files", "paths", "vectors")
+
+
+class _Base(msgspec.Struct, frozen=True):
+    """The first readable version, where the record of commits does not begin with version 0."""
+
+    files: tuple[LogPath, ...]
+    rows: int
+    version: int
+    protocol: JsonObject
+    metadata: JsonObject
+    domains: list[JsonObject]
+
+    def known(self) -> KnownState:
+        """What is in force at it."""
+        domains = [DomainMetadata.from_wire(domain) for domain in self.domains]
+        return KnownState(
+            self.version,
+            Protocol.from_wire(self.protocol),
+            Metadata.from_wire(self.metadata),
+            {domain.domain: domain for domain in domains},
+        )
+
+
+class _Facts(msgspec.Struct, frozen=True):
+    """What the tables do not say."""
+
+    first: int
+    readable_from: int
+    latest: int
+    events_before: int
+    contradictions: tuple[tuple[int, str, str], ...]
+    base: _Base | None
+
+
+_DECODER: Final = msgspec.json.Decoder(_Facts)
+
+
+def read_history(
+    store: LogStore,
+    listing: LogListing,
+    indexes: KeptIndexes | None,
+    reader: HistoryReader | None = None,
+    *,
+    follow: bool = False,
+) -> tuple[History, HistoryReader | None]:
+    """Read the history of a log.
+
+    Args:
+        store: The log's store.
+        listing: The log.
+        indexes: What is kept of tables; None keeps nothing.
+        reader: What read the beginning of this log.
+        follow: Return a reader that can go on.
+
+    Returns:
+        The history, and what goes on after it; None without ``follow``, or where all of it was kept.
+
+    Raises:
+        VersionGap: Not even the latest version can be rebuilt.
+        MalformedAction: A commit is broken.
+    """
+    if reader is None and indexes is not None:
+        kept = _kept(indexes, store, listing)
+        if kept is not None and kept.is_whole:
+            return kept.history(), None
+        reader = None if kept is None else kept.reader()
+    known = 0 if reader is None else len(reader.recorder.records)
+    commits = _commits(listing)
+    unread = commits[known:]
+    keep = indexes is not None and indexes.wants(len(unread), sum(path.size for path in unread))
+    if reader is None:
+        reader = HistoryReader(store, listing, keep_lines=keep)
+    keep = keep and reader.lines is not None
+    found = reader.history(listing, last=not (follow or keep))
+    if indexes is not None and keep and _can_be_kept(store, reader.base):
+        covered = (*commits, *(() if reader.base is None else _files(reader.base.segment)))
+        indexes.keep(store.root, covered, partial(_tables, reader, found, commits))
+    return found, reader if follow else None
+
+
+class _Kept:
+    """What is kept of a log, and the log itself, for what is broken."""
+
+    def __init__(self, index: KeptIndex, facts: _Facts, log: pa.Table, store: LogStore, listing: LogListing) -> None:
+        self._index, self._facts, self._log = index, facts, log
+        self._store, self._listing = store, listing
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing came after it."""
+        return self._facts.latest == self._listing.latest and self._log.num_rows == len(_commits(self._listing))
+
+    def history(self) -> History:
+        """The history, if it is whole; what is broken is read out of the log."""
+        facts = self._facts
+        rows = self._index.table("history")
+        if rows is None:
+            return self._read
+        return History(
+            self._commits,
+            self._lifetimes,
+            None if facts.base is None else facts.base.known(),
+            versions=(facts.readable_from, facts.latest),
+            rows=rows,
+        )
+
+    def reader(self) -> HistoryReader | None:
+        """What goes on after it; None if it is broken."""
+        facts, lines = self._facts, self._lines()
+        tables = self._tables((*_OF_FILES, "events"))
+        if lines is None or tables is None:
+            return None
+        versions = facts.first, facts.readable_from
+        builder = LifetimesBuilder.again(tables, versions, self._base(), facts.events_before)
+        recorder = _recorded(lines, self._known, facts.base)
+        return HistoryReader.again(
+            self._store, self._first(), builder, recorder, lines=lines, read=self._known, versions=versions
+        )
+
+    @property
+    def _known(self) -> list[LogPath]:
+        return _commits(self._listing)[: self._log.num_rows]
+
+    def _commits(self) -> Sequence[CommitRecord]:
+        lines = self._lines()
+        return self._read.commits if lines is None else _recorded(lines, self._known, self._facts.base).records
+
+    def _lifetimes(self) -> Lifetimes:
+        tables = self._tables((*_OF_FILES, "stays"))
+        if tables is None:
+            return self._read.lifetimes
+        facts = self._facts
+        _, vectors, files = kept_files(tables)
+        left = numpy_array(only_array(tables["files"], "left"), flags=True).astype(bool, copy=False)
+        return Lifetimes.again(
+            tables["stays"],
+            self._base(),
+            files.build(left, last=True),
+            vectors,
+            versions=(facts.first, facts.readable_from, facts.latest),
+            contradictions=facts.contradictions,
+        )
+
+    @cached_property
+    def _read(self) -> History:
+        """The history as the log has it."""
+        return HistoryReader(self._store, self._listing).history(self._listing, last=True)
+
+    def _lines(self) -> list[bytes] | None:
+        found = self._index.table("lines")
+        return None if found is None else found.column(0).to_pylist()
+
+    def _tables(self, names: Sequence[str]) -> dict[str, pa.Table] | None:
+        found = {name: self._index.table(name) for name in names}
+        whole = {name: table for name, table in found.items() if table is not None}
+        return whole if len(whole) == len(found) else None
+
+    def _base(self) -> LogicalFiles:
+        base, first = self._facts.base, self._first()
+        return LogicalFiles([]) if base is None or first is None else LaterFiles(base.rows, first.files)
+
+    def _first(self) -> FirstReadable | None:
+        base = self._facts.base
+        if base is None:
+            return None
+        return FirstReadable(self._store, self._listing.segment(self._facts.readable_from), base.known())
+
+
+def _kept(indexes: KeptIndexes, store: LogStore, listing: LogListing) -> _Kept | None:
+    """What is kept of a log, if it is of this one."""
+    index = indexes.find(store.root)
+    log = None if index is None else index.table("log")
+    if index is None or log is None:
+        return None
+    facts = _DECODER.decode(log.schema.metadata[_FACTS])
+    if _covers(facts, log, listing):
+        return _Kept(index, facts, log, store, listing)
+    indexes.drop(store.root)
+    return None
+
+
+def _covers(facts: _Facts, log: pa.Table, listing: LogListing) -> bool:
+    """Whether a listing begins with the very files that something was read from."""
+    if (facts.first, facts.readable_from) != (first_read(listing), listing.earliest()) or facts.latest > listing.latest:
+        return False
+    commits = _commits(listing)[: log.num_rows]
+    base = () if facts.base is None else facts.base.files
+    segment = listing.segment(facts.readable_from) if facts.first else None
+    return base == (() if segment is None else _files(segment)) and _listed(commits).equals(log.combine_chunks())
+
+
+def _commits(listing: LogListing) -> list[LogPath]:
+    """The commits that a history is made of."""
+    first = first_read(listing)
+    return [path for version, path in listing.commits.items() if version >= first]
+
+
+def _files(segment: LogSegment) -> tuple[LogPath, ...]:
+    return (*(() if segment.checkpoint is None else segment.checkpoint.parts), *segment.commits)
+
+
+def _listed(commits: Sequence[LogPath]) -> pa.Table:
+    return pa.table(
+        {
+            "name": strings([path.name for path in commits]),
+            "size": int64s([path.size for path in commits]),
+            "modified": int64s([path.modified for path in commits]),
+            "etag": int64s([path.etag for path in commits]),
+        }
+    )
+
+
+def _recorded(lines: Sequence[bytes], commits: Sequence[LogPath], base: _Base | None) -> Recorder:
+    """The records of commits, of their small actions."""
+    recorder = Recorder(None if base is None else base.known())
+    for text, path in zip(lines, commits, strict=True):
+        recorder.take(decode_commit(text, path.version, path.path), path.modified)
+    recorder.pass_base()
+    return recorder
+
+
+def _can_be_kept(store: LogStore, base: FirstReadable | None) -> bool:
+    """Whether all that a history is made of is listed: the sidecars of a checkpoint are not."""
+    checkpoint = None if base is None else base.segment.checkpoint
+    return checkpoint is None or not sidecar_keys(store, checkpoint)
+
+
+def _tables(reader: HistoryReader, history: History, commits: Sequence[LogPath]) -> Mapping[str, pa.Table]:
+    """What is kept of a history."""
+    life, base = history.lifetimes, reader.base
+    known = None
+    if base is not None:
+        known = _Base(
+            _files(base.segment),
+            life.base_rows,
+            base.known.version,
+            base.known.protocol.to_wire(),
+            base.known.metadata.to_wire(),
+            [domain.to_wire() for domain in base.known.domains.values()],
+        )
+    facts = _Facts(life.first, life.readable_from, life.last, reader.builder.events_before, life.contradictions, known)
+    return {
+        "log": _listed(commits).replace_schema_metadata({_FACTS: msgspec.json.encode(facts)}),
+        "history": history.table(),
+        "lines": pa.table({"lines": large_binaries(reader.lines or [])}),
+        "stays": life.kept(),
+        **reader.builder.kept(),
+    }

@@ -1,0 +1,346 @@
+"""What is kept of tables between processes: one file a table in a folder of the user's own.
+
+A file is a run of sections, each an Arrow stream with a CRC-32 of its own, then their directory as JSON, then the
+directory's length, CRC-32 and a mark. It is mapped into memory: what is not asked for is not read. Invariants: a file
+appears whole or not at all, whoever else writes; the folder is for its owner alone (mode 0700, files 0600); no
+storage option, user, password or query of a URL gets into it; the least recently used files go when there are too many
+bytes; whatever cannot be read, or not written, counts as not kept, and a debug line says so.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import struct
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, Any, Final
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+import pyarrow as pa
+
+from explorer.core.errors import ExplorerError
+from explorer.core.log.log_path import LogPath
+from explorer.storage.schemes import known_scheme
+from explorer.storage.written_aside import written_aside
+
+__all__ = ["CACHE_VARIABLE", "KeptFile", "KeptFolder", "user_indexes"]
+
+CACHE_VARIABLE: Final = "DELTA_EXPLORER_CACHE"
+"""``off``, or the folder to keep indexes in, in place of the one in the user's cache folder."""
+
+_FORMAT: Final = 1
+_SUFFIX: Final = f".v{_FORMAT}.index"
+_ANY_SUFFIX: Final = ".index"
+_MARK: Final = b"DTXI"
+_END: Final = struct.Struct("<QI4s")
+_ALIGNED: Final = 64
+_MOST_BYTES: Final = 1 << 30
+_WORTH_COMMITS: Final = 64
+_WORTH_BYTES: Final = 1 << 20
+# Clocks of file systems tick a few times a second at worst: what was written this shortly before may be written again
+# with the same time.
+_SETTLED: Final = 2.0
+_HARMLESS: Final = (OSError, pa.ArrowException, ExplorerError, ValueError)
+
+_LOGGER: Final = logging.getLogger(__name__)
+
+
+class _Section(msgspec.Struct, frozen=True):
+    """Where a table is in the file, in bytes, and the CRC-32 of these."""
+
+    name: str
+    offset: int
+    length: int
+    crc: int
+
+
+class _Directory(msgspec.Struct, frozen=True):
+    """What a file holds: the table's location, the program that wrote it, and its sections."""
+
+    location: str
+    program: str
+    sections: tuple[_Section, ...]
+
+
+_DIRECTORY: Final = msgspec.json.Decoder(_Directory)
+
+
+class KeptFile(msgspec.Struct, frozen=True):
+    """One file of the folder, for people: the table's location, its size in bytes, and when it was last used (ms since
+    the epoch). The location is None where the file is broken or of another version of the program."""
+
+    location: str | None
+    size: int
+    used: int
+
+
+class _Index:
+    """What is kept of one table: see `explorer.core.versions.kept_index.KeptIndex`."""
+
+    def __init__(self, whole: pa.Buffer, directory: _Directory, path: Path) -> None:
+        self._whole, self._path = whole, path
+        self._sections = {section.name: section for section in directory.sections}
+
+    def table(self, name: str) -> pa.Table | None:
+        """One of its tables; None if it is broken."""
+        section = self._sections.get(name)
+        if section is None:
+            return None
+        data = self._whole.slice(section.offset, section.length)
+        if zlib.crc32(data) != section.crc:
+            _LOGGER.debug("The index %s is broken in its part %r; the log is read instead.", self._path, name)
+            return None
+        return pa.ipc.open_stream(data).read_all()
+
+
+class KeptFolder:
+    """A folder of indexes: see `explorer.core.versions.kept_index.KeptIndexes`.
+
+    Args:
+        folder: The folder; it is made when something is to be kept.
+        program: The version of the program; others do not read what it keeps.
+        most_bytes: How many bytes all files together may have.
+        worth: From how many commits, or how many bytes of them, on something is kept.
+        settled: How many seconds the newest file of a log on disk must be old for it to be kept.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        program: str,
+        *,
+        most_bytes: int = _MOST_BYTES,
+        worth: tuple[int, int] = (_WORTH_COMMITS, _WORTH_BYTES),
+        settled: float = _SETTLED,
+    ) -> None:
+        self._folder, self._program = folder, program
+        self._most_bytes, self._worth, self._settled = most_bytes, worth, settled
+
+    def wants(self, commits: int, size: int) -> bool:
+        """Whether that many commits, of so many bytes, take longer to read again than what is kept of them."""
+        return commits >= self._worth[0] or size >= self._worth[1]
+
+    def find(self, location: str) -> _Index | None:
+        """What is kept of the table at a location."""
+        path = self._path(location)
+        try:
+            found = self._opened(path)
+        except FileNotFoundError:
+            return None
+        except _HARMLESS as error:
+            _LOGGER.debug("The index %s cannot be used (%s); the log is read instead.", path, error)
+            return None
+        if found is None or (found[1].location, found[1].program) != (_harmless(location), self._program):
+            _LOGGER.debug("The index %s is broken or of another program; the log is read instead.", path)
+            return None
+        with suppress(OSError):
+            os.utime(path)
+        return _Index(found[0], found[1], path)
+
+    def keep(self, location: str, covered: Sequence[LogPath], tables: Callable[[], Mapping[str, pa.Table]]) -> None:
+        """Keep something of the table at a location, in place of what was kept before."""
+        if not _lasts(location) or self._may_change(location, covered):
+            return
+        path = self._path(location)
+        try:
+            self._make_folder()
+            with written_aside(str(path), durable=False, mode=0o600) as file:
+                _write(file, tables(), _harmless(location), self._program, self._most_bytes)
+            self._bound()
+        except _HARMLESS as error:
+            _LOGGER.debug("Nothing is kept of %s in %s: %s", _harmless(location), path, error)
+
+    def drop(self, location: str) -> None:
+        """Forget what is kept of the table at a location."""
+        with suppress(OSError):
+            self._path(location).unlink()
+
+    def files(self) -> list[KeptFile]:
+        """What is kept, the most recently used first."""
+        return [self._described(path, status) for path, status in self._by_use()]
+
+    def clear(self) -> list[KeptFile]:
+        """Remove all that is kept, and return what it was.
+
+        Raises:
+            OSError: A file cannot be removed.
+        """
+        gone = []
+        for path, status in self._by_use():
+            gone.append(self._described(path, status))
+            path.unlink(missing_ok=True)
+        return gone
+
+    @property
+    def folder(self) -> Path:
+        """The folder."""
+        return self._folder
+
+    def _path(self, location: str) -> Path:
+        name = sha256(f"{self._program}\n{_harmless(location)}".encode("utf-8", "surrogatepass")).hexdigest()
+        return self._folder / f"{name[:40]}{_SUFFIX}"
+
+    def _make_folder(self) -> None:
+        """Make the folder, for its owner alone.
+
+        Raises:
+            OSError: It cannot be made, or belongs to somebody else.
+        """
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = self._folder.stat()
+        if hasattr(os, "getuid") and status.st_uid != os.getuid():
+            raise PermissionError("the folder belongs to another user")
+        if stat.S_IMODE(status.st_mode) & 0o077:
+            self._folder.chmod(0o700)
+
+    def _may_change(self, location: str, covered: Sequence[LogPath]) -> bool:
+        """Whether a file on disk was written so shortly before that its time may stay the same when it is again."""
+        newest = max((path.etag for path in covered), default=0) if location.startswith("file:") else 0
+        return time.time_ns() - newest < self._settled * 1e9
+
+    def _bound(self) -> None:
+        """Remove the least recently used files that are too much."""
+        total = 0
+        for path, status in self._by_use():
+            total += status.st_size
+            if total > self._most_bytes:
+                path.unlink(missing_ok=True)
+
+    def _by_use(self) -> list[tuple[Path, os.stat_result]]:
+        """The files of the folder, the most recently used first."""
+        found = []
+        with suppress(OSError), os.scandir(self._folder) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    if entry.name.endswith(_ANY_SUFFIX) and entry.is_file(follow_symlinks=False):
+                        found.append((Path(entry.path), entry.stat(follow_symlinks=False)))
+        return sorted(found, key=lambda each: each[1].st_mtime_ns, reverse=True)
+
+    def _opened(self, path: Path) -> tuple[pa.Buffer, _Directory] | None:
+        """The bytes of a file and its directory; None if that is broken."""
+        status = path.stat()
+        if hasattr(os, "getuid") and status.st_uid != os.getuid():
+            raise PermissionError("the file belongs to another user")
+        with pa.memory_map(str(path)) as file:
+            whole = file.read_buffer()
+        return _directory(whole)
+
+    def _described(self, path: Path, status: os.stat_result) -> KeptFile:
+        found = None
+        with suppress(*_HARMLESS):
+            found = self._opened(path)
+        readable = found is not None and found[1].program == self._program and path.name.endswith(_SUFFIX)
+        location = found[1].location if found is not None and readable else None
+        return KeptFile(location, status.st_size, status.st_mtime_ns // 1_000_000)
+
+
+def user_indexes(program: str) -> KeptFolder | None:
+    """The indexes of the user who runs this program, None if they are switched off.
+
+    Args:
+        program: The version of the program.
+    """
+    chosen = os.environ.get(CACHE_VARIABLE, "")
+    if chosen.lower() == "off":
+        return None
+    if chosen:
+        return KeptFolder(Path(chosen).expanduser(), program)
+    from platformdirs import user_cache_path
+
+    return KeptFolder(user_cache_path("delta-table-explorer", appauthor=False), program)
+
+
+def _write(file: IO[bytes], tables: Mapping[str, pa.Table], location: str, program: str, most_bytes: int) -> None:
+    """Write a file of the folder.
+
+    Raises:
+        ValueError: The tables are too large to be kept.
+    """
+    if sum(table.nbytes for table in tables.values()) > most_bytes:
+        raise ValueError("it would be larger than all that may be kept")
+    sections = []
+    position = 0
+    for name, table in tables.items():
+        sink = _Summing(file)
+        with pa.ipc.new_stream(pa.PythonFile(sink, "w"), table.schema) as stream:
+            stream.write_table(table.combine_chunks())
+        sections.append(_Section(name, position, sink.length, sink.crc))
+        padding = -sink.length % _ALIGNED
+        file.write(bytes(padding))
+        position += sink.length + padding
+    directory = msgspec.json.encode(_Directory(location, program, tuple(sections)))
+    file.write(directory)
+    file.write(_END.pack(len(directory), zlib.crc32(directory), _MARK))
+
+
+class _Summing:
+    """What Arrow writes to: the file, with the length and the CRC-32 of what it got."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.length, self.crc = 0, 0
+
+    def write(self, data: Any) -> int:
+        """Write some bytes."""
+        view = memoryview(data)
+        self.crc = zlib.crc32(view, self.crc)
+        self.length += view.nbytes
+        return self._file.write(view)
+
+    def flush(self) -> None:
+        """Nothing waits here."""
+
+    def close(self) -> None:
+        """The file is closed by whoever opened it."""
+
+    def readable(self) -> bool:
+        """It is only written to."""
+        return False
+
+    def writable(self) -> bool:
+        """It is only written to."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is written from its beginning to its end."""
+        return False
+
+
+def _directory(whole: pa.Buffer) -> tuple[pa.Buffer, _Directory] | None:
+    """The directory at the end of a file; None if it is broken."""
+    end = whole.size - _END.size
+    if end < 0:
+        return None
+    length, crc, mark = _END.unpack(whole.slice(end).to_pybytes())
+    if mark != _MARK or length > end:
+        return None
+    text = whole.slice(end - length, length)
+    if zlib.crc32(text) != crc:
+        return None
+    found = _DIRECTORY.decode(text)
+    return (whole, found) if all(_inside(section, end - length) for section in found.sections) else None
+
+
+def _inside(section: _Section, end: int) -> bool:
+    return 0 <= section.offset <= section.offset + section.length <= end
+
+
+def _harmless(location: str) -> str:
+    """A location without user, password, query and fragment."""
+    parts = urlsplit(location)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _lasts(location: str) -> bool:
+    """Whether the tables of a storage outlive the process."""
+    scheme = known_scheme(location)
+    return scheme is not None and scheme.lasting
