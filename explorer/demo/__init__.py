@@ -7,6 +7,12 @@ vectors, checkpoints, and log lines that go through the core's own records. The 
 Everything has the time of its story.
 """
 
-from explorer.demo.warehouse import build_warehouse, default_folder, ensure_warehouse, is_warehouse
+from explorer.demo.warehouse import (
+    build_warehouse,
+    default_folder,
+    demo_warehouse,
+    ensure_warehouse,
+    is_warehouse,
+)
 
-__all__ = ["build_warehouse", "default_folder", "ensure_warehouse", "is_warehouse"]
+__all__ = ["build_warehouse", "default_folder", "demo_warehouse", "ensure_warehouse", "is_warehouse"]

@@ -16,7 +16,7 @@ from explorer.demo.provenance import Calendar
 from explorer.demo.stories import customers, events, invoices, ledger, orders, sensors
 from explorer.demo.writer import TableWriter
 
-__all__ = ["TABLES", "build_warehouse", "default_folder", "ensure_warehouse", "is_warehouse"]
+__all__ = ["TABLES", "build_warehouse", "default_folder", "demo_warehouse", "ensure_warehouse", "is_warehouse"]
 
 # Each story, and how many weeks before the present one it begins.
 _STORIES: Final[dict[str, tuple[Callable[[TableWriter, Calendar], None], int]]] = {
@@ -33,9 +33,26 @@ _EDITION: Final = "3"
 
 
 def default_folder() -> Path:
-    """``delta-table-explorer/demo`` in the user's data folder (``XDG_DATA_HOME``, else ``~/.local/share``)."""
+    """The folder that ``DELTA_DEMO`` names, else ``delta-table-explorer/demo`` in the user's data folder.
+
+    The data folder is ``XDG_DATA_HOME``, else ``~/.local/share``.
+    """
+    if named := os.environ.get("DELTA_DEMO"):
+        return Path(named).expanduser().absolute()
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(home) / "delta-table-explorer" / "demo"
+
+
+def demo_warehouse() -> Path:
+    """Return the folder of the demo warehouse, which is built there first if it is absent; see `default_folder`.
+
+    Raises:
+        RequestError: The folder holds something else.
+        StorageError: It cannot be written.
+    """
+    folder = default_folder()
+    ensure_warehouse(folder)
+    return folder
 
 
 def is_warehouse(folder: Path) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import RequestError, StorageError
-from explorer.demo import build_warehouse, default_folder, ensure_warehouse, is_warehouse
+from explorer.demo import build_warehouse, default_folder, demo_warehouse, ensure_warehouse, is_warehouse
 from explorer.demo import warehouse as module
 
 Build = tuple[Path, dict[str, dict[int, pa.Table]]]
@@ -95,8 +95,20 @@ def test_failing_build_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_default_folder_is_in_the_data_folder_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DELTA_DEMO", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert default_folder() == tmp_path / "delta-table-explorer" / "demo"
+
+
+def test_demo_warehouse_is_built_where_the_variable_says_and_then_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DELTA_DEMO", str(tmp_path / "mine"))
+    assert demo_warehouse() == default_folder() == tmp_path / "mine"
+    assert is_warehouse(tmp_path / "mine")
+    before = _digests(tmp_path / "mine")
+    assert demo_warehouse() == tmp_path / "mine"
+    assert _digests(tmp_path / "mine") == before
 
 
 def _digests(folder: Path) -> dict[str, tuple[str, int]]:

@@ -46,7 +46,7 @@ def test_widget_draws_and_answers_in_a_dark_lab(jupyter_home: Path, playwright: 
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     folder = jupyter_home / "served"
     folder.mkdir()
-    story = nbformat.read(REPOSITORY / "notebooks" / "orders_story.ipynb", as_version=4)
+    story = nbformat.read(REPOSITORY / "notebooks" / "1-tour.ipynb", as_version=4)
     story.cells = [cell for cell in story.cells if cell["id"] in {"open", "explore"}]
     story.cells += [nbformat.v4.new_code_cell(text, id=name) for name, text in _MORE.items()]
     _damaged(folder / "damaged")

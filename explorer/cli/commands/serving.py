@@ -90,7 +90,9 @@ def demo(
     folder: Annotated[
         Path | None,
         typer.Option(
-            "--folder", metavar="FOLDER", help="The folder of the demo tables; else one in the user's data folder."
+            "--folder",
+            metavar="FOLDER",
+            help="The folder of the demo tables; else the one that DELTA_DEMO names, or one in the user's data folder.",
         ),
     ] = None,
     *,

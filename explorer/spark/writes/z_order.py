@@ -31,7 +31,9 @@ def z_ordered(frame: DataFrame, columns: Sequence[Column], name: str) -> DataFra
     rows = frame.select(*named)
     total = max(1, frame.count())
     sample = rows.sample(min(1.0, 4 * _SAMPLE / total), seed=7).limit(_SAMPLE)
-    cuts = sample.agg(*(_cuts(f"c{place}").alias(f"{name}{place}") for place in range(len(columns))))
+    # Sorted in a step of its own: within `_cuts` the values would be sorted again for each of them.
+    values = sample.agg(*(sf.sort_array(sf.collect_list(f"c{n}")).alias(f"c{n}") for n in range(len(columns))))
+    cuts = values.select(*(_cuts(sf.col(f"c{place}")).alias(f"{name}{place}") for place in range(len(columns))))
     cut = frame.crossJoin(sf.broadcast(cuts))
     ranges = [f"{name}{place}" for place in range(len(columns))]
     numbered = cut.withColumns(
@@ -40,9 +42,8 @@ def z_ordered(frame: DataFrame, columns: Sequence[Column], name: str) -> DataFra
     return numbered.withColumn(name, _interleaved([sf.col(own) for own in ranges])).drop(*ranges)
 
 
-def _cuts(name: str) -> Column:
+def _cuts(values: Column) -> Column:
     """Where each range but the first begins, ascending: values at equal distances in the sorted sample."""
-    values = sf.sort_array(sf.collect_list(name))
     step = sf.greatest(sf.lit(1), sf.floor(sf.size(values) / sf.lit(1 << _BITS)).cast("int"))
     starts = sf.array_distinct(sf.filter(values, lambda _, place: place % step == 0))
     return sf.slice(starts, 2, 1 << _BITS)
