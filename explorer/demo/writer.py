@@ -32,12 +32,13 @@ from explorer.core.transaction.intents.records import CreateTable, Delete, Resto
 from explorer.core.transaction.new_files.file_actions import adds, remove_of
 from explorer.core.transaction.new_files.layout import ROWS_PER_FILE
 from explorer.core.transaction.new_files.rewrite import Rewrite
-from explorer.core.transaction.proposal import Proposal, Reads
+from explorer.core.transaction.proposal import Proposal
 from explorer.core.transaction.proposals import propose
 from explorer.core.transaction.proposals.create_table import create_table
 from explorer.core.transaction.proposals.restore import restore
 from explorer.core.transaction.proposals.rows.append_rows import addition, append_rows, layout_of
 from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, hides_rows, touched_files
+from explorer.core.versions.reads import Reads
 from explorer.demo import metrics
 from explorer.demo.data_files import logical_rows, stored_rows
 from explorer.demo.live_file import LiveFile, Mask
