@@ -382,29 +382,41 @@ def _replaced(log: DeltaLog, engine: RowEngine, snapshot: Snapshot, where: str |
 def _purge(log: DeltaLog, intent: intents.Purge, context: Context, circumstances: Circumstances) -> _OnVersion:
     engine = engine_of(context, "purge")
 
-    def find(snapshot: Snapshot) -> _Found:
-        chosen = None if intent.where is None else engine.files_masking(log, snapshot, intent.where)
-        matched = files_to_purge(snapshot, chosen)
+    def find(snapshot: Snapshot) -> _Purge:
+        # Only a table that maps its columns can drop one and keep its files.
+        mapped = snapshot.column_mapping_mode != "none"
+        dropped = frozenset(engine.files_with_dropped_columns(log, snapshot)) if mapped else frozenset()
+        masking = None
+        if intent.where is not None:
+            masking = frozenset(engine.files_masking(log, snapshot, intent.where))
+            dropped &= masking | (engine.matching_rows(log, snapshot, intent.where).keys() if dropped else frozenset())
+        matched = files_to_purge(snapshot, masking, dropped)
         touched = touched_files(log.store, snapshot, matched, unknown_fields(log, snapshot))
         layout = layout_of(snapshot, circumstances)
 
         def write() -> Written:
             return engine.rewrite(log, snapshot, _kept(touched), "false", layout, recorded=False)
 
-        return _Found(touched, Reads(), write)
+        return _Purge(touched, Reads(), write, len(dropped))
 
-    found_at = lasting(find, _Found.changed)
+    found_at = lasting(find, _Purge.changed)
 
     def purge(snapshot: Snapshot) -> Proposal:
         found = found_at(snapshot)
 
         def complete(rewrite: Rewrite) -> Proposal:
-            return purge_rows(snapshot, found.touched, rewrite, circumstances)
+            return purge_rows(snapshot, found.touched, rewrite, circumstances, with_dropped=found.with_dropped)
 
         kept = _kept(found.touched)
         return _rewriting(kept, found.write, complete) if kept else complete(Rewrite((), (), 0))
 
     return purge
+
+
+class _Purge(_Found, frozen=True):
+    """What a purge found, and how many of its files hold a dropped column."""
+
+    with_dropped: int
 
 
 def _optimization(
