@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from explorer.auditing.report.since import EarlierReport
     from explorer.core.compatibility.access import ClientVerdict, Requirements
     from explorer.core.compatibility.matrix import MatrixRow
+    from explorer.core.transaction.commit.batch_writer import BatchWriter
     from explorer.core.transaction.commit_plan import Plan, PlanResult
     from explorer.core.transaction.context import Context
     from explorer.core.transaction.intents.records import Intent
@@ -307,13 +308,43 @@ class Table(DeltaLog):
         from explorer.core.transaction.commit_info import check_provenance
         from explorer.core.transaction.commit_plan import CommitPlan
 
-        if self.read_only:
-            raise NotAllowed(f"The table {self.location} was opened for reading only.", location=self.location)
+        self._check_writable()
         context = context_of(self.roots)
         if isinstance(plan, CommitPlan):
             return commit_plan(self, plan, context, reason=reason, user=user, watch=watch)
         check_provenance(user=user, reason=reason)
         return do_maintenance(self, plan, context)
+
+    def batch_writer(
+        self,
+        app_id: str,
+        intent: Intent | Mapping[str, object],
+        *,
+        user: str | None = None,
+        reason: str | None = None,
+    ) -> BatchWriter:
+        """Return what ``writeStream.foreachBatch`` takes to write the batches of a stream here, each of them once.
+
+        Args:
+            app_id: The name under which the table records the batches; the same each time the stream is started.
+            intent: What is done with a batch: append, overwrite or merge; its source is the batch.
+            user: Who commits.
+            reason: Why; kept in the history.
+
+        Raises:
+            InvalidIntent: The intent makes no sense in itself, or does not take rows.
+            NotAllowed: The table was opened for reading only.
+        """
+        from explorer.core.transaction.commit.batch_writer import BatchWriter
+
+        self._check_writable()
+        writer = BatchWriter(self, app_id, intent, context_of(self.roots), user, reason)
+        writer.check()
+        return writer
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise NotAllowed(f"The table {self.location} was opened for reading only.", location=self.location)
 
     @located
     def matrix(

@@ -33,7 +33,7 @@ from explorer.core.transaction.intents.records import CreateTable, Delete, Merge
 from explorer.core.transaction.new_files.file_actions import adds
 from explorer.core.transaction.new_files.layout import ROWS_PER_FILE
 from explorer.core.transaction.new_files.rewrite import Touched
-from explorer.core.transaction.proposal import Proposal, Reads, RowCounts
+from explorer.core.transaction.proposal import Proposal, RowCounts
 from explorer.core.transaction.proposals import propose
 from explorer.core.transaction.proposals.create_table import create_table
 from explorer.core.transaction.proposals.restore import restore
@@ -43,6 +43,7 @@ from explorer.core.transaction.proposals.rows.append_rows import addition, appen
 from explorer.core.transaction.proposals.rows.change_rows import change_rows
 from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, hides_rows, records_changes, touched_files
 from explorer.core.transaction.proposals.rows.overwrite_rows import overwrite_rows, replaced_files
+from explorer.core.versions.reads import Reads
 from explorer.demo.data_files import logical_rows, stored_rows
 from explorer.demo.live_file import LiveFile, Mask
 from explorer.demo.log import LogWriter
@@ -199,7 +200,7 @@ class TableWriter:
     def purge(self, by: Provenance) -> None:
         """REORG APPLY (PURGE): files with deletion vectors are rewritten without the masked rows."""
         snapshot, circumstances = self.log.snapshot, self.log.circumstances(by)
-        touched = touched_files(self.log.store, snapshot, files_to_purge(snapshot, None), {})
+        touched = touched_files(self.log.store, snapshot, files_to_purge(snapshot, None, ()), {})
         paths = {file.add.path for file in touched}
         written = self._written(by, [file.kept() for file in self.live() if file.add.path in paths])
         self.commit(by, purge_rows(snapshot, touched, written.rewrite, circumstances))

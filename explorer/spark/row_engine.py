@@ -77,6 +77,13 @@ class SparkRowEngine:
 
         return files_masking(log, snapshot, where)
 
+    def files_with_dropped_columns(self, log: DeltaLog, snapshot: Snapshot) -> Collection[str]:
+        """See `RowEngine.files_with_dropped_columns`."""
+        require_pyspark()
+        from explorer.spark.writes.dropped_columns import files_with_dropped_columns
+
+        return files_with_dropped_columns(log, snapshot)
+
     def rewrite(
         self,
         log: DeltaLog,

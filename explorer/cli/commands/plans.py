@@ -15,7 +15,8 @@ from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.errors import exit_code
 from explorer.cli.output import complain, emit, encode, facts, listing, note, patience
-from explorer.core.errors import Cancelled, CommitConflict, CommitError, CommitUnknown, GuardFailed, RequestError
+from explorer.core.errors import Cancelled, CommitError, RequestError
+from explorer.core.transaction.commit.outcomes import error_of, guard_failed
 from explorer.core.transaction.commit_plan import (
     CommitPlan,
     Consequences,
@@ -106,7 +107,7 @@ def plan(
         emit(found.document())
     else:
         _print_plan(found)
-    return 0 if found.committable else _refuse(_guard_failed(found), as_json=json)
+    return 0 if found.committable else _refuse(guard_failed(found), as_json=json)
 
 
 def commit(
@@ -196,34 +197,7 @@ def _interrupted(found: Plan) -> Cancelled:
 
 
 def _error_of(result: PlanResult) -> CommitError:
-    if isinstance(result, MaintenanceResult):
-        return _guard_failed(result.plan)
-    match result.outcome:
-        case "rejected":
-            return _guard_failed(result.plan)
-        case "conflicted":
-            assert result.conflict is not None
-            return CommitConflict(
-                f"{result.conflict.why} Nothing was committed; make a new plan.",
-                winner=result.conflict.version,
-                version=result.plan.commit_version,
-            )
-        case _:
-            return CommitUnknown(
-                f"The store's answer was lost, and whether version {result.version} is this commit is not known yet. "
-                f"Look for the transaction {result.plan.txn_id} in the history.",
-                version=result.version,
-                found=result.plan.txn_id,
-            )
-
-
-def _guard_failed(found: Plan) -> GuardFailed:
-    blocking = [
-        {"name": guard.name, "status": guard.status, "evidence": guard.evidence, "remedy": guard.remedy}
-        for guard in found.blocking
-    ]
-    reasons = "; ".join(f"{guard.name} ({guard.status}): {_detail(guard)}" for guard in found.blocking)
-    return GuardFailed(f"This change must not be committed: {reasons}", results=blocking)
+    return guard_failed(result.plan) if isinstance(result, MaintenanceResult) else error_of(result)
 
 
 def _refuse(error: CommitError, *, as_json: bool) -> int:
@@ -304,6 +278,7 @@ def _print_receipt(result: PlanResult) -> None:
     if isinstance(result, MaintenanceResult):
         note(f"Done: {fmt.count(len(result.plan.files))} files.")
         return
-    note(f"Committed version {result.version}.")
+    if result.plan.proposal.recorded is None:
+        note(f"Committed version {result.version}.")
     for text in result.notes:
         note(f"Note: {text}")

@@ -210,9 +210,11 @@ class CommitResult(msgspec.Struct, frozen=True, kw_only=True):
         outcome: ``committed``; ``conflicted`` (with another commit); ``rejected`` (guards);
             ``unknown`` (the answer of the store was lost and the log does not show the commit yet).
         plan: The plan as it was committed or given up: rebased, if others came first.
-        version: The version written, or in doubt; None if nothing was.
+        version: The version written, or in doubt; None if nothing was, or if it is a batch that was written before and
+            the log does not tell when.
         conflict: The commit that won, if there was a conflict.
-        notes: What went wrong after the commit (a checkpoint that could not be written, say); the commit is made.
+        notes: What went wrong after the commit (a checkpoint that could not be written, say), or that the table held
+            the batch already; the commit is made.
     """
 
     outcome: str

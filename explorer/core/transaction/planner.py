@@ -143,7 +143,7 @@ def _plan(
         read_version=read_version,
         intent=request.intent,
         guards=guards,
-        actions=commit_lines(proposal, info),
+        actions=commit_lines(proposal, info) if proposal.recorded is None else (),
         consequences=consequences,
         accepted=request.accept,
         txn_id=txn_id,

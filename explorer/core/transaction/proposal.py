@@ -23,7 +23,7 @@ from explorer.core.protocol.actions import (
     SetTransaction,
 )
 from explorer.core.protocol.json_values import JsonObject
-from explorer.core.protocol.sql.predicates import Expression
+from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = [
@@ -32,7 +32,7 @@ __all__ = [
     "GuardResult",
     "GuardStatus",
     "Proposal",
-    "Reads",
+    "RecordedBatch",
     "RowCheck",
     "RowCounts",
     "StagedFile",
@@ -176,19 +176,30 @@ class Writing(msgspec.Struct, frozen=True):
     complete: Callable[[Written], Proposal]
 
 
-class Reads(msgspec.Struct, frozen=True):
-    """Which live files a proposal depends on. A file that came later matters if it may hold what was looked for.
+class RecordedBatch(msgspec.Struct, frozen=True):
+    """A batch of an application that the table holds.
 
     Attributes:
-        files: Keys (`explorer.core.protocol.file_paths.canonical_key`) of the files that it looked into; None for all.
-        condition: The rows that it looked for: those for which this is TRUE; None for all.
-        partitions: The partitions that it looked into, values as in the log in the order of the partition columns; None
-            for all.
+        app_id: The application.
+        batch: The version that the application gave the batch.
+        newest: The newest batch of the application that the table holds, not older than this one.
+        version: The version of the table that wrote this batch; None if the log does not tell it any more.
     """
 
-    files: frozenset[str] | None = None
-    condition: Expression | None = None
-    partitions: frozenset[tuple[str | None, ...]] | None = None
+    app_id: str
+    batch: int
+    newest: int
+    version: int | None
+
+    @property
+    def detail(self) -> str:
+        """The same in words."""
+        where = (
+            f"Version {self.version} wrote"
+            if self.version is not None
+            else f"The application is at {self.newest}, so the table holds"
+        )
+        return f"{where} batch {self.batch} of the application {self.app_id!r}; it was not written again."
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,6 +223,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
         staged: Files to write first.
         writing: Files that the engine writes first; without their actions as long as it is there.
         estimate: How much that will be; None where nothing is left to write.
+        recorded: The batch that it would write, as far as the table has recorded it already: then nothing is written.
         guards: Preconditions that the intent itself judged.
         change_feed: What the commit does to the change data feed, in words; None if nothing is special.
         time_travel: What it does to the versions that can be read, in words; None if nothing is special.
@@ -239,6 +251,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     staged: tuple[StagedFile, ...] = ()
     writing: Writing | None = None
     estimate: Estimate | None = None
+    recorded: RecordedBatch | None = None
     guards: tuple[GuardResult, ...] = ()
     change_feed: str | None = None
     time_travel: str | None = None

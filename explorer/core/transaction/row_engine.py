@@ -208,6 +208,10 @@ class RowEngine(Protocol):
             ExpressionRefused: The predicate cannot be used.
         """
 
+    def files_with_dropped_columns(self, log: DeltaLog, snapshot: Snapshot) -> Collection[str]:
+        """Decoded paths of the live files that hold a column, or a nested field, that the schema lacks."""
+        ...
+
     def rewrite(
         self,
         log: DeltaLog,

@@ -17,6 +17,7 @@ from explorer.core.protocol.actions import Add
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import StructType, parse_column
+from explorer.core.transaction.batches import once
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.intents.documents import intent_kind
@@ -24,7 +25,7 @@ from explorer.core.transaction.new_files.file_actions import adds
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.rewrite import Rewrite, Touched
 from explorer.core.transaction.new_files.row_constraints import RowRule
-from explorer.core.transaction.proposal import Circumstances, Estimate, Proposal, Reads, Writing, Written
+from explorer.core.transaction.proposal import Circumstances, Estimate, Proposal, Writing, Written
 from explorer.core.transaction.proposals.add_columns import add_columns
 from explorer.core.transaction.proposals.create_table import create_table
 from explorer.core.transaction.proposals.rewriting.optimize_files import Compaction, compaction, optimize_files
@@ -40,9 +41,9 @@ from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, hi
 from explorer.core.transaction.proposals.rows.first_rows import empty_version, with_first_rows
 from explorer.core.transaction.proposals.rows.new_columns import with_columns
 from explorer.core.transaction.proposals.rows.overwrite_rows import Replaced, overwrite_rows, replaced_files
-from explorer.core.transaction.reads import exactly, lasting, matched_by_merge, rows_meeting
 from explorer.core.transaction.row_engine import FoundChanges, Incoming, RowEngine
 from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.reads import Reads, exactly, lasting, rows_matched, rows_meeting
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["RowIntent", "carried", "engine_of", "filled_table", "row_proposer", "unknown_fields"]
@@ -75,7 +76,13 @@ def row_proposer(log: DeltaLog, intent: RowIntent, context: Context, rows: objec
         NotAllowed: The source is outside the places that may be read.
         EngineUnavailable: There is no engine of rows.
     """
-    circumstances = context.circumstances()
+    propose = _proposer(log, intent, context, rows, context.circumstances())
+    return once(log, intent, propose, context.clock()) if isinstance(intent, intents.BatchIntent) else propose
+
+
+def _proposer(
+    log: DeltaLog, intent: RowIntent, context: Context, rows: object | None, circumstances: Circumstances
+) -> _OnVersion:
     match intent:
         case intents.Delete():
             return _deletion(log, intent, context, circumstances)
@@ -236,14 +243,14 @@ def _changes(
                 log, snapshot, found, touched, layout, numbered=numbered, masked=masked, recorded=recorded
             )
 
-        reads = (
-            rows_meeting(snapshot, intent.where, alike=alike)
-            if isinstance(intent, intents.Update)
-            else matched_by_merge(snapshot, intent, alike=alike)
-        )
+        reads = Reads()  # for a merge that changes rows which match nothing, too
+        if isinstance(intent, intents.Update):
+            reads = rows_meeting(snapshot, intent.where, alike=alike)
+        elif not intent.not_matched_by_source:
+            reads = rows_matched(snapshot, intent.on, alike=alike)
         return _FoundChanges(touched, reads, write, found, numbered)
 
-    found_at = lasting(find, _Found.changed)
+    found_at = lasting(find, _FoundChanges.changed)
 
     def change(snapshot: Snapshot) -> Proposal:
         at, masked = found_at(snapshot), hides_rows(snapshot)
@@ -375,29 +382,41 @@ def _replaced(log: DeltaLog, engine: RowEngine, snapshot: Snapshot, where: str |
 def _purge(log: DeltaLog, intent: intents.Purge, context: Context, circumstances: Circumstances) -> _OnVersion:
     engine = engine_of(context, "purge")
 
-    def find(snapshot: Snapshot) -> _Found:
-        chosen = None if intent.where is None else engine.files_masking(log, snapshot, intent.where)
-        matched = files_to_purge(snapshot, chosen)
+    def find(snapshot: Snapshot) -> _Purge:
+        # Only a table that maps its columns can drop one and keep its files.
+        mapped = snapshot.column_mapping_mode != "none"
+        dropped = frozenset(engine.files_with_dropped_columns(log, snapshot)) if mapped else frozenset()
+        masking = None
+        if intent.where is not None:
+            masking = frozenset(engine.files_masking(log, snapshot, intent.where))
+            dropped &= masking | (engine.matching_rows(log, snapshot, intent.where).keys() if dropped else frozenset())
+        matched = files_to_purge(snapshot, masking, dropped)
         touched = touched_files(log.store, snapshot, matched, unknown_fields(log, snapshot))
         layout = layout_of(snapshot, circumstances)
 
         def write() -> Written:
             return engine.rewrite(log, snapshot, _kept(touched), "false", layout, recorded=False)
 
-        return _Found(touched, Reads(), write)
+        return _Purge(touched, Reads(), write, len(dropped))
 
-    found_at = lasting(find, _Found.changed)
+    found_at = lasting(find, _Purge.changed)
 
     def purge(snapshot: Snapshot) -> Proposal:
         found = found_at(snapshot)
 
         def complete(rewrite: Rewrite) -> Proposal:
-            return purge_rows(snapshot, found.touched, rewrite, circumstances)
+            return purge_rows(snapshot, found.touched, rewrite, circumstances, with_dropped=found.with_dropped)
 
         kept = _kept(found.touched)
         return _rewriting(kept, found.write, complete) if kept else complete(Rewrite((), (), 0))
 
     return purge
+
+
+class _Purge(_Found, frozen=True):
+    """What a purge found, and how many of its files hold a dropped column."""
+
+    with_dropped: int
 
 
 def _optimization(

@@ -44,6 +44,7 @@ from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.scan.results import Reading
 from explorer.spark.writes.column_values import check_casts, column_value
+from explorer.spark.writes.source_state import FileStates, file_states, unchanged_guard
 from explorer.spark.writes.written_files import NewRows, breaks_rule, write_files
 
 if TYPE_CHECKING:
@@ -57,10 +58,19 @@ _SAMPLES: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class PlannedRows:
-    """Rows in the table's schema, planned and not run, and what each of them must satisfy."""
+    """Rows in the table's schema, planned and not run.
+
+    Attributes:
+        frame: The rows.
+        rules: What each of them must satisfy.
+        place: Where they come from.
+        files: The files there, as they were when the rows were planned.
+    """
 
     frame: DataFrame
     rules: tuple[RowRule, ...]
+    place: object
+    files: FileStates
 
     def failure(self, error: Exception) -> ExplorerError:
         """The typed error for what running it raised."""
@@ -82,7 +92,7 @@ def incoming_rows(
         InvalidIntent: The source cannot be read, or its columns do not fit the table.
         EngineUnavailable: Spark or Java is missing.
     """
-    session = engine().session()
+    session, files = engine().session(), file_states(source)
     check_casts(session)
     try:
         frame = source_frame(session, source)
@@ -95,7 +105,7 @@ def incoming_rows(
     given = {name.lower() for name in frame.columns}
     columns = tuple(field.name for field in snapshot.schema.fields if field.name.lower() in given)
     guards = tuple(rule_guard(rule, count, rows, shaped) for rule, count in broken)
-    return Incoming(rows, columns, guards, PlannedRows(shaped, judged), found)
+    return Incoming(rows, columns, guards, PlannedRows(shaped, judged, source, files), found)
 
 
 def new_fields(schema: StructType, source: object) -> tuple[JsonObject, ...]:
@@ -164,7 +174,10 @@ def written_rows(
     source = incoming.source
     assert isinstance(source, PlannedRows), "another engine planned these rows"
     made = write_files(store, layout, NewRows(source, rules=source.rules, numbered=numbered, rows=incoming.rows))
-    guards = tuple(rule_guard(rule, count, made.rows) for rule, count in made.broken)
+    guards = (
+        *(rule_guard(rule, count, made.rows) for rule, count in made.broken),
+        *unchanged_guard((incoming.rows, source.files), (made.rows, file_states(source.place)), "its files or rows"),
+    )
     feed: tuple[FileFacts, ...] = ()
     if recorded:
         marked = Reading(source.frame.withColumn("_change_type", sf.lit("insert")), source.failure)

@@ -9,12 +9,13 @@ once in a commit; the rules are judged over exactly the new rows; a row keeps it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
 from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent
@@ -43,6 +44,7 @@ from explorer.spark.scan.scan import scan
 from explorer.spark.writes.column_values import check_casts, column_value
 from explorer.spark.writes.incoming import rule_guard, source_frame
 from explorer.spark.writes.matching_rows import rows_of_bitmaps
+from explorer.spark.writes.source_state import FileStates, file_states, unchanged_guard
 from explorer.spark.writes.written_files import NewRows, WrittenFiles, breaks_rule, write_files
 
 if TYPE_CHECKING:
@@ -67,6 +69,7 @@ _INSERTED: Final = "insert"
 _KINDS: Final = ("update", "delete", "update alone", "delete alone", _INSERTED)
 """What may happen to a row, in the order of `RowCounts`."""
 _SAMPLES: Final = 5
+_WHICH: Final = "__explorer_which"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,9 @@ class _Changes:
         failure: The typed error for what running it raised.
         source_rows: Rows of the source of a merge.
         deletes_always: Every match is deleted, so several of them for a row say the same.
+        source: What a merge takes its rows from.
+        files: The files there, as they were when the changes were planned.
+        which: A number that stands for the rows of the table that get new values.
     """
 
     frame: DataFrame
@@ -89,10 +95,13 @@ class _Changes:
     failure: Callable[[Exception], ExplorerError]
     source_rows: int | None = None
     deletes_always: bool = False
+    source: object = None
+    files: FileStates = ()
+    which: int = 0
 
-    def new_rows(self, *kinds: str) -> DataFrame:
-        """Rows after the change, logical names, with ``row_id``."""
-        chosen = self.frame.where(sf.col(_DO).isin(*kinds))
+    def new_rows(self, seen: Observation, *kinds: str) -> DataFrame:
+        """Rows after the change, logical names, with ``row_id``; which rows of the table they replace is observed."""
+        chosen = self.frame.where(sf.col(_DO).isin(*kinds)).observe(seen, _which().alias(_WHICH))
         return chosen.select(*_named(self.schema, _AFTER), sf.col(_ROW_ID).alias("_row_id"))
 
     def change_rows(self) -> DataFrame:
@@ -104,7 +113,11 @@ class _Changes:
         do = sf.col(_DO)
         both = sf.array(told("update_preimage", _BEFORE), told("update_postimage", _AFTER))
         rows = sf.when(do.isin(*_UPDATED), both).when(do.isin(*_DELETED), sf.array(told("delete", _BEFORE)))
-        return self.frame.select(sf.inline(rows.otherwise(sf.array(told("insert", _AFTER)))))
+        frame = self.frame
+        if self.deletes_always:
+            old = sf.col(_FILE).isNotNull()
+            frame = frame.where(old).dropDuplicates([_FILE, _ROW]).unionByName(frame.where(~old))
+        return frame.select(sf.inline(rows.otherwise(sf.array(told("insert", _AFTER)))))
 
 
 def find_changes(log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, source: object) -> FoundChanges:
@@ -138,31 +151,42 @@ def write_changes(
     named = (tracking.row_id_column, tracking.row_commit_version_column) if tracking.enabled else (None, None)
     extra = {name: source for name, source in zip(named, ("_row_id", "_row_commit_version"), strict=True) if name}
     made: list[WrittenFiles] = []
+    seen: list[Observation] = []
     counts, staying = found.counts, 0 if masked else sum(file.rows_left for file in touched)
     kinds = [*_UPDATED] if numbered else [*_UPDATED, _INSERTED]
     rows = counts.new - (counts.inserted if numbered else 0)
-    new = changes.new_rows(*kinds).withColumn("_row_commit_version", sf.lit(None).cast("long"))
+    parts = []
+    if rows:
+        seen.append(Observation())
+        parts.append(changes.new_rows(seen[-1], *kinds).withColumn("_row_commit_version", sf.lit(None).cast("long")))
     if staying:
-        kept = _staying(log, snapshot, touched, tracked=tracking.enabled)
-        new = new.unionByName(kept) if rows else kept
-    if rows + staying:
-        planned = Reading(new, changes.failure)
+        parts.append(_staying(log, snapshot, touched, tracked=tracking.enabled))
+    if parts:
+        planned = Reading(reduce(DataFrame.unionByName, parts), changes.failure)
         made.append(write_files(log.store, layout, NewRows(planned, extra, changes.rules, (), rows + staying)))
     if numbered:
-        fresh = changes.new_rows(_INSERTED).withColumn("_row_commit_version", sf.lit(None).cast("long"))
+        seen.append(Observation())
+        fresh = changes.new_rows(seen[-1], _INSERTED).withColumn("_row_commit_version", sf.lit(None).cast("long"))
         planned = Reading(fresh, changes.failure)
         made.append(write_files(log.store, layout, NewRows(planned, extra, changes.rules, numbered, counts.inserted)))
     feed: tuple[Any, ...] = ()
+    told = counts.all + counts.updated + counts.updated_alone if recorded else 0
     if recorded:
-        planned, told = Reading(changes.change_rows(), changes.failure), counts.all + counts.updated
+        planned = Reading(changes.change_rows(), changes.failure)
         feed = write_files(log.store, layout, NewRows(planned, rows=told, changes=True)).files
     total = sum(each.rows for each in made)
+    wanted = (counts.new + staying, told, changes.which, changes.files)
+    which = sum(each.get[_WHICH] or 0 for each in seen)
+    now = (total, sum(file.rows for file in feed), which, file_states(changes.source))
     return Written(
         tuple(layout.add_of(file) for each in made for file in each.files),
         tuple(map(layout.change_of, feed)),
         total,
         {name: mark for each in made for name, mark in each.marks.items()},
-        tuple(rule_guard(rule, count, total) for each in made for rule, count in each.broken),
+        (
+            *(rule_guard(rule, count, total) for each in made for rule, count in each.broken),
+            *unchanged_guard(wanted, now, "its files, its rows, or the rows of the table that they change"),
+        ),
     )
 
 
@@ -198,6 +222,7 @@ def _updates(log: DeltaLog, snapshot: Snapshot, intent: Update) -> _Changes:
 
 
 def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) -> _Changes:
+    files = file_states(source)
     found = scan(log, snapshot, row_identity=True)
     session, schema, clauses = found.frame.sparkSession, snapshot.schema, merge_clauses(intent)
     check_casts(session)
@@ -227,7 +252,7 @@ def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) ->
     matched = [clause for clause in clauses if clause.group == "matched"]
     deletes = len(matched) == 1 and matched[0].action == "delete" and matched[0].when is None
     rules, failure = tuple(row_rules(snapshot)), _failure(found.addresses, snapshot, intent.on)
-    return _Changes(frame, schema, rules, failure, rows, deletes_always=deletes)
+    return _Changes(frame, schema, rules, failure, rows, deletes, source, files)
 
 
 def _join_kind(clauses: Sequence[MergeClause]) -> str:
@@ -446,6 +471,7 @@ def _counted(changes: _Changes) -> FoundChanges:
             sf.count(sf.lit(1)).alias("rows"),
             *counts,
             *forced,
+            _which(is_new).alias(_WHICH),
         )
     )
     told = found.toArrow().to_pylist()
@@ -467,7 +493,14 @@ def _counted(changes: _Changes) -> FoundChanges:
         totals["delete"] = totals.get("delete", 0) - (rows - distinct)
     numbers = [totals.get(name, 0) for name in _KINDS]
     counted = msgspec.structs.replace(RowCounts(*numbers), source=changes.source_rows)
-    return FoundChanges(matched, counted, tuple(guards), changes)
+    planned = replace(changes, which=sum(row[_WHICH] for row in told))
+    return FoundChanges(matched, counted, tuple(guards), planned)
+
+
+def _which(chosen: Column | None = None) -> Column:
+    """A number that stands for some rows of the table and what is done with them: the sum of their hashes."""
+    number = sf.shiftrightunsigned(sf.xxhash64(_FILE, _ROW, _DO), 32)
+    return sf.sum(number if chosen is None else sf.when(chosen, number).otherwise(sf.lit(0)))
 
 
 def _ambiguous(changes: _Changes, surplus: int) -> GuardResult:

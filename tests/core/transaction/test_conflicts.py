@@ -17,9 +17,8 @@ from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Action, CommitInfo
 from explorer.core.transaction.commit.conflicts import conflict_with
 from explorer.core.transaction.commit_info import isolation_level
-from explorer.core.transaction.intents.records import Merge
-from explorer.core.transaction.proposal import Proposal, Reads, RowCheck
-from explorer.core.transaction.reads import exactly, lasting, matched_by_merge, rows_meeting
+from explorer.core.transaction.proposal import Proposal, RowCheck
+from explorer.core.versions.reads import Reads, exactly, lasting, rows_matched, rows_meeting
 from tests.support.small_logs import MASKED, PROTOCOL, add, lines, metadata, new_store, remove, table, vector, write
 
 COLUMNS = {"id": "long", "p": "string"}
@@ -219,11 +218,10 @@ def test_a_merge_reads_what_its_condition_asks_of_the_target(
     on: str, winner: tuple[Action, ...], wanted: str | None
 ) -> None:
     snapshot = read()
-    reads = matched_by_merge(snapshot, Merge(source="s", on=on, matched=({"delete": True},)), alike=True)
+    reads = rows_matched(snapshot, on, alike=True)
     made = Proposal(operation="MERGE", parameters={}, is_blind_append=False, reads_files=True, reads=reads)
     assert verdict(made, winner, snapshot, blind=False) == wanted
-    alone = Merge(source="s", on=on, not_matched_by_source=({"delete": True},))
-    assert matched_by_merge(snapshot, alone, alike=True) == Reads(), "rows that match nothing are any rows"
+    assert rows_matched(snapshot, on, alike=False) == Reads()
 
 
 def test_an_engine_that_reads_conditions_in_its_own_way_reads_every_file() -> None:

@@ -21,10 +21,12 @@ from explorer.core.log.log_path import checksum_name, commit_name
 from explorer.core.log.table_state import TableState
 from explorer.core.log.version_checksum import decode_checksum
 from explorer.core.protocol.actions import Add, AddCDCFile
+from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_properties.registry import ICT_ENABLEMENT_TIMESTAMP
 from explorer.core.protocol.times import milliseconds
+from explorer.core.transaction.batches import recorded_by, recorded_proposal
 from explorer.core.transaction.commit.conflicts import conflict_with, holds_transaction
 from explorer.core.transaction.commit.post_commit import follow_up
 from explorer.core.transaction.commit_info import (
@@ -41,7 +43,7 @@ from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Conf
 from explorer.core.transaction.commit_target import CommitTarget
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.planner import remake_plan
-from explorer.core.transaction.proposal import StagedFile, Written
+from explorer.core.transaction.proposal import RecordedBatch, StagedFile, Written
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.snapshot import Snapshot
 
@@ -114,6 +116,7 @@ class _Attempt:
         self._staged: dict[str, None] = {}
         self._made: dict[Callable[[], Written], Written] = {}
         self._notes: list[str] = []
+        self._logged: Commit | None = None
         self._commit_there = True
         self._in_doubt = False
         self._data = b""
@@ -130,6 +133,8 @@ class _Attempt:
                 plan = standing
             if not attempt and plan is approved:
                 plan = self._looked_again(plan)
+            if plan.proposal.recorded is not None:
+                return self._found(plan, plan.proposal.recorded)
             if not plan.committable:
                 return CommitResult(outcome="rejected", plan=plan)
             plan = self._written(plan)
@@ -158,7 +163,9 @@ class _Attempt:
         if result is None and self._in_doubt:
             return
         kept = set()
-        if result is not None and result.outcome in {"committed", "unknown"}:
+        if result is not None and result.outcome == "committed" and self._logged is not None:
+            kept = _named_by(self._logged)
+        elif result is not None and result.outcome in {"committed", "unknown"}:
             proposal = result.plan.proposal
             kept = {file.path for file in proposal.staged} | set(_locations(proposal.adds, proposal.change_files))
         for path in self._staged:
@@ -200,13 +207,22 @@ class _Attempt:
             return CommitResult(outcome="unknown", plan=plan, notes=(_GONE,))
         for winner in winners:
             if holds_transaction(winner, plan.txn_id):
+                self._logged = winner
                 return self._committed(plan, winner.version)
+            if (batch := recorded_by(winner, plan.proposal)) is not None:
+                return self._other_table(plan) or self._found(plan, batch)
         read = self._table.snapshot(plan.read_version) if plan.read_version >= 0 else None
         for winner in winners:
             conflict = conflict_with(plan.proposal, winner, read)
             if conflict is not None:
                 return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
         return self._other_table(plan) or self._remade(plan)
+
+    def _found(self, plan: CommitPlan, batch: RecordedBatch) -> CommitResult:
+        """The outcome where the table holds the batch already."""
+        self._notes.append(batch.detail)
+        nothing = msgspec.structs.replace(plan, proposal=recorded_proposal(batch), actions=())
+        return self._committed(nothing, batch.version)
 
     def _other_table(self, plan: CommitPlan) -> CommitResult | None:
         """The outcome if another table has been at the place since the plan was made; None if it is the same table."""
@@ -329,9 +345,13 @@ class _Attempt:
             return "absent"
         except StorageError:
             return "unknown"
-        return "ours" if holds_transaction(decode_commit(data, version, path), txn_id) else "theirs"
+        commit = decode_commit(data, version, path)
+        if not holds_transaction(commit, txn_id):
+            return "theirs"
+        self._logged = commit  # it may be from an earlier try, which wrote files of its own
+        return "ours"
 
-    def _committed(self, plan: CommitPlan, version: int) -> CommitResult:
+    def _committed(self, plan: CommitPlan, version: int | None) -> CommitResult:
         self._table.outdate()
         return CommitResult(outcome="committed", plan=plan, version=version, notes=tuple(self._notes))
 
@@ -340,6 +360,14 @@ class _Attempt:
         assert result.version is not None
         notes = follow_up(self._store, result.version, self._data, self._before, self._context)
         return msgspec.structs.replace(result, notes=(*result.notes, *notes))
+
+
+def _named_by(commit: Commit) -> set[str]:
+    """The decoded locations of the files of rows, changes and vectors that a commit names."""
+    adds = [line.add for line in commit.lines if line.add is not None]
+    vectors = (location(add.deletion_vector.id) for add in adds if add.deletion_vector is not None)
+    paths = {*(add.path for add in adds), *(change.path for change in commit.change_files())}
+    return {*map(decode_path, paths), *(vector for vector in vectors if vector is not None)}
 
 
 def _locations(adds: Sequence[Add], changes: Sequence[AddCDCFile]) -> list[str]:

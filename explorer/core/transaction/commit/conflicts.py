@@ -8,19 +8,15 @@ its statistics prove that it holds nothing of what the proposal read; in doubt i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
-from explorer.core.errors import ExplorerError
 from explorer.core.log.commit import Commit
 from explorer.core.protocol.file_paths import canonical_key
-from explorer.core.protocol.logical_files import LineSource, LogicalFiles
-from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.protocol.row_tracking import DOMAIN as ROW_TRACKING
 from explorer.core.transaction.commit_info import isolation_level
 from explorer.core.transaction.commit_plan import Conflict
-from explorer.core.transaction.proposal import Proposal, Reads
-from explorer.core.transaction.proposals.rows.overwrite_rows import partitions_of
+from explorer.core.transaction.proposal import Proposal
+from explorer.core.versions.reads import Reads, first_read
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["conflict_with", "holds_transaction"]
@@ -69,10 +65,10 @@ def _removed_conflict(proposal: Proposal, winner: Commit) -> Conflict | None:
             continue
         key = canonical_key(line.remove.path)
         if key in removed:
-            why = f"it removed a file, or rows of a file, that this commit removes too: {line.remove.path}"
+            why = f"it removed a file, or rows of a file, that this commit removes too: {key}"
             return _conflict(winner, "remove", why)
         if reads is not None and (reads.files is None or key in reads.files):
-            why = f"it removed a file, or rows of a file, that this commit read: {line.remove.path}"
+            why = f"it removed a file, or rows of a file, that this commit read: {key}"
             return _conflict(winner, "remove", why)
     return None
 
@@ -83,10 +79,11 @@ def _added_conflict(proposal: Proposal, winner: Commit, read: Snapshot | None) -
     if reads is None or not _matters(proposal, winner, isolation_level(proposal, read)):
         return None
     added = [line.add for line in winner.lines if line.add is not None]
-    found = _first_read(reads, added, read)
+    found = first_read(reads, added, read)
     if found is None:
         return None
-    return _conflict(winner, "add", f"it added a file that this commit did not see, and would have read: {found.path}")
+    why = f"it added a file that this commit did not see, and would have read: {canonical_key(found.path)}"
+    return _conflict(winner, "add", why)
 
 
 def _reads(proposal: Proposal) -> Reads | None:
@@ -107,23 +104,6 @@ def _matters(proposal: Proposal, winner: Commit, level: str) -> bool:
             return proposal.metadata is not None or info is None or info.is_blind_append is not True
         case _:
             return True
-
-
-def _first_read(reads: Reads, added: Sequence[AddLine], read: Snapshot | None) -> AddLine | None:
-    """The first of some files that may hold what was read."""
-    if read is None or not added:
-        return next(iter(added), None)
-    files = LogicalFiles((LineSource(list(added)),))
-    try:
-        within = [True] * len(added)
-        if reads.partitions is not None:
-            within = [each in reads.partitions for each in partitions_of(read, files.column("partition_values"))]
-        if reads.condition is not None:
-            kept = read.holding(files).skipping(reads.condition).files.column("kept").to_pylist()
-            within = [one and other for one, other in zip(within, kept, strict=True)]
-    except ExplorerError:
-        return added[0]  # what another writer says of its file cannot be read, so the file may hold anything
-    return next((line for line, may in zip(added, within, strict=True) if may), None)
 
 
 def _conflict(winner: Commit, action: str, why: str) -> Conflict:

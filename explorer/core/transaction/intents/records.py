@@ -19,6 +19,7 @@ __all__ = [
     "AddColumns",
     "AddConstraint",
     "Append",
+    "BatchIntent",
     "Checkpoint",
     "CleanLog",
     "CompactLog",
@@ -85,6 +86,18 @@ class _Intent(
 def _demand(items: Sized, field: str) -> None:
     if not len(items):
         raise InvalidIntent(f"The field {field} is empty: name at least one.", field=field)
+
+
+def check_batch(app_id: str, version: int, app_field: str, version_field: str) -> None:
+    """Check what names a batch of an application.
+
+    Raises:
+        InvalidIntent: The application's name is empty, or the version does not fit into 64 bits.
+    """
+    if not app_id:
+        raise InvalidIntent("The application needs a name.", field=app_field)
+    if not -(2**63) <= version < 2**63:
+        raise InvalidIntent("The version is not a 64-bit integer.", field=version_field, found=version)
 
 
 class CreateTable(_Intent, frozen=True, kw_only=True):
@@ -289,7 +302,29 @@ class Vacuum(_Intent, frozen=True, kw_only=True):
     older_than: str | None = None
 
 
-class Append(_Intent, frozen=True, kw_only=True):
+class BatchIntent(_Intent, frozen=True, kw_only=True):
+    """What the intents share that change rows as a batch of an application: which one it is.
+
+    With ``txnAppId`` and ``txnVersion`` the commit records that the application has written this batch, and one that is
+    recorded already is not written again. Versions of an application rise from batch to batch.
+    """
+
+    txn_app_id: str | None = None
+    txn_version: int | None = None
+
+    def check(self) -> None:
+        if (self.txn_app_id is None) != (self.txn_version is None):
+            missing = "txnAppId" if self.txn_app_id is None else "txnVersion"
+            raise InvalidIntent(
+                f"A batch is known by the application and its version: give {missing} too.",
+                field=missing,
+                allowed=["txnAppId", "txnVersion"],
+            )
+        if self.txn_app_id is not None and self.txn_version is not None:
+            check_batch(self.txn_app_id, self.txn_version, "txnAppId", "txnVersion")
+
+
+class Append(BatchIntent, frozen=True, kw_only=True):
     """Append the rows of a Parquet or CSV file or folder.
 
     With ``mergeSchema`` columns that the table lacks are added to it.
@@ -299,29 +334,33 @@ class Append(_Intent, frozen=True, kw_only=True):
     merge_schema: bool = False
 
 
-class Delete(_Intent, frozen=True, kw_only=True):
+class Delete(BatchIntent, frozen=True, kw_only=True):
     """Delete the rows for which a predicate is true."""
 
     where: str
 
 
 class Purge(_Intent, frozen=True, kw_only=True):
-    """Rewrite files without the rows they mask: all such files, or those with a masked row that meets a predicate."""
+    """Rewrite files without the rows they mask and the columns that the table has dropped.
+
+    With ``where`` only those with a masked row that meets it; for dropped columns, those with any row that meets it.
+    """
 
     where: str | None = None
 
 
-class Update(_Intent, frozen=True, kw_only=True):
+class Update(BatchIntent, frozen=True, kw_only=True):
     """Change the rows for which a predicate is true, or all rows: columns to SQL expressions over the row."""
 
     set: dict[str, str]
     where: str | None = None
 
     def check(self) -> None:
+        super().check()
         _demand(self.set, "set")
 
 
-class Overwrite(_Intent, frozen=True, kw_only=True):
+class Overwrite(BatchIntent, frozen=True, kw_only=True):
     """Replace rows by those of a Parquet or CSV file or folder.
 
     All rows go, or those for which ``where`` is true (the new rows must meet it too), or with ``partitions`` those of
@@ -334,6 +373,7 @@ class Overwrite(_Intent, frozen=True, kw_only=True):
     merge_schema: bool = False
 
     def check(self) -> None:
+        super().check()
         if self.where is not None and self.partitions:
             raise InvalidIntent(
                 "Overwrite by a condition or by partitions: give one of the two.",
@@ -342,7 +382,7 @@ class Overwrite(_Intent, frozen=True, kw_only=True):
             )
 
 
-class Merge(_Intent, frozen=True, kw_only=True):
+class Merge(BatchIntent, frozen=True, kw_only=True):
     """Change rows by those of a Parquet or CSV file or folder, matched by a condition over ``target`` and ``source``.
 
     A clause is an object: ``when``, a further condition or left out, and what is done: ``update`` (columns to
@@ -359,6 +399,7 @@ class Merge(_Intent, frozen=True, kw_only=True):
     merge_schema: bool = False
 
     def check(self) -> None:
+        super().check()
         if not (self.matched or self.not_matched or self.not_matched_by_source):
             raise InvalidIntent(
                 "The merge has no clause: say what is done with rows that match, or do not.", field="matched"

@@ -12,7 +12,7 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import DomainMetadata
 from explorer.core.protocol.actions import SetTransaction as TransactionAction
 from explorer.core.protocol.table_features import active_features
-from explorer.core.transaction.intents.records import RemoveDomain, SetDomain, SetTransaction
+from explorer.core.transaction.intents.records import RemoveDomain, SetDomain, SetTransaction, check_batch
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.entry import proposes, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
@@ -68,10 +68,7 @@ def set_transaction(intent: SetTransaction, snapshot: Snapshot, circumstances: C
     Raises:
         InvalidIntent: The application's name is empty, or the version does not fit into 64 bits.
     """
-    if not intent.app_id:
-        raise InvalidIntent("The application needs a name.", field="appId")
-    if not -(2**63) <= intent.version < 2**63:
-        raise InvalidIntent("The version is not a 64-bit integer.", field="version", found=intent.version)
+    check_batch(intent.app_id, intent.version, "appId", "version")
     before = snapshot.transactions.get(intent.app_id)
     evidence = {"appId": intent.app_id, "before": before, "after": intent.version}
     risen = before is None or intent.version > before

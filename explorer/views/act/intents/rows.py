@@ -64,7 +64,10 @@ def _delete(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
 
 
 def _purge(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
-    help_ = "SQL. Only files that mask a row for which it is TRUE are rewritten; empty means all that mask rows."
+    help_ = (
+        "SQL. Only files that mask a row for which it is TRUE are rewritten, or hold dropped columns of such a row; "
+        "empty means all that mask rows or hold dropped columns."
+    )
     value = answers.get("where", "")
     return (FormField("where", "Masked rows for which", "code", help_, "customer = 417", value, required=False),)
 

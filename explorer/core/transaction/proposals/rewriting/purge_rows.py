@@ -1,8 +1,8 @@
-"""Purging: live files that hold masked rows are rewritten without them, as REORG TABLE ... APPLY (PURGE) does.
+"""Purging: live files with masked rows or dropped columns are rewritten without, as REORG TABLE ... APPLY (PURGE) does.
 
-Protocol sections: Deletion Vectors, Row Tracking. Invariants: no row that a reader sees changes, so nothing is data
-change; a file whose rows are all masked is removed without another one; the predicate of an intent, which may name what
-is to be erased, does not go into the log.
+Protocol sections: Deletion Vectors, Column Mapping, Row Tracking. Invariants: no row that a reader sees changes, so
+nothing is data change; a file whose rows are all masked is removed without another one; the predicate of an intent,
+which may name what is to be erased, does not go into the log.
 """
 
 from __future__ import annotations
@@ -24,29 +24,42 @@ from explorer.core.versions.snapshot import Snapshot
 __all__ = ["files_to_purge", "purge_rows"]
 
 
-def files_to_purge(snapshot: Snapshot, chosen: Collection[str] | None) -> dict[str, RowIndexes]:
-    """The live files with a deletion vector, by decoded path, with no row more to hide.
+def files_to_purge(
+    snapshot: Snapshot, masking: Collection[str] | None, dropped: Collection[str]
+) -> dict[str, RowIndexes]:
+    """The live files to rewrite, by decoded path, with no row more to hide.
 
     Args:
         snapshot: The newest version.
-        chosen: Only files among these paths; None for all.
+        masking: Files with a deletion vector, only if they are among these paths; None for all of them.
+        dropped: Files that hold a column that the table has dropped.
     """
     files = snapshot.logical_files
     pairs = zip(files.column("path").to_pylist(), files.column("dv_unique_id").to_pylist(), strict=True)
     nothing = np.empty(0, np.uint64)
-    return {path: nothing for path, vector in pairs if vector is not None and (chosen is None or path in chosen)}
+    return {
+        path: nothing
+        for path, vector in pairs
+        if path in dropped or (vector is not None and (masking is None or path in masking))
+    }
 
 
 def purge_rows(
-    snapshot: Snapshot, touched: Sequence[Touched], rewrite: Rewrite, circumstances: Circumstances
+    snapshot: Snapshot,
+    touched: Sequence[Touched],
+    rewrite: Rewrite,
+    circumstances: Circumstances,
+    *,
+    with_dropped: int = 0,
 ) -> Proposal:
-    """Rewrite files without the rows that they mask.
+    """Rewrite files without the rows that they mask, and without columns that the table has dropped.
 
     Args:
         snapshot: The newest version.
         touched: The files.
         rewrite: What replaces those that keep a row.
         circumstances: The present and fresh identifiers.
+        with_dropped: How many of the files hold a dropped column.
     """
     made = (msgspec.structs.replace(add, data_change=False) for add in rewrite.adds)
     fresh, mark, faults = number_rows(made, snapshot.row_tracking, snapshot.version + 1)
@@ -64,7 +77,7 @@ def purge_rows(
         is_blind_append=False,
         isolation="SnapshotIsolation",
         staged=rewrite.staged,
-        guards=(*faults, _found(hidden, removes)),
+        guards=(*faults, _found(hidden, removes, with_dropped)),
         change_feed="Nothing appears in it: the rows that readers see stay the same.",
         undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",
     )
@@ -81,18 +94,19 @@ def _metrics(touched: Sequence[Touched], adds: Sequence[Add]) -> dict[str, str]:
         "numRemovedBytes": sum(file.add.size for file in touched),
         "numAddedFiles": len(adds),
         "numAddedBytes": sum(add.size for add in adds),
-        "numDeletionVectorsRemoved": len(touched),
+        "numDeletionVectorsRemoved": sum(file.add.deletion_vector is not None for file in touched),
         **size_metrics(adds),
     }
     return {name: str(number) for name, number in numbers.items()}
 
 
-def _found(hidden: int, removes: Sequence[Remove]) -> GuardResult:
-    evidence: dict[str, object] = {"rows": hidden, "files": len(removes)}
+def _found(hidden: int, removes: Sequence[Remove], with_dropped: int) -> GuardResult:
+    evidence: dict[str, object] = {"rows": hidden, "files": len(removes), "filesWithDroppedColumns": with_dropped}
     if removes:
-        detail = f"{hidden:,} masked rows leave {len(removes):,} files."
+        columns = f" {with_dropped:,} of the files hold columns that the table has dropped." if with_dropped else ""
+        detail = f"{hidden:,} masked rows leave {len(removes):,} files.{columns}"
         return GuardResult("masked-rows-found", "pass", evidence | {"detail": detail})
-    detail = "No live file holds such a masked row, so there is nothing to commit."
+    detail = "No live file holds such a masked row or a dropped column, so there is nothing to commit."
     return GuardResult(
         "masked-rows-found", "fail", evidence | {"detail": detail}, "Check the predicate, if there is one."
     )

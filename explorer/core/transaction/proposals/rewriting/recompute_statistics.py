@@ -23,7 +23,7 @@ from explorer.core.transaction.intents.records import RecomputeStatistics
 from explorer.core.transaction.new_files.file_facts import LiveFacts
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.rows.delete_rows import kept_tags
-from explorer.core.transaction.reads import exactly
+from explorer.core.versions.reads import exactly
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["Described", "described_leaves", "files_to_describe", "recompute_statistics"]

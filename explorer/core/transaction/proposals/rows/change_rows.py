@@ -18,9 +18,10 @@ from explorer.core.transaction.intents.records import Merge, Update, merge_claus
 from explorer.core.transaction.new_files.file_actions import remove_of
 from explorer.core.transaction.new_files.rewrite import Touched
 from explorer.core.transaction.new_files.row_ids import number_rows
-from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Reads, RowCounts, Written
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, RowCounts, Written
 from explorer.core.transaction.proposals.rows.append_rows import moved
 from explorer.core.transaction.proposals.rows.delete_rows import hide_rows, kept_tags, records_changes
+from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["change_rows"]

@@ -27,7 +27,8 @@ from explorer.core.transaction.new_files.file_actions import adds, num_records, 
 from explorer.core.transaction.new_files.parquet import count_rows
 from explorer.core.transaction.new_files.rewrite import Rewrite, RowIndexes, Touched
 from explorer.core.transaction.new_files.row_ids import number_rows
-from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Reads, StagedFile
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, StagedFile
+from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["delete_rows", "hide_rows", "hides_rows", "kept_tags", "records_changes", "touched_files"]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
-from explorer.core.transaction.proposal import Proposal, Reads, Writing
+from explorer.core.transaction.proposal import Proposal, Writing
+from explorer.core.versions.reads import Reads
 
 __all__ = ["with_columns"]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import msgspec
-import pyarrow as pa
 
 from explorer.core.protocol.actions import Add
 from explorer.core.protocol.arrow.arrays import int64s
@@ -20,12 +19,13 @@ from explorer.core.transaction.intents.records import Overwrite
 from explorer.core.transaction.new_files.file_actions import adds, remove_of
 from explorer.core.transaction.new_files.rewrite import Touched
 from explorer.core.transaction.new_files.row_ids import number_rows
-from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Reads, Written
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
 from explorer.core.transaction.proposals.rows.append_rows import moved
 from explorer.core.transaction.proposals.rows.delete_rows import hide_rows, kept_tags
+from explorer.core.versions.reads import Reads, partitions_of
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Replaced", "overwrite_rows", "partitions_of", "replaced_files"]
+__all__ = ["Replaced", "overwrite_rows", "replaced_files"]
 
 
 class Replaced(msgspec.Struct, frozen=True):
@@ -61,13 +61,6 @@ def replaced_files(snapshot: Snapshot, partitions: Collection[tuple[str | None, 
     found = partitions_of(snapshot, files.column("partition_values"))
     chosen = [place for place, values in enumerate(found) if values in partitions]
     return Replaced(adds(files.take(int64s(chosen)), data_change=True))
-
-
-def partitions_of(snapshot: Snapshot, maps: pa.Array | pa.ChunkedArray) -> list[tuple[str | None, ...]]:
-    """The partitions of some files: values in the order of the partition columns, as the log has them."""
-    keys = [field.physical_name for field in map(snapshot.schema.field, snapshot.partition_columns) if field]
-    found = maps.to_pylist(maps_as_pydicts="strict")
-    return [tuple((values or {}).get(key) or None for key in keys) for values in found]
 
 
 def overwrite_rows(

@@ -1,24 +1,25 @@
-"""What of a table a change of rows depends on, and whether what it found still holds at a later version.
+"""What of a version somebody read, and whether later commits touch it.
 
 Protocol: Delta Log Entries leaves this to writers. Invariants: what is read is never told too small: a condition that
-the core cannot answer, or that the engine reads differently, means every file; what was found is used again only while
-the metadata, the protocol and every file that changes are the same.
+the core cannot answer, or that an engine reads differently, means every file; what was found is used again only while
+the metadata, the protocol and every file that it is about are the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.errors import RequestError
+from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.protocol.actions import Add
 from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.file_paths import canonical_key
-from explorer.core.protocol.logical_files import vector_descriptors
+from explorer.core.protocol.logical_files import LineSource, LogicalFiles, vector_descriptors
+from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.protocol.sql.predicates import (
     And,
     Comparison,
@@ -30,15 +31,28 @@ from explorer.core.protocol.sql.predicates import (
     Or,
     parse_predicate,
 )
-from explorer.core.transaction.intents.records import Merge
-from explorer.core.transaction.proposal import Reads
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["exactly", "lasting", "matched_by_merge", "rows_meeting"]
+__all__ = ["Reads", "exactly", "first_read", "lasting", "partitions_of", "rows_matched", "rows_meeting"]
 
-_TARGET = "target"
+_TARGET: Final = "target"
 _FoundT = TypeVar("_FoundT")
 _State = tuple[str | None, int | None, int | None]
+
+
+class Reads(msgspec.Struct, frozen=True):
+    """Which live files somebody depends on. A file that came later matters if it may hold what was looked for.
+
+    Attributes:
+        files: Decoded paths of the files that were looked into; None for all.
+        condition: The rows that were looked for: those for which this is TRUE; None for all.
+        partitions: The partitions that were looked into, values as in the log, in the order of their columns; None
+            for all.
+    """
+
+    files: frozenset[str] | None = None
+    condition: Expression | None = None
+    partitions: frozenset[tuple[str | None, ...]] | None = None
 
 
 def rows_meeting(snapshot: Snapshot, where: str | None, *, alike: bool) -> Reads:
@@ -57,18 +71,18 @@ def rows_meeting(snapshot: Snapshot, where: str | None, *, alike: bool) -> Reads
         return Reads()  # the engine understands it, and the core does not
 
 
-def matched_by_merge(snapshot: Snapshot, intent: Merge, *, alike: bool) -> Reads:
-    """A look at the rows that may match a row of a source: those that meet what the condition asks of the target alone.
+def rows_matched(snapshot: Snapshot, on: str, *, alike: bool) -> Reads:
+    """A look at the rows that may match a row of a source: those that meet what a condition asks of the target alone.
 
     Args:
         snapshot: The version.
-        intent: The merge.
-        alike: The engine reads its condition as the core does.
+        on: A condition over the columns of ``target`` and of the source.
+        alike: The engine reads it as the core does.
     """
-    if intent.not_matched_by_source or not alike:
+    if not alike:
         return Reads()
     try:
-        asked = _of_target(parse_predicate(intent.on))
+        asked = _of_target(parse_predicate(on))
         return Reads() if asked is None else _meeting(snapshot, asked)
     except RequestError:
         return Reads()
@@ -77,6 +91,36 @@ def matched_by_merge(snapshot: Snapshot, intent: Merge, *, alike: bool) -> Reads
 def exactly(adds: Iterable[Add]) -> Reads:
     """A look into some files; what else there is does not matter."""
     return Reads(frozenset(canonical_key(add.path) for add in adds))
+
+
+def first_read(reads: Reads, added: Sequence[AddLine], read: Snapshot | None) -> AddLine | None:
+    """The first of some files that came later which may hold what was read; None if none of them can.
+
+    Args:
+        reads: What was read.
+        added: The files.
+        read: The version that it was read of; None if there was none.
+    """
+    if read is None or not added:
+        return next(iter(added), None)
+    files = LogicalFiles((LineSource(list(added)),))
+    try:
+        within = [True] * len(added)
+        if reads.partitions is not None:
+            within = [each in reads.partitions for each in partitions_of(read, files.column("partition_values"))]
+        if reads.condition is not None:
+            kept = read.holding(files).skipping(reads.condition).files.column("kept").to_pylist()
+            within = [one and other for one, other in zip(within, kept, strict=True)]
+    except ExplorerError:
+        return added[0]  # what another writer says of its file cannot be read, so the file may hold anything
+    return next((line for line, may in zip(added, within, strict=True) if may), None)
+
+
+def partitions_of(snapshot: Snapshot, maps: pa.Array | pa.ChunkedArray) -> list[tuple[str | None, ...]]:
+    """The partitions of some files: values in the order of the partition columns, as the log has them."""
+    keys = [field.physical_name for field in map(snapshot.schema.field, snapshot.partition_columns) if field]
+    found = maps.to_pylist(maps_as_pydicts="strict")
+    return [tuple((values or {}).get(key) or None for key in keys) for values in found]
 
 
 def lasting(
