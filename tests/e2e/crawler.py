@@ -43,7 +43,7 @@ every => {
     return `${element.tagName.toLowerCase()} ${name}${value}${form}`;
   };
   const known = new Map();
-  const all = "a[href], button, summary, select, input:not([type=hidden]), textarea, [data-do], [role=button]";
+  const all = "a[href], button, summary, select, input:not([type=hidden], [type=file]), textarea, [data-do], [role=button]";
   for (const element of document.querySelectorAll(all)) {
     if (element.disabled || element.closest("#silence, .off, dialog:not([open])")) continue;
     const menu = element.closest("details");
