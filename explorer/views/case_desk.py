@@ -129,11 +129,11 @@ class CaseDesk:
 
     def view(self, facts: TableFacts) -> CaseView:
         """Return the case as a page of a table shows it."""
-        findings = found_findings(facts.audit())
+        findings, subject = found_findings(facts.audit()), facts.subject()
         lines = []
         for place, pin in enumerate(self.file.pins):
             whole = msgspec.structs.replace(self.file, pins=(pin,))
-            said = case(whole, facts.subject(), findings).pins
+            said = case(whole, subject, findings).pins
             table = "" if pin.table is None else pin.table.rstrip("/").rpartition("/")[2]
             label = type(pin).__name__.removesuffix("Pin").lower()
             lines.append(PinLine(place, fmt.plain(table, 200), said[0] if said else None, label, pin.note))

@@ -43,7 +43,9 @@ every => {
     return `${element.tagName.toLowerCase()} ${name}${value}${form}`;
   };
   const known = new Map();
-  const all = "a[href], button, summary, select, input:not([type=hidden]), textarea, [data-do], [role=button]";
+  // A script cannot choose a file; tests/e2e/test_case.py does.
+  const all = "a[href], button, summary, select, input:not([type=hidden], [type=file]), textarea, [data-do], "
+    + "[role=button]";
   for (const element of document.querySelectorAll(all)) {
     if (element.disabled || element.closest("#silence, .off, dialog:not([open])")) continue;
     const menu = element.closest("details");

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.e2e
 VECTORS = "?t=shop/reference/deletion-vectors"
 PAGES = [
     "",
+    "?show=activity",
     VECTORS,
     f"{VECTORS}&tab=diff&v=6&c=2",
     f"{VECTORS}&tab=files",
@@ -24,6 +25,7 @@ PAGES = [
     f"{VECTORS}&tab=changes",
     f"{VECTORS}&tab=audit&keep=3",
     f"{VECTORS}&tab=erasure",
+    f"{VECTORS}&tab=case",
     f"{VECTORS}&view=table",
     f"{VECTORS}&tab=act",
     f"{VECTORS}&tab=act&act=enable-feature&f.feature=rowTracking&step=plan",

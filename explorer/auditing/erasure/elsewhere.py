@@ -46,16 +46,16 @@ class NeighbourTable(msgspec.Struct, frozen=True):
 
     def words(self) -> str:
         """Say in a sentence why the table is named."""
-        name = fmt.plain(self.table, 300)
+        name = fmt.plain(self.name, 300)
         if self.problem:
-            return f"Not searched here: {name}, whose log cannot be read ({fmt.plain(self.problem, 200)})."
-        columns = f"the same {fmt.plural(len(self.columns), 'column')} {named(self.columns)}" if self.columns else ""
-        shared = f"{fmt.plural(self.shared_files, 'file')} of this table" if self.shared_files else ""
-        if not shared:
+            return f"Not searched here: {name}, whose log cannot be read: {fmt.plain(self.problem, 200)}"
+        columns = f"{'the column' if len(self.columns) == 1 else 'the columns'} {named(self.columns)}"
+        if not self.shared_files:
             return f"Not searched here: {name} has {columns}."
+        files, also = fmt.plural(self.shared_files, "file"), f", and has {columns}" if self.columns else ""
         return (
-            f"Not searched here: {name} shares {shared}, as a shallow clone does"
-            f"{f', and has {columns}' if columns else ''}. A vacuum here breaks it, and what it rewrote is its own."
+            f"Not searched here: {name} shares {files} of this table, as a shallow clone does{also}. A vacuum here breaks "
+            "it, and what it rewrote is its own."
         )
 
 
