@@ -365,7 +365,7 @@ class Table(DeltaLog):
         from explorer.system import my_clients
 
         facts, found = client_facts(), self.requirements(version)
-        seen = writers_seen(self.history_record().commits, facts)
+        seen = writers_seen(self.provenance_record().commits, facts)
         return matrix(found, compatibility(found, facts), facts, with_writers(my_clients(clients), seen))
 
     def audit(

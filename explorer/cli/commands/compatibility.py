@@ -93,7 +93,7 @@ def _found(
 def _mine(opened: explorer.Table) -> tuple[tuple[MyClient, ...], str]:
     """The clients in use; and why those that wrote the table are not among them, where its history cannot be read."""
     try:
-        seen = writers_seen(opened.history_record().commits, client_facts())
+        seen = writers_seen(opened.provenance_record().commits, client_facts())
     except ExplorerError as error:
         return my_clients(), str(error)
     return with_writers(my_clients(), seen), ""

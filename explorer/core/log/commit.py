@@ -7,6 +7,7 @@ skipped (PROTO-003). Partition values, statistics and tags stay undecoded until 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
@@ -23,13 +24,14 @@ from explorer.core.protocol.actions import (
 )
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.limits import check_lines
-from explorer.core.protocol.raw_actions import CommitLine
+from explorer.core.protocol.raw_actions import CommitLine, SmallLine
 
-__all__ = ["Commit", "decode_commit", "parse_commit_info"]
+__all__ = ["Commit", "SmallActions", "decode_commit", "decode_small_actions", "parse_commit_info"]
 
 _LARGE = 1 << 16
 _LARGEST_FILE = 1 << 50
 _OPENING, _CLOSING, _NEWLINE = b"{}\n"
+_LineT = TypeVar("_LineT", bound=SmallLine)
 _SmallT = TypeVar("_SmallT", Protocol, Metadata, SetTransaction, DomainMetadata, AddCDCFile)
 
 
@@ -39,23 +41,25 @@ class _Sized(msgspec.Struct, frozen=True, gc=False):
 
 _SIZES = msgspec.json.Decoder(_Sized)
 _LINES = msgspec.json.Decoder(CommitLine)
+_SMALL_LINES = msgspec.json.Decoder(SmallLine)
+_NOTHING = SmallLine()
 _COMMIT_INFO = msgspec.json.Decoder(CommitInfo)
 
 
-class Commit(msgspec.Struct, frozen=True):
-    """The actions of one version, in line order.
+class SmallActions(msgspec.Struct, frozen=True):
+    """The actions of one version other than of files, in line order.
 
     Attributes:
         version: The version.
         path: Key of the file.
-        lines: One record for each line that is not blank.
+        lines: One record for each line that holds such an action.
         numbers: Numbers of these lines in the file, from 1; None where they have no gap.
     """
 
     version: int
     path: str
-    lines: list[CommitLine]
-    numbers: list[int] | None = None
+    lines: Sequence[SmallLine]
+    numbers: Sequence[int] | None = None
 
     def protocol(self) -> Protocol | None:
         """The commit's protocol action, the last one if it wrongly holds several (D-15)."""
@@ -110,6 +114,20 @@ class Commit(msgspec.Struct, frozen=True):
         """Number in the file of a line of `lines`, from 1."""
         return place + 1 if self.numbers is None else self.numbers[place]
 
+
+class Commit(SmallActions, frozen=True):
+    """The actions of one version, in line order.
+
+    Attributes:
+        version, path, numbers: As of `SmallActions`.
+        lines: One record for each line that is not blank.
+    """
+
+    version: int
+    path: str
+    lines: list[CommitLine]
+    numbers: list[int] | None = None
+
     def two_actions(self, place: int) -> MalformedAction:
         """The error for a line that both adds and removes a file (LOG-008)."""
         return _malformed(self.version, self.path, self.line_number(place), "it holds both an add and a remove")
@@ -127,16 +145,40 @@ def decode_commit(data: bytes, version: int, path: str) -> Commit:
         MalformedAction: A line is not JSON, not an object, or a known action has a field of a wrong type.
         LimitExceeded: A line is too long.
     """
+    return Commit(version, path, *_decoded(_LINES, data, version, path))
+
+
+def decode_small_actions(data: bytes, version: int, path: str) -> SmallActions:
+    """Decode the actions of a commit file other than of files, in a third of the time.
+
+    Of the file actions it is checked that they are JSON, and no more. Arguments and errors are those of
+    `decode_commit`.
+    """
+    lines, numbers = _decoded(_SMALL_LINES, data, version, path)
+    places = [place for place, line in enumerate(lines) if line != _NOTHING]
+    of_lines = [place + 1 if numbers is None else numbers[place] for place in places]
+    return SmallActions(version, path, [lines[place] for place in places], of_lines)
+
+
+def _decoded(
+    decoder: msgspec.json.Decoder[_LineT], data: bytes, version: int, path: str
+) -> tuple[list[_LineT], list[int] | None]:
+    """The lines of a commit file that are not blank, and their numbers; None where these have no gap.
+
+    Raises:
+        MalformedAction: A line is not what the decoder takes.
+        LimitExceeded: A line is too long.
+    """
     check_lines(data, version, path)
     try:
         if not data.isascii():
             # The decoder does not check the bytes of what it skips, names of unknown fields among them.
             str(data, "utf-8")
-        lines = _LINES.decode_lines(data)
+        lines = decoder.decode_lines(data)
         # The decoder also accepts documents that span lines or share one (LOG-007).
-        return Commit(version, path, lines, None if _one_each(data, len(lines)) else _checked_lines(data))
+        return lines, None if _one_each(data, len(lines)) else _checked_lines(decoder, data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        line, reason = _first_bad_line(data)
+        line, reason = _first_bad_line(decoder, data)
         raise _malformed(version, path, line, reason or str(error)) from error
 
 
@@ -191,19 +233,19 @@ def _present(raw: msgspec.Raw) -> bool:
     return bytes(raw) != b"null"
 
 
-def _checked_lines(data: bytes) -> list[int]:
+def _checked_lines(decoder: msgspec.json.Decoder[_LineT], data: bytes) -> list[int]:
     """Decode line by line, which finds a line that is not one document; return the numbers of the lines not blank."""
     filled = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
     for _, line in filled:
         str(line, "utf-8")
-        _LINES.decode(line)
+        decoder.decode(line)
     return [number for number, _ in filled]
 
 
-def _first_bad_line(data: bytes) -> tuple[int, str]:
+def _first_bad_line(decoder: msgspec.json.Decoder[_LineT], data: bytes) -> tuple[int, str]:
     for number, line in enumerate(data.split(b"\n"), 1):
         try:
-            _checked_lines(line)
+            _checked_lines(decoder, line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return number, str(error)
     return data.count(b"\n") + 1, ""

@@ -14,7 +14,7 @@ import msgspec
 
 from explorer.core.errors import CorruptTable, VersionGap
 from explorer.core.log.checkpoint.reader import open_checkpoint_files, read_checkpoint_state
-from explorer.core.log.commit import Commit, decode_commit
+from explorer.core.log.commit import Commit, SmallActions, decode_commit, decode_small_actions
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.table_state import TableState
@@ -30,6 +30,7 @@ __all__ = [
     "advance_state",
     "read_commit_files",
     "read_commits",
+    "read_small_actions",
     "replay_files",
     "replay_state",
 ]
@@ -47,6 +48,17 @@ def read_commits(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Commit]:
     """
     for path, data in read_commit_files(store, paths):
         yield decode_commit(data, path.version, path.path)
+
+
+def read_small_actions(store: LogStore, paths: Iterable[LogPath]) -> Iterator[SmallActions]:
+    """Read commits in the order given, some at a time, and decode what is not of files.
+
+    Raises:
+        VersionGap: A commit vanished since it was listed.
+        MalformedAction: A line is broken.
+    """
+    for path, data in read_commit_files(store, paths):
+        yield decode_small_actions(data, path.version, path.path)
 
 
 def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tuple[LogPath, bytes]]:

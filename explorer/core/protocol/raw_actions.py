@@ -11,7 +11,7 @@ import msgspec
 from explorer.core.protocol.actions import DeletionVectorDescriptor, Int64
 from explorer.core.protocol.json_values import JsonObject
 
-__all__ = ["AddLine", "CommitLine", "RemoveLine", "WholeAddLine", "WholeRemoveLine", "unknown_members"]
+__all__ = ["AddLine", "CommitLine", "RemoveLine", "SmallLine", "WholeAddLine", "WholeRemoveLine", "unknown_members"]
 
 _ABSENT = msgspec.Raw()
 
@@ -75,14 +75,20 @@ def unknown_members(line: AddLine | RemoveLine) -> JsonObject:
     return line.unknown if isinstance(line, WholeAddLine | WholeRemoveLine) else {}
 
 
-class CommitLine(msgspec.Struct, gc=False):
-    """One line of a commit: at most one member is present; the small actions stay raw."""
+class SmallLine(msgspec.Struct, gc=False):
+    """One line of a commit without its file action, which is checked to be JSON and no more; at most one member is
+    present, and stays raw."""
 
-    add: AddLine | None = None
-    remove: RemoveLine | None = None
     cdc: msgspec.Raw = _ABSENT
     metaData: msgspec.Raw = _ABSENT
     protocol: msgspec.Raw = _ABSENT
     txn: msgspec.Raw = _ABSENT
     domainMetadata: msgspec.Raw = _ABSENT
     commitInfo: msgspec.Raw = _ABSENT
+
+
+class CommitLine(SmallLine, gc=False):
+    """One line of a commit: at most one member is present; the small actions stay raw."""
+
+    add: AddLine | None = None
+    remove: RemoveLine | None = None

@@ -18,7 +18,7 @@ from explorer.core.protocol.arrow.arrays import bools, strings
 from explorer.core.protocol.schema.data_types import parse_column
 from explorer.core.protocol.sql.stored_expressions import mentions
 from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX
-from explorer.core.versions.history import History
+from explorer.core.versions.provenance import Provenance
 from explorer.core.versions.settings_history import SettingChange, setting_changes, settings_table
 
 __all__ = ["blame", "blamed"]
@@ -30,7 +30,7 @@ _Subject = tuple[str, str]
 """What changes are of: the identity of a column, or a kind and a name."""
 
 
-def blame(history: History, name: str | None = None) -> pa.Table:
+def blame(history: Provenance, name: str | None = None) -> pa.Table:
     """Say since when things are as they are.
 
     Args:
@@ -50,7 +50,7 @@ def blame(history: History, name: str | None = None) -> pa.Table:
     return blamed(history, setting_changes(history), name)
 
 
-def blamed(history: History, changes: Sequence[SettingChange], name: str | None = None) -> pa.Table:
+def blamed(history: Provenance, changes: Sequence[SettingChange], name: str | None = None) -> pa.Table:
     """The same of changes that were found already."""
     current = _current(changes)
     if name is None:

@@ -36,9 +36,10 @@ from explorer.core.versions.commit_times import commit_time, mentions_in_commit_
 from explorer.core.versions.diff import SnapshotDiff, diff_versions
 from explorer.core.versions.history import History
 from explorer.core.versions.history_reader import HistoryReader
-from explorer.core.versions.kept_history import read_history
+from explorer.core.versions.kept_history import read_history, read_provenance
 from explorer.core.versions.kept_index import KeptIndexes
 from explorer.core.versions.located import located
+from explorer.core.versions.provenance import Provenance
 from explorer.core.versions.retention.folder_look import FolderLook
 from explorer.core.versions.retention.horizon import Horizon, horizon
 from explorer.core.versions.retention.missing_files import absent, data_locations
@@ -89,6 +90,7 @@ class DeltaLog:
         self.time_zone = time_zone
         self._catalog = catalog
         self._history: History | None = None
+        self._provenance: Provenance | None = None
         self._follows = False
         self._reader: HistoryReader | None = None
         self._snapshots: OrderedDict[int, Snapshot] = OrderedDict()
@@ -142,7 +144,7 @@ class DeltaLog:
         if version is not None and timestamp is not None:
             raise RequestError("Give a version or a timestamp, not both.")
         if timestamp is not None:
-            version = self.history_record().version_at(aware_moment(timestamp))
+            version = self.provenance_record().version_at(aware_moment(timestamp))
         return self._snapshot(self._recent.latest if version is None else version)
 
     @located
@@ -151,6 +153,16 @@ class DeltaLog:
         if self._history is None or self._outdated:
             self._history = self._read_history()
         return self._history
+
+    @located
+    def provenance_record(self) -> Provenance:
+        """The recorded commits without their files, which is quicker to read; the history if that was read already."""
+        if self._history is not None and not self._outdated:
+            return self._history
+        if self._provenance is None or self._outdated:
+            listing = self.listing
+            self._provenance = read_provenance(self.store, listing, None if self._indexes is None else self._indexes())
+        return self._provenance
 
     @located
     def history(self, limit: int | None = None) -> pa.Table:
@@ -247,7 +259,7 @@ class DeltaLog:
             renames), initial, known, user_name, operation, reason, engine_info; see
             `explorer.core.versions.settings_history`.
         """
-        history = self.history_record()
+        history = self.provenance_record()
         return settings_table(history, setting_changes(history))
 
     @located
@@ -263,7 +275,7 @@ class DeltaLog:
         Raises:
             RequestError: Nothing has that name; ``nearest`` has names that come close.
         """
-        return blame(self.history_record(), name)
+        return blame(self.provenance_record(), name)
 
     @located
     def horizon(self, now: datetime, *, look: FolderLook | None = None) -> Horizon:
@@ -295,7 +307,7 @@ class DeltaLog:
     @located
     def column_lineage(self) -> Lineage:
         """How each column was named and typed over the readable versions."""
-        return self.history_record().lineage()
+        return self.provenance_record().lineage()
 
     def commits(self, from_version: int, to_version: int) -> Iterator[Commit]:
         """Read the commits of a range of versions, both ends included, as far as they are in the log."""
@@ -360,7 +372,7 @@ class DeltaLog:
             self._accept(self._list(use_hint=True))
         else:
             if newer.latest != self._listed.latest:
-                self._whole = self._history = None
+                self._whole = self._history = self._provenance = None
             self._listed, self._outdated = newer.without_checkpoints(self._unusable), False
 
     def segment(self, version: int) -> LogSegment:
@@ -412,10 +424,10 @@ class DeltaLog:
         """Take a new listing; forget what was read if it is the log of another table, or was cleaned up."""
         known = self._listed
         if found.latest != known.latest:
-            self._whole = self._history = None
+            self._whole = self._history = self._provenance = None
         if found.latest < known.latest or not _same_commits(found, known):
             self._snapshots.clear()
-            self._newest_state = self._history = self._whole = None
+            self._newest_state = self._history = self._provenance = self._whole = None
         self._listed, self._outdated = found.without_checkpoints(self._unusable), False
 
     def _snapshot(self, version: int) -> Snapshot:
@@ -483,7 +495,7 @@ class DeltaLog:
             info = commit.commit_info()
         elif mentions_in_commit_timestamps(state.protocol, state.metadata):
             # The file's time is raised above timestamps in the commits before, so those must be read.
-            known = self.history_record().timestamp(segment.version)
+            known = self.provenance_record().timestamp(segment.version)
             if known is not None:
                 return moment(known)
         return moment(commit_time(path.modified, info, self._clock_before(segment.version)))

@@ -11,7 +11,7 @@ from copy import copy
 from functools import cached_property
 from typing import Final
 
-from explorer.core.log.commit import Commit
+from explorer.core.log.commit import Commit, SmallActions
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment
 from explorer.core.log.replay import read_commits, replay_files, replay_state
@@ -23,7 +23,7 @@ from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder
 from explorer.core.versions.provenance import CommitRecord, KnownState
 
-__all__ = ["FirstReadable", "HistoryReader", "Recorder", "first_read", "small_actions"]
+__all__ = ["FirstReadable", "HistoryReader", "Recorder", "first_read"]
 
 _SMALL: Final = ("commitInfo", "metaData", "protocol", "txn", "domainMetadata", "cdc")
 
@@ -82,7 +82,7 @@ class Recorder:
         found.records = list(self.records)
         return found
 
-    def take(self, small: Commit, modified: int) -> None:
+    def take(self, small: SmallActions, modified: int) -> None:
         """Take the small actions of the next commit.
 
         Args:
@@ -222,7 +222,7 @@ class HistoryReader:
     def _take(self, commit: Commit, path: LogPath) -> None:
         if self._pending is not None and commit.version > self._pending.known.version:
             self._pass(self._pending)
-        small = small_actions(commit, self.builder.commit(commit))
+        small = _small_actions(commit, self.builder.commit(commit))
         self.recorder.take(small, path.modified)
         if self.lines is not None:
             self.lines.append(_as_lines(small))
@@ -240,13 +240,13 @@ def first_read(listing: LogListing) -> int:
     return min(listing.first_recorded(), listing.earliest() + 1)
 
 
-def small_actions(commit: Commit, places: list[int]) -> Commit:
+def _small_actions(commit: Commit, places: list[int]) -> SmallActions:
     """The commit without the lines that are file actions."""
     lines = [commit.lines[place] for place in places]
-    return Commit(commit.version, commit.path, lines, [commit.line_number(place) for place in places])
+    return SmallActions(commit.version, commit.path, lines, [commit.line_number(place) for place in places])
 
 
-def _as_lines(small: Commit) -> bytes:
+def _as_lines(small: SmallActions) -> bytes:
     """The small actions of a commit as lines of JSON, with the text of each as it was."""
     members = ((name, getattr(line, name)) for line in small.lines for name in _SMALL)
     return b"\n".join(b'{"%s":%s}' % (name.encode(), bytes(raw)) for name, raw in members if raw)

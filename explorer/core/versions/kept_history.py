@@ -15,9 +15,10 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.log.checkpoint.reader import sidecar_keys
-from explorer.core.log.commit import decode_commit
+from explorer.core.log.commit import decode_small_actions
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment
+from explorer.core.log.replay import read_small_actions
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import int64s, large_binaries, numpy_array, only_array, strings
 from explorer.core.protocol.json_values import JsonObject
@@ -28,9 +29,9 @@ from explorer.core.versions.history_reader import FirstReadable, HistoryReader, 
 from explorer.core.versions.kept_index import KeptIndex, KeptIndexes
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder, kept_files
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
-from explorer.core.versions.provenance import CommitRecord, KnownState
+from explorer.core.versions.provenance import CommitRecord, KnownState, Provenance
 
-__all__ = ["read_history"]
+__all__ = ["read_history", "read_provenance"]
 
 _FACTS: Final = b"facts"
 _OF_FILES: Final = ("files", "paths", "vectors")
@@ -114,6 +115,32 @@ def read_history(
     return found, reader if follow else None
 
 
+def read_provenance(store: LogStore, listing: LogListing, indexes: KeptIndexes | None) -> Provenance:
+    """Read what the small actions of the commits say, and nothing of their files.
+
+    Raises:
+        VersionGap: Not even the latest version can be rebuilt.
+        MalformedAction: A commit is broken; what is wrong with a file action is found when files are asked for.
+    """
+    kept = None if indexes is None else _kept(indexes, store, listing)
+    if kept is not None and kept.is_whole:
+        return kept.history()
+    readable_from, first = listing.earliest(), first_read(listing)
+    base = FirstReadable(store, listing.segment(readable_from)).known if first else None
+    known = None if kept is None else kept.recorder()
+    recorder = Recorder(base) if known is None else known
+    paths = _commits(listing)[len(recorder.records) :]
+    for small, path in zip(read_small_actions(store, paths), paths, strict=True):
+        recorder.take(small, path.modified)
+    return Provenance(
+        recorder.records,
+        base,
+        first_readable=readable_from,
+        latest=listing.latest,
+        by_catalog=listing.by_catalog,
+    )
+
+
 class _Kept:
     """What is kept of a log, and the log itself, for what is broken."""
 
@@ -152,6 +179,11 @@ class _Kept:
         return HistoryReader.again(
             self._store, self._first(), builder, recorder, lines=lines, read=self._known, versions=versions
         )
+
+    def recorder(self) -> Recorder | None:
+        """What goes on after it with the small actions alone; None if it is broken."""
+        lines = self._lines()
+        return None if lines is None else _recorded(lines, self._known, self._facts.base)
 
     @property
     def _known(self) -> list[LogPath]:
@@ -250,7 +282,7 @@ def _recorded(lines: Sequence[bytes], commits: Sequence[LogPath], base: _Base | 
     """The records of commits, of their small actions."""
     recorder = Recorder(None if base is None else base.known())
     for text, path in zip(lines, commits, strict=True):
-        recorder.take(decode_commit(text, path.version, path.path), path.modified)
+        recorder.take(decode_small_actions(text, path.version, path.path), path.modified)
     recorder.pass_base()
     return recorder
 

@@ -30,8 +30,7 @@ from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties.registry import MAX_COLUMN_ID
 from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX
 from explorer.core.versions.column_lineage import ColumnIdentities
-from explorer.core.versions.history import History
-from explorer.core.versions.provenance import CommitRecord
+from explorer.core.versions.provenance import CommitRecord, Provenance
 
 __all__ = ["KINDS", "SETTING_TEXTS", "SettingChange", "setting_changes", "settings_table"]
 
@@ -89,7 +88,7 @@ class SettingChange(msgspec.Struct, frozen=True):
     known: bool = True
 
 
-def setting_changes(history: History) -> tuple[SettingChange, ...]:
+def setting_changes(history: Provenance) -> tuple[SettingChange, ...]:
     """Find every change of a setting, oldest first.
 
     Raises:
@@ -107,7 +106,7 @@ def setting_changes(history: History) -> tuple[SettingChange, ...]:
     return (*found, *chain.from_iterable(later))
 
 
-def settings_table(history: History, changes: Iterable[SettingChange]) -> pa.Table:
+def settings_table(history: Provenance, changes: Iterable[SettingChange]) -> pa.Table:
     """Put changes beside the provenance of their commits, newest first.
 
     Returns:
@@ -174,7 +173,7 @@ class _State(msgspec.Struct, frozen=True):
     domains: dict[str, str]
 
 
-def _states(history: History) -> Iterator[tuple[int, _State]]:
+def _states(history: Provenance) -> Iterator[tuple[int, _State]]:
     """Yield the settings at the first readable version, and at each one that wrote some."""
     identities = ColumnIdentities()
     first = history.first_readable

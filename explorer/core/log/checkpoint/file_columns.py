@@ -7,6 +7,7 @@ Protocol sections: Checkpoints, Checkpoint Schema. Invariants: a missing member 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -30,7 +31,7 @@ _MEMBERS: Final[dict[str, tuple[str, ...]]] = {
     "size": ("size",),
     "modification_time": ("modificationTime",),
     "data_change": ("dataChange",),
-    "num_records": ("stats", "stats_parsed.numRecords"),
+    "num_records": ("stats_parsed.numRecords",),
     "dv_unique_id": ("deletionVector",),
     "dv_storage_type": ("deletionVector",),
     "dv_cardinality": ("deletionVector",),
@@ -42,7 +43,7 @@ _MEMBERS: Final[dict[str, tuple[str, ...]]] = {
     "dv_size_in_bytes": ("deletionVector",),
     "stats": ("stats", "stats_parsed"),
 }
-"""The members of the ``add`` struct that each column is made of."""
+"""The members of the ``add`` struct that each column is made of; ``num_records`` may need a look at ``stats`` too."""
 
 # How much of the paths' text is searched at once, in bytes.
 _SLICE: Final = 1 << 22
@@ -66,25 +67,23 @@ def members_of(names: Sequence[str], members: frozenset[str]) -> list[str]:
         members: What the file has, members of ``stats_parsed`` with a dot.
     """
     wanted = {member for name in names for member in _MEMBERS[name]} - {"path"}
-    if "stats" in wanted and "stats" not in names and "stats_parsed.numRecords" in members:
-        wanted -= {"stats"}
     if "stats_parsed" in wanted:
         wanted -= {"stats_parsed.numRecords"}
     return sorted(wanted & members)
 
 
-def column_of(name: str, length: int, values: Values, read_texts: Callable[[], Values]) -> pa.Array:
+def column_of(name: str, length: int, values: Values, read_counts: Callable[[], pa.Array]) -> pa.Array:
     """Make a column, other than a path.
 
     Args:
         name: Its name.
         length: How many files.
         values: The members that `members_of` asks for, as far as the file has them.
-        read_texts: Reads the member ``stats``, called only if needed.
+        read_counts: Reads the counts in the member ``stats``, called only if needed.
     """
     match name:
         case "num_records":
-            return _counts(length, values, read_texts)
+            return _counts(values, read_counts)
         case "stats":
             return texts_of(plain("stats", pa.string(), length, values), values.get("stats_parsed"))
         case "dv_unique_id":
@@ -130,16 +129,15 @@ def texts_of(texts: pa.StringArray, parsed: pa.StructArray | None) -> pa.StringA
     return pc.replace_with_mask(texts, rebuilt, values) if len(values) else texts
 
 
-def _counts(length: int, values: Values, read_texts: Callable[[], Values]) -> pa.Array:
+def _counts(values: Values, read_counts: Callable[[], pa.Array]) -> pa.Array:
     """Counts of ``stats_parsed``, and of ``stats`` where these are null."""
+    stated = values.get("stats")
+    of_texts = read_counts if stated is None else partial(counts_of_column, stated.cast(pa.string()))
     parsed = values.get("stats_parsed")
     if parsed is None:
-        return counts_of_column(plain("stats", pa.string(), length, values))
+        return of_texts()
     counts = _member(parsed, "numRecords", pa.int64())
-    if not counts.null_count:
-        return counts
-    texts = values if "stats" in values else read_texts()
-    return _or_else(counts, counts_of_column(plain("stats", pa.string(), length, texts)))
+    return _or_else(counts, of_texts()) if counts.null_count else counts
 
 
 def _empty_for_null(maps: pa.MapArray) -> pa.MapArray:

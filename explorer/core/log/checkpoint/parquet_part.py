@@ -31,6 +31,7 @@ from explorer.core.protocol.arrow.arrays import Int64s, int64s, mask, one_array,
 from explorer.core.protocol.arrow.row_groups import RowGroups, in_parallel
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.logical_files import RawStatistics, rows_among
+from explorer.core.protocol.record_counts import counts_of_column
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["CheckpointPart", "read_rows"]
 
 _TEXTS: Final = ("stats",)
+# How many texts are decoded at once where only a number of each is kept: about as many as caches hold.
+_AT_ONCE: Final = 1 << 12
 _BY_COLUMN: Final = ("minValues", "maxValues", "nullCount", "nullCounts")
 
 
@@ -254,9 +257,24 @@ class CheckpointPart:
         known, length = group.known(), len(group.paths)
         values = self._values(group, members, alone=len(self._groups) == 1)
         return [
-            known[name] if name in known else column_of(name, length, values, lambda: self._values(group, _TEXTS))
+            known[name] if name in known else column_of(name, length, values, partial(self._counts, group))
             for name in names
         ]
+
+    def _counts(self, group: _Group) -> pa.Array:
+        """The counts in the texts of statistics; these are most of a checkpoint, so few are in memory at once."""
+        if "stats" not in self._members:
+            return pa.nulls(len(group.paths), pa.int64())
+        found, start = [], 0
+        with self._reading():
+            for batch in self._rows.batches(group.index, _AT_ONCE, [f"{self._action}.stats"], alone=False):
+                action = batch.column(0)
+                action.validate(full=True)
+                keep = None if group.keep is None else mask(group.keep[start : start + len(action)])
+                texts = action.flatten()[0].cast(pa.string())
+                found.append(counts_of_column(texts if keep is None else texts.filter(keep)))
+                start += len(action)
+        return one_array(found, pa.int64())
 
     def _values(self, group: _Group, members: Sequence[str], *, alone: bool = True) -> Values:
         """Members of the actions that are files; those that the file does not have are left out."""

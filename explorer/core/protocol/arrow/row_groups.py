@@ -91,10 +91,27 @@ class RowGroups:
                     found[name] += table.column(name).drop_null().to_pylist(maps_as_pydicts="strict")
         return found
 
-    def batches(self, group: int, length: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Read columns of a row group, up to so many rows at a time."""
+    def batches(
+        self, group: int, length: int, columns: Sequence[str], *, alone: bool = True
+    ) -> Iterator[pa.RecordBatch]:
+        """Read columns of a row group, up to so many rows at a time.
+
+        Args:
+            group: Which one.
+            length: How many rows.
+            columns: Dotted names; missing ones are skipped.
+            alone: False while other row groups are read on threads of their own.
+
+        Raises:
+            ValueError: A column ends early.
+        """
+        wanted, found = self.metadata.row_group(group).num_rows, 0
         with self._lent() as reader:
-            yield from reader.iter_batches(length, row_groups=[group], columns=list(columns))
+            for batch in reader.iter_batches(length, row_groups=[group], columns=list(columns), use_threads=alone):
+                found += batch.num_rows
+                yield batch
+        if found != wanted:
+            raise ValueError(f"row group {group} should have {wanted:,} rows and gives {found:,}")
 
     def _end(self, columns: Sequence[str], group: int) -> int:
         """How many rows of a row group come before the rows in which the columns are all null."""
