@@ -332,9 +332,9 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
                 f"A selected file is named by its path, a text, not by {_shown(strange[0])}.",
                 field="selected_files", found=strange[0],
             )  # fmt: skip
-        known = set(self.selected_files)
-        if fresh := [path for path in paths if path not in known]:
-            check_paths(self.view, fresh)
+        if paths:
+            known = set(self.selected_files)
+            check_paths(self.view, [path for path in paths if path not in known])
         return tuple(dict.fromkeys(paths))
 
     def _checked_predicate(self, value: Any) -> str:
