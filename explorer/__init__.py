@@ -5,6 +5,7 @@ Start with ``open_table("warehouse/orders")``, then ``snapshot()``, ``history()`
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from explorer.core.errors import (
@@ -61,3 +62,16 @@ def load_ipython_extension(shell: Any) -> None:
 
     register(shell.display_formatter)
     magics.register(shell)
+
+
+def _announce() -> None:
+    """In a notebook, show tables, versions, plans, findings and errors as cards from the first line on."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    if shell is not None:
+        from explorer.jupyter.announced import announce
+
+        announce(shell.display_formatter)
+
+
+_announce()

@@ -1,7 +1,9 @@
 """The command in a notebook: ``%delta history TABLE``, or ``%%delta plan TABLE`` with an intent as the cell.
 
-Invariants: a magic is the command, with the same arguments, output, errors and exit code; a name in braces is a
-variable of the notebook, as in every IPython magic; nothing is committed that the command would not commit.
+Invariants: a magic is the command, with the same arguments, output, errors and exit code; what a terminal would show as
+a table or as facts is a card with the same content; a variable of the notebook that holds a table stands for its
+location where no folder has its name; a name in braces is a variable too, as in every IPython magic; nothing is
+committed that the command would not commit.
 """
 
 from __future__ import annotations
@@ -10,17 +12,24 @@ import contextlib
 import io
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from explorer.cli.app import app, run
+from explorer.cli.app import run
+from explorer.cli.completion import completions, table_variables
+from explorer.cli.output import shown_in
 from explorer.core.errors import RequestError
+from explorer.jupyter.displays import card_html
+from explorer.views.cards import Card, Rows
 
-__all__ = ["commands", "delta", "register"]
+__all__ = ["delta", "register"]
+
+_SPLIT = " \t"
 
 
 def register(shell: Any) -> None:
-    """Add ``%delta`` and ``%%delta`` to a shell of IPython, and completion of the commands' names."""
+    """Add ``%delta`` and ``%%delta`` to a shell of IPython, and completion of what follows them."""
     shell.register_magic_function(delta, magic_kind="line_cell")
     shell.set_hook("complete_command", _complete, str_key="%delta")
     shell.set_hook("complete_command", _complete, str_key="%%delta")
@@ -40,35 +49,79 @@ def delta(line: str, cell: str | None = None) -> None:
         arguments = shlex.split(line)
     except ValueError as error:
         raise RequestError(f"%delta {line}: {error}. Quote arguments as in a shell.", field="line") from error
-    with _streams():
-        code = run([*arguments, *([] if cell is None else [cell])])
+    named = [_location(word) if place else word for place, word in enumerate(arguments)]
+    with _streams() as flush, shown_in(_Cards(flush)):
+        code = run([*named, *([] if cell is None else [cell])])
     if code not in (0, 1):
         # A cell that fails stops "run all"; what the command said stands above.
         raise RequestError(f"delta-explorer {line} ended with exit code {code}.", found=code)
 
 
-def commands() -> tuple[str, ...]:
-    """Return the names of the commands."""
-    named = (
-        command.name or (command.callback.__name__ if command.callback else "") for command in app.registered_commands
-    )
-    return tuple(sorted(name for name in named if name))
+class _Cards:
+    """Shows tables and facts as cards.
+
+    Args:
+        flush: Shows what was written before.
+    """
+
+    def __init__(self, flush: Callable[[], None]) -> None:
+        self._flush = flush
+
+    def facts(self, title: str, pairs: Sequence[tuple[str, str]]) -> None:
+        """Show a title and what is known."""
+        self._show(Card(title, tuple(pairs)))
+
+    def listing(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Show a table."""
+        self._show(Card("", rows=Rows(tuple(headings), tuple(map(tuple, rows)))))
+
+    def _show(self, card: Card) -> None:
+        from IPython.display import display
+
+        self._flush()
+        shown = {"text/html": str(card_html(card)), "text/plain": card.plain()}
+        display(shown, raw=True)  # type: ignore[no-untyped-call]  # IPython's own
+
+
+def _location(word: str) -> str:
+    """The location of a table that a variable of the notebook holds; any other word as it is."""
+    table = table_variables(_variables()).get(word)
+    return word if table is None or Path(word).exists() else table.location
+
+
+def _variables() -> Mapping[str, object]:
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return {} if shell is None else shell.user_ns
 
 
 def _complete(_shell: Any, event: Any) -> tuple[str, ...]:
-    return commands() if len(event.line.split()) <= 2 else ()  # the magic and the beginning of a name
+    typed = event.text_until_cursor if hasattr(event, "text_until_cursor") else event.line
+    words = typed.split()[1:]
+    begun = "" if typed[-1:] in _SPLIT else (words.pop() if words else "")
+    return completions(words, begun, table_variables(_variables()))
 
 
 @contextlib.contextmanager
-def _streams() -> Iterator[None]:
-    """A notebook's streams have no bytes below their text, which the commands write to; give them some."""
+def _streams() -> Iterator[Callable[[], None]]:
+    """A notebook's streams have no bytes below their text, which the commands write to; give them some.
+
+    What is yielded shows what was written until then.
+    """
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     kept = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = out, err
+
+    def flush() -> None:
+        for stream, place in ((out, kept[0]), (err, kept[1])):
+            stream.seek(0)
+            if text := stream.read():
+                place.write(text)
+            stream.seek(0)
+            stream.truncate()
+
     try:
-        yield
+        yield flush
     finally:
         sys.stdout, sys.stderr = kept
-        for stream, place in ((out, sys.stdout), (err, sys.stderr)):
-            stream.seek(0)
-            place.write(stream.read())
+        flush()

@@ -13,6 +13,7 @@ import math
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod, RenderableType
 
 __all__ = [
+    "Cell",
     "complain",
     "console",
     "counting",
@@ -34,6 +36,7 @@ __all__ = [
     "listing",
     "note",
     "patience",
+    "shown_in",
 ]
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
@@ -49,6 +52,29 @@ class Display(Protocol):
 
     def stop(self) -> None:
         """Take it away; does nothing if it is not shown."""
+
+
+class Cell(Protocol):
+    """What shows tables and facts instead of the text of a terminal, as a cell of a notebook does."""
+
+    def facts(self, title: str, pairs: Sequence[tuple[str, str]]) -> None:
+        """Show a title and what is known."""
+
+    def listing(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Show a table."""
+
+
+_CELL: Final[ContextVar[Cell | None]] = ContextVar("cell", default=None)
+
+
+@contextlib.contextmanager
+def shown_in(cell: Cell) -> Iterator[None]:
+    """Show tables and facts in a cell."""
+    token = _CELL.set(cell)
+    try:
+        yield
+    finally:
+        _CELL.reset(token)
 
 
 def emit(document: Mapping[str, Any]) -> None:
@@ -91,6 +117,9 @@ def console() -> Console:
 
 def facts(title: str, pairs: Iterable[tuple[str, object]]) -> None:
     """Print a title and what is known, a line each."""
+    if (cell := _CELL.get()) is not None:
+        cell.facts(_plain(title), [(_plain(name), _plain(value)) for name, value in pairs])
+        return
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 2))
@@ -120,6 +149,9 @@ def listing(
         numbers: The headings over numbers, which are aligned to the right.
         whole: Other headings over what should not be broken into lines.
     """
+    if (cell := _CELL.get()) is not None and (kept := [[_plain(value) for value in row] for row in rows]):
+        cell.listing(list(headings), kept)
+        return
     from rich import box
     from rich.table import Table
 
@@ -191,6 +223,12 @@ def _cell(value: object) -> RenderableType:
     from rich.text import Text
 
     return value if isinstance(value, Text) else Text(fmt.value_text(value))
+
+
+def _plain(value: object) -> str:
+    from rich.text import Text
+
+    return value.plain if isinstance(value, Text) else fmt.value_text(value)
 
 
 def _name(value: float) -> str:

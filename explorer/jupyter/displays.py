@@ -6,11 +6,14 @@ object's plain form, as IPython does with any display that raises.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
+import pyarrow as pa
 from markupsafe import Markup
 
 from explorer.jupyter.markup import joined, tag
+from explorer.views.arrow_cards import arrow_card
 from explorer.views.cards import CARDED, Card, Rows, card_of
 from explorer.views.figures.theme import DARK, LIGHT, css_variables
 
@@ -46,18 +49,23 @@ def card_html(card: Card) -> Markup:
     )
     rows = None if card.rows is None else _table(card.rows)
     tone = f"dtc dtc-{card.tone}" if card.tone else "dtc"
-    return joined((tag("style", Markup(_STYLE)), tag("div", tag("h4", card.title), facts, rows, class_=tone)))  # noqa: S704  # ours
+    title = tag("h4", card.title) if card.title else None
+    return joined((tag("style", Markup(_STYLE)), tag("div", title, facts, rows, class_=tone)))  # noqa: S704  # ours
 
 
 def register(formatter: Any) -> None:
-    """Teach IPython's display formatter the public objects, by class, so that their subclasses are shown too."""
+    """Teach IPython's display formatter the public objects and Arrow tables.
+
+    It is done by class, so that subclasses are shown too.
+    """
     for kind in CARDED:
-        formatter.formatters["text/html"].for_type(kind, lambda value: str(card_html(card_of(value))))
-        formatter.formatters["text/plain"].for_type(kind, _print)
+        _teach(formatter, kind, card_of)
+    _teach(formatter, pa.Table, arrow_card)
 
 
-def _print(value: object, printer: Any, _cycle: bool) -> None:
-    printer.text(card_of(value).plain())
+def _teach(formatter: Any, kind: type, card: Callable[[Any], Card]) -> None:
+    formatter.formatters["text/html"].for_type(kind, lambda value: str(card_html(card(value))))
+    formatter.formatters["text/plain"].for_type(kind, lambda value, printer, _cycle: printer.text(card(value).plain()))
 
 
 def _table(rows: Rows) -> Markup:

@@ -31,8 +31,9 @@ def check_paths(view: TableView, paths: Sequence[str]) -> None:
     Raises:
         RequestError: One never was.
     """
-    known = pc.is_in(pa.array(paths, pa.string()), value_set=view.facts.keep("paths", lambda: _paths(view)))
-    strange = [path for path, is_known in zip(paths, known.to_pylist(), strict=True) if not is_known]
+    known = view.facts.keep("paths", lambda: _paths(view))
+    found = set(known.filter(pc.is_in(known, value_set=pa.array(paths, pa.string()))).to_pylist())
+    strange = [path for path in paths if path not in found]
     if strange:
         named = ", ".join(map(repr, strange[:_NAMED])) + (" and others" if len(strange) > _NAMED else "")
         raise RequestError(
@@ -51,6 +52,8 @@ def selected_table(view: TableView, paths: Sequence[str]) -> pa.Table:
     """
     wanted = pa.array(paths, pa.string())
     chosen = _live(view, view.version, wanted)
+    if chosen.num_rows == len(paths):
+        return chosen
     other = _live(view, view.other, wanted)
     only = other.filter(pc.invert(pc.is_in(other.column("path"), value_set=chosen.column("path").combine_chunks())))
     return pa.concat_tables([chosen, only])

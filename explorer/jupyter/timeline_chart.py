@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
-from plotly.graph_objects import FigureWidget
-
+from explorer.jupyter.figure import LeanFigure
 from explorer.views import TableView
 from explorer.views.figures.plotly import Figure, Part
 from explorer.views.table.timeline import Timeline
@@ -35,9 +34,8 @@ class TimelineChart:
         view.mapped = False
         self._timeline: Timeline = view.bars(_LEFT)
         self._drawing = False
-        self.widget = FigureWidget(self._figure())
-        zoom = {"scrollZoom": view.zoomable, "doubleClick": "reset" if view.zoomable else False}
-        self.widget._config = {"displayModeBar": False, "responsive": True} | zoom
+        double = "reset" if view.zoomable else False
+        self.widget = LeanFigure(self._figure(), scrollZoom=view.zoomable, doubleClick=double)
         self._listen()
         self.widget.layout.on_change(self._zoomed, "xaxis.range")
 

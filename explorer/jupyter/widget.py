@@ -19,15 +19,18 @@ from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.jupyter.checked_traits import Checked
 from explorer.jupyter.controls import VersionControls
+from explorer.jupyter.displays import card_html
 from explorer.jupyter.findings import findings_line
 from explorer.jupyter.host_page import HostPage
 from explorer.jupyter.panels import problem_panel, signs, version_line
 from explorer.jupyter.results import FORMS, changes_found, check_paths, converted, rows_found, selected_table
+from explorer.jupyter.static_picture import picture_html, picture_text
 from explorer.jupyter.style import ROOT, style_sheet
 from explorer.jupyter.tab_panel import TabPanel
 from explorer.jupyter.tabs import TABS
 from explorer.jupyter.timeline_chart import TimelineChart
 from explorer.views import TableFacts, TableView
+from explorer.views.cards import card_of
 from explorer.views.rows.row_work import change_range
 from explorer.views.table.funnel import funnel_of
 
@@ -130,6 +133,19 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
             f"TableExplorer({self.table.name!r}, version={self.version}, compare_version={self.compare_version}, "
             f"tab={self.tab!r}{chosen})"
         )
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        """The widget, and a picture of it for pages where no kernel lives."""
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
+        html, text = self._pictured()
+        return bundle | {"text/plain": text, "text/html": html}
+
+    def _pictured(self) -> tuple[str, str]:
+        try:
+            return str(picture_html(self.view)), picture_text(self.view)
+        except ExplorerError as error:
+            card = card_of(error)
+            return str(card_html(card)), card.plain()
 
     # --- what code takes from it
 
@@ -317,7 +333,8 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
                 field="selected_files", found=strange[0],
             )  # fmt: skip
         if paths:
-            check_paths(self.view, paths)
+            known = set(self.selected_files)
+            check_paths(self.view, [path for path in paths if path not in known])
         return tuple(dict.fromkeys(paths))
 
     def _checked_predicate(self, value: Any) -> str:

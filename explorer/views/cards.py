@@ -14,6 +14,7 @@ from typing import Final
 
 from explorer import formatting as fmt
 from explorer.auditing import Audit, Finding
+from explorer.auditing.erasure import Erasure, Place
 from explorer.core.compatibility.access import ClientVerdict
 from explorer.core.errors import ExplorerError
 from explorer.core.protocol.actions import Protocol
@@ -218,6 +219,21 @@ def _of_verdict(verdict: ClientVerdict) -> Card:
 
 
 @card_of.register
+def _of_erasure(proof: Erasure) -> Card:
+    cells = [(place.state, f"{place.rows:,}", place.path, _gone(place)) for place in proof.places]
+    facts = (
+        ("where", proof.where),
+        *((state, fmt.plural(rows, "matching row")) for state, rows in proof.totals.items() if rows),
+        ("not answered", fmt.plural(len(proof.not_answered), "file") if proof.not_answered else ""),
+        ("in the log itself", fmt.plural(len(proof.traces), "trace") if proof.traces else ""),
+        ("not erased yet", "; ".join(proof.obstacles)),
+    )
+    title = f"v{proof.version}: {fmt.plural(sum(proof.totals.values()), 'matching row')} stored"
+    rows = _rows(("state", "rows", "file", "gone from"), cells) if cells else None
+    return Card(title, tuple(fact for fact in facts if fact[1]), rows, "warning" if proof.obstacles else "ok")
+
+
+@card_of.register
 def _of_error(error: ExplorerError) -> Card:
     problem = problem_of(error)
     facts = (("message", problem.message), ("next step", problem.next_step), *problem.facts)
@@ -258,6 +274,10 @@ def _rows(headings: tuple[str, ...], cells: Sequence[tuple[str, ...]]) -> Rows:
 def _asked(intent: Intent) -> str:
     found = headline(intent)
     return " ".join(part for part in (found.verb, found.subject, found.code) if part)
+
+
+def _gone(place: Place) -> str:
+    return place.kept_by if place.gone_from is None else fmt.day(moment(place.gone_from))
 
 
 def _dropped(version: int | None) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from explorer import formatting as fmt
 from explorer.views import TableView
 from explorer.views.figures.plotly import Figure, Part, plain_json
+from explorer.views.figures.still_bars import SPAN, bars_of
 from explorer.views.table.opening import opening_facts
 from explorer.views.table.timeline import COLOURINGS, Timeline
 from explorer.views.table.version_axis import AXES
@@ -124,32 +125,7 @@ def opening(view: TableView) -> str:
 
 def still_bars(timeline: Timeline) -> str:
     """Return the bars as plain SVG: what is shown until the figure reacts."""
-    scale = timeline.scale.heights
-    single = timeline.single
-    up = scale(timeline.came if single else timeline.up.largest)
-    removed = scale(timeline.removed if single else timeline.down.largest)
-    down = scale(timeline.went) if single else removed
-    changed = scale(timeline.updated if single else timeline.changed.largest)
-    top, bottom = (np.maximum(scale(np.array(timeline.top)), 1e-9) * 1.06).tolist()
-    # Thousandths of the axis: its own units may be milliseconds of years.
-    left, right = timeline.range
-    share = 1_000 / (right - left)
-    unit, width = 100 / (top + bottom), 0.8 * timeline.width * share
-    bars = []
-    for index, middle in enumerate(timeline.middles.tolist()):
-        x = (middle - left) * share - width / 2
-        pieces = (
-            ("u", top - changed[index], 2 * changed[index]),
-            ("a", top - up[index], up[index]),
-            ("r", top, removed[index]),
-            ("m", top + removed[index], down[index] - removed[index]),
-        )
-        bars += [
-            {"kind": kind, "x": x, "y": float(y) * unit, "width": width, "height": float(height) * unit}
-            for kind, y, height in pieces
-            if height > 0
-        ]
-    return render("still", bars=bars, span=1_000)
+    return render("still", bars=bars_of(timeline), span=SPAN)
 
 
 def _following(view: TableView, address: Address, version: int) -> str | None:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
 
 import explorer
+from explorer.auditing.erasure import Erasure, Place
+from explorer.auditing.erasure.proof import Basis
+from explorer.cli.completion import completions
+from explorer.jupyter.announced import ANNOUNCED
 from explorer.views.cards import CARDED
 from tests.support import small_logs
 from tests.support.audited_tables import loaded
 from tests.support.hostile_tables import HOSTILE
-from tests.support.page_elements import assert_harmless
+from tests.support.page_elements import Elements, assert_harmless
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +67,7 @@ def _objects(location: str) -> dict[str, object]:
         "result": table.commit(plan),
         "maintenance": table.commit(table.plan({"kind": "checkpoint"})),
         "verdict": table.compatibility()[0],
+        "erasure": _proof(),
         "error": missing,
     }
 
@@ -101,6 +111,127 @@ def test_objects_outside_a_notebook_have_a_form_that_fits_a_line(objects: dict[s
         assert type(objects[name]).__name__ in text
         assert "object at 0x" not in text
         assert "\n" not in text
+
+
+def test_the_names_that_a_notebook_is_told_are_those_of_the_objects_with_a_card() -> None:
+    assert sorted(ANNOUNCED) == sorted((kind.__module__, kind.__name__) for kind in CARDED)
+
+
+def test_objects_are_cards_from_the_first_import_on(location: str) -> None:
+    shown = "found = shell.display_formatter.format({0})[0]; assert 'class=\"dtc' in found['text/html'], found"
+    lines = [
+        "import sys",
+        "from IPython.core.interactiveshell import InteractiveShell",
+        "shell = InteractiveShell.instance()",
+        "import explorer",
+        "assert 'ipywidgets' not in sys.modules and 'explorer.views.cards' not in sys.modules",
+        f"table = explorer.open_table({location!r})",
+        *(shown.format(value) for value in ("table", "table.snapshot(0)", "table.history_record()", "table.audit()")),
+        "try: table.snapshot(99)",
+        f"except explorer.RequestError as error: {shown.format('error')}",
+    ]
+    code = "\n".join(lines)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_arrow_tables_have_units_and_types(shell: Any, location: str) -> None:
+    files = _shown(shell, explorer.open_table(location).snapshot(2).files())
+    assert "size (bytes)" in files["text/html"]
+    assert "modification_time (UTC)" in files["text/plain"]
+    assert "2 rows" in files["text/plain"]
+    history = _shown(shell, explorer.open_table(location).history())
+    assert "30 columns" in history["text/plain"]
+    assert "timestamp (UTC)" in history["text/plain"]
+    names = ["version", "timestamp", "operation", "num_files_added", "bytes_added"]
+    history = _shown(shell, explorer.open_table(location).history().select(names))
+    assert "bytes_added (bytes)" in history["text/plain"]
+    assert_harmless(history["text/html"])
+    other = pa.table({"size": [12_345_678] * 40, HOSTILE: [HOSTILE] * 40})
+    shown = _shown(shell, other)
+    assert "size (int64)" in shown["text/plain"]
+    assert "12,345,678" in shown["text/plain"]
+    assert "and 32 more" in shown["text/plain"]
+    assert_harmless(shown["text/html"])
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array([None], pa.string())], names=["a", "a"])
+    assert "null" in _shown(shell, twice)["text/plain"]
+    assert "0 rows" in _shown(shell, other.slice(0, 0))["text/plain"]
+
+
+def test_a_proof_of_erasure_has_a_card(shell: Any, objects: dict[str, object]) -> None:
+    shown = _shown(shell, objects["erasure"])
+    assert "3 matching rows stored" in shown["text/plain"]
+    assert "It is live." in shown["text/plain"]
+
+
+def _proof() -> Erasure:
+    """A proof with one place; the card reads nothing of the files and of what was found in them."""
+    nothing: Any = None
+    basis = Basis(
+        table="t", table_id="t", version=0, now=0, chain_head=None, program="0", stored=nothing, found=nothing
+    )
+    place = Place(HOSTILE, "live", 3, 10, 0, None, None, "It is live.")
+    return Erasure(
+        basis=basis, where=HOSTILE, places=(place,), traces=(), log_files=1, not_answered=(), not_read=(), steps=()
+    )
+
+
+def test_a_cell_shows_tables_as_cards(shell: Any, location: str) -> None:
+    with capture_output() as out:
+        shell.run_line_magic("delta", f"history {location}")
+    (card,) = [output.data for output in out.outputs]
+    assert Elements(card["text/html"]).names.count("tr") > 3
+    assert "CREATE TABLE" in card["text/plain"]
+    assert_harmless(card["text/html"])
+    assert out.stdout == ""
+    with capture_output() as out:
+        shell.run_line_magic("delta", f"snapshot {location}")
+    assert "dtc" in out.outputs[0].data["text/html"]
+
+
+def test_a_variable_that_holds_a_table_stands_for_its_location(shell: Any, location: str) -> None:
+    shell.user_ns["sold"] = explorer.open_table(location)
+    with capture_output() as out:
+        shell.run_line_magic("delta", "history --json sold")
+    assert json.loads(out.stdout.splitlines()[-1])["version"] == 0
+    del shell.user_ns["sold"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("%delta his", {"history"}),
+        ("%delta history so", {"sold"}),
+        ("%delta history {root}/or", {"{root}/orders"}),
+        ("%delta history {root}/", {"{root}/orders", "{root}/other/"}),
+        ("%delta diff sold ", {"0", "1", "2", "3"}),
+        ("%delta diff sold 1 ", {"0", "1", "2", "3"}),
+        ("%delta snapshot sold --ver", {"--version"}),
+        ("%delta snapshot sold --version ", {"0", "1", "2", "3"}),
+        ("%delta snapshot {root}/orders --version ", {"0", "1", "2", "3"}),
+        ("%delta changes sold --from ", {"0", "1", "2", "3"}),
+        ("%delta statistics sold --column ", {"id"}),
+        ("%delta blame sold i", {"id"}),
+        ("%%delta plan so", {"sold"}),
+    ],
+)
+def test_tables_versions_and_columns_complete(
+    shell: Any, location: str, tmp_path: Path, line: str, expected: set[str]
+) -> None:
+    shutil.copytree(location, tmp_path / "orders")
+    (tmp_path / "other").mkdir()
+    shell.user_ns["sold"] = explorer.open_table(tmp_path / "orders")
+    line = line.replace("{root}", str(tmp_path))
+    with provisionalcompleter():
+        found = {each.text for each in shell.Completer.completions(line, len(line))}
+    del shell.user_ns["sold"]
+    assert {text.replace("{root}", str(tmp_path)) for text in expected} <= found
+
+
+def test_nothing_completes_from_a_table_that_cannot_be_read(tmp_path: Path) -> None:
+    small_logs.write_log(tmp_path / "t", [[small_logs.PROTOCOL, small_logs.METADATA], [b'{"add":']])
+    for words in (["blame", str(tmp_path / "t")], ["diff", str(tmp_path / "nowhere")], ["nonsense"]):
+        assert set(completions(words, "", {})) <= {"0", "1"}
 
 
 def test_the_command_runs_in_a_cell(shell: Any, location: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import ipywidgets
 from markupsafe import Markup
-from plotly.graph_objects import FigureWidget
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError
 from explorer.jupyter.explored import Explored
+from explorer.jupyter.figure import LeanFigure
 from explorer.jupyter.list_box import ListBox, offer
 from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.panels import problem_panel
@@ -70,7 +70,7 @@ class LogPanel(TabPanel):
         except Exception as error:  # noqa: BLE001 - a fault of ours is shown to the person and logged
             _log.exception("%s could not be drawn", type(self).__name__)
             self._text.value, figure, listing = problem_panel(error), None, None
-        self._chart.children = () if figure is None else (_figure(figure),)
+        self._chart.children = () if figure is None else (LeanFigure(figure),)
         self.list.show_list(listing)
         self.show_selection()
 
@@ -226,11 +226,3 @@ def _funnel(found: Funnel) -> Markup:
 def _facts(pairs: Sequence[tuple[str, str]]) -> Markup:
     rows = (tag("tr", tag("th", name, scope="row"), tag("td", text)) for name, text in pairs)
     return tag("table", tag("tbody", *rows))
-
-
-def _figure(figure: Figure) -> FigureWidget:
-    """A chart as wide as its place."""
-    layout = {key: part for key, part in figure["layout"].items() if key != "width"}
-    made = FigureWidget({"data": figure["data"], "layout": layout})
-    made._config = {"displayModeBar": False, "responsive": True}
-    return made

@@ -1,0 +1,44 @@
+"""Plotly figures whose part in the browser is sent once a page, and is in no saved notebook.
+
+A figure widget of plotly carries five megabytes of script in its state, each of them again. Here the state holds some
+lines that ask the kernel for it. Nothing is fetched from another machine.
+"""
+
+from __future__ import annotations
+
+import gzip
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from plotly.graph_objects import FigureWidget
+
+from explorer.views.figures.plotly import Figure
+
+__all__ = ["LeanFigure"]
+
+
+class LeanFigure(FigureWidget):  # type: ignore[misc]  # plotly publishes no types
+    """A figure as wide as its place, without plotly's buttons.
+
+    Args:
+        figure: What is drawn; its width is left to the page.
+        **options: More of plotly's configuration.
+    """
+
+    _esm = Path(__file__).with_name("figure.js")
+
+    def __init__(self, figure: Figure, **options: Any) -> None:
+        layout = {key: part for key, part in figure["layout"].items() if key != "width"}
+        super().__init__({"data": figure["data"], "layout": layout})
+        self._config = {"displayModeBar": False, "responsive": True, **options}
+        self.on_msg(self._asked)
+
+    def _asked(self, _figure: Any, content: Any, _buffers: Any) -> None:
+        if isinstance(content, dict) and content.get("kind") == "plotly":
+            self.send({"kind": "plotly"}, buffers=[_packed()])
+
+
+@cache
+def _packed() -> bytes:
+    return gzip.compress(str(FigureWidget._esm).encode(), 6, mtime=0)

@@ -1,0 +1,73 @@
+"""The widget where no kernel lives: what a saved notebook shows of it on a page that runs nothing.
+
+Invariants: small, escaped, without script and without an address; what it says is said as plain text too.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from markupsafe import Markup
+
+from explorer import formatting as fmt
+from explorer.jupyter.displays import card_html
+from explorer.jupyter.markup import empty_tag, joined, tag
+from explorer.views import TableView
+from explorer.views.cards import Card, card_of
+from explorer.views.figures.still_bars import SPAN, bars_of
+from explorer.views.figures.theme import LIGHT
+from explorer.views.table.commits import commit_sentence
+
+__all__ = ["picture_html", "picture_text"]
+
+_MARKS: Final = 96
+_COLOURS: Final = {"a": LIGHT.added, "r": LIGHT.removed, "m": LIGHT.remasked, "u": LIGHT.idle}
+_NOTE: Final = "A picture of the widget as it was; run the cell to use it."
+
+
+def picture_html(view: TableView) -> Markup:
+    """Return the chosen version, the commits as bars, and the latest of them as a table."""
+    return joined((_strip(view), card_html(_card(view)), tag("p", tag("small", _NOTE))))
+
+
+def picture_text(view: TableView) -> str:
+    """Return the same as text."""
+    return f"{_card(view).plain()}\n{_NOTE}"
+
+
+def _card(view: TableView) -> Card:
+    """The chosen version in facts, above the latest commits."""
+    commit, diff = view.commit, view.facts.diff(view.other, view.version)
+    made = "its commit is no longer in the log"
+    if commit is not None:
+        who = f" by {commit.user_name}" if commit.user_name else ""
+        age = fmt.age(commit.timestamp, datetime.now(UTC))
+        made = f"{commit.operation}{who}, {fmt.moment(commit.timestamp)}, {age}: {commit_sentence(commit)}"
+    differs = dict(card_of(diff).facts)
+    facts = (
+        ("location", view.facts.location),
+        ("commit", made),
+        (f"v{view.other} to v{view.version}", f"rows {differs['rows']}; files {differs['files']}"),
+    )
+    return Card(f"{view.facts.name}, v{view.version}", facts, card_of(view.facts.log.history_record()).rows)
+
+
+def _strip(view: TableView) -> Markup | None:
+    if len(view.facts.commits) < 2:
+        return None
+    first, last = view.facts.whole
+    timeline = view.facts.timeline(None, _MARKS)
+    bars = (
+        empty_tag(
+            "rect", x=f"{bar.x:.1f}", y=f"{bar.y:.1f}", width=f"{bar.width:.1f}", height=f"{bar.height:.1f}",
+            fill=_COLOURS[bar.kind],
+        )
+        for bar in bars_of(timeline)
+    )  # fmt: skip
+    label = f"{timeline.unit} added above and removed below, v{first} to v{last}"
+    picture = tag(
+        "svg", *bars, xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {SPAN} 100", width="100%", height="72",
+        preserveAspectRatio="none", role="img", aria_label=label,
+    )  # fmt: skip
+    return tag("div", picture, tag("p", tag("small", label)))
