@@ -1,13 +1,13 @@
 # Everything a person does with a clone. `make` alone lists it.
 #
-#   make demo PORT=5007            another port
+#   make demo PORT=5007            another port, of make notebook too
 #   make test TESTS=tests/core     a part of the tests
 #   make test PYTHON=python3.12    another Python for .venv (3.11 to 3.13; run `make clean` first if .venv exists)
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test tested lint prove bench screens constraints clean
+.PHONY: help demo notebook test tested lint prove bench screens constraints clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -41,6 +41,13 @@ help: ## list the targets
 demo: $(RUNTIME) ## build the demo tables if absent and open the explorer on them
 	$(BIN)/delta-explorer demo $(if $(PORT),--port $(PORT))
 
+# JupyterLab asks its makers for news and new versions unless it is told not to.
+ASK_NOBODY := --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
+
+notebook: $(DEVELOPMENT) ## build the demo tables if absent and open JupyterLab on the notebooks
+	$(BIN)/python -c 'from explorer.demo import demo_warehouse; print("The demo tables are in", demo_warehouse())'
+	$(BIN)/jupyter lab $(if $(PORT),--port $(PORT)) $(ASK_NOBODY) notebooks
+
 # Lint beside the tests: it has one processor's minute of work, and says its faults while the tests go on.
 test: $(DEVELOPMENT) ## everything that must hold: lint, types, import rules, every test
 	$(MAKE) --no-print-directory --jobs 2 lint tested
@@ -57,7 +64,7 @@ lint: $(DEVELOPMENT) ## ruff, formatting, strict types, import rules
 prove: $(DEVELOPMENT) ## the whole dose of what the tests try in a small one: CONTRIBUTING.md lists it
 	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile \
 		--timeout 3600 tests/properties tests/faults tests/core/transaction/test_odd_metadata.py tests/interop \
-		tests/e2e tests/spark tests/auditing
+		tests/e2e tests/notebooks tests/spark tests/auditing
 	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --timeout 3600 -s tests/prove
 
 bench: $(DEVELOPMENT) ## measure the speeds that the documents state

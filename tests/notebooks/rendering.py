@@ -23,6 +23,7 @@ _TERMINAL: Final = re.compile(r"\x1b\[[0-9;]*m")
 _TEMPORARY: Final = re.compile(r"(/[\w.-]+)*/tmp\w{8}\b")
 _ENDS: Final = re.compile(r"[ \t]+$", re.MULTILINE)
 _BLANK: Final = re.compile(r"\n{3,}")
+_FENCED: Final = re.compile(r"(^```python\n.*?^```$)", re.MULTILINE | re.DOTALL)
 _CODE: Final = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -35,7 +36,9 @@ def rendered(name: str, run: Executed, warehouse: Path) -> str:
     as_text = Config({"NbConvertBase": {"display_data_priority": ["text/plain"]}})
     body, _ = MarkdownExporter(config=as_text, preprocessors=[CoalesceStreamsPreprocessor]).from_notebook_node(story)
     body = _TEMPORARY.sub("/tmp", body.replace(str(warehouse), "/demo"))  # noqa: S108  # a text, no file
-    return _HEAD.format(name=name, command=COMMAND) + _BLANK.sub("\n\n", _ENDS.sub("", body)).strip() + "\n"
+    parts = _FENCED.split(_ENDS.sub("", body))  # what is between the cells of code, and these, in turns
+    parts[::2] = [_BLANK.sub("\n\n", part) for part in parts[::2]]
+    return _HEAD.format(name=name, command=COMMAND) + "".join(parts).strip() + "\n"
 
 
 def code_of(page: str) -> list[str]:
