@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,6 +11,9 @@ import pytest
 
 import explorer
 from tests.prove.race import OURS, Told, check_race, new_race, race
+from tests.prove.row_race import check as check_rows
+from tests.prove.row_race import new_race as new_row_race
+from tests.prove.row_racer import run
 from tests.support.dose import WHOLE_DOSE
 from tests.support.reference_writer import ReferenceWriter
 
@@ -26,6 +31,55 @@ for number in range(inserts):
 spark.conf.unset("spark.databricks.delta.commitInfo.userMetadata")
 answer = spark.createDataFrame(told, "id string, outcome string")
 """
+
+
+CHANGES = """
+import json, random
+pick, told = random.Random("reference"), []
+for turn in range(turns):
+    p, rest, mark, outcome = pick.choice("abcd"), pick.randrange(5), f"spark {turn}", "committed"
+    what = pick.choice(["append", "delete", "update"])
+    rows = [[9_000_000 + 10 * turn + number, p, 0] for number in range(3)]
+    where = f"p = '{p}' AND id % 5 = {rest}"
+    statement = {
+        "append": f"INSERT INTO delta.`{path}` VALUES " + ", ".join(f"({n}, '{p}', {v})" for n, p, v in rows),
+        "delete": f"DELETE FROM delta.`{path}` WHERE {where}",
+        "update": f"UPDATE delta.`{path}` SET v = v + 1 WHERE {where}",
+    }[what]
+    spark.conf.set("spark.databricks.delta.commitInfo.userMetadata", mark)
+    try:
+        found = spark.sql(statement).collect()
+        if what != "append" and not found[0][0]:
+            outcome = "rejected"
+    except Exception as error:
+        outcome = f"{type(error).__name__} {error}"
+    told.append((json.dumps({"what": what, "p": p, "rest": rest, "rows": rows, "id": mark}), outcome))
+spark.conf.unset("spark.databricks.delta.commitInfo.userMetadata")
+answer = spark.createDataFrame(told, "what string, outcome string")
+"""
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.conformance("LOG-005", "LOG-023", "DV-022")
+def test_a_race_of_changes_of_rows_with_the_reference_writer(
+    reference_writer: ReferenceWriter, spark_engine: object, tmp_path: Path
+) -> None:
+    """In the order of the versions, what each of the two was told gives the rows of the table."""
+    folder = tmp_path / "table"
+    table = new_row_race(folder.as_uri(), {}, masks=True)
+    reference_writer.sql(f"SELECT count(*) FROM delta.`{folder}`")
+    turns, commits = (60, 60) if WHOLE_DOSE else (6, 6)
+    with ThreadPoolExecutor(1) as pool:
+        theirs = pool.submit(reference_writer.python, CHANGES, path=str(folder), turns=turns)
+        told = list(run(table, "racer 0", commits))
+        answers = theirs.result().to_pylist()
+    lost = [each["outcome"] for each in answers if each["outcome"] not in {"committed", "rejected"}]
+    assert all("DELTA_CONCURRENT" in why or "Concurrent" in why for why in lost), lost
+    told += [{**json.loads(each["what"]), "outcome": each["outcome"]} for each in answers]
+    opened = explorer.open_table(folder)
+    print(check_rows(opened, told, orphans=len(lost)), lost, {each["why"] for each in told if each.get("why")})
+    theirs_now = Counter(tuple(row.values()) for row in reference_writer.rows(folder).to_pylist())
+    assert theirs_now == Counter(tuple(row.values()) for row in opened.rows().toArrow().to_pylist())
 
 
 @pytest.mark.timeout(3600)

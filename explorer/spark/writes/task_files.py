@@ -254,9 +254,38 @@ def _sink(plan: FilePlan, location: str) -> Any:
         target = plan.root + location
         os.makedirs(os.path.dirname(target), exist_ok=True)
         return open(target, "xb")
-    import obstore
+    return _ObjectSink(plan.store, plan.root + location)
 
-    return obstore.open_writer(plan.store, plan.root + location)
+
+class _ObjectSink:
+    """A new object as the Parquet writer needs it; the store shows it once it is closed, and never in part."""
+
+    def __init__(self, store: Any, key: str) -> None:
+        import obstore
+
+        self._writer = obstore.open_writer(store, key)
+        self._size = 0
+        self.closed = False
+
+    def write(self, data: Any) -> int:
+        """Write bytes, and return how many."""
+        size = len(data)
+        self._writer.write(data)
+        self._size += size
+        return size
+
+    def tell(self) -> int:
+        """How many bytes were written."""
+        return self._size
+
+    def flush(self) -> None:
+        """Does nothing: an object is sent in parts of its own size."""
+
+    def close(self) -> None:
+        """Finish the object."""
+        if not self.closed:
+            self._writer.close()
+            self.closed = True
 
 
 def _closed(sink: Any) -> int:

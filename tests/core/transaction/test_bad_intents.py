@@ -83,8 +83,9 @@ def test_a_value_of_another_type_names_the_field_and_what_may_stand_there(kind: 
     whole = _valid(kind)
     for name in at_least_one(intent_fields(kind)):
         refusals = [error for wrong in WRONG if (error := _refused({**whole, name: wrong})) is not None]
-        # Restore wants one of two fields, and is told of the first.
+        # Restore wants one of two fields, and is told of the first; a batch wants both, and is told of the missing one.
         names = {name, "version"} if kind == "restore" else {name}
+        names |= {"txnAppId", "txnVersion"} if name in {"txnAppId", "txnVersion"} else set()
         assert {error.field for error in refusals} <= names
         assert all(error.allowed for error in refusals)
         assert len(refusals) >= len(WRONG) // 2

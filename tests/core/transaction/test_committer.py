@@ -394,3 +394,15 @@ def test_a_plan_whose_own_version_is_gone_from_the_log_is_told_as_unknown(tmp_pa
 
 def _names(folder: Path) -> list[str]:
     return sorted(path.name for path in (folder / "orders").rglob("*"))
+
+
+def test_a_plan_goes_on_top_of_others_though_the_log_has_lost_the_version_it_read() -> None:
+    store = new_table()
+    plan = explorer.Table(store).plan(batch("one"))
+    commit(store, batch("two"))
+    table = explorer.Table(store)
+    assert table.commit(table.plan({"kind": "checkpoint"})).outcome == "committed"
+    for version in (0, 1):
+        store.delete(commit_name(version))
+    result = explorer.Table(store).commit(plan)
+    assert (result.outcome, result.version) == ("committed", 3)

@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from explorer.core.errors import ExplorerError, StorageError
+from explorer.core.errors import ExplorerError, StorageError, VersionNotFound
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import checksum_name, commit_name
 from explorer.core.log.table_state import TableState
@@ -211,12 +211,21 @@ class _Attempt:
                 return self._committed(plan, winner.version)
             if (batch := recorded_by(winner, plan.proposal)) is not None:
                 return self._other_table(plan) or self._found(plan, batch)
-        read = self._table.snapshot(plan.read_version) if plan.read_version >= 0 else None
+        read = self._version_read(plan)
         for winner in winners:
             conflict = conflict_with(plan.proposal, winner, read)
             if conflict is not None:
                 return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
         return self._other_table(plan) or self._remade(plan)
+
+    def _version_read(self, plan: CommitPlan) -> Snapshot | None:
+        """The version that a plan was made for; None if there was none, or if the log does not give it any more."""
+        if plan.read_version < 0:
+            return None
+        try:
+            return self._table.snapshot(plan.read_version)
+        except VersionNotFound:
+            return None
 
     def _found(self, plan: CommitPlan, batch: RecordedBatch) -> CommitResult:
         """The outcome where the table holds the batch already."""
