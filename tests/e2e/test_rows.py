@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from explorer.auditing.report import verify_report
 from tests.e2e.conftest import settle
 
 pytestmark = pytest.mark.e2e
@@ -140,6 +141,13 @@ def test_every_stored_copy_of_some_rows_is_found_with_the_steps_that_are_left(op
     assert f"{count} copies" in page.locator(".stepper").inner_text()
     assert "before the last copy can be gone" in page.locator(".claim-line").inner_text()
     assert Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"] == []
+    assert "has the column id" in page.locator("#side").inner_text()
+    for name in ("Download the statement", "As JSON"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=name).click()
+        data = Path(download.value.path()).read_bytes()
+        assert verify_report(data).valid
+        assert f"id = {wanted}".encode() in data
     page.locator(".stepper").get_by_role("link", name="Plan it").first.click()
     settle(page)
     assert "tab=act" in page.url

@@ -54,8 +54,8 @@ class NeighbourTable(msgspec.Struct, frozen=True):
             return f"Not searched here: {name} has {columns}."
         files, also = fmt.plural(self.shared_files, "file"), f", and has {columns}" if self.columns else ""
         return (
-            f"Not searched here: {name} shares {files} of this table, as a shallow clone does{also}. A vacuum here "
-            "breaks it, and what it rewrote is its own."
+            f"Not searched here: {name} shares {files} of this table, as a shallow clone does{also}. "
+            "A vacuum here breaks it, and what it rewrote is its own."
         )
 
 
