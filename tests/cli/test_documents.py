@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 import explorer
+from explorer.core.protocol import limits
 from tests.cli.conftest import Call
 
 
@@ -68,6 +69,41 @@ def test_files_are_as_in_the_log(cli: Call, demo_warehouse: Path) -> None:
             "deletionVector": None,
         }
     assert None in {line["partitionValues"]["country"] for line in lines}
+
+
+def test_files_that_a_condition_reads_are_those_whose_values_and_bounds_allow_it(
+    cli: Call, demo_warehouse: Path
+) -> None:
+    events = demo_warehouse / "web/events"
+    lines = cli("files", events, "--json").lines()
+    stated = {line["partitionValues"]["country"] for line in lines} - {None}
+    countries = sorted(country for country in stated if country.isalpha())
+    assert len(countries) > 1
+    for country in countries:
+        found = cli("files", events, "--where", f"country = '{country}'", "--json").lines()
+        assert found == [line for line in lines if line["partitionValues"]["country"] == country and line["numRecords"]]
+    people = cli("files", events, "--where", f"country = '{country}'", "--limit", 1)
+    assert people.code == 0
+    assert f"of {len(lines)} files have to be read" in people.err
+    assert people.out.count(".parquet") == 1
+    assert cli("files", events, "--limit", 2, "--json").lines() == lines[:2]
+    assert cli("files", events, "--where", "nothing = 1", "--json").code == 2
+
+
+def test_a_checkpoint_past_the_limit_of_the_environment_names_the_way_on_spark(
+    cli: Call, demo_warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MAX_CHECKPOINT_BYTES", limits.MAX_CHECKPOINT_BYTES)
+    large = next(log for log in sorted(demo_warehouse.rglob("_delta_log")) if list(log.glob("*.checkpoint.parquet")))
+    monkeypatch.setenv(limits.CHECKPOINT_VARIABLE, "10")
+    refused = cli("files", large.parent, "--json").error()
+    assert refused["error"] == "LimitExceeded"
+    assert refused["allowed"] == 10
+    assert "--spark MASTER" in refused["message"]
+    monkeypatch.setenv(limits.CHECKPOINT_VARIABLE, "1000000000")
+    assert cli("files", large.parent, "--json").lines()
+    monkeypatch.setenv(limits.CHECKPOINT_VARIABLE, "a lot")
+    assert cli("files", large.parent, "--json").code == 2
 
 
 def test_masked_files_tell_their_vector(cli: Call, demo_warehouse: Path) -> None:

@@ -30,4 +30,4 @@ def test_a_connect_server_passes_every_test_of_rows(tmp_path: Path) -> None:
 def test_a_cluster_of_two_workers_passes_a_few(tmp_path: Path) -> None:
     values = "tests/spark/scan/test_object_stores.py::test_every_shape_of_value_arrives_whole"
     with standalone_cluster(tmp_path) as address:
-        run_tests(address, *FEW, values, "tests/spark/test_survey.py")
+        run_tests(address, *FEW, values, "tests/spark/log/test_file_commands.py", "tests/spark/test_survey.py")

@@ -17,7 +17,6 @@ FEW = (
     "tests/spark/scan/test_scan.py::test_a_file_whose_types_disagree_is_named_with_the_column",
     "tests/spark/checks/test_constraint_check.py::test_one_that_fails_on_a_row_does_not_keep_the_others_from_their_answer",
     "tests/spark/log/test_files_frame.py::test_totals_and_the_files_that_a_condition_needs_are_those_of_one_process",
-    "tests/spark/log/test_file_commands.py",
     "tests/spark/rows/test_preview.py::test_cancel_before_spark_knows_the_job_is_not_lost",
     "tests/spark/rows/test_preview.py::test_cancelling_one_job_leaves_another_alone",
 )

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import pyarrow as pa
 import pytest
 
 import explorer
 from explorer.core.errors import ExplorerError, IncompleteCheckpoint
-from explorer.core.protocol.logical_files import PUBLIC_COLUMNS
 from explorer.spark.log.files_frame import file_totals, files_frame, needed_counts, needed_files
 from explorer.spark.scan.results import to_arrow
 from tests.spark.scan.test_object_stores import Put, bucket, put
+from tests.support.compared_files import compare_files
 from tests.support.dose import WHOLE_DOSE, some_of
 from tests.support.shared_tables import golden_root, reference_root
 
@@ -40,7 +38,6 @@ MASKED: Final = 6
 """A version of deletion-vectors with masked rows."""
 SIDECARS: Final = 9
 """A version of checkpoint-v2-parquet that is made of sidecars and a commit."""
-_NO_STATISTICS: Final = ("variant", "void")
 
 
 def _tables(root: Callable[[], Path], few: tuple[str, ...]) -> list[Path]:
@@ -51,45 +48,7 @@ def _tables(root: Callable[[], Path], few: tuple[str, ...]) -> list[Path]:
 def _compare(table: explorer.Table, version: int) -> int:
     """Compare one version; returns how many files it has."""
     snapshot = table.snapshot(version)
-    local = snapshot.files().sort_by("raw_path")
-    found = to_arrow(files_frame(table, snapshot)).sort_by("raw_path")
-    assert _plain(found.select(PUBLIC_COLUMNS)) == _plain(local)
-    paths = local.column("path").to_pylist()
-    for column in snapshot.statistics_columns:
-        ranges = {row["path"]: row for row in snapshot.column_ranges(column.name).to_pylist()}
-        wanted = [[ranges[path][name] for name in ("min", "max", "null_count")] for path in paths]
-        if column.type.name in _NO_STATISTICS:
-            assert all(low is None and high is None for low, high, _ in wanted), column.name
-            continue
-        if column.partition:
-            values = [row[column.path[0]] for row in found.column("partition").to_pylist()]
-            assert _plain(values) == _plain([low for low, _, _ in wanted]), column.name
-            continue
-        parts = found.column("statistics").to_pylist()
-        ours = [[_at(part[name], column.path) for name in ("min", "max", "null_count")] for part in parts]
-        assert _plain(ours) == _plain(wanted), column.name
-        assert [part["tight"] for part in parts] == [ranges[path]["tight"] for path in paths]
-    return local.num_rows
-
-
-def _at(value: Any, path: tuple[str, ...]) -> Any:
-    for name in path:
-        value = value[name]
-    return value
-
-
-def _plain(value: Any) -> Any:
-    """Values that can be compared: a table by row, maps by key, NaN equal to itself."""
-    match value:
-        case pa.Table():
-            return _plain(value.to_pylist(maps_as_pydicts="strict"))
-        case dict():
-            return {name: _plain(item) for name, item in value.items()}
-        case list():
-            return [_plain(item) for item in value]
-        case float() if math.isnan(value):
-            return "NaN"
-    return value
+    return compare_files(snapshot, to_arrow(files_frame(table, snapshot)))
 
 
 def _readable(folder: Path) -> Iterator[tuple[explorer.Table, int]]:
