@@ -7,7 +7,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo notebook test tested lint prove bench screens constraints clean
+.PHONY: help demo notebook test tested lint prove record bench screens constraints clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -66,6 +66,11 @@ prove: $(DEVELOPMENT) ## the whole dose of what the tests try in a small one: CO
 		--timeout 3600 tests/properties tests/faults tests/core/transaction/test_odd_metadata.py tests/interop \
 		tests/e2e tests/notebooks tests/spark tests/auditing
 	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --timeout 3600 -s tests/prove
+	$(BIN)/python -m tests.strength branches
+	$(BIN)/python -m tests.strength mutants
+
+record: $(DEVELOPMENT) ## run the tests that name rows of the protocol and changed since, and renew docs/conformance.md
+	$(BIN)/python -m tests.conformance --renew
 
 bench: $(DEVELOPMENT) ## measure the speeds that the documents state
 	$(BIN)/python -m tests.benchmarks

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-__all__ = ["MARKER", "load_proofs", "proofs_of_source"]
+__all__ = ["MARKER", "TESTS", "load_proofs", "proofs_of_source", "tests_of_module"]
 
 MARKER: Final = "conformance"
 TESTS: Final = Path(__file__).parent.parent
@@ -40,14 +40,15 @@ def proofs_of_source(source: str) -> dict[str, set[str]]:
     module = ast.parse(source)
     everywhere = {row for node in module.body if _is_pytestmark(node) for row in _named(node)}
     found: dict[str, set[str]] = {}
-    for name, test, outer in _tests(module):
+    for name, test, outer in tests_of_module(module):
         ids = everywhere | {row for node in (*outer, *test.decorator_list) for row in _named(node)}
         if ids:
             found[name] = ids
     return found
 
 
-def _tests(module: ast.Module) -> Iterator[tuple[str, _Function, list[ast.expr]]]:
+def tests_of_module(module: ast.Module) -> Iterator[tuple[str, _Function, list[ast.expr]]]:
+    """Each test: its name (``Class::test`` inside a class), itself, and the decorators of its class."""
     for node in module.body:
         if isinstance(node, _Function) and node.name.startswith("test"):
             yield node.name, node, []

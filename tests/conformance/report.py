@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -14,10 +14,10 @@ from tests.conformance.checklist import (
     load_exceptions,
     load_ledger,
 )
-from tests.conformance.proofs import load_proofs
+from tests.conformance.record import RecordedTest, load_record
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["PAGE", "RowStanding", "Standing", "ledger_after", "page", "standings", "summary", "table"]
+__all__ = ["PAGE", "RowStanding", "Standing", "ledger_after", "page", "standings", "strengths", "summary", "table"]
 
 Standing = Literal["covered", "refused", "open"]
 STANDINGS: Final[tuple[Standing, ...]] = ("covered", "refused", "open")
@@ -38,28 +38,41 @@ _BARE: Final = "no test and no reason"
 
 @dataclass(frozen=True, slots=True)
 class RowStanding:
-    """A row, how it stands, the tests that name it, and for what is not covered the reason."""
+    """A row, how it stands, the recorded tests that name it and passed, and for what is not covered the reason.
+
+    Attributes:
+        needs: What it takes to see the row proved, of ``record.NEEDS``: the needs of the test that needs least, so
+            empty if one of them runs on any machine.
+    """
 
     row: ConformanceRow
     standing: Standing
     tests: tuple[str, ...]
+    needs: tuple[str, ...]
     reason: str
 
 
-def standings() -> list[RowStanding]:
+def standings(record: Mapping[str, RecordedTest] | None = None) -> list[RowStanding]:
     """Every row of the checklist with its standing, in order.
 
-    A row is refused if the list of exceptions says so, covered if a test names it, and open otherwise.
+    A row is refused if the list of exceptions says so, covered if a test of the record passed for it, and open
+    otherwise.
+
+    Args:
+        record: What ran; without it the record that is kept.
     """
-    proofs, exceptions = load_proofs(), load_exceptions()
+    record = load_record() if record is None else record
+    exceptions = load_exceptions()
     found = []
     for row in load_checklist().values():
-        tests, exception = proofs.get(row.id, ()), exceptions.get(row.id)
+        tests = tuple(sorted(test for test, recorded in record.items() if row.id in recorded.passed))
+        needs = min((record[test].needs for test in tests), key=lambda found: (len(found), found), default=())
+        exception = exceptions.get(row.id)
         if exception is not None and (exception.standing == "refused" or not tests):
-            found.append(RowStanding(row, exception.standing, tests, exception.reason))
+            found.append(RowStanding(row, exception.standing, tests, needs, exception.reason))
         else:
             reason = "" if tests else _BARE if row.binds_reading else _UNREACHED
-            found.append(RowStanding(row, "covered" if tests else "open", tests, reason))
+            found.append(RowStanding(row, "covered" if tests else "open", tests, needs, reason))
     return found
 
 
@@ -79,6 +92,18 @@ def summary(rows: Sequence[RowStanding]) -> list[tuple[str, str, list[int]]]:
     return [*counts, ("all rows", "", _counts(rows))]
 
 
+def strengths(rows: Sequence[RowStanding]) -> list[tuple[str, int]]:
+    """(words, how many rows) for what the rows with tests rest on."""
+    tested = [found for found in rows if found.tests]
+    return [
+        ("proved by a test that runs on any machine", sum(not found.needs for found in tested)),
+        ("proved only with Spark", sum("spark" in found.needs for found in tested)),
+        ("proved only beside other Delta readers and writers", sum("interop" in found.needs for found in tested)),
+        ("proved only on tables of others", sum(bool({"golden", "reference"} & {*found.needs}) for found in tested)),
+        ("that rest on one test", sum(len(found.tests) == 1 for found in tested)),
+    ]
+
+
 def table(rows: Sequence[RowStanding]) -> Iterator[str]:
     """The rows as lines of text, and the counts."""
     for found in rows:
@@ -88,6 +113,8 @@ def table(rows: Sequence[RowStanding]) -> Iterator[str]:
     yield f"{'role':<20}{'level':<8}{'covered':>8}{'refused':>8}{'open':>8}"
     for role, level, numbers in summary(rows):
         yield f"{role:<20}{level:<8}" + "".join(f"{number:>8}" for number in numbers)
+    yield ""
+    yield from (f"{number:>5} {name}" for name, number in strengths(rows))
 
 
 def page(rows: Sequence[RowStanding]) -> str:
@@ -102,18 +129,29 @@ def _counts(rows: Sequence[RowStanding]) -> list[int]:
 def _page(rows: Sequence[RowStanding]) -> Iterator[str]:
     yield "# Conformance to the Delta transaction-log protocol"
     yield ""
-    yield "Every requirement of the protocol texts, and the tests that prove it. This page is generated from the"
-    yield "checklist and the tests: `python -m tests.conformance --write`. A test fails when it is out of date."
+    yield "Every requirement of the protocol texts, and the tests that ran and passed for it. This page is generated"
+    yield "from the checklist and `tests/conformance/record.json`, which a run of the tests writes:"
+    yield "`python -m tests.conformance --renew` runs the tests that changed since. A test fails when the page or the"
+    yield "record is out of date."
     yield ""
     yield "A row is *covered* if tests prove it, *refused* if a table that needs it is turned away by name on purpose"
-    yield "(tests show that), and *open* if nothing of the program reaches it yet."
+    yield "(tests show that), and *open* if nothing of the program reaches it yet. Behind it is what it takes to see it"
+    yield "proved, where no test of it runs on any machine: Spark, other Delta readers and writers (`interop`), tables"
+    yield "of others (`golden`, `reference`)."
     yield ""
     yield "| Role | Level | Covered | Refused | Open |"
     yield "|---|---|---:|---:|---:|"
     for role, level, numbers in summary(rows):
         yield f"| {role} | {level} | " + " | ".join(map(str, numbers)) + " |"
     yield ""
-    yield "A row that binds several roles counts for each. The texts:"
+    yield "A row that binds several roles counts for each."
+    yield ""
+    yield "| Covered or refused rows | |"
+    yield "|---|---:|"
+    for name, number in strengths(rows):
+        yield f"| {name} | {number} |"
+    yield ""
+    yield "The texts:"
     yield ""
     yield from (f"- `{name}`: {meaning}" for name, meaning in _EDITIONS.items())
     area = ""
@@ -128,6 +166,7 @@ def _page(rows: Sequence[RowStanding]) -> Iterator[str]:
 def _line(found: RowStanding) -> str:
     row = found.row
     tests = "<br>".join(f"`{test.removeprefix('tests/')}`" for test in found.tests)
-    standing = found.standing if found.standing == "covered" else f"{found.standing}: {found.reason}"
+    standing = found.standing + (f" ({', '.join(found.needs)})" if found.needs else "")
+    standing += "" if found.standing == "covered" else f": {found.reason}"
     cells = (row.id, row.level, ", ".join(row.roles), row.requirement, ", ".join(row.editions), standing, tests)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

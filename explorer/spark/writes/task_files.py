@@ -9,6 +9,7 @@ said of a file is worked out from exactly the rows that went into it.
 from __future__ import annotations
 
 import os
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ WRITTEN = pa.schema(
         ("location", pa.string()),
         ("partition", pa.list_(pa.string())),
         ("size", pa.int64()),
+        ("written_at", pa.int64()),
         ("rows", pa.int64()),
         ("nulls", pa.list_(pa.int64())),
         ("extremes", pa.binary()),
@@ -188,11 +190,12 @@ class _File:
         """Finish the file, and say what it is."""
         self._flush()
         self._writer.close()
-        size = _closed(self._sink)
+        size, written_at = _closed(self._sink)
         said = {
             "location": self.location,
             "partition": list(self.values),
             "size": size,
+            "written_at": written_at,
             "rows": self.rows,
             "nulls": self.nulls,
             "extremes": self._said_extremes(),
@@ -288,11 +291,15 @@ class _ObjectSink:
             self.closed = True
 
 
-def _closed(sink: Any) -> int:
-    """Close a file so that it lasts, and return its size in bytes."""
+def _closed(sink: Any) -> tuple[int, int]:
+    """Close a file so that it lasts, and return its size in bytes and its time, in ms since the epoch."""
     size = int(sink.tell())
     if hasattr(sink, "fileno"):
         sink.flush()
         os.fsync(sink.fileno())
-    sink.close()
-    return size
+        time_ns = os.fstat(sink.fileno()).st_mtime_ns
+        sink.close()
+    else:
+        sink.close()
+        time_ns = time.time_ns()
+    return size, time_ns // 1_000_000

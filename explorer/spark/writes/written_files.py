@@ -50,8 +50,8 @@ _CHANGE_FOLDER: Final = "_change_data/"
 _ROWS_PER_TASK: Final = 1 << 17
 _ROW_IN_TASK: Final = (1 << 33) - 1
 _TOLD: Final = (
-    "location string, partition array<string>, size long, rows long, nulls array<long>, extremes binary, "
-    "broken array<long>"
+    "location string, partition array<string>, size long, written_at long, rows long, nulls array<long>, "
+    "extremes binary, broken array<long>"
 )
 
 
@@ -243,6 +243,7 @@ def _facts(
                 file["location"],
                 tuple(file["partition"]),
                 file["size"],
+                file["written_at"],
                 file["rows"],
                 tuple(file["nulls"][:described]),
                 extremes.select(list(map(str, range(described)))),

@@ -155,6 +155,29 @@ def test_statistics_bound_every_value_and_count_the_nulls(data: st.DataObject, k
     assert all(_key(low) <= _key(value) <= _key(high) for value in present)
 
 
+@pytest.mark.conformance("STATS-012")
+@pytest.mark.parametrize(
+    ("values", "low", "high"),
+    [
+        (["a" * 32], "a" * 32, "a" * 32),
+        (["a" * 33], "a" * 32, "a" * 32 + "\U0010ffff"),
+        (["b", "a" * 40], "a" * 32, "b"),
+        (["😀" * 33], "😀" * 32, "😀" * 32 + "\U0010ffff"),
+        # What is cut off must not sort above the character put in its place.
+        (["a" * 32 + "\U0010ffff" * 2 + "b"], "a" * 32, "a" * 32 + "\U0010ffff" * 3),
+        (["a" * 32 + "\U0010ffff"], "a" * 32, "a" * 32 + "\U0010ffff"),
+        (["a" * 32 + "\U0010fffe"], "a" * 32, "a" * 32 + "\U0010ffff"),
+    ],
+)
+def test_a_long_text_is_cut_between_characters_and_its_bound_stays_above(
+    values: list[str], low: str, high: str
+) -> None:
+    schema = _schema([("c", "string")])
+    stats = json.loads(collect_statistics(pa.table({"c": values}), indexed_fields(schema.fields, {})))
+    assert (stats["minValues"], stats["maxValues"]) == ({"c": low}, {"c": high})
+    assert all(low.encode() <= value.encode() <= high.encode() for value in values)
+
+
 def _typed(value: Any, kind: str) -> Any:
     match kind:
         case "date":

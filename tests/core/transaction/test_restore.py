@@ -1,6 +1,7 @@
 """What a restore undoes is said before it is done: versions, rows, properties, columns, retention, the change feed."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -67,6 +68,25 @@ def test_the_newest_version_undoes_nothing(tmp_path: Path) -> None:
     guard = _guard(_plan(tmp_path, [add("a", 40)], to=1), "restore")
     assert (guard.status, guard.evidence["undone"]) == ("pass", [])
     assert str(guard.evidence["detail"]).startswith("Undoes nothing, v1 is the newest version:")
+
+
+@pytest.mark.conformance("FILE-005", "FILE-010", "FILE-016")
+def test_a_remove_says_what_the_file_was_and_when_it_went(tmp_path: Path) -> None:
+    masked = add("a", 40, vector=vector("v", 15))
+    before = datetime.now(UTC)
+    plan = _plan(tmp_path, [add("a", 40)], [remove("a"), masked, add("b", 3)], to=1)
+    after = datetime.now(UTC)
+    removes = {line["remove"]["path"]: line["remove"] for line in plan.actions if "remove" in line}
+    assert removes.keys() == {"a", "b"}
+    for gone in removes.values():
+        assert int(before.timestamp() * 1000) <= gone["deletionTimestamp"] <= int(after.timestamp() * 1000)
+        assert gone["extendedFileMetadata"] is True
+        assert (gone["partitionValues"], gone["size"]) == ({}, masked.size)
+    assert removes["a"]["deletionVector"]["cardinality"] == 15
+    assert "deletionVector" not in removes["b"]
+    assert [(line["add"]["path"], "deletionVector" in line["add"]) for line in plan.actions if "add" in line] == [
+        ("a", False)
+    ]
 
 
 def test_a_file_that_only_hides_other_rows_counts_by_the_difference(tmp_path: Path) -> None:

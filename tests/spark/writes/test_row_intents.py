@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 import duckdb
 import pyarrow as pa
@@ -237,6 +238,21 @@ def test_identity_columns_go_on_where_they_stopped(tmp_path: Path) -> None:
     assert [field.metadata["delta.identity.highWaterMark"] for field in table.snapshot().schema.fields[:2]] == [7, 75]
     with pytest.raises(InvalidIntent, match="GENERATED ALWAYS"):
         _append(table, pa.table({"id": [99], "v": ["z"]}), tmp_path)
+
+
+@pytest.mark.conformance("WRITER-003")
+def test_data_files_are_written_before_the_commit_that_states_their_size_and_time(tmp_path: Path) -> None:
+    root = Path(write_table(tmp_path / "t", [column("id", "long"), column("p", "string")], [], ["p"]))
+    table = explorer.open_table(root)
+    before = table.latest_version()
+    assert _append(table, pa.table({"id": [1, 2, 3], "p": ["x", "x", "y z"]}), tmp_path).outcome == "committed"
+    commit = (root / "_delta_log" / f"{before + 1:020d}.json").stat()
+    adds = _adds(table, before + 1)
+    assert len(adds) == 2
+    for add in adds:
+        file = (root / unquote(add["path"])).stat()
+        assert (add["size"], add["modificationTime"]) == (file.st_size, file.st_mtime_ns // 1_000_000)
+        assert file.st_mtime_ns <= commit.st_mtime_ns
 
 
 @pytest.mark.conformance("GENCOL-002")

@@ -33,6 +33,7 @@ class FileFacts(msgspec.Struct, frozen=True):
         location: Its key under the table's root, not percent-encoded.
         partition: Its partition values as in the log, in the order of the partition columns.
         size: Bytes.
+        written_at: When it was finished, in ms since the epoch.
         rows: Rows.
         nulls: Nulls of each leaf that the layout describes.
         extremes: Two rows, the least and the greatest value, and a column for each of these leaves; null where a leaf
@@ -42,6 +43,7 @@ class FileFacts(msgspec.Struct, frozen=True):
     location: str
     partition: tuple[str | None, ...]
     size: int
+    written_at: int
     rows: int
     nulls: tuple[int, ...]
     extremes: pa.RecordBatch

@@ -92,7 +92,7 @@ class FileLayout(msgspec.Struct, frozen=True):
             path=encode_path(facts.location),
             partition_values=self._values(facts),
             size=facts.size,
-            modification_time=self.now,
+            modification_time=facts.written_at,
             stats=stats,
         )
 

@@ -1,0 +1,82 @@
+"""Values of partition columns: every form that is read, what is refused, and how a value is written."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from explorer.core.errors import CorruptTable, RequestError
+from explorer.core.protocol.partition_values import format_partition_value, parse_partition_value
+from explorer.core.protocol.schema.data_types import PrimitiveType, parse_schema
+from tests.support.small_schemas import field, struct
+
+
+def _kind(name: str) -> PrimitiveType:
+    kind = parse_schema(json.dumps(struct(field("p", name)))).fields[0].type
+    assert isinstance(kind, PrimitiveType)
+    return kind
+
+
+@pytest.mark.conformance("PART-007")
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2021-01-02 03:04:05", datetime(2021, 1, 2, 3, 4, 5, tzinfo=UTC)),
+        ("2021-01-02T03:04:05Z", datetime(2021, 1, 2, 3, 4, 5, tzinfo=UTC)),
+        ("2021-01-02T03:04:05.1Z", datetime(2021, 1, 2, 3, 4, 5, 100_000, tzinfo=UTC)),
+        ("2021-01-02 03:04:05.123456", datetime(2021, 1, 2, 3, 4, 5, 123_456, tzinfo=UTC)),
+        ("2021-01-02T03:04:05+05:30", datetime(2021, 1, 1, 21, 34, 5, tzinfo=UTC)),
+        ("2021-01-02T03:04:05-08:00", datetime(2021, 1, 2, 11, 4, 5, tzinfo=UTC)),
+    ],
+)
+def test_instants_are_read_with_a_blank_or_in_iso_form(text: str, moment: datetime) -> None:
+    assert parse_partition_value(text, _kind("timestamp"), "p") == moment
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("decimal(5,2)", "999.99", Decimal("999.99")),
+        ("decimal(5,2)", "-1E+2", Decimal("-100.00")),
+        ("decimal(5,2)", "0", Decimal("0.00")),
+        ("byte", "127", 127),
+        ("short", "-32768", -32768),
+        ("binary", "\u00e9", b"\xe9"),
+        ("binary", "\u20ac", b"\xe2\x82\xac"),
+        ("boolean", "TRUE", True),
+    ],
+)
+def test_values_at_the_ends_of_their_type_are_read(kind: str, text: str, value: Any) -> None:
+    assert parse_partition_value(text, _kind(kind), "p") == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("decimal(5,2)", "1000"),
+        ("decimal(5,2)", "0.001"),
+        ("decimal(5,2)", "NaN"),
+        ("byte", "128"),
+        ("byte", "-129"),
+        ("long", "9223372036854775808"),
+        ("boolean", "yes"),
+        ("date", "today"),
+        ("timestamp", "noon"),
+        ("timestamp", "2021-01-02T03:04:05.1234567890Z"),
+    ],
+)
+def test_a_text_that_is_no_value_of_the_type_names_the_column(kind: str, text: str) -> None:
+    with pytest.raises(CorruptTable, match="p") as caught:
+        parse_partition_value(text, _kind(kind), "p")
+    assert caught.value.column == "p"
+
+
+def test_numbers_are_written_in_full_and_bytes_that_clients_read_differently_are_not_written() -> None:
+    assert format_partition_value(Decimal("1E+3"), "decimal(10,2)") == "1000"
+    assert format_partition_value(Decimal("0.0000001"), "decimal(10,7)") == "0.0000001"
+    with pytest.raises(RequestError, match="above 127"):
+        format_partition_value(b"\xe9", "binary")

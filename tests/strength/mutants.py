@@ -1,0 +1,142 @@
+"""Which changes of the core the tests notice: mutmut changes one thing at a time and runs the tests that reach it.
+
+A part is some modules of the core and the tests that are to notice; it takes less than an hour. It runs on a copy in
+``build/mutants``, without Spark. A mutant that survives is judged by a person, in ``JUDGED``: by its function and the
+line that it changed, as its number changes whenever the module does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tests.support.shared_tables import REPOSITORY
+
+__all__ = ["JUDGED", "PARTS", "Part", "judgement", "measure"]
+
+FOLDER: Final = REPOSITORY / "build" / "mutants"
+COPIED: Final = (
+    "explorer", "tests", "docs", "assets", "notebooks", "pyproject.toml", "README.md", "CONTRIBUTING.md", "Makefile",
+)  # fmt: skip
+KILLED: Final = {"killed", "timeout", "suspicious", "segfault"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Modules of ``explorer/core``, without ``.py``, and the tests that are to notice what changes in them."""
+
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+PARTS: Final[dict[str, Part]] = {
+    "deletion-vectors": Part(
+        ("protocol/deletion_vectors",),
+        ("tests/core/protocol/test_deletion_vectors.py", "tests/conformance/test_deletion_vector_files.py"),
+    ),
+    "replay": Part(
+        ("log/replay",),
+        ("tests/conformance/test_reconciliation.py", "tests/conformance/test_commits.py", "tests/core/log"),
+    ),
+    "partition-values": Part(
+        ("protocol/partition_values",),
+        (
+            "tests/core/protocol/test_partition_values.py",
+            "tests/core/protocol/test_partition_zones.py",
+            "tests/core/protocol/test_statistics.py",
+        ),
+    ),
+}
+
+JUDGED: Final[dict[tuple[str, str], str]] = {}
+"""(function, changed line) -> why nobody could notice: the mutant is equivalent, or what it changes is not promised."""
+
+_CONFIGURATION: Final = """
+[tool.mutmut]
+source_paths = ["explorer"]
+only_mutate = {modules}
+also_copy = {copied}
+pytest_add_cli_args = ["-p", "no:randomly", "-p", "no:cacheprovider", "--timeout=300"]
+pytest_add_cli_args_test_selection = {tests}
+process_isolation = "forkserver"
+"""
+
+
+def measure(name: str) -> dict[str, Any]:
+    """Run one part: how many mutants, how many killed, and those that survived."""
+    part, folder = PARTS[name], FOLDER / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for each in COPIED:
+        source = REPOSITORY / each
+        copy = shutil.copytree if source.is_dir() else shutil.copyfile
+        copy(source, folder / each)
+    with (folder / "pyproject.toml").open("a", encoding="utf-8") as file:
+        file.write(
+            _CONFIGURATION.format(
+                modules=json.dumps([f"explorer/core/{module}.py" for module in part.modules]),
+                copied=json.dumps([each for each in COPIED if each not in ("explorer", "tests", "pyproject.toml")]),
+                tests=json.dumps(part.tests),
+            )
+        )
+    started = time.monotonic()
+    _mutmut(folder, "run", "--max-children", str(os.cpu_count() or 1))
+    states = dict(_states(folder))
+    counts = Counter("killed" if state in KILLED else state for state in states.values())
+    survivors = [_survivor(folder, mutant, state) for mutant, state in sorted(states.items()) if state not in KILLED]
+    return {
+        "modules": list(part.modules),
+        "tests": list(part.tests),
+        "mutants": len(states),
+        "killed": counts["killed"],
+        "seconds": round(time.monotonic() - started),
+        "survivors": survivors,
+    }
+
+
+def judgement(survivor: dict[str, str]) -> str:
+    """What a person said of a survivor; empty if nobody looked at it."""
+    return JUDGED.get((survivor["function"], survivor["before"]), "")
+
+
+def _mutmut(folder: Any, *arguments: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": "", "CI": "true"}
+    environment |= {
+        name: str(REPOSITORY.parent / "shared" / kind)
+        for name, kind in (("DELTA_GOLDEN", "golden"), ("DELTA_REFERENCE", "reference"))
+        if name not in os.environ and (REPOSITORY.parent / "shared" / kind).is_dir()
+    }
+    ran = subprocess.run(
+        [sys.executable, "-m", "mutmut", *arguments],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if ran.returncode:
+        raise RuntimeError(f"mutmut {' '.join(arguments)} ended with {ran.returncode}:\n{ran.stdout[-5_000:]}")
+    return ran.stdout
+
+
+def _states(folder: Any) -> list[tuple[str, str]]:
+    """Each mutant with its state."""
+    lines = (line.strip().rpartition(": ") for line in _mutmut(folder, "results", "--all", "true").splitlines())
+    return [(mutant, state) for mutant, _, state in lines if "__mutmut_" in mutant]
+
+
+def _survivor(folder: Any, mutant: str, state: str) -> dict[str, str]:
+    """A mutant with the lines that it changed."""
+    changed = [line for line in _mutmut(folder, "show", mutant).splitlines() if line[:1] in "+-"]
+    before = [line[1:].strip() for line in changed if line.startswith("-") and not line.startswith("---")]
+    after = [line[1:].strip() for line in changed if line.startswith("+") and not line.startswith("+++")]
+    function = mutant.removeprefix("explorer.core.").rpartition("__mutmut_")[0]
+    return {"function": function, "before": " / ".join(before), "after": " / ".join(after), "state": state}

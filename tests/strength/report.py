@@ -1,0 +1,87 @@
+"""The page on how strong the tests are, as text from the record of the last runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from tests.strength.branches import AIM, TESTS, WHY, share
+from tests.strength.mutants import judgement
+from tests.support.shared_tables import REPOSITORY
+
+__all__ = ["PAGE", "RECORD", "page"]
+
+RECORD: Final = REPOSITORY / "docs" / "strength.json"
+PAGE: Final = REPOSITORY / "docs" / "strength.md"
+
+
+def page(record: dict[str, Any]) -> str:
+    """The page ``docs/strength.md``."""
+    return "\n".join(_page(record)) + "\n"
+
+
+def _page(record: dict[str, Any]) -> Iterator[str]:
+    yield "# How strong the tests are"
+    yield ""
+    yield "`python -m tests.strength` writes this page from `strength.json`, the record of its runs; a test compares"
+    yield "them. It is about `explorer/core`, and tests that need neither Spark nor another program."
+    yield ""
+    yield from _branches(record["branches"])
+    yield from _mutants(record.get("mutants", {}))
+
+
+def _branches(found: dict[str, Any]) -> Iterator[str]:
+    yield "## What runs"
+    yield ""
+    yield f"Statements and branches of the core that run in {', '.join(f'`{folder}`' for folder in TESTS)}"
+    yield f"(`python -m tests.strength branches`; {found['at']}). The aim is {AIM} % of a module."
+    yield ""
+    yield "| Package | Statements | Branches | Both |"
+    yield "|---|---:|---:|---:|"
+    for name, figures in sorted(found["packages"].items(), key=lambda item: (item[0] == "all", item[0])):
+        lines, statements, branches, ways = figures
+        yield (
+            f"| {name} | {lines:,} of {statements:,} | {branches:,} of {ways:,}"
+            f" ({100 * branches / max(1, ways):.0f} %) | {share(figures):.1f} % |"
+        )
+    yield ""
+    yield "Modules below the aim, and why:"
+    yield ""
+    yield "| Module | Both | Why |"
+    yield "|---|---:|---|"
+    for module, figures in sorted(found["below"].items(), key=lambda item: (share(item[1]), item[0])):
+        yield f"| `{module}` | {share(figures):.0f} % | {WHY.get(module, 'not judged')} |"
+
+
+def _mutants(parts: dict[str, Any]) -> Iterator[str]:
+    yield ""
+    yield "## What is noticed"
+    yield ""
+    yield "mutmut changes one thing of a module at a time and runs the tests that reach it"
+    yield "(`python -m tests.strength mutants PART`)."
+    yield ""
+    if not parts:
+        yield "No part ran to its end yet."
+        return
+    yield "| Part | Modules | Mutants | Killed | Judged equivalent | Open | At | Seconds |"
+    yield "|---|---|---:|---:|---:|---:|---|---:|"
+    for name, part in sorted(parts.items()):
+        judged = sum(bool(judgement(survivor)) for survivor in part["survivors"])
+        modules = ", ".join(f"`{module}`" for module in part["modules"])
+        share_killed = f"{part['killed']} ({100 * part['killed'] / part['mutants']:.0f} %)"
+        left = len(part["survivors"]) - judged
+        yield (
+            f"| {name} | {modules} | {part['mutants']} | {share_killed} | {judged} | {left}"
+            f" | {part['at']} | {part['seconds']} |"
+        )
+    for name, part in sorted(parts.items()):
+        if part["survivors"]:
+            yield from ("", f"Survivors of {name}:", "", "| Function | Before | After | Verdict |", "|---|---|---|---|")
+        for survivor in part["survivors"]:
+            cells = [survivor["function"], _code(survivor["before"]), _code(survivor["after"])]
+            yield f"| {' | '.join([*cells, judgement(survivor) or 'open'])} |"
+
+
+def _code(text: str) -> str:
+    escaped = text.replace("|", "\\|")
+    return f"`{escaped}`" if "`" not in escaped else escaped

@@ -1,0 +1,47 @@
+"""The page on the strength of the tests is what the record says, and no module below the aim is without a reason."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.strength import mutants
+from tests.strength.branches import WHY, record_of, share
+from tests.strength.report import PAGE, RECORD, page
+from tests.support.shared_tables import REPOSITORY
+
+
+@pytest.fixture(scope="module")
+def record() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(RECORD.read_text("utf-8"))
+    return found
+
+
+def test_the_page_is_what_the_record_says(record: dict[str, Any]) -> None:
+    assert PAGE.read_text("utf-8") == page(record), "run: python -m tests.strength page"
+
+
+def test_a_module_that_the_tests_reach_too_little_has_a_reason(record: dict[str, Any]) -> None:
+    assert sorted(record["branches"]["below"].keys() - WHY.keys()) == []
+    assert [name for name in WHY if not (REPOSITORY / "explorer" / "core" / f"{name}.py").is_file()] == []
+
+
+def test_the_parts_name_modules_and_tests_that_are_there(record: dict[str, Any]) -> None:
+    for part in mutants.PARTS.values():
+        assert [name for name in part.modules if not (REPOSITORY / "explorer/core" / f"{name}.py").is_file()] == []
+        assert [name for name in part.tests if not (REPOSITORY / name).exists()] == []
+    assert record.get("mutants", {}).keys() <= mutants.PARTS.keys()
+
+
+def test_figures_add_up_by_package() -> None:
+    summary = {"covered_lines": 9, "num_statements": 10, "covered_branches": 1, "num_branches": 4}
+    whole = {"covered_lines": 5, "num_statements": 5, "covered_branches": 0, "num_branches": 0}
+    names = ("log/replay", "log/commit", "errors")
+    summaries = zip(names, (summary, whole, whole), strict=True)
+    report = {"files": {f"explorer/core/{name}.py": {"summary": found} for name, found in summaries}}
+    found = record_of(report)
+    assert found["packages"] == {"log": [14, 15, 1, 4], "errors": [5, 5, 0, 0], "all": [19, 20, 1, 4]}
+    assert found["below"] == {"log/replay": [9, 10, 1, 4]}
+    assert (share([9, 10, 1, 4]), share([0, 0, 0, 0])) == (pytest.approx(100 * 10 / 14), 100)
