@@ -13,6 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TESTS ?= tests
 PORT ?=
+BENCH ?=
 
 # A suitable Python: the one asked for, else the first that runs and is in range. Without one uv fetches one.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -72,8 +73,8 @@ prove: $(DEVELOPMENT) ## the whole dose of what the tests try in a small one: CO
 record: $(DEVELOPMENT) ## run the tests that name rows of the protocol and changed since, and renew docs/conformance.md
 	$(BIN)/python -m tests.conformance --renew
 
-bench: $(DEVELOPMENT) ## measure the speeds that the documents state
-	$(BIN)/python -m tests.benchmarks
+bench: $(DEVELOPMENT) ## measure the speeds that the documents state; BENCH=--quick compares with them
+	$(BIN)/python -m tests.benchmarks $(BENCH)
 
 screens: $(DEVELOPMENT) ## screenshots of every page, light and dark, into build/screens
 	$(BIN)/python -m tests.screens

@@ -37,7 +37,8 @@ CACHE_VARIABLE: Final = "DELTA_EXPLORER_CACHE"
 
 _FORMAT: Final = 1
 _SUFFIX: Final = f".v{_FORMAT}.index"
-_ANY_SUFFIX: Final = ".index"
+# Of any version of this program, and what one that was stopped left behind.
+_ANY_SUFFIX: Final = (".index", ".tmp")
 _MARK: Final = b"DTXI"
 _END: Final = struct.Struct("<QI4s")
 _ALIGNED: Final = 64

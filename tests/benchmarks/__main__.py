@@ -1,6 +1,7 @@
 """All benchmarks: ``make bench``. They write docs/performance.json, and docs/performance.md out of it.
 
-A run takes half an hour; ``--only growth`` and so on run one part and leave the others as they were.
+A run takes half an hour; ``--only growth`` and so on run one part and leave the others as they were. ``--quick`` writes
+nothing: it compares the ratios to deltalake on the small sets with the record, in under three minutes.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ PARTS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     "spark": rows.measure,
     "writes": writes.measure,
 }
+TOLERANCE = 0.6
+"""What part of a recorded ratio a quick run must reach: one of few rounds on a busy machine varies."""
 PACKAGES = ("pyarrow", "numpy", "msgspec", "obstore", "deltalake", "delta-kernel-rust-sharing-wrapper", "pyspark")
 
 
@@ -40,10 +43,14 @@ def main() -> None:
     """Run the parts asked for, and write the record and the page."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--only", choices=PARTS, nargs="+", default=list(PARTS))
-    chosen = parser.parse_args().only
+    parser.add_argument("--quick", action="store_true", help="compare with the record in under three minutes")
+    arguments = parser.parse_args()
+    chosen = arguments.only
     subprocess.run(
         [sys.executable, "-m", "compileall", "-q", "explorer"], check=True, cwd=REPOSITORY, env=environment()
     )
+    if arguments.quick:
+        sys.exit(_quick())
     record: dict[str, Any] = json.loads(RECORD.read_text("utf-8")) if RECORD.is_file() else {}
     for part in chosen:
         load = os.getloadavg()[0]
@@ -54,6 +61,16 @@ def main() -> None:
         record[part] = {"machine": _machine(), "load": load, "rows": found}
         RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
         PAGE.write_text(page(record), "utf-8")
+
+
+def _quick() -> int:
+    """Print the ratios of now and of the record; 1 if one fell by more than the tolerance."""
+    slower = False
+    for name, now, then in replay.quick(json.loads(RECORD.read_text("utf-8"))["replay"]["rows"]):
+        fell = now < then * TOLERANCE
+        slower |= fell
+        print(f"{name:30} {now:8.1f} times faster, recorded {then:8.1f}{'  SLOWER' * fell}", flush=True)
+    return int(slower)
 
 
 def _machine() -> dict[str, Any]:

@@ -37,7 +37,7 @@ _CLOCKS: Final = (
     ("core.versions.lifetimes.builder", "LifetimesBuilder", "commit", "walk over the file actions"),
     ("core.versions.lifetimes.builder", "LifetimesBuilder", "_take", "make columns, let go of the JSON"),
     ("core.versions.lifetimes.builder", "LifetimesBuilder", "build", "make the intervals"),
-    ("core.versions.history", "", "_small_actions", "small actions of each commit"),
+    ("core.versions.history_reader", "", "_small_actions", "small actions of each commit"),
     ("core.versions.history", "", "_table", "sums by version, the table"),
 )
 """Module, class, function, and what its time is called; what runs inside another counts for itself alone."""

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from explorer.storage.kept_indexes import CACHE_VARIABLE
 from tests.benchmarks.sets import REPOSITORY
 
 ROUNDS = 5
@@ -48,5 +49,9 @@ def whole_processes(programs: dict[str, str], rounds: int) -> dict[str, Measured
 
 
 def environment() -> dict[str, str]:
-    """The environment of a measured process: compiled modules may be kept, as they are of an installed package."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    """The environment of a measured process: compiled modules may be kept, as they are of an installed package.
+
+    Nothing is kept of tables, but by the operations that measure just that.
+    """
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, CACHE_VARIABLE: "off"}

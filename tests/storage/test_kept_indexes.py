@@ -60,6 +60,16 @@ def test_the_least_recently_used_go_when_there_are_too_many_bytes(tmp_path: Path
     assert _locations(folder) == ["s3://bucket/3", "s3://bucket/0", "s3://bucket/2"]
 
 
+def test_what_a_stopped_writer_left_goes_too(tmp_path: Path) -> None:
+    folder = _folder(tmp_path, most_bytes=40_000)
+    left = tmp_path / ".x.v1.index.0123.tmp"
+    left.write_bytes(bytes(39_000))
+    os.utime(left, (1, 1))
+    folder.keep("s3://bucket/t", (), lambda: {"one": TABLE})
+    assert _locations(folder) == ["s3://bucket/t"]
+    assert not left.exists()
+
+
 def test_what_is_larger_than_all_that_may_be_kept_is_not_kept(tmp_path: Path) -> None:
     folder = _folder(tmp_path, most_bytes=1000)
     folder.keep("s3://bucket/t", (), lambda: {"one": TABLE})

@@ -89,6 +89,21 @@ def test_a_put_takes_the_place_of_what_was_there(store: LogStore) -> None:
     assert [found.path for found in store.list_from("new/folder")] == ["new/folder/hint"]
 
 
+def test_an_object_that_is_written_again_has_another_tag(store: LogStore) -> None:
+    def tag() -> int:
+        (found,) = store.list_from("_delta_log")
+        assert store.head("_delta_log/a.json").etag == found.etag
+        return found.etag
+
+    store.put("_delta_log/a.json", b"first")
+    first = tag()
+    assert first == tag() != 0
+    # The clock of a file system may tick as rarely as a hundred times a second.
+    time.sleep(0.05)
+    store.put("_delta_log/a.json", b"again")
+    assert tag() != first
+
+
 def test_listings_are_sorted_and_start_where_they_are_told(store: LogStore) -> None:
     for name in ("00000000000000000010.json", "00000000000000000009.json", "_last_checkpoint", "_sidecars/x.parquet"):
         store.put_if_absent(f"_delta_log/{name}", b"{}")

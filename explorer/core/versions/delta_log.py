@@ -290,9 +290,9 @@ class DeltaLog:
     @located
     def contradictions(self) -> tuple[tuple[int, str, str], ...]:
         """What commits must not say of a file and do: version, kind and path, out of the log and nothing kept of it."""
-        if self._indexes is None or self._indexes() is None:
-            return self.history_record().lifetimes.contradictions
-        found, _ = read_history(self.store, self.listing, None)
+        found = self.history_record()
+        if found.kept:
+            found, _ = read_history(self.store, self.listing, None)
         return found.lifetimes.contradictions
 
     @located

@@ -39,6 +39,10 @@ class History(Provenance):
         lifetimes: Intervals of all logical files, or what makes them at the first need.
         versions: The first readable version and the newest.
         rows: The commits as a table, where that was made before.
+        kept: Whether some of it was not read out of the log now, but kept from an earlier reading.
+
+    Attributes:
+        kept: As given.
     """
 
     def __init__(
@@ -50,9 +54,11 @@ class History(Provenance):
         versions: tuple[int, int],
         by_catalog: bool = False,
         rows: pa.Table | None = None,
+        kept: bool = False,
     ) -> None:
         super().__init__(commits, base, first_readable=versions[0], latest=versions[1], by_catalog=by_catalog)
         self._made, self._rows_given = lifetimes, rows
+        self.kept = kept
 
     @cached_property
     def lifetimes(self) -> Lifetimes:

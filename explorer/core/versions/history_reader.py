@@ -146,6 +146,7 @@ class HistoryReader:
         self.builder = LifetimesBuilder(self._first, self._readable_from)
         self.recorder = Recorder(None if self.base is None else self.base.known)
         self.lines: list[bytes] | None = [] if keep_lines else None
+        self._kept = False
         self._read: dict[int, LogPath] = {}
 
     @classmethod
@@ -169,7 +170,7 @@ class HistoryReader:
             versions: The first recorded version and the first readable one.
         """
         found = cls.__new__(cls)
-        found._store, found._pending = store, None
+        found._store, found._pending, found._kept = store, None, True
         found._first, found._readable_from = versions
         found.base, found.builder, found.recorder, found.lines = base, builder, recorder, lines
         found._read = {path.version: path for path in read}
@@ -217,6 +218,7 @@ class HistoryReader:
             None if self.base is None else self.base.known,
             versions=(self._readable_from, listing.latest),
             by_catalog=listing.by_catalog,
+            kept=self._kept,
         )
 
     def _take(self, commit: Commit, path: LogPath) -> None:

@@ -165,6 +165,7 @@ class _Kept:
             None if facts.base is None else facts.base.known(),
             versions=(facts.readable_from, facts.latest),
             rows=rows,
+            kept=True,
         )
 
     def reader(self) -> HistoryReader | None:
