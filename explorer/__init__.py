@@ -58,10 +58,10 @@ def __getattr__(name: str) -> object:
 def load_ipython_extension(shell: Any) -> None:
     """Show tables, versions, plans and findings as cards, and add ``%delta``: ``%load_ext explorer`` in IPython."""
     from explorer.cli import magics
-    from explorer.jupyter.displays import register
+    from explorer.jupyter.displays import card_html, register
 
     register(shell.display_formatter)
-    magics.register(shell)
+    magics.register(shell, lambda card: str(card_html(card)))
 
 
 def _announce() -> None:

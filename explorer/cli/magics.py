@@ -20,7 +20,6 @@ from explorer.cli.app import run
 from explorer.cli.completion import completions, table_variables
 from explorer.cli.output import shown_in
 from explorer.core.errors import RequestError
-from explorer.jupyter.displays import card_html
 from explorer.views.cards import Card, Rows
 
 __all__ = ["delta", "register"]
@@ -28,19 +27,30 @@ __all__ = ["delta", "register"]
 _SPLIT = " \t"
 
 
-def register(shell: Any) -> None:
-    """Add ``%delta`` and ``%%delta`` to a shell of IPython, and completion of what follows them."""
-    shell.register_magic_function(delta, magic_kind="line_cell")
+def register(shell: Any, draw: Callable[[Card], str]) -> None:
+    """Add ``%delta`` and ``%%delta`` to a shell of IPython, and completion of what follows them.
+
+    Args:
+        shell: The shell.
+        draw: Makes the HTML of a card.
+    """
+
+    def run_delta(line: str, cell: str | None = None) -> None:
+        delta(line, cell, draw)
+
+    run_delta.__doc__ = delta.__doc__
+    shell.register_magic_function(run_delta, magic_kind="line_cell", magic_name="delta")
     shell.set_hook("complete_command", _complete, str_key="%delta")
     shell.set_hook("complete_command", _complete, str_key="%%delta")
 
 
-def delta(line: str, cell: str | None = None) -> None:
+def delta(line: str, cell: str | None, draw: Callable[[Card], str]) -> None:
     """Run a command of ``delta-explorer`` in a notebook.
 
     Args:
         line: The arguments, quoted as in a shell.
         cell: The last argument, such as an intent as JSON.
+        draw: Makes the HTML of a card.
 
     Raises:
         RequestError: The arguments are not quoted rightly, or the command fails; its message is above.
@@ -50,7 +60,7 @@ def delta(line: str, cell: str | None = None) -> None:
     except ValueError as error:
         raise RequestError(f"%delta {line}: {error}. Quote arguments as in a shell.", field="line") from error
     named = [_location(word) if place else word for place, word in enumerate(arguments)]
-    with _streams() as flush, shown_in(_Cards(flush)):
+    with _streams() as flush, shown_in(_Cards(flush, draw)):
         code = run([*named, *([] if cell is None else [cell])])
     if code not in (0, 1):
         # A cell that fails stops "run all"; what the command said stands above.
@@ -62,10 +72,11 @@ class _Cards:
 
     Args:
         flush: Shows what was written before.
+        draw: Makes the HTML of a card.
     """
 
-    def __init__(self, flush: Callable[[], None]) -> None:
-        self._flush = flush
+    def __init__(self, flush: Callable[[], None], draw: Callable[[Card], str]) -> None:
+        self._flush, self._draw = flush, draw
 
     def facts(self, title: str, pairs: Sequence[tuple[str, str]]) -> None:
         """Show a title and what is known."""
@@ -79,7 +90,7 @@ class _Cards:
         from IPython.display import display
 
         self._flush()
-        shown = {"text/html": str(card_html(card)), "text/plain": card.plain()}
+        shown = {"text/html": self._draw(card), "text/plain": card.plain()}
         display(shown, raw=True)  # type: ignore[no-untyped-call]  # IPython's own
 
 

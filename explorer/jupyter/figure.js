@@ -1,40 +1,38 @@
-// Plotly's part of a figure, which a page asks for once: it comes as a message, which no saved notebook keeps.
+// Plotly's part of a figure, which a page asks for until it has it: it comes as a message, which no saved notebook keeps.
 
 const LOADED = Symbol.for("delta-table-explorer.plotly");
-const PATIENCE = 30_000;
 
-function ask(model) {
-  return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error("The kernel does not answer: the figure cannot be drawn.")), PATIENCE);
-    const hear = async (message, [packed]) => {
+async function unpacked(packed) {
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const address = URL.createObjectURL(new Blob([await new Response(stream).text()], { type: "text/javascript" }));
+  return import(address).finally(() => URL.revokeObjectURL(address));
+}
+
+// A kernel that is busy answers when it is free.
+function plotly(model) {
+  return new Promise((resolve) => {
+    const hear = (message, [packed]) => {
       if (message?.kind !== "plotly") return;
-      clearTimeout(late);
       model.off("msg:custom", hear);
-      const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-      const address = URL.createObjectURL(new Blob([await new Response(stream).text()], { type: "text/javascript" }));
-      import(address).then(resolve, reject).finally(() => URL.revokeObjectURL(address));
+      globalThis[LOADED] ??= unpacked(packed);
+      resolve(globalThis[LOADED]);
     };
     model.on("msg:custom", hear);
-    model.send({ kind: "plotly" });
+    model.send({ kind: "plotly", wanted: !globalThis[LOADED] });
   });
 }
 
-function plotly(model) {
-  globalThis[LOADED] ??= ask(model).catch((error) => {
-    globalThis[LOADED] = undefined;
-    throw error;
-  });
-  return globalThis[LOADED];
-}
-
-export default async () => {
+// The page handles no message of a model before the model is made: waiting in `initialize` would wait for ever.
+export default () => {
   let drawn;
   return {
-    async initialize(context) {
-      const { default: figure } = await plotly(context.model);
-      drawn = figure();
-      drawn.initialize(context);
+    initialize({ model }) {
+      drawn = plotly(model).then(({ default: figure }) => {
+        const made = figure();
+        made.initialize({ model });
+        return made;
+      });
     },
-    render: (context) => drawn.render(context),
+    render: async (context) => (await drawn).render(context),
   };
 };

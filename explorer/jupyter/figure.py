@@ -1,4 +1,4 @@
-"""Plotly figures whose part in the browser is sent once a page, and is in no saved notebook.
+"""Plotly figures whose part in the browser is sent while a page lacks it, and is in no saved notebook.
 
 A figure widget of plotly carries five megabytes of script in its state, each of them again. Here the state holds some
 lines that ask the kernel for it. Nothing is fetched from another machine.
@@ -7,6 +7,7 @@ lines that ask the kernel for it. Nothing is fetched from another machine.
 from __future__ import annotations
 
 import gzip
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,11 @@ class LeanFigure(FigureWidget):  # type: ignore[misc]  # plotly publishes no typ
         self.on_msg(self._asked)
 
     def _asked(self, _figure: Any, content: Any, _buffers: Any) -> None:
-        if isinstance(content, dict) and content.get("kind") == "plotly":
-            self.send({"kind": "plotly"}, buffers=[_packed()])
+        match content:
+            case {"kind": "plotly", "wanted": bool(wanted)}:
+                # What was changed since the figure was made reached no script; the page begins with all of it.
+                self._widget_layout, self._widget_data = deepcopy(self._layout), deepcopy(self._data)
+                self.send({"kind": "plotly"}, buffers=[_packed()] if wanted else [])
 
 
 @cache

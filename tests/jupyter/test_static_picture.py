@@ -73,10 +73,14 @@ def test_the_script_of_plotly_is_sent_when_a_page_asks_and_is_no_state(orders: T
     figure.send = lambda content, buffers: sent.append((content, buffers))
     figure._handle_custom_msg({"kind": "something else"}, [])
     assert sent == []
-    figure._handle_custom_msg({"kind": "plotly"}, [])
+    figure.layout.title = "moved"
+    figure._handle_custom_msg({"kind": "plotly", "wanted": True}, [])
+    assert figure.get_state()["_widget_layout"]["title"] == {"text": "moved"}
     (content, [packed]) = sent[0]
     bundled = Path(plotly.__file__).with_name("package_data") / "widgetbundle.js"
     assert (content, gzip.decompress(packed)) == ({"kind": "plotly"}, bundled.read_bytes())
+    figure._handle_custom_msg({"kind": "plotly", "wanted": False}, [])
+    assert sent[1:] == [({"kind": "plotly"}, [])]
 
 
 @pytest.mark.notebook

@@ -130,9 +130,20 @@ def _drive(page: Page) -> None:
     compared.fill(str(last))
     compared.press("Enter")
     expect(root.get_by_text(f"v{last} \u2192 v11", exact=True)).to_be_visible()
+    _select_a_file(root)
     _read_rows(root)
     page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })")
     expect(root).not_to_have_class(DARK)
+
+
+def _select_a_file(root: Locator) -> None:
+    """Tick the box in front of a file: the kernel marks it, and the box keeps the focus."""
+    root.get_by_role("button", name="Files", exact=True).click()
+    box = root.locator("input[data-row='1']").first
+    box.check()
+    expect(root.get_by_role("button", name="1 selected: select none").first).to_be_visible(timeout=30_000)
+    expect(root.locator("input[data-row='1']").first).to_be_checked()
+    expect(root.locator("input[data-row='1']").first).to_be_focused()
 
 
 def _read_rows(root: Locator) -> None:
