@@ -49,7 +49,7 @@ panel.observe(lambda change: setattr(trait, "value", f"the trait is {change['new
 trait
 """
 
-pytestmark = [pytest.mark.e2e, pytest.mark.notebook, pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.notebook, pytest.mark.spark, pytest.mark.timeout(900)]
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="no Chromium on this machine: install the package chromium")
@@ -69,7 +69,7 @@ def test_tour_runs_moves_links_and_cancels(place: str, jupyter_home: Path, playw
             page.on("request", lambda request: faults.append(request.url) if _leaves(request.url) else None)
             page.on("pageerror", lambda error: faults.append(str(error)))
             page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
-            page.goto(address)
+            page.goto(address, timeout=240_000, wait_until="commit")  # Voila answers when it has run the notebook
             if place != "voila":
                 run_all(page)
             _drive(page)
@@ -148,7 +148,7 @@ def _voila(notebook: Path) -> Iterator[str]:
     with log.open("w") as out:
         server = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
         try:
-            end = time.monotonic() + 60
+            end = time.monotonic() + 180
             while "running at" not in log.read_text():
                 assert server.poll() is None, log.read_text()
                 assert time.monotonic() < end, log.read_text()
