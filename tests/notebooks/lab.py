@@ -60,7 +60,7 @@ def running_lab(
 
 def address_of(server: subprocess.Popen[bytes], runtime: Path, log: Path) -> str:
     """Wait until a server answers, and return its address."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 180
     while time.monotonic() < end and server.poll() is None:
         for found in runtime.glob("jpserver-*.json"):
             text = found.read_text()

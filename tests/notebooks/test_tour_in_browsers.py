@@ -1,0 +1,159 @@
+"""The tour in JupyterLab, in Notebook 7 and in Voila, in a real browser: run it, move, link, cancel.
+
+A small dose is JupyterLab; the whole dose takes the two others too.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import nbformat
+import pytest
+from playwright.sync_api import Locator, Page, Playwright, expect
+
+from tests.notebooks.lab import TOKEN, running_lab
+from tests.notebooks.stories import NOTEBOOKS, java_is_there
+from tests.support.dose import WHOLE_DOSE
+from tests.support.ports import free_port
+
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), ""
+)
+OPTIONS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SLOW = "sha2(repeat(customer_id, 200000), 512) = ''"
+"""A condition that no row meets, and that takes minutes on the rows of the demo."""
+PATIENCE = 60_000
+"""What a busy machine may take for an answer, in ms."""
+TRAIT = """
+import ipywidgets
+
+trait = ipywidgets.Label("the trait is 30")
+panel.observe(lambda change: setattr(trait, "value", f"the trait is {change['new']}"), "version")
+trait
+"""
+
+pytestmark = [pytest.mark.e2e, pytest.mark.notebook, pytest.mark.spark, pytest.mark.timeout(900)]
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no Chromium on this machine: install the package chromium")
+@pytest.mark.skipif(not java_is_there(), reason="Spark needs Java 17 or 21, and there is none")
+@pytest.mark.parametrize("place", ["lab", "notebook", "voila"] if WHOLE_DOSE else ["lab"])
+def test_tour_runs_moves_links_and_cancels(place: str, jupyter_home: Path, playwright: Playwright) -> None:
+    folder = jupyter_home / "served"
+    folder.mkdir()
+    tour = nbformat.read(NOTEBOOKS / "1-tour.ipynb", as_version=4)
+    tour.cells.append(nbformat.v4.new_code_cell(TRAIT, id="trait"))
+    nbformat.write(tour, folder / "1-tour.ipynb")
+    faults: list[str] = []
+    with _served(place, folder, jupyter_home / "runtime") as address:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        try:
+            page = browser.new_page(viewport={"width": 1440, "height": 1000})
+            page.on("request", lambda request: faults.append(request.url) if _leaves(request.url) else None)
+            page.on("pageerror", lambda error: faults.append(str(error)))
+            page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+            page.goto(address, timeout=240_000, wait_until="commit")  # Voila answers when it has run the notebook
+            if place != "voila":
+                run_all(page)
+            _drive(page)
+        finally:
+            browser.close()
+    assert faults == []
+
+
+def _drive(page: Page) -> None:
+    """Move one widget, see the table, the trait and the other widget follow; ask for rows and take it back."""
+    panel, linked = (page.locator(".widget-vbox.dte").nth(place) for place in (0, 1))
+    expect(page.get_by_text("the trait is 30", exact=True)).to_be_visible(timeout=240_000)  # all cells have run
+    for widget in (panel, linked):
+        _expect_version(widget, 30)
+    before = panel.get_by_text("v29 \u2192 v30", exact=True)
+    expect(before).to_be_visible(timeout=PATIENCE)
+    panel.get_by_role("slider").press("ArrowRight")
+    for widget in (panel, linked):
+        _expect_version(widget, 31)
+    expect(before).to_be_hidden(timeout=PATIENCE)
+    expect(page.get_by_text("the trait is 31", exact=True)).to_be_visible(timeout=PATIENCE)
+    linked.get_by_role("slider").press("ArrowLeft")
+    linked.get_by_role("slider").press("ArrowLeft")
+    _expect_version(panel, 29)
+    expect(page.get_by_text("the trait is 29", exact=True)).to_be_visible(timeout=PATIENCE)
+    panel.get_by_role("button", name="Data", exact=True).click()
+    condition = panel.get_by_placeholder(re.compile("all rows; or a condition"))
+    condition.fill(SLOW)
+    condition.press("Enter")
+    panel.get_by_role("button", name="Cancel").click()
+    expect(panel.get_by_role("button", name="Cancel")).to_be_hidden(timeout=PATIENCE)
+    expect(panel.get_by_role("button", name="Show 100 rows")).to_be_visible(timeout=PATIENCE)
+    expect(panel.locator("table[aria-label=rows]")).to_be_hidden()
+    condition.fill("order_id = 104447")
+    condition.press("Enter")
+    expect(panel.locator("table[aria-label=rows] tbody tr")).to_have_count(1, timeout=120_000)
+
+
+def _expect_version(widget: Locator, version: int) -> None:
+    expect(widget.locator(".dte-version")).to_have_text(f"v{version}", timeout=PATIENCE)
+
+
+def run_all(page: Page) -> None:
+    page.wait_for_function(
+        "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel", timeout=90_000
+    )
+    page.wait_for_timeout(500)
+    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells') }")
+
+
+def _leaves(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme not in {"data", "blob"} and parts.hostname not in {"127.0.0.1", "localhost"}
+
+
+@contextmanager
+def _served(place: str, folder: Path, runtime: Path) -> Iterator[str]:
+    """Serve the folder, and yield the address of the tour."""
+    match place:
+        case "lab":
+            with running_lab(folder, runtime) as address:
+                yield f"{address}lab/tree/1-tour.ipynb?token={TOKEN}"
+        case "notebook":
+            with running_lab(folder, runtime, program="notebook") as address:
+                yield f"{address}notebooks/1-tour.ipynb?token={TOKEN}"
+        case _:
+            with _voila(folder / "1-tour.ipynb") as address:
+                yield address
+
+
+@contextmanager
+def _voila(notebook: Path) -> Iterator[str]:
+    port = free_port()
+    command = [sys.executable, "-m", "voila", "--no-browser", f"--port={port}", "--Voila.ip=127.0.0.1", str(notebook)]
+    log = notebook.with_suffix(".log")
+    with log.open("w") as out:
+        server = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
+        try:
+            end = time.monotonic() + 180
+            while "running at" not in log.read_text():
+                assert server.poll() is None, log.read_text()
+                assert time.monotonic() < end, log.read_text()
+                time.sleep(0.1)
+            yield f"http://127.0.0.1:{port}/"
+        finally:
+            server.terminate()
+            server.wait(30)
