@@ -77,7 +77,8 @@ def test_a_race_of_changes_of_rows_with_the_reference_writer(
     assert all("DELTA_CONCURRENT" in why or "Concurrent" in why for why in lost), lost
     told += [{**json.loads(each["what"]), "outcome": each["outcome"]} for each in answers]
     opened = explorer.open_table(folder)
-    print(check_rows(opened, told, orphans=len(lost)), lost, {each["why"] for each in told if each.get("why")})
+    # Of a change that it lost the reference leaves the new rows and the vectors.
+    print(check_rows(opened, told, orphans=2 * len(lost)), lost, {each["why"] for each in told if each.get("why")})
     theirs_now = Counter(tuple(row.values()) for row in reference_writer.rows(folder).to_pylist())
     assert theirs_now == Counter(tuple(row.values()) for row in opened.rows().toArrow().to_pylist())
 

@@ -12,7 +12,6 @@ from typing import Final, TypeVar
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.protocol.actions import Add
@@ -160,6 +159,8 @@ def _state(add: Add) -> _State:
 def _states(snapshot: Snapshot, raw_paths: list[str]) -> dict[str, _State]:
     """Vector, first row id and commit version of some files, by path as in the log; those that are not live are left
     out."""
+    import pyarrow.compute as pc
+
     if not raw_paths:
         return {}
     files = snapshot.logical_files
