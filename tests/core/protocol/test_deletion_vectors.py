@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -74,6 +75,21 @@ def test_absolute_locations_are_decoded_once_and_inline_ones_have_none() -> None
     inline = DeletionVectorId("i", INLINE)
     assert location(inline) is None
     assert inline.unique_id == f"i{INLINE}"
+
+
+@pytest.mark.conformance("DV-009")
+def test_a_vector_at_an_absolute_place_is_read_from_there(tmp_path: Path) -> None:
+    folder = tmp_path / "else where"
+    folder.mkdir()
+    (folder / "v.bin").write_bytes(FRAMES)
+    store = open_store(str(tmp_path / "t"))
+    assert read_rows(store, descriptor("p", f"{folder.as_uri()}/v.bin", 44, 6, 1)).tolist() == ROWS
+
+
+@pytest.mark.parametrize(("length", "reason"), [(3, "before the vector begins"), (10, "within the vector")])
+def test_a_file_that_ends_too_soon_says_where(length: int, reason: str) -> None:
+    with pytest.raises(CorruptDeletionVector, match=f"the file ends {reason}"):
+        unframe(FRAMES[1 : 1 + length], descriptor("u", "vBn[lx{q8@P<9BNH/isA", 44, 6, 1))
 
 
 @pytest.mark.conformance("DV-005")
