@@ -58,27 +58,15 @@ function keepMouse(root) {
   return () => root.removeEventListener("mousedown", keep);
 }
 
-// A box in front of a row tells the kernel, which draws the page of the list again; the focus stays on the box.
+// A box in front of a row tells the kernel, which draws the page of the list again.
 function hearTicks(root, model) {
-  let ticked = null;
   const tell = ({ target }) => {
     const { list, row } = target.dataset;
     if (list === undefined || row === undefined) return;
-    ticked = `input[data-list="${CSS.escape(list)}"][data-row="${CSS.escape(row)}"]`;
     model.send({ list, row: Number(row), selected: target.checked });
   };
-  const observer = new MutationObserver(() => {
-    const box = ticked && document.activeElement === document.body && root.querySelector(ticked);
-    if (!box) return;
-    ticked = null;
-    box.focus({ preventScroll: true });
-  });
   root.addEventListener("change", tell);
-  observer.observe(root, { childList: true, subtree: true });
-  return () => {
-    observer.disconnect();
-    root.removeEventListener("change", tell);
-  };
+  return () => root.removeEventListener("change", tell);
 }
 
 function render({ model, el }) {
