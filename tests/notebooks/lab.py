@@ -20,25 +20,13 @@ _OPTIONS = [
     "--LabApp.extension_manager=readonly",
     "--LabApp.news_url=None",
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    "--LabApp.expose_app_in_browser=True",
 ]
-_OPTIONS_OF = {
-    "jupyterlab": ["--LabApp.expose_app_in_browser=True"],
-    "notebook": ["--JupyterNotebookApp.expose_app_in_browser=True"],
-}
 
 
 @contextmanager
-def running_lab(
-    folder: Path, runtime: Path, *, theme: str = "JupyterLab Light", program: str = "jupyterlab"
-) -> Iterator[str]:
-    """Serve a folder and yield the address.
-
-    Args:
-        folder: What is served.
-        runtime: Where Jupyter writes what it runs.
-        theme: The colours of JupyterLab.
-        program: ``jupyterlab``, or ``notebook`` for Notebook 7.
-    """
+def running_lab(folder: Path, runtime: Path, *, theme: str = "JupyterLab Light") -> Iterator[str]:
+    """Serve a folder and yield the address; ``runtime`` is where Jupyter writes what it runs."""
     settings = folder / "settings" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)
     (settings / "themes.jupyterlab-settings").write_text(json.dumps({"theme": theme}))
@@ -47,9 +35,7 @@ def running_lab(
     log = folder / "lab.log"
     with log.open("w") as out:
         server = subprocess.Popen(
-            [sys.executable, "-m", program, *_OPTIONS, *_OPTIONS_OF[program], *places],
-            stdout=out,
-            stderr=subprocess.STDOUT,
+            [sys.executable, "-m", "jupyterlab", *_OPTIONS, *places], stdout=out, stderr=subprocess.STDOUT
         )
         try:
             yield address_of(server, runtime, log)

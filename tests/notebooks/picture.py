@@ -14,7 +14,7 @@ from explorer.demo import build_warehouse
 from tests.notebooks.lab import TOKEN, running_lab
 from tests.notebooks.places import jupyter_places
 from tests.notebooks.stories import read
-from tests.notebooks.test_tour_in_browsers import CHROMIUM, OPTIONS, run_all
+from tests.notebooks.test_tour_in_lab import CHROMIUM, OPTIONS, run_all
 
 parser = argparse.ArgumentParser(prog="python -m tests.notebooks.picture", description="Take pictures of the tour.")
 parser.add_argument("folder", type=Path, metavar="FOLDER", help="where to; notebook-light.png and notebook-dark.png")
@@ -34,6 +34,7 @@ with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
         run_all(page)
         page.locator(".widget-vbox.dte .dte-version").nth(1).wait_for(timeout=240_000)
         page.locator(".widget-vbox.dte .js-plotly-plot .bars").first.wait_for(state="attached", timeout=240_000)
+        page.locator(".widget-vbox.dte").first.get_by_role("button", name="Diff", exact=True).click()
         for side in ("left", "right"):
             page.evaluate(f"() => window.jupyterapp.shell.collapse{side.title()}()")
         for theme in ("light", "dark"):

@@ -1,17 +1,9 @@
-"""The tour in JupyterLab, in Notebook 7 and in Voila, in a real browser: run it, move, link, cancel.
-
-A small dose is JupyterLab; the whole dose takes the two others too.
-"""
+"""The tour in JupyterLab, in a real browser: run it, move, link, cancel."""
 
 from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -21,8 +13,6 @@ from playwright.sync_api import Locator, Page, Playwright, expect
 
 from tests.notebooks.lab import TOKEN, running_lab
 from tests.notebooks.stories import NOTEBOOKS, java_is_there
-from tests.support.dose import WHOLE_DOSE
-from tests.support.ports import free_port
 
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), ""
@@ -54,24 +44,22 @@ pytestmark = [pytest.mark.e2e, pytest.mark.notebook, pytest.mark.spark, pytest.m
 
 @pytest.mark.skipif(not CHROMIUM, reason="no Chromium on this machine: install the package chromium")
 @pytest.mark.skipif(not java_is_there(), reason="Spark needs Java 17 or 21, and there is none")
-@pytest.mark.parametrize("place", ["lab", "notebook", "voila"] if WHOLE_DOSE else ["lab"])
-def test_tour_runs_moves_links_and_cancels(place: str, jupyter_home: Path, playwright: Playwright) -> None:
+def test_tour_runs_moves_links_and_cancels(jupyter_home: Path, playwright: Playwright) -> None:
     folder = jupyter_home / "served"
     folder.mkdir()
     tour = nbformat.read(NOTEBOOKS / "1-tour.ipynb", as_version=4)
     tour.cells.append(nbformat.v4.new_code_cell(TRAIT, id="trait"))
     nbformat.write(tour, folder / "1-tour.ipynb")
     faults: list[str] = []
-    with _served(place, folder, jupyter_home / "runtime") as address:
+    with running_lab(folder, jupyter_home / "runtime") as address:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
         try:
             page = browser.new_page(viewport={"width": 1440, "height": 1000})
             page.on("request", lambda request: faults.append(request.url) if _leaves(request.url) else None)
             page.on("pageerror", lambda error: faults.append(str(error)))
             page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
-            page.goto(address, timeout=240_000, wait_until="commit")  # Voila answers when it has run the notebook
-            if place != "voila":
-                run_all(page)
+            page.goto(f"{address}lab/tree/1-tour.ipynb?token={TOKEN}", timeout=90_000)
+            run_all(page)
             _drive(page)
         finally:
             browser.close()
@@ -113,6 +101,7 @@ def _expect_version(widget: Locator, version: int) -> None:
 
 
 def run_all(page: Page) -> None:
+    """Run all cells of the notebook that is open."""
     page.wait_for_function(
         "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel", timeout=90_000
     )
@@ -123,37 +112,3 @@ def run_all(page: Page) -> None:
 def _leaves(url: str) -> bool:
     parts = urlsplit(url)
     return parts.scheme not in {"data", "blob"} and parts.hostname not in {"127.0.0.1", "localhost"}
-
-
-@contextmanager
-def _served(place: str, folder: Path, runtime: Path) -> Iterator[str]:
-    """Serve the folder, and yield the address of the tour."""
-    match place:
-        case "lab":
-            with running_lab(folder, runtime) as address:
-                yield f"{address}lab/tree/1-tour.ipynb?token={TOKEN}"
-        case "notebook":
-            with running_lab(folder, runtime, program="notebook") as address:
-                yield f"{address}notebooks/1-tour.ipynb?token={TOKEN}"
-        case _:
-            with _voila(folder / "1-tour.ipynb") as address:
-                yield address
-
-
-@contextmanager
-def _voila(notebook: Path) -> Iterator[str]:
-    port = free_port()
-    command = [sys.executable, "-m", "voila", "--no-browser", f"--port={port}", "--Voila.ip=127.0.0.1", str(notebook)]
-    log = notebook.with_suffix(".log")
-    with log.open("w") as out:
-        server = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
-        try:
-            end = time.monotonic() + 180
-            while "running at" not in log.read_text():
-                assert server.poll() is None, log.read_text()
-                assert time.monotonic() < end, log.read_text()
-                time.sleep(0.1)
-            yield f"http://127.0.0.1:{port}/"
-        finally:
-            server.terminate()
-            server.wait(30)
