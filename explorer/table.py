@@ -28,7 +28,7 @@ from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from explorer.auditing import Audit, Subject
     from explorer.auditing.erasure import Erasure
@@ -60,6 +60,7 @@ def open_table(
     read_only: bool = False,
     time_zone: str | tzinfo = UTC,
     cache: bool = True,
+    spark: SparkSession | None = None,
 ) -> Table:
     """Open a Delta table. Only its log is read, and no engine is started.
 
@@ -74,16 +75,22 @@ def open_table(
             rows use it. No log records it; `Snapshot.zone_doubts` says where it matters.
         cache: Keep what the log says in the user's cache folder, and read only new commits the next time. The variable
             ``DELTA_EXPLORER_CACHE`` names another folder, or switches it off with ``off``.
+        spark: A session whose catalog names the table: ``location`` is then ``orders``, ``shop.orders`` or
+            ``catalog.shop.orders``. Rows use the session that runs in this process, whether it is given or not.
 
     Raises:
-        TableNotFound: There is no log.
+        TableNotFound: There is no log, or the catalog has no such table.
         NotAllowed: The location is outside ``roots``.
-        RequestError: There is no such time zone.
+        RequestError: There is no such time zone, or the catalog names something that is no Delta table.
     """
     if os.environ.get(CHECKPOINT_VARIABLE):
         from explorer.system import set_limits
 
         set_limits()
+    if spark is not None:
+        from explorer.spark.engine.catalog_table import catalog_location
+
+        location = catalog_location(spark, os.fspath(location))
     allowed = None if roots is None else AllowedRoots(roots)
     zone = zone_named(time_zone) if isinstance(time_zone, str) else time_zone
     store = open_store(location, storage_options, allowed)
