@@ -99,7 +99,7 @@ def test_tour_shows_the_newest_version_and_links_two_widgets(run: Run, demo_buil
     assert story.result("explore")[WIDGET]["model_id"] != story.result("linked")[WIDGET]["model_id"]
     assert story.said("drive").splitlines()[-1] == "seen: [30] shown: 30"
     assert "10000" in story.said("drive")
-    assert "version=30" in story.shown("linked")
+    assert "orders, v30" in story.shown("linked")
     assert f"+{written[30].num_rows:,} \u2212{written[29].num_rows:,} rows" in story.shown("diff")
     if java_is_there():
         dear = written[last].filter(pc.greater(written[last]["amount"], 350)).sort_by("order_id").slice(0, 5)

@@ -139,10 +139,10 @@ def _drive(page: Page) -> None:
 def _select_a_file(root: Locator) -> None:
     """Tick the box in front of a file: the kernel says that it is selected, and marks it."""
     root.get_by_role("button", name="Files", exact=True).click()
-    box = root.locator("input[data-row='1']:visible").first
+    box = root.locator("table[aria-label='live files'] input[data-row='1']").first
     box.check()
     expect(root.get_by_role("button", name="1 selected: select none").first).to_be_visible(timeout=30_000)
-    expect(root.locator("input[data-row='1']:visible").first).to_be_checked()
+    expect(box).to_be_checked()
 
 
 def _read_rows(root: Locator) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -165,6 +166,6 @@ print("9", engine().state)
     assert lines[:3] == ["1 off", "2 2 True True", "3 3 True"]
     assert lines[3].startswith("4 off Spark was stopped.")
     assert lines[4].startswith("5 2 Spark 4.")
-    assert lines[4].endswith("on local[2].")
+    assert re.search(r" on local\[2\]; the start took \d+\.\d s\.$", lines[4])
     assert lines[5].startswith("6 off Spark's Java process died")
     assert lines[6:] == ["7 2 ready True", "8 local[2] ready", "9 off"]
