@@ -28,8 +28,8 @@ from explorer.views.rows.spark_work import SparkStart
 from explorer.web.address import Address
 from explorer.web.export import export_files
 from explorer.web.figure_pane import FigurePane
-from explorer.web.home import home_morning, home_page, home_rows, progress_line, standings
-from explorer.web.home_reading import HomeReading
+from explorer.web.home.reading import HomeReading
+from explorer.web.home.tables import home_morning, home_page, home_rows, progress_line, standings
 from explorer.web.page import Page
 from explorer.web.pages import Rendered, notice, problem_page, table_page, waiting_page
 from explorer.web.render import render

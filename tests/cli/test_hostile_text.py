@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Call
-from tests.support.at_least_one import at_least_one
 
 EVIL = (
     "[red]x[/red][link=file:///etc/passwd]y[/link]\x1b[31mred\x1b]0;title\x07\r\nError: forged\u202etxt\u2028\x00:boom:"
@@ -78,8 +77,8 @@ def test_markup_is_shown_as_it_stands(hostile: Path, cli: Call) -> None:
 @pytest.mark.parametrize("call", CALLS)
 def test_json_lines_stay_lines_and_keep_the_text(call: tuple[str, ...], hostile: Path, cli: Call) -> None:
     result = cli(call[0], hostile, *call[1:], "--json")
-    for line in at_least_one(result.out.splitlines(keepends=True) if call[0] != "history" else result.out.split("\n")):
-        assert "\x1b" not in line
+    assert bool(result.out) is (call[0] != "deletion-vectors")  # no file masks a row
+    assert "\x1b" not in result.out
     if call[0] == "snapshot":
         assert json.loads(result.out)["metadata"]["description"] == EVIL
 

@@ -172,7 +172,15 @@ def _proof() -> Erasure:
     )
     place = Place(HOSTILE, "live", 3, 10, 0, None, None, "It is live.")
     return Erasure(
-        basis=basis, where=HOSTILE, places=(place,), traces=(), log_files=1, not_answered=(), not_read=(), steps=()
+        basis=basis,
+        where=HOSTILE,
+        places=(place,),
+        traces=(),
+        log_files=1,
+        not_answered=(),
+        not_read=(),
+        steps=(),
+        elsewhere=(),
     )
 
 

@@ -8,9 +8,9 @@ import io
 import pytest
 
 from explorer.system import ENGINE_INFO
-from explorer.web.activity import activity
 from explorer.web.address import Address
-from explorer.web.home import home_page
+from explorer.web.home.activity import activity
+from explorer.web.home.tables import home_page
 from explorer.web.served_tables import Catalog, TableSummary
 from tests.support import small_logs
 from tests.support.hostile_tables import HOSTILE

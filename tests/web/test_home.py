@@ -9,8 +9,8 @@ import pytest
 
 from explorer.storage.served_roots import ServedRoots, TableRef
 from explorer.web.address import STANDINGS, Address
-from explorer.web.home import home_page, home_rows, progress_line
-from explorer.web.home_reading import HomeReading, Progress
+from explorer.web.home.reading import HomeReading, Progress
+from explorer.web.home.tables import home_page, home_rows, progress_line
 from explorer.web.served_tables import Catalog, TableSummary
 from tests.support import small_logs
 from tests.support.audited_tables import loaded

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from explorer.web.address import Address
-from explorer.web.home import home_page
-from explorer.web.morning import Morning, morning, new_commits
+from explorer.web.home.morning import Morning, morning, new_commits
+from explorer.web.home.tables import home_page
 from explorer.web.served_tables import Catalog, TableSummary
 from tests.support import small_logs
 from tests.support.audited_tables import loaded

@@ -23,7 +23,7 @@ from explorer.core.protocol.schema.field_metadata import (
     IDENTITY_START,
     IDENTITY_STEP,
 )
-from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED
+from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, FEATURE_PREFIX
 from explorer.core.transaction.proposals.rows.append_rows import numberings
 from explorer.demo.provenance import Calendar, Provenance
 from explorer.demo.writer import TableWriter
@@ -67,7 +67,7 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
         ilse(0, 0, "05:30:00"),
         SCHEMA,
         description="Invoices of the web shop. Made-up data.",
-        properties={CHANGE_DATA_FEED.key: "true", "delta.feature.allowColumnDefaults": "supported"},
+        properties={CHANGE_DATA_FEED.key: "true", f"{FEATURE_PREFIX}allowColumnDefaults": "supported"},
     )
     bill(0)
     bill(1)

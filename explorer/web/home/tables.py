@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import TypeAlias
 
 from explorer import formatting as fmt
-from explorer.web.activity import activity
 from explorer.web.address import STANDINGS, Address
 from explorer.web.findings import tone
-from explorer.web.home_reading import Progress
-from explorer.web.morning import morning, new_commits
+from explorer.web.home.activity import activity
+from explorer.web.home.morning import morning, new_commits
+from explorer.web.home.reading import Progress
 from explorer.web.pages import Rendered, bar
 from explorer.web.render import render, render_blocks
 from explorer.web.served_tables import SPARK_DAYS, Catalog, TableSummary
