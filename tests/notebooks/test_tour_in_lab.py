@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, Playwright, expect
 
 from tests.notebooks.lab import TOKEN, running_lab
 from tests.notebooks.stories import NOTEBOOKS, java_is_there
+from tests.support.dose import WHOLE_DOSE
 
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), ""
@@ -42,6 +43,7 @@ trait
 pytestmark = [pytest.mark.e2e, pytest.mark.notebook, pytest.mark.spark, pytest.mark.timeout(900)]
 
 
+@pytest.mark.skipif(not WHOLE_DOSE, reason="part of the whole dose: make prove; test_widget_in_lab.py is the small one")
 @pytest.mark.skipif(not CHROMIUM, reason="no Chromium on this machine: install the package chromium")
 @pytest.mark.skipif(not java_is_there(), reason="Spark needs Java 17 or 21, and there is none")
 def test_tour_runs_moves_links_and_cancels(jupyter_home: Path, playwright: Playwright) -> None:
