@@ -166,6 +166,8 @@ def test_invoices_have_the_numbers_and_sums_of_the_table_and_a_feed_with_a_hole(
     assert len(set(numbers)) == last.num_rows == 954
     assert fields["invoice_no"]["delta.identity.highWaterMark"] == max(numbers) == 10_957
     assert pc.all(pc.equal(last.column("gross"), pc.add(last.column("net"), last.column("vat")))).as_py()
+    told = [c["version"] for c in table.history().to_pylist() if c["metadata_changed"] or c["schema_changed"]]
+    assert told[::-1] == [0, 3, 7, 10], "a mark that rows move is no change of the schema"
     recorded = {}
     for version in (4, 6, 12):
         files = [row for row in table.change_sources(version, version).files.to_pylist() if row["kind"] == "cdc"]

@@ -176,8 +176,8 @@ class DeltaLog:
             rows_masked (rows newly hidden in files that stay), rows_rewritten (rows among those added that existed
             before), num_files, num_bytes, num_rows,
             num_deleted_rows (after the commit), metadata_changed, protocol_changed, schema_changed (values differ from
-            those before, not merely written again), data_change, change_files, change_feed, reason. Null means that the
-            log does not say.
+            those before, not merely written again; an identity mark, which rows move, is no change), data_change,
+            change_files, change_feed, reason. Null means that the log does not say.
         """
         return self.history_record().table(limit)
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 from explorer.core.protocol.actions import CommitInfo, Protocol
 from explorer.core.protocol.arrow.arrays import bools, int64s, integers, known_int64s, mask, string_maps, strings
 from explorer.core.protocol.json_values import JsonObject, JsonValue
+from explorer.core.protocol.schema.identity_marks import without_marks
 from explorer.core.protocol.times import from_milliseconds
 from explorer.core.versions.commit_times import BASES
 from explorer.core.versions.history_totals import KnownSums, Totals
@@ -138,8 +139,11 @@ def _is_in_calendar(time: int) -> bool:
 
 
 def _metadata_changed(history: History, record: CommitRecord) -> bool:
-    """Whether a commit wrote metadata that was not in force before it."""
-    return record.metadata is not None and record.metadata != history.metadata_at(record.version - 1)
+    """Whether a commit wrote metadata that was not in force before it, identity marks aside: rows move those."""
+    if record.metadata is None:
+        return False
+    before = history.metadata_at(record.version - 1)
+    return before is None or without_marks(before) != without_marks(record.metadata)
 
 
 def _protocol_changed(history: History, record: CommitRecord) -> bool:
@@ -156,11 +160,10 @@ def _outline(protocol: Protocol) -> tuple[int, int, frozenset[str], frozenset[st
 
 
 def _schema_changes(history: History) -> set[int]:
-    """Versions whose schema text differs from the one before; the first readable version is not among them."""
-    changes = history.metadata_changes()
-    return {
-        version for (_, before), (version, after) in pairwise(changes) if before.schema_string != after.schema_string
-    }
+    """Versions whose schema text differs from the one before, identity marks aside; the first readable version is not
+    among them."""
+    texts = [(version, without_marks(metadata).schema_string) for version, metadata in history.metadata_changes()]
+    return {version for (_, before), (version, after) in pairwise(texts) if before != after}
 
 
 def _copied(info: CommitInfo) -> int | None:
