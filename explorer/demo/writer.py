@@ -146,7 +146,7 @@ class TableWriter:
         proposal = delete_rows(
             Delete(where=where), snapshot, self._touched(found), rewrite, self.log.circumstances(by), reads=Reads()
         )
-        self.rows = self.rows.filter(pc.invert(pc.fill_null(predicate(self.rows), False)))
+        self.rows = self._without(predicate)
         self.commit(by, proposal)
 
     def update(
@@ -155,8 +155,7 @@ class TableWriter:
         """UPDATE: the old rows are hidden or their files rewritten, the new ones written."""
         found = list(self._matching(predicate))
         matched = self._matched(found)
-        rest = self.rows.filter(pc.invert(pc.fill_null(predicate(self.rows), False)))
-        self.rows = self._concat(rest, change(self.rows.filter(predicate(self.rows))))
+        self.rows = self._concat(self._without(predicate), change(self.rows.filter(predicate(self.rows))))
         intent = Update(set=dict(assigned), where=where)
         changes = {"update_preimage": matched, "update_postimage": change(matched)}
         self._change(by, intent, found, RowCounts(updated=matched.num_rows), changes)
@@ -265,6 +264,10 @@ class TableWriter:
             for file in layout.change_files(rows, kind)
         ]
         return NewFiles(tuple(file for rows in tables for file in layout.files(rows)), tuple(recorded))
+
+    def _without(self, predicate: Predicate) -> pa.Table:
+        """The rows that do not match."""
+        return self.rows.filter(pc.invert(pc.fill_null(predicate(self.rows), False)))
 
     def _matched(self, found: Sequence[_Found]) -> pa.Table:
         return self._concat(*(file.rows.filter(pa.array(mask)) for file, mask in found))
