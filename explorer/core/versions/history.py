@@ -7,7 +7,7 @@ null, never 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Final, cast
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 from explorer.core.protocol.actions import CommitInfo, Protocol
 from explorer.core.protocol.arrow.arrays import bools, int64s, integers, known_int64s, mask, string_maps, strings
 from explorer.core.protocol.json_values import JsonObject, JsonValue
-from explorer.core.protocol.schema.identity_marks import without_marks
+from explorer.core.protocol.schema.identity_marks import schema_without_marks
 from explorer.core.protocol.times import from_milliseconds
 from explorer.core.versions.commit_times import BASES
 from explorer.core.versions.history_totals import KnownSums, Totals
@@ -30,6 +30,7 @@ __all__ = ["History"]
 _COPIED: Final = ("numCopiedRows", "numTargetRowsCopied")
 # Digits of a count that fits 64 bits; writers record metrics as text, so they may hold anything.
 _MOST_DIGITS: Final = 18
+_Unmarked = Callable[[str | None], str | None]
 
 
 class History(Provenance):
@@ -86,7 +87,8 @@ def _table(history: History) -> pa.Table:
     def known(sums: KnownSums) -> pa.Int64Array:
         return known_int64s(sums[0][at], sums[1][at])
 
-    schema_changed = _schema_changes(history)
+    unmarked = cache(schema_without_marks)  # each text is parsed once, however often it is compared
+    schema_changed = _schema_changes(history, unmarked)
     return pa.table(
         {
             "version": int64s([record.version for record in chosen]),
@@ -112,7 +114,7 @@ def _table(history: History) -> pa.Table:
             "num_bytes": known(totals.bytes),
             "num_rows": known(totals.rows),
             "num_deleted_rows": known(totals.deleted),
-            "metadata_changed": bools([_metadata_changed(history, record) for record in chosen]),
+            "metadata_changed": bools([_metadata_changed(history, record, unmarked) for record in chosen]),
             "protocol_changed": bools([_protocol_changed(history, record) for record in chosen]),
             "schema_changed": bools([record.version in schema_changed for record in chosen]),
             "data_change": mask(totals.data_change[at]),
@@ -138,12 +140,16 @@ def _is_in_calendar(time: int) -> bool:
     return True
 
 
-def _metadata_changed(history: History, record: CommitRecord) -> bool:
+def _metadata_changed(history: History, record: CommitRecord, unmarked: _Unmarked) -> bool:
     """Whether a commit wrote metadata that was not in force before it, identity marks aside: rows move those."""
     if record.metadata is None:
         return False
     before = history.metadata_at(record.version - 1)
-    return before is None or without_marks(before) != without_marks(record.metadata)
+    if before is None or before == record.metadata:
+        return before is None
+    schema = unmarked(record.metadata.schema_string)
+    same = unmarked(before.schema_string) == schema
+    return not same or msgspec.structs.replace(before, schema_string=record.metadata.schema_string) != record.metadata
 
 
 def _protocol_changed(history: History, record: CommitRecord) -> bool:
@@ -159,10 +165,10 @@ def _outline(protocol: Protocol) -> tuple[int, int, frozenset[str], frozenset[st
     return protocol.min_reader_version, protocol.min_writer_version, readers, writers
 
 
-def _schema_changes(history: History) -> set[int]:
+def _schema_changes(history: History, unmarked: _Unmarked) -> set[int]:
     """Versions whose schema text differs from the one before, identity marks aside; the first readable version is not
     among them."""
-    texts = [(version, without_marks(metadata).schema_string) for version, metadata in history.metadata_changes()]
+    texts = [(version, unmarked(metadata.schema_string)) for version, metadata in history.metadata_changes()]
     return {version for (_, before), (version, after) in pairwise(texts) if before != after}
 
 

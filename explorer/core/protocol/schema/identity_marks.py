@@ -9,24 +9,22 @@ from __future__ import annotations
 import msgspec
 
 from explorer.core.errors import ExplorerError
-from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.schema.data_types import StructType, parse_schema
 from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK, IDENTITY_PREFIX
 
-__all__ = ["without_marks"]
+__all__ = ["schema_without_marks"]
 
 
-def without_marks(metadata: Metadata) -> Metadata:
-    """The same metadata without identity marks; a schema that cannot be read stays as it is."""
-    text = metadata.schema_string
+def schema_without_marks(text: str | None) -> str | None:
+    """A schema's text without identity marks; one that cannot be read stays as it is."""
     if text is None or IDENTITY_PREFIX not in text:
-        return metadata
+        return text
     try:
         schema = parse_schema(text)
     except ExplorerError:
-        return metadata
+        return text
     fields = []
     for field in schema.fields:
         kept = {key: value for key, value in field.metadata.items() if key != IDENTITY_HIGH_WATER_MARK}
         fields.append(msgspec.structs.replace(field, metadata=kept))
-    return msgspec.structs.replace(metadata, schema_string=StructType(tuple(fields)).to_json())
+    return StructType(tuple(fields)).to_json()
