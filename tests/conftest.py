@@ -12,7 +12,7 @@ import pytest
 from explorer.spark.engine.session import Engine, engine
 from tests.support.dose import WHOLE_DOSE
 
-pytest_plugins = ["tests.conformance.plugin", "tests.support.distribution"]
+pytest_plugins = ["tests.conformance.plugin", "tests.prove.plugin", "tests.support.distribution"]
 
 # What is kept of tables goes into no home: tests of it name a folder of their own.
 os.environ["DELTA_EXPLORER_CACHE"] = "off"

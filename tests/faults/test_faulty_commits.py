@@ -122,10 +122,14 @@ def run(scene: str, faults: dict[int, Fault]) -> None:
     check(store, table, plan)
 
 
-def test_whatever_request_is_struck_the_outcome_is_right_or_unknown_and_unknown_is_resolved() -> None:
+def test_whatever_request_is_struck_the_outcome_is_right_or_unknown_and_unknown_is_resolved(
+    record_property: Callable[[str, object], None],
+) -> None:
     assert len(requests_of(no_rival)) < 20
-    for scene, faults in cases(2 if WHOLE_DOSE else 1):
+    struck = list(cases(2 if WHOLE_DOSE else 1))
+    for scene, faults in struck:
         run(scene, faults)
+    record_property("found", {"combinations of faults": len(struck)})
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +174,9 @@ def strikes(scene: str, requests: int) -> Iterator[tuple[int, Fault]]:
 @pytest.mark.timeout(3600)
 @pytest.mark.conformance("LOG-006", "LOG-010")
 @pytest.mark.parametrize("scene", list(SCENES) if WHOLE_DOSE else SMALL_DOSE)
-def test_whatever_request_is_struck_no_row_is_lost_or_there_twice(scene: str, folder: Path) -> None:
+def test_whatever_request_is_struck_no_row_is_lost_or_there_twice(
+    scene: str, folder: Path, record_property: Callable[[str, object], None]
+) -> None:
     requests = requests_of(scene, folder)
     assert len(requests) > 4
     told = {
@@ -182,7 +184,7 @@ def test_whatever_request_is_struck_no_row_is_lost_or_there_twice(scene: str, fo
         for number, fault in strikes(scene, len(requests))
     }
     assert len(told) >= len(requests) * len(FAULTS) // 9
-    print(scene, told)
+    record_property("found", {"requests struck": len(told)})
 
 
 @pytest.mark.parametrize("scene", SMALL_DOSE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -62,7 +63,10 @@ answer = spark.createDataFrame(told, "what string, outcome string")
 @pytest.mark.timeout(3600)
 @pytest.mark.conformance("LOG-005", "LOG-023", "DV-022")
 def test_a_race_of_changes_of_rows_with_the_reference_writer(
-    reference_writer: ReferenceWriter, spark_engine: object, tmp_path: Path
+    reference_writer: ReferenceWriter,
+    spark_engine: object,
+    tmp_path: Path,
+    record_property: Callable[[str, object], None],
 ) -> None:
     """In the order of the versions, what each of the two was told gives the rows of the table."""
     folder = tmp_path / "table"
@@ -78,14 +82,16 @@ def test_a_race_of_changes_of_rows_with_the_reference_writer(
     told += [{**json.loads(each["what"]), "outcome": each["outcome"]} for each in answers]
     opened = explorer.open_table(folder)
     # Of a change that it lost the reference leaves the new rows and the vectors.
-    print(check_rows(opened, told, orphans=2 * len(lost)), lost, {each["why"] for each in told if each.get("why")})
+    record_property("found", check_rows(opened, told, orphans=2 * len(lost)))
     theirs_now = Counter(tuple(row.values()) for row in reference_writer.rows(folder).to_pylist())
     assert theirs_now == Counter(tuple(row.values()) for row in opened.rows().toArrow().to_pylist())
 
 
 @pytest.mark.timeout(3600)
 @pytest.mark.conformance("LOG-002", "LOG-005", "LOG-023")
-def test_a_race_with_the_reference_writer(reference_writer: ReferenceWriter, tmp_path: Path) -> None:
+def test_a_race_with_the_reference_writer(
+    reference_writer: ReferenceWriter, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     folder = tmp_path / "table"
     location = folder.as_uri()
     table = new_race(location, {})
@@ -98,6 +104,6 @@ def test_a_race_with_the_reference_writer(reference_writer: ReferenceWriter, tmp
     for each in answers:
         outcome = "committed" if each["outcome"] == "committed" else "conflicted"
         told.append({"what": "append", "id": each["id"], "outcome": outcome, "version": None, "rows": 3, "why": each})
-    print(check_race(table, told, 1), [each["outcome"] for each in answers if each["outcome"] != "committed"])
+    record_property("found", check_race(table, told, 1))
     rows = reference_writer.rows(folder).num_rows
     assert rows == explorer.open_table(location).snapshot().num_records

@@ -56,7 +56,8 @@ def crawler(request: pytest.FixtureRequest, browser: Any, lake_served: tuple[str
     crawler = Crawler(page, address, every=True)
     yield crawler
     window.close()
-    print(f"{crawler.crawl.pressed} controls and keys pressed on {len(crawler.crawl.pages)} pages", flush=True)
+    found = {"controls and keys pressed": crawler.crawl.pressed, "pages": len(crawler.crawl.pages)}
+    request.node.user_properties.append(("found", found))
     assert crawler.crawl.wrong == []
     assert "ERROR:" not in log.read_text()[before:]
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -30,7 +31,9 @@ _LONGEST = 0.25
 
 @pytest.mark.timeout(3600)
 @pytest.mark.conformance("LOG-006", "LOG-010")
-def test_a_table_survives_writers_that_are_killed(tmp_path: Path, dose: Dose) -> None:
+def test_a_table_survives_writers_that_are_killed(
+    tmp_path: Path, dose: Dose, record_property: Callable[[str, object], None]
+) -> None:
     location = (tmp_path / "table").as_uri()
     metadata = msgspec.structs.replace(METADATA, configuration={"delta.checkpointInterval": str(_EVERY)})
     write(open_store(location), {0: (PROTOCOL, metadata)})
@@ -68,7 +71,8 @@ def test_a_table_survives_writers_that_are_killed(tmp_path: Path, dose: Dose) ->
         problem.file for problem in explorer.open_table(location).verify().problems if problem.kind == "orphan-file"
     ]
     assert sorted(told) == in_log
-    print(f"{dose.kills} kills, {last} versions, {between} commits made whose writer was never told, {len(left)} left")
+    found = {"kills": dose.kills, "versions": last, "commits whose writer never knew": between, "files left": len(left)}
+    record_property("found", found)
 
 
 def check(table: explorer.Table) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +188,9 @@ def test_a_writer_of_batches_raises_what_keeps_a_batch_from_being_written(
 @pytest.mark.parametrize(
     "kind", ["append", pytest.param("merge", marks=pytest.mark.skipif(not WHOLE_DOSE, reason="whole dose"))]
 )
-def test_a_stream_that_is_killed_and_started_again_writes_every_row_once(tmp_path: Path, kind: str) -> None:
+def test_a_stream_that_is_killed_and_started_again_writes_every_row_once(
+    tmp_path: Path, kind: str, record_property: Callable[[str, object], None]
+) -> None:
     files, kills = (30, 25) if WHOLE_DOSE else (4, 1)
     table = new_table(tmp_path / "t")
     source = tmp_path / "source"
@@ -207,7 +210,7 @@ def test_a_stream_that_is_killed_and_started_again_writes_every_row_once(tmp_pat
     left = orphans(table)
     found = table.plan({"kind": "vacuum", "olderThan": "interval 0 seconds"}, accept=["vacuum-retention"])
     assert left <= {file.path for file in found.files}
-    print(f"{kind}: {dict(told)}, {len(left)} orphans")
+    record_property("found", {**told, "orphans": len(left)})
 
 
 def _streamed(folder: Path, kind: str, pick: random.Random | None) -> Counter[str]:

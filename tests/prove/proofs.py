@@ -1,0 +1,222 @@
+"""What the whole dose proves: each proof by name, the tests that are it, and how they go about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["PROOFS", "Proof", "proofs_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A proof.
+
+    Attributes:
+        name: What it is called on the page and on the command line.
+        section: The heading that it stands under.
+        tests: What pytest is given: a test, a file or a folder.
+        how: What the tests do, in a sentence.
+    """
+
+    name: str
+    section: str
+    tests: str
+    how: str
+
+
+_COMMITS: Final = "Commits under races, kills and faults"
+_ROWS: Final = "Rows under races, kills and faults"
+_OTHERS: Final = "Beside other writers and readers"
+_AUDIT: Final = "The audit"
+_PAGES: Final = "Pages and notebooks"
+_ELSEWHERE: Final = "Rows elsewhere"
+
+PROOFS: Final = (
+    Proof(
+        "race-disk",
+        _COMMITS,
+        "tests/prove/test_races.py::test_a_race_on_the_local_disk",
+        "16 processes commit 1,600 times at once: appends, removals of files that others want too, batches of one "
+        "application",
+    ),
+    Proof("race-s3", _COMMITS, "tests/prove/test_races.py::test_a_race_on_s3", "the same on moto's S3 server"),
+    Proof(
+        "race-deltalake-disk",
+        _COMMITS,
+        "tests/prove/test_races.py::test_a_race_with_deltalake[disk]",
+        "12 processes of ours and 4 of deltalake, 1,600 commits",
+    ),
+    Proof(
+        "race-deltalake-s3",
+        _COMMITS,
+        "tests/prove/test_races.py::test_a_race_with_deltalake[s3]",
+        "the same on moto's S3 server",
+    ),
+    Proof(
+        "race-reference",
+        _COMMITS,
+        "tests/interop/test_race_with_reference.py::test_a_race_with_the_reference_writer",
+        "3 processes of ours with 450 commits, delta-spark with 50; delta-spark reads the same rows in the end",
+    ),
+    Proof(
+        "kills",
+        _COMMITS,
+        "tests/prove/test_kills.py",
+        "writers are killed (signal 9) after 0 to 0.25 s, with a checkpoint every three commits; the table opens after "
+        "each, at the version before or after, and what they left is listed",
+    ),
+    Proof(
+        "faulty-commits",
+        _COMMITS,
+        "tests/faults/test_faulty_commits.py",
+        "every request of a commit, and every pair of requests, fails, loses its answer or arrives late, alone and "
+        "with other writers between; the outcome told is right or unknown, and the same plan again is in the log once",
+    ),
+    Proof(
+        "faulty-maintenance",
+        _COMMITS,
+        "tests/faults/test_maintenance_faults.py",
+        "every request of a checkpoint, a clean-up and a vacuum is struck",
+    ),
+    Proof(
+        "refusing-disks",
+        _COMMITS,
+        "tests/faults/test_refusing_disks.py",
+        "a disk that is full at each file of a commit, a log that may not be written to: nothing half visible",
+    ),
+    Proof(
+        "damaged-logs",
+        _COMMITS,
+        "tests/faults/test_damaged_logs.py",
+        "any file of a log cut, flipped or overwritten: the answer of the undamaged table, what the bytes plainly say, "
+        "or a typed error",
+    ),
+    Proof(
+        "properties",
+        _COMMITS,
+        "tests/properties",
+        "up to 5,000 examples each of random histories, changes of columns and settings, predicates, reports and any "
+        "bytes, against a model",
+    ),
+    Proof(
+        "row-races",
+        _ROWS,
+        "tests/prove/test_row_races.py",
+        "16 threads, and 16 processes on a Connect server, change the rows of one table, on disk and S3, deltalake "
+        "among them; in the order of the versions they give exactly the table's rows",
+    ),
+    Proof(
+        "row-race-reference",
+        _ROWS,
+        "tests/interop/test_race_with_reference.py::test_a_race_of_changes_of_rows_with_the_reference_writer",
+        "60 changes of rows of ours beside 60 of delta-spark",
+    ),
+    Proof(
+        "killed-streams",
+        _ROWS,
+        "tests/spark/writes/test_batches.py::test_a_stream_that_is_killed_and_started_again_writes_every_row_once",
+        "a stream is killed 25 times, appending and merging; each row is there once",
+    ),
+    Proof(
+        "faulty-row-writes",
+        _ROWS,
+        "tests/faults/test_faulty_row_writes.py",
+        "each request of a write of rows is struck with each fault, for seven intents; workers are killed and left "
+        "without a disk",
+    ),
+    Proof(
+        "random-operations",
+        _ROWS,
+        "tests/spark/writes/test_random_operations.py",
+        "20 sequences of 12 operations against a plain model: rows, feed and row ids at every version",
+    ),
+    Proof(
+        "spark",
+        _ROWS,
+        "tests/spark",
+        "all tests of rows with more examples, versions and tables, on Java and Spark as users have them",
+    ),
+    Proof(
+        "odd-metadata",
+        _OTHERS,
+        "tests/core/transaction/test_odd_metadata.py",
+        "every intent on every table whose metadata is odd",
+    ),
+    Proof(
+        "intents-side-by-side",
+        _OTHERS,
+        "tests/interop/test_intents_side_by_side.py",
+        "every intent beside the statement of delta-spark that does the same, which reads after each",
+    ),
+    Proof(
+        "rows-side-by-side",
+        _OTHERS,
+        "tests/interop/test_rows_side_by_side.py",
+        "changes of rows beside delta-spark on newly made data, each going on with the other's table",
+    ),
+    Proof(
+        "features-side-by-side",
+        _OTHERS,
+        "tests/interop/test_features_side_by_side.py",
+        "table features switched on and off beside delta-spark",
+    ),
+    Proof(
+        "vacuum",
+        _OTHERS,
+        "tests/interop/test_vacuum.py",
+        "what a vacuum would take beside a real VACUUM of delta-spark on copies, for every table and retention",
+    ),
+    Proof(
+        "client-verdicts",
+        _OTHERS,
+        "tests/golden/test_client_verdicts.py",
+        "clients read and write the tables that they are said to read and write, and no others",
+    ),
+    Proof(
+        "erasure",
+        _AUDIT,
+        "tests/auditing/erasure",
+        "the places of matching rows beside a search of every Parquet file by PyArrow alone, on every golden and "
+        "reference table: none missed, none claimed",
+    ),
+    Proof(
+        "footers",
+        _AUDIT,
+        "tests/auditing/test_footers.py",
+        "statistics of the log beside the footers of the live files of every golden and reference table",
+    ),
+    Proof(
+        "crawl",
+        _PAGES,
+        "tests/prove/test_crawl.py",
+        "Chromium presses every link, button, menu, list, field and key of every tab of every table of the demo and "
+        "of the odd ones, in both themes, where commits are allowed; an error shown or logged, a script's error, an "
+        "answer of status 400 or one that does not come, a request off the machine each fail it",
+    ),
+    Proof("browser", _PAGES, "tests/e2e", "the browser's tests with a Chromium as users have it, axe's every rule"),
+    Proof(
+        "notebooks", _PAGES, "tests/notebooks", "the nine notebooks, each in a kernel of its own; the tour in a browser"
+    ),
+    Proof(
+        "connect",
+        _ELSEWHERE,
+        "tests/prove/test_spark_elsewhere.py::test_a_connect_server_passes_every_test_of_rows",
+        "every test of tests/spark against a Spark Connect server of its own",
+    ),
+    Proof(
+        "cluster",
+        _ELSEWHERE,
+        "tests/prove/test_spark_elsewhere.py::test_a_cluster_of_two_workers_passes_a_few",
+        "scans with masks, changes, checks and a survey on a standalone cluster of two workers on the loopback",
+    ),
+)
+
+
+def proofs_of(test: str) -> list[Proof]:
+    """The proofs that a test, by pytest's name of it, is a part of."""
+    return [
+        proof
+        for proof in PROOFS
+        if test == proof.tests or test.startswith((f"{proof.tests}/", f"{proof.tests}::", f"{proof.tests}["))
+    ]

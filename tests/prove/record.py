@@ -1,0 +1,64 @@
+"""The record of the whole dose, ``docs/proofs.json``: how each proof went when it ran last.
+
+A run of pytest with ``--proofs-record`` renews the proofs that it ran. The digest is of the file of the tests: where it
+has changed since, the record no longer speaks of the proof, and `stale_proofs` names it. A proof that is a folder of
+tests has none: every run of the tests tries its small dose, and the day says how old the whole one is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Final
+
+from tests.prove.proofs import PROOFS, Proof
+from tests.support.shared_tables import REPOSITORY
+
+__all__ = ["RECORD", "ProofRun", "digest", "load_record", "stale_proofs", "write_record"]
+
+RECORD: Final = REPOSITORY / "docs" / "proofs.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ProofRun:
+    """How a proof went.
+
+    Attributes:
+        at: The day, in ISO form.
+        digest: Of the tests as they ran; empty for a folder.
+        cases: How often each outcome of a case came.
+        seconds: What the cases took, one after another.
+        found: What the tests counted, summed over the cases.
+    """
+
+    at: str
+    digest: str
+    cases: dict[str, int]
+    seconds: float
+    found: dict[str, int]
+
+
+def load_record() -> dict[str, ProofRun]:
+    """Name of a proof -> its last run; empty without a record."""
+    if not RECORD.is_file():
+        return {}
+    return {name: ProofRun(**entry) for name, entry in json.loads(RECORD.read_text("utf-8")).items()}
+
+
+def write_record(record: Mapping[str, ProofRun]) -> None:
+    """Replace the record; proofs that there are no more leave it."""
+    known = {proof.name: asdict(record[proof.name]) for proof in PROOFS if proof.name in record}
+    RECORD.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def digest(proof: Proof) -> str:
+    """The digest of the file that holds a proof's tests; empty for a folder."""
+    path = REPOSITORY / proof.tests.partition("::")[0]
+    return "" if path.is_dir() else sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def stale_proofs(record: Mapping[str, ProofRun]) -> list[str]:
+    """The proofs whose tests are not those that ran: changed since."""
+    return [proof.name for proof in PROOFS if proof.name in record and record[proof.name].digest != digest(proof)]

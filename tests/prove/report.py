@@ -1,0 +1,86 @@
+"""The page on proofs, made of the record of their last runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from tests.prove.proofs import PROOFS, Proof
+from tests.prove.record import ProofRun
+from tests.support.shared_tables import REPOSITORY
+
+__all__ = ["PAGE", "page"]
+
+PAGE: Final = REPOSITORY / "docs" / "proofs.md"
+
+_HEAD: Final = """# Proofs
+
+`make prove` takes hours; `make test` tries a small part of the same. Each proof ran whole with the result below, and
+`proofs.json` is the record that this page is written from. To run some alone, and renew them here:
+
+    python -m tests.prove race-disk kills
+
+On a machine with two processors that other work shared: the times say what to expect, not how fast the program is.
+A case is skipped where what it needs is not there, or where it asks for nothing, and says so in the run.
+"""
+
+_NOTES: Final = """## What is checked, and what was found
+
+Each race is checked: every commit that its writer reports is in the log once, at the version reported, and no other is;
+versions have no gap; `verify` finds nothing but a hint that names an older checkpoint; rows and batches add up; every
+file that a version needs exists, and no file of a commit that lost is left.
+
+The races and faults found three things, each with a test now. A listing made while others write can show a commit and
+not the one before it, so a log with a gap is listed again before it is called broken. A commit that was made does not
+fail because the log cannot be listed afterwards. The state before a commit, which the checksum needs, is read before
+the commit and not after it.
+
+moto checks that a key is free and then writes it, in two steps. S3 does both in one, so the server of the races answers
+one request at a time, over any number of connections. deltalake gives up opening a table whose listing shows a gap; its
+racer opens it again. Where deltalake loses, it loses to removals of files: it takes them for deletions of what it read.
+
+The crawl found that Panel fits a figure to its place a moment after the page took the figure away, and plotly then
+failed in the console; `tests/e2e/test_strip.py` holds it. Statistics against footers have two findings on the tables of
+others, both true: a float widened to a double, whose greatest value the writer had cut, so that a query would leave out
+its row.
+"""
+
+
+def page(record: Mapping[str, ProofRun]) -> str:
+    """The page of a record."""
+    return "\n".join([_HEAD, *_tables(record), _NOTES])
+
+
+def _tables(record: Mapping[str, ProofRun]) -> Iterator[str]:
+    for section in dict.fromkeys(proof.section for proof in PROOFS):
+        yield from (
+            f"## {section}",
+            "",
+            _line("proof", "tests", "what they do", "result", "took", "on"),
+            "|---" * 6 + "|",
+        )
+        for proof in PROOFS:
+            if proof.section == section:
+                yield _row(proof, record.get(proof.name))
+        yield ""
+
+
+def _row(proof: Proof, run: ProofRun | None) -> str:
+    cells = [proof.name, f"`{proof.tests.removeprefix('tests/')}`", proof.how]
+    if run is None:
+        return _line(*cells, "not run whole yet", "", "")
+    return _line(*cells, _result(run), _time(run.seconds), run.at)
+
+
+def _result(run: ProofRun) -> str:
+    cases = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(run.cases.items()))
+    found = ", ".join(f"{count:,} {what}" for what, count in run.found.items())
+    return f"{found}; {cases}" if found else cases
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+
+
+def _line(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"

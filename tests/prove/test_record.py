@@ -1,0 +1,46 @@
+"""The page on proofs is what the record of their runs says, and the record speaks of the tests as they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.prove.proofs import PROOFS, proofs_of
+from tests.prove.record import load_record, stale_proofs
+from tests.prove.report import PAGE, page
+from tests.support.shared_tables import REPOSITORY
+
+
+def test_the_page_is_what_the_record_says() -> None:
+    assert PAGE.read_text("utf-8") == page(load_record()), "run: python -m tests.prove --page"
+
+
+def test_the_record_is_of_the_tests_as_they_are() -> None:
+    stale = stale_proofs(load_record())
+    assert stale == [], f"these tests changed after they ran whole: run python -m tests.prove {' '.join(stale)}"
+
+
+def test_every_proof_that_ran_passed() -> None:
+    failed = {name: run.cases for name, run in load_record().items() if run.cases.keys() - {"passed", "skipped"}}
+    assert failed == {}
+    assert all(run.cases.get("passed") for run in load_record().values())
+
+
+def test_every_proof_names_tests_that_there_are() -> None:
+    assert len({proof.name for proof in PROOFS}) == len(PROOFS)
+    for proof in PROOFS:
+        path, _, test = proof.tests.partition("::")
+        assert (REPOSITORY / path).exists(), proof.tests
+        assert f"def {test.partition('[')[0]}(" in (REPOSITORY / path).read_text("utf-8") if test else True, proof.tests
+
+
+@pytest.mark.parametrize(
+    ("test", "names"),
+    [
+        ("tests/prove/test_races.py::test_a_race_with_deltalake[s3]", ["race-deltalake-s3"]),
+        ("tests/properties/test_skipping.py::test_no_file_with_a_matching_row_is_dropped", ["properties"]),
+        ("tests/prove/test_crawl.py::test_every_control_of_the_list_of_tables[chromium-light]", ["crawl"]),
+        ("tests/web/test_address.py::test_a", []),
+    ],
+)
+def test_a_case_belongs_to_the_proof_that_holds_it(test: str, names: list[str]) -> None:
+    assert [proof.name for proof in proofs_of(test)] == names
