@@ -193,7 +193,7 @@ def test_an_unknown_reader_feature_is_refused_by_name_and_older_versions_stay_re
         (Protocol(min_reader_version=0, min_writer_version=2), "below 1"),
     ],
 )
-@pytest.mark.conformance("FEAT-010", "PROTO-007", "PROTO-009")
+@pytest.mark.conformance("FEAT-001", "FEAT-010", "PROTO-007", "PROTO-009")
 def test_a_protocol_that_contradicts_itself_is_refused(protocol: Protocol, reason: str) -> None:
     with pytest.raises(CorruptTable, match=reason):
         table({0: (protocol, METADATA)}).snapshot()

@@ -195,17 +195,42 @@ def test_bounds_of_a_variant_are_left_alone_but_its_nulls_count() -> None:
 
 
 @pytest.mark.conformance("STATS-013", "CM-006")
-def test_statistics_go_by_physical_names_with_dots_in_them() -> None:
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_statistics_go_by_physical_names_with_dots_in_them(mode: str) -> None:
     metadata = Metadata(
         id="x",
         schema_string=schema_text([("logical", "long"), ("a.b", "long")], {"logical": "a.b", "a.b": "logical"}),
-        configuration={"delta.columnMapping.mode": "name"},
+        configuration={"delta.columnMapping.mode": mode},
     )
     mapped = explorer.core.protocol.actions.Protocol(min_reader_version=2, min_writer_version=5)
     stats = '{"minValues":{"a.b":1,"logical":2,"a":{"b":3}}}'
     found = table({0: [mapped, metadata, Add(path="f", size=1, modification_time=1, stats=stats)]}).snapshot()
     assert found.column_ranges("logical").column("min").to_pylist() == [1]
     assert found.column_ranges("`a.b`").column("min").to_pylist() == [2]
+
+
+@pytest.mark.conformance("CM-006")
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_partition_values_go_by_physical_names(mode: str) -> None:
+    metadata = Metadata(
+        id="x",
+        schema_string=schema_text([("day", "string"), ("id", "long")], {"day": "col-1", "id": "day"}),
+        partition_columns=("day",),
+        configuration={"delta.columnMapping.mode": mode},
+    )
+    mapped = explorer.core.protocol.actions.Protocol(min_reader_version=2, min_writer_version=5)
+    values = ({"col-1": "mon", "day": "tue"}, {"col-1": "tue", "day": "mon"}, {"col-1": None})
+    adds = [
+        Add(path=f"f{place}", size=1, modification_time=1, partition_values=dict(each))
+        for place, each in enumerate(values)
+    ]
+    found = table({0: [mapped, metadata, *adds]}).snapshot()
+    for where, kept in (
+        ("day = 'mon'", [True, False, False]),
+        ("day = 'tue'", [False, True, False]),
+        ("day IS NULL", [False, False, True]),
+    ):
+        assert found.skipping(where).files.sort_by("path").column("kept").to_pylist() == kept
 
 
 @pytest.mark.conformance("STATS-014", "PART-001", "PART-003", "PART-005", "PART-006", "PART-007", "PART-010")
