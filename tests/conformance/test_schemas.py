@@ -221,6 +221,7 @@ def test_paths_inside_collections_say_element_key_and_value() -> None:
         ([_mapped("a", 1, "x"), _mapped("b", 2, "x")], "2", "share a physical name"),
         ([_mapped("a", None, "x")], "2", "no column-mapping id"),
         ([_mapped("a", 1, None)], "2", "no column-mapping id or physical name"),
+        *(([_mapped("a", number, "x")], "2", "not an integer") for number in (1.5, True, "1_0", "x", [], {})),
         ([_mapped("a", 3, "x")], "2", "maxColumnId is 2"),
         ([_mapped("s", 1, "x", _struct(_mapped("a", 2, "y"), _mapped("b", 2, "z")))], "2", "share id 2"),
         ([_mapped("s", 1, "x", _struct(_mapped("a", None, "y")))], None, "no column-mapping id"),

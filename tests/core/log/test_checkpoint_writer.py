@@ -457,7 +457,7 @@ def test_a_checkpoint_is_due_every_ten_commits_or_as_the_table_says() -> None:
 
     assert due({}) == [10, 20]
     assert due({"delta.checkpointInterval": "7"}) == [7, 14, 21]
-    for wrong in ("0", "-3", "often"):
+    for wrong in ("0", "-3", "often", "1_0"):
         with pytest.raises(CorruptTable, match="checkpointInterval"):
             checkpoint_due({"delta.checkpointInterval": wrong}, 10)
 

@@ -114,7 +114,12 @@ def test_bounds_of_every_type_are_exact(kind: str, low: str, high: str, expected
         ("integer", "1.0", "1.5", (1, None)),
         ("long", '"1"', "9223372036854775808", (None, None)),
         ("date", '"2020-02-30"', '"2020-03-01T00:00:00Z"', (None, date(2020, 3, 1))),
+        ("date", '"2020-W01-1"', '"20200101"', (None, None)),
         ("timestamp", "5", '"nonsense"', (None, None)),
+        ("timestamp", '"2020-W01-1T00:00:00Z"', '"20200101T000000Z"', (None, None)),
+        ("timestamp_ntz", '"2020-W01-1T00:00:00"', '"20200101T000000"', (None, None)),
+        ("double", '"1_0"', '"\u0661"', (None, None)),
+        ("decimal(5,2)", '"1_0"', '"\u0661"', (None, None)),
         ("string", "1", '"\\ud800"', (None, None)),
         ("decimal(5,2)", "1.005", "1.005", (Decimal("1.00"), Decimal("1.01"))),
         ("decimal(5,2)", "1234.5", "999.999", (None, None)),
@@ -273,7 +278,28 @@ def test_bounds_of_a_partition_column_are_its_value(kind: str, texts: list[str |
 
 @pytest.mark.conformance("PART-011")
 @pytest.mark.parametrize(
-    ("kind", "text"), [("integer", "x"), ("byte", "128"), ("date", "2020-13-01"), ("boolean", "1")]
+    ("kind", "text"),
+    [
+        ("integer", "x"),
+        ("integer", "1_0"),
+        ("long", "\u0661"),
+        ("byte", "128"),
+        ("double", "1_0.5"),
+        ("float", "x"),
+        ("decimal(5,2)", "1_0"),
+        ("decimal(5,2)", "NaN"),
+        ("decimal(5,2)", "1000"),
+        ("decimal(5,2)", "1.005"),
+        ("date", "2020-13-01"),
+        ("date", "2020-W01-1"),
+        ("date", "20200101"),
+        ("timestamp", "noon"),
+        ("timestamp", "2020-01-01 24:00:00"),
+        ("timestamp", "2020-01-01 00:00:00+18:01"),
+        ("timestamp", "2020-01-01 00:00:00+01:60"),
+        ("timestamp_ntz", "10000-01-01 00:00:00"),
+        ("boolean", "1"),
+    ],
 )
 def test_a_partition_value_that_is_none_of_its_type_is_an_error(kind: str, text: str) -> None:
     found = snapshot([("c", "long"), ("p", kind)], ["{}"], partition_values=[{"p": text}], partition_columns=("p",))
