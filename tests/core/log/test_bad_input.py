@@ -20,6 +20,7 @@ from explorer.core.errors import (
     VersionGap,
     VersionNotFound,
 )
+from explorer.core.log.commit import decode_commit
 from explorer.core.log.log_path import checkpoint_name, commit_name
 from explorer.core.protocol.actions import Action, CommitInfo
 from tests.support.small_logs import METADATA, PROTOCOL, Metadata, Protocol, add, lines, new_store, paths, table
@@ -293,3 +294,29 @@ def test_errors_are_records_for_programs() -> None:
     assert facts["error"] == "VersionNotFound"
     assert facts["message"] == str(caught.value)
     assert (facts["version"], facts["earliest"], facts["latest"], facts["nearest"]) == (3, 0, 0, 0)
+
+
+@pytest.mark.conformance("LOG-024")
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("5", CommitInfo(unknown={"commitInfo": 5})),
+        ('[1,{"a":2}]', CommitInfo(unknown={"commitInfo": [1, {"a": 2}]})),
+        ('"WRITE"', CommitInfo(unknown={"commitInfo": "WRITE"})),
+        (
+            '{"operation":7,"userName":"Ada","timestamp":{},"operationParameters":[1]}',
+            CommitInfo(user_name="Ada", unknown={"operation": 7, "timestamp": {}, "operationParameters": [1]}),
+        ),
+        (
+            '{"readVersion":1.5,"operation":"WRITE"}',
+            CommitInfo(operation="WRITE", unknown={"readVersion": 1.5}),
+        ),
+        ("null", None),
+    ],
+)
+def test_provenance_of_odd_types_is_kept_as_it_is_and_fails_nothing(value: str, expected: CommitInfo | None) -> None:
+    commit = (b'{"commitInfo":%s}' % value.encode(), add("b"))
+    assert decode_commit(lines(commit), 1, "1.json").commit_info() == expected
+    found = table({0: START, 1: commit})
+    assert paths(found.snapshot()) == {("a", None), ("b", None)}
+    assert found.history().num_rows == 2
