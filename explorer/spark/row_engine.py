@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from explorer.core.protocol.actions import AddCDCFile
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import StructField, StructType
@@ -174,11 +175,18 @@ class SparkRowEngine:
         incoming: Incoming,
         layout: FileLayout,
         numbered: Sequence[Numbering],
-        *,
-        recorded: bool = False,
     ) -> Written:
         """See `RowEngine.write_rows`."""
         require_pyspark()
         from explorer.spark.writes.incoming import written_rows
 
-        return written_rows(store, incoming, layout, numbered, recorded=recorded)
+        return written_rows(store, incoming, layout, numbered)
+
+    def record_inserts(
+        self, log: DeltaLog, snapshot: Snapshot, written: Written, layout: FileLayout
+    ) -> tuple[AddCDCFile, ...]:
+        """See `RowEngine.record_inserts`."""
+        require_pyspark()
+        from explorer.spark.writes.recorded_inserts import recorded_inserts
+
+        return tuple(map(layout.change_of, recorded_inserts(log, snapshot, written, layout)))

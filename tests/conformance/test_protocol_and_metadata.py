@@ -199,8 +199,8 @@ def test_a_name_that_is_not_supported_on_purpose_is_refused_by_it(name: str) -> 
 @pytest.mark.parametrize("name", ["typeWidening", "variantType", "variantShredding"])
 def test_a_preview_is_a_feature_of_its_own_that_is_supported_on_purpose(name: str) -> None:
     preview = f"{name}-preview"
-    assert FEATURES[preview].readable
     assert supported_features(_listing(preview)) == (preview,)
+    assert paths(table({0: (_listing(preview), METADATA, FILE)}).snapshot()) == {("a", None)}
 
 
 @pytest.mark.conformance("CATALOG-001")

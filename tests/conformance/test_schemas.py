@@ -192,6 +192,10 @@ def _struct(*fields: dict[str, Any]) -> dict[str, Any]:
     return {"type": "struct", "fields": list(fields)}
 
 
+def _listed(element: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "elementType": element, "containsNull": True}
+
+
 @pytest.mark.conformance("CM-014")
 def test_paths_inside_collections_say_element_key_and_value() -> None:
     inner = _struct(_mapped("x", 2, "col-2"))
@@ -217,9 +221,15 @@ def test_paths_inside_collections_say_element_key_and_value() -> None:
         ([_mapped("a", 1, "x"), _mapped("b", 2, "x")], "2", "share a physical name"),
         ([_mapped("a", None, "x")], "2", "no column-mapping id"),
         ([_mapped("a", 1, None)], "2", "no column-mapping id or physical name"),
+        *(([_mapped("a", number, "x")], "2", "not an integer") for number in (1.5, True, "1_0", "x", [], {})),
         ([_mapped("a", 3, "x")], "2", "maxColumnId is 2"),
         ([_mapped("s", 1, "x", _struct(_mapped("a", 2, "y"), _mapped("b", 2, "z")))], "2", "share id 2"),
         ([_mapped("s", 1, "x", _struct(_mapped("a", None, "y")))], None, "no column-mapping id"),
+        ([_mapped("s", 1, "x", _struct(_mapped("a", 2, None)))], None, "no column-mapping id or physical name"),
+        ([_mapped("s", 1, "x", _struct(_mapped("a", 2, "y"), _mapped("b", 3, "y")))], "3", "share a physical name"),
+        ([_mapped("l", 1, "x", _listed(_struct(_mapped("a", 1, "y"))))], "1", "share id 1"),
+        ([_mapped("l", 1, "x", _listed(_struct(_mapped("a", None, None))))], "1", "no column-mapping id"),
+        ([_mapped("l", 1, "x", _listed(_struct(_mapped("a", 2, "y"))))], "1", "maxColumnId is 1"),
     ],
 )
 def test_a_mapping_that_contradicts_itself_is_refused(

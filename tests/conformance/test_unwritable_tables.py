@@ -20,6 +20,9 @@ FEATURES = [
     "collations-preview",
     "materializePartitionColumns",
     "aFeatureOfTomorrow",
+    # Names of previews that bind writers alone (FEAT-011).
+    "coordinatedCommits-preview",
+    "redirectWriterOnly-preview",
 ]
 
 
@@ -33,7 +36,7 @@ def _table(protocol: Protocol, schema: str = small_logs.SCHEMA) -> explorer.Tabl
 
 
 @pytest.mark.conformance("ICEBERG-001", "ICEBERG-002", "ICEBERG-003", "ICEBERG-004", "COLLATE-002", "MATPART-001")
-@pytest.mark.conformance("PROTO-002", "FEAT-002")
+@pytest.mark.conformance("PROTO-002", "FEAT-002", "FEAT-011")
 @pytest.mark.parametrize("name", FEATURES)
 def test_no_change_of_a_table_whose_writer_rules_are_not_kept(name: str) -> None:
     table = _table(Protocol(min_reader_version=1, min_writer_version=7, writer_features=(name,)))

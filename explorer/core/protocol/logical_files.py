@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.errors import CorruptTable, MalformedAction
-from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.actions import Add, DeletionVectorDescriptor
 from explorer.core.protocol.arrow.arrays import (
     Int64s,
     Integers,
@@ -40,6 +40,7 @@ __all__ = [
     "LogicalFiles",
     "RawStatistics",
     "decode_map",
+    "files_to_come",
     "rows_among",
     "vector_descriptors",
 ]
@@ -237,6 +238,12 @@ class LineSource:
         """The same files without those at some places."""
         gone = set(places)
         return LineSource([line for place, line in enumerate(self._lines) if place not in gone])
+
+
+def files_to_come(adds: Iterable[Add]) -> pa.Table:
+    """Files that lie beside the table and that no version names yet, in the columns of `SCHEMA`."""
+    lines = [msgspec.json.decode(msgspec.json.encode(add.to_wire()), type=AddLine) for add in adds]
+    return pa.Table.from_arrays(LineSource(lines).columns(SCHEMA.names), schema=SCHEMA)
 
 
 def _taken(chunks: Sequence[pa.Array], rows: Integers, kind: pa.DataType) -> pa.Array:

@@ -20,6 +20,7 @@ from explorer.core.errors import CorruptTable, RequestError
 from explorer.core.protocol.arrow.arrays import flags, strings
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.arrow.typed_arrays import typed_column
+from explorer.core.protocol.json_values import plain_number
 from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, PrimitiveValue, type_name
 
 __all__ = ["ZoneDoubt", "parse_partition_value", "partition_column", "zone_doubt"]
@@ -27,6 +28,8 @@ __all__ = ["ZoneDoubt", "parse_partition_value", "partition_column", "zone_doubt
 _NOT_FINITE: Final = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
 _INTEGER_BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _EXACT: Final = Context(prec=100)
+_FURTHEST_ZONE: Final = 18 * 60
+"""Minutes from UTC that a zone may lie, as in Spark."""
 _TIMESTAMP: Final = re.compile(
     r"(\d{4,})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?(Z|[+-]\d{2}:\d{2})?\Z", re.ASCII
 )
@@ -183,13 +186,13 @@ def _parse(text: str, kind: PrimitiveType, zone: tzinfo) -> PrimitiveValue:
         case "byte" | "short" | "integer" | "long":
             return _integer(text, _INTEGER_BITS[kind.name])
         case "float" | "double":
-            return float(text)
+            return float(plain_number(text))
         case "boolean":
             return _boolean(text)
         case "decimal":
             return _decimal(text, kind)
         case "date":
-            return date.fromisoformat(text[:10]) if len(text) == 10 else _timestamp(text).date()
+            return _timestamp(text).date()
         case "timestamp":
             moment = _timestamp(text)
             return (moment.replace(tzinfo=zone) if moment.tzinfo is None else moment).astimezone(UTC)
@@ -201,7 +204,7 @@ def _parse(text: str, kind: PrimitiveType, zone: tzinfo) -> PrimitiveValue:
 
 
 def _integer(text: str, bits: int) -> int:
-    value = int(text)
+    value = int(plain_number(text))
     if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
         raise ValueError("out of range")
     return value
@@ -217,7 +220,7 @@ def _boolean(text: str) -> bool:
 
 
 def _decimal(text: str, kind: PrimitiveType) -> Decimal:
-    value = Decimal(text)
+    value = Decimal(plain_number(text))
     if not value.is_finite():
         raise ValueError("not a number")
     if value and value.adjusted() >= kind.precision - kind.scale:
@@ -241,8 +244,11 @@ def _timestamp(text: str) -> datetime:
         return moment
     if zone == "Z":
         return moment.replace(tzinfo=UTC)
+    hours, minutes = int(zone[1:3]), int(zone[4:6])
+    if hours * 60 + minutes > _FURTHEST_ZONE or minutes >= 60:
+        raise ValueError("not a zone")
     sign = -1 if zone[0] == "-" else 1
-    return (moment - sign * timedelta(hours=int(zone[1:3]), minutes=int(zone[4:6]))).replace(tzinfo=UTC)
+    return (moment - sign * timedelta(hours=hours, minutes=minutes)).replace(tzinfo=UTC)
 
 
 def _binary(text: str) -> bytes:

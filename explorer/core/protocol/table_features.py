@@ -263,10 +263,13 @@ def why_not_readable(protocol: Protocol, *, by_catalog: bool = False) -> tuple[s
 def why_not_writable(protocol: Protocol) -> tuple[str, ...]:
     """Names of what keeps this program from writing to the table: features, or a writer version; empty if it may.
 
-    A table that may not be read may not be written either (PROTO-002, FEAT-002); `why_not_readable` says that.
+    A table that may not be read may not be written either (PROTO-002, FEAT-002); `why_not_readable` says that. Where
+    the list of features is missing, nobody knows the rules.
     """
     if protocol.min_writer_version > WRITER_VERSION:
         return (f"minWriterVersion {protocol.min_writer_version}",)
+    if protocol.min_writer_version == WRITER_VERSION and protocol.writer_features is None:
+        return (f"minWriterVersion {WRITER_VERSION} but no list writerFeatures",)
     names = supported_features(protocol)
     return tuple(name for name in names if name not in FEATURES or not FEATURES[name].writable)
 

@@ -14,6 +14,7 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import ExpressionRefused
+from explorer.core.protocol.actions import AddCDCFile
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import StructField, StructType
@@ -111,12 +112,14 @@ class FoundChanges(msgspec.Struct, frozen=True):
         counts: How many rows change.
         guards: The table's rules, judged over the new rows, and whether each row of the table has one match.
         source: What the engine needs to write the new rows.
+        given: Columns that every inserted row brings a value for.
     """
 
     matched: Mapping[str, RowIndexes]
     counts: RowCounts
     guards: tuple[GuardResult, ...]
     source: object
+    given: tuple[str, ...] = ()
 
 
 class RowJob(Protocol[_Answer_co]):
@@ -328,7 +331,7 @@ class RowEngine(Protocol):
             found: The changes.
             touched: The files with rows that change or go.
             layout: The file layout that the table asks for.
-            numbered: The identity columns to fill in inserted rows.
+            numbered: The identity columns to fill in inserted rows that bring no value for them.
             masked: Old rows will be masked, so that rows that stay are not written.
             recorded: Record the changes as change data.
         """
@@ -340,8 +343,6 @@ class RowEngine(Protocol):
         incoming: Incoming,
         layout: FileLayout,
         numbered: Sequence[Numbering],
-        *,
-        recorded: bool = False,
     ) -> Written:
         """Write such rows as new data files; its workers write, no row comes here.
 
@@ -350,6 +351,18 @@ class RowEngine(Protocol):
             incoming: The rows; they are judged again as they are written, as their source may have changed.
             layout: The file layout that the table asks for.
             numbered: The identity columns to fill.
-            recorded: Record the rows as change data too.
+        """
+        ...
+
+    def record_inserts(
+        self, log: DeltaLog, snapshot: Snapshot, written: Written, layout: FileLayout
+    ) -> tuple[AddCDCFile, ...]:
+        """Record the rows of files that were just written as inserted, with the values that they got there.
+
+        Args:
+            log: The table's log.
+            snapshot: The version that they will follow.
+            written: The files.
+            layout: The file layout that the table asks for.
         """
         ...

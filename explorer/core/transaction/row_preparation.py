@@ -234,8 +234,8 @@ def _changes(
         found = engine.find_changes(log, snapshot, intent, source)
         touched = touched_files(log.store, snapshot, found.matched, unknown_fields(log, snapshot))
         masked, alike = hides_rows(snapshot), engine.reads_alike(snapshot)
-        given = () if found.counts.inserted else tuple(field.name for field in snapshot.schema.fields)
-        numbered = numberings(snapshot.schema, given, found.counts.inserted)
+        inserted = found.counts.inserted
+        numbered = numberings(snapshot.schema, found.given, inserted) if inserted else ()
         layout, recorded = layout_of(snapshot, circumstances), records_changes(snapshot)
 
         def write() -> Written:
@@ -309,15 +309,16 @@ def _overwriting(
         recorded = rewriting and records_changes(snapshot)
 
         def write() -> Written:
-            made = engine.write_rows(store, incoming, layout, numbered, recorded=recorded)
+            made = engine.write_rows(store, incoming, layout, numbered)
             if not rewriting:
                 return made
+            inserts = engine.record_inserts(log, snapshot, made, layout) if recorded else ()
             assert intent.where is not None, "only a condition goes through files"
             kept = engine.rewrite(
                 log, snapshot, replaced.looked_into(recorded), intent.where, layout, recorded=recorded
             )
             return msgspec.structs.replace(
-                made, adds=(*made.adds, *kept.adds), changes=(*made.changes, *kept.changes), rows=made.rows + kept.rows
+                made, adds=(*made.adds, *kept.adds), changes=(*inserts, *kept.changes), rows=made.rows + kept.rows
             )
 
         return _FoundRows(replaced, reads, write, incoming, numbered)

@@ -33,7 +33,6 @@ from explorer.core.protocol.schema.field_metadata import (
 from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.protocol.table_features import active_features
 from explorer.core.transaction.guards.rows import row_texts
-from explorer.core.transaction.new_files.file_facts import FileFacts
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
@@ -42,7 +41,6 @@ from explorer.core.transaction.row_engine import Incoming
 from explorer.spark.engine.failures import failure_of, first_sentence
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import quoted, spark_type
-from explorer.spark.scan.results import Reading
 from explorer.spark.writes.column_values import check_casts, column_value
 from explorer.spark.writes.source_state import FileStates, file_states, unchanged_guard
 from explorer.spark.writes.written_files import NewRows, breaks_rule, write_files
@@ -155,8 +153,6 @@ def written_rows(
     incoming: Incoming,
     layout: FileLayout,
     numbered: Sequence[Numbering],
-    *,
-    recorded: bool = False,
 ) -> Written:
     """Write such rows as data files, and judge the rules over exactly the rows written.
 
@@ -165,7 +161,6 @@ def written_rows(
         incoming: The rows.
         layout: The layout that the table asks for.
         numbered: The identity columns to fill.
-        recorded: Record the rows as change data too.
 
     Raises:
         InvalidIntent: A row does not fit.
@@ -178,12 +173,7 @@ def written_rows(
         *(rule_guard(rule, count, made.rows) for rule, count in made.broken),
         *unchanged_guard((incoming.rows, source.files), (made.rows, file_states(source.place)), "its files or rows"),
     )
-    feed: tuple[FileFacts, ...] = ()
-    if recorded:
-        marked = Reading(source.frame.withColumn("_change_type", sf.lit("insert")), source.failure)
-        feed = write_files(store, layout, NewRows(marked, rows=incoming.rows, changes=True)).files
-    changes = tuple(map(layout.change_of, feed))
-    return Written(tuple(map(layout.add_of, made.files)), changes, made.rows, made.marks, guards)
+    return Written(tuple(map(layout.add_of, made.files)), (), made.rows, made.marks, guards)
 
 
 def _refusal(error: Exception) -> ExplorerError:

@@ -29,6 +29,7 @@ from explorer.core.protocol.schema.field_metadata import (
 )
 from explorer.core.protocol.table_features import active_features
 from explorer.core.transaction.intents.records import Merge, MergeClause, Update, merge_clauses
+from explorer.core.transaction.new_files.file_facts import FileFacts
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.rewrite import Touched
@@ -44,6 +45,7 @@ from explorer.spark.scan.scan import scan
 from explorer.spark.writes.column_values import check_casts, column_value
 from explorer.spark.writes.incoming import rule_guard, source_frame
 from explorer.spark.writes.matching_rows import rows_of_bitmaps
+from explorer.spark.writes.recorded_inserts import recorded_inserts
 from explorer.spark.writes.source_state import FileStates, file_states, unchanged_guard
 from explorer.spark.writes.written_files import NewRows, WrittenFiles, breaks_rule, write_files
 
@@ -82,6 +84,7 @@ class _Changes:
         schema: The table's schema.
         rules: What the new rows must satisfy.
         failure: The typed error for what running it raised.
+        inserts: The columns that each clause that inserts gives a value, by the clause's place.
         source_rows: Rows of the source of a merge.
         deletes_always: Every match is deleted, so several of them for a row say the same.
         source: What a merge takes its rows from.
@@ -93,18 +96,29 @@ class _Changes:
     schema: StructType
     rules: tuple[RowRule, ...]
     failure: Callable[[Exception], ExplorerError]
+    inserts: Mapping[int, frozenset[str]]
     source_rows: int | None = None
     deletes_always: bool = False
     source: object = None
     files: FileStates = ()
     which: int = 0
 
-    def new_rows(self, seen: Observation, *kinds: str) -> DataFrame:
-        """Rows after the change, logical names, with ``row_id``; which rows of the table they replace is observed."""
-        chosen = self.frame.where(sf.col(_DO).isin(*kinds)).observe(seen, _which().alias(_WHICH))
-        return chosen.select(*_named(self.schema, _AFTER), sf.col(_ROW_ID).alias("_row_id"))
+    def numbered(self, columns: Sequence[Numbering]) -> dict[tuple[Numbering, ...], list[int]]:
+        """The clauses that insert rows without a value for some identity columns, by these columns."""
+        found: dict[tuple[Numbering, ...], list[int]] = {}
+        for clause, given in self.inserts.items():
+            lacking = tuple(one for one in columns if one.column not in given)
+            if lacking:
+                found.setdefault(lacking, []).append(clause)
+        return found
 
-    def change_rows(self) -> DataFrame:
+    def new_rows(self, seen: Observation, chosen: Column) -> DataFrame:
+        """Rows after the change, logical names, with ids; which rows of the table they replace is observed."""
+        frame = self.frame.where(chosen & ~sf.col(_DO).isin(*_DELETED)).observe(seen, _which().alias(_WHICH))
+        nothing = sf.lit(None).cast("long").alias("_row_commit_version")
+        return frame.select(*_named(self.schema, _AFTER), sf.col(_ROW_ID).alias("_row_id"), nothing)
+
+    def change_rows(self, chosen: Column) -> DataFrame:
         """What the change feed records: logical names and ``_change_type``."""
 
         def told(kind: str, side: str) -> Column:
@@ -113,7 +127,7 @@ class _Changes:
         do = sf.col(_DO)
         both = sf.array(told("update_preimage", _BEFORE), told("update_postimage", _AFTER))
         rows = sf.when(do.isin(*_UPDATED), both).when(do.isin(*_DELETED), sf.array(told("delete", _BEFORE)))
-        frame = self.frame
+        frame = self.frame.where(chosen)
         if self.deletes_always:
             old = sf.col(_FILE).isNotNull()
             frame = frame.where(old).dropDuplicates([_FILE, _ROW]).unionByName(frame.where(~old))
@@ -153,27 +167,37 @@ def write_changes(
     made: list[WrittenFiles] = []
     seen: list[Observation] = []
     counts, staying = found.counts, 0 if masked else sum(file.rows_left for file in touched)
-    kinds = [*_UPDATED] if numbered else [*_UPDATED, _INSERTED]
-    rows = counts.new - (counts.inserted if numbered else 0)
+    to_number = changes.numbered(numbered) if counts.inserted else {}
+    numbered_later = _inserted_by([clause for clauses in to_number.values() for clause in clauses])
+    # How many rows come of each clause is not known: no more than all that are inserted.
+    rows = counts.new - (counts.inserted if sum(map(len, to_number.values())) == len(changes.inserts) else 0)
     parts = []
     if rows:
         seen.append(Observation())
-        parts.append(changes.new_rows(seen[-1], *kinds).withColumn("_row_commit_version", sf.lit(None).cast("long")))
+        parts.append(changes.new_rows(seen[-1], ~numbered_later))
     if staying:
         parts.append(_staying(log, snapshot, touched, tracked=tracking.enabled))
     if parts:
         planned = Reading(reduce(DataFrame.unionByName, parts), changes.failure)
         made.append(write_files(log.store, layout, NewRows(planned, extra, changes.rules, (), rows + staying)))
-    if numbered:
+    marks: dict[str, int] = {}
+    fresh: list[WrittenFiles] = []
+    for columns, clauses in to_number.items():
         seen.append(Observation())
-        fresh = changes.new_rows(seen[-1], _INSERTED).withColumn("_row_commit_version", sf.lit(None).cast("long"))
-        planned = Reading(fresh, changes.failure)
-        made.append(write_files(log.store, layout, NewRows(planned, extra, changes.rules, numbered, counts.inserted)))
-    feed: tuple[Any, ...] = ()
+        planned = Reading(changes.new_rows(seen[-1], _inserted_by(clauses)), changes.failure)
+        on = [_from_mark(one, marks) for one in columns]
+        fresh.append(write_files(log.store, layout, NewRows(planned, extra, changes.rules, on, counts.inserted)))
+        marks |= fresh[-1].marks
+    made += fresh
+    feed: tuple[FileFacts, ...] = ()
     told = counts.all + counts.updated + counts.updated_alone if recorded else 0
     if recorded:
-        planned = Reading(changes.change_rows(), changes.failure)
-        feed = write_files(log.store, layout, NewRows(planned, rows=told, changes=True)).files
+        adds = tuple(layout.add_of(file) for each in fresh for file in each.files)
+        feed = recorded_inserts(log, snapshot, Written(adds, rows=sum(each.rows for each in fresh)), layout)
+        others = told - sum(file.rows for file in feed)
+        if others:
+            planned = Reading(changes.change_rows(~numbered_later), changes.failure)
+            feed += write_files(log.store, layout, NewRows(planned, rows=others, changes=True)).files
     total = sum(each.rows for each in made)
     wanted = (counts.new + staying, told, changes.which, changes.files)
     which = sum(each.get[_WHICH] or 0 for each in seen)
@@ -182,12 +206,23 @@ def write_changes(
         tuple(layout.add_of(file) for each in made for file in each.files),
         tuple(map(layout.change_of, feed)),
         total,
-        {name: mark for each in made for name, mark in each.marks.items()},
+        marks,
         (
             *(rule_guard(rule, count, total) for each in made for rule, count in each.broken),
             *unchanged_guard(wanted, now, "its files, its rows, or the rows of the table that they change"),
         ),
     )
+
+
+def _inserted_by(clauses: Sequence[int]) -> Column:
+    """Whether a row is inserted by one of these clauses."""
+    return (sf.col(_DO) == _INSERTED) & sf.col(_CLAUSE).isin(*clauses) if clauses else sf.lit(False)
+
+
+def _from_mark(one: Numbering, marks: Mapping[str, int]) -> Numbering:
+    """The numbering, after the values that other rows of this commit got."""
+    mark = marks.get(one.column)
+    return one if mark is None else msgspec.structs.replace(one, first=mark + one.step)
 
 
 def _staying(log: DeltaLog, snapshot: Snapshot, touched: Sequence[Touched], *, tracked: bool) -> DataFrame:
@@ -218,7 +253,7 @@ def _updates(log: DeltaLog, snapshot: Snapshot, intent: Update) -> _Changes:
     except PySparkException as error:
         raise _refusal(error, "set") from error
     said = ", ".join(f"{name} = {text}" for name, text in intent.set.items())
-    return _Changes(frame, schema, tuple(row_rules(snapshot)), _failure(found.addresses, snapshot, said))
+    return _Changes(frame, schema, tuple(row_rules(snapshot)), _failure(found.addresses, snapshot, said), {})
 
 
 def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) -> _Changes:
@@ -252,7 +287,9 @@ def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) ->
     matched = [clause for clause in clauses if clause.group == "matched"]
     deletes = len(matched) == 1 and matched[0].action == "delete" and matched[0].when is None
     rules, failure = tuple(row_rules(snapshot)), _failure(found.addresses, snapshot, intent.on)
-    return _Changes(frame, schema, rules, failure, rows, deletes, source, files)
+    assigned = {place: names for place, (_, names) in enumerate(sides) if clauses[place].action == "insert"}
+    inserts = {place: frozenset(names) for place, names in assigned.items()}
+    return _Changes(frame, schema, rules, failure, inserts, rows, deletes, source, files)
 
 
 def _join_kind(clauses: Sequence[MergeClause]) -> str:
@@ -346,7 +383,7 @@ class _Values:
                     f"The identity column {field.name!r} is GENERATED ALWAYS: leave it out.", field=where
                 )
             values.append(self._fitted(self._value("DEFAULT" if text is None else text, field), field, where))
-        return values, {path[0] for path in found}
+        return values, {path[0] for path, text in found.items() if not _is_default(text)}
 
     def _all_of_source(self, given: Sequence[str]) -> dict[str, str]:
         """What ``"*"`` means: every column of the table from the column of that name in the source.
@@ -411,13 +448,17 @@ class _Values:
         return column_value(value, found, wanted, field.name, where)
 
     def _value(self, text: str, field: StructField) -> Column:
-        if text.strip().upper() != "DEFAULT":
+        if not _is_default(text):
             return sf.expr(f"(\n{text}\n)")
         default = field.metadata.get(CURRENT_DEFAULT) if self._defaults else None
         if default is None:
             return sf.lit(None)
         vet_words(self._session, str(default))
         return sf.expr(f"(\n{default}\n)")
+
+
+def _is_default(text: str) -> bool:
+    return text.strip().upper() == "DEFAULT"
 
 
 def _sides(before: Sequence[Column], after: Sequence[Column]) -> list[Column]:
@@ -494,7 +535,12 @@ def _counted(changes: _Changes) -> FoundChanges:
     numbers = [totals.get(name, 0) for name in _KINDS]
     counted = msgspec.structs.replace(RowCounts(*numbers), source=changes.source_rows)
     planned = replace(changes, which=sum(row[_WHICH] for row in told))
-    return FoundChanges(matched, counted, tuple(guards), planned)
+    given = [field.name for field in changes.schema.fields if _given_always(changes, field.name)]
+    return FoundChanges(matched, counted, tuple(guards), planned, tuple(given))
+
+
+def _given_always(changes: _Changes, name: str) -> bool:
+    return all(name in names for names in changes.inserts.values())
 
 
 def _which(chosen: Column | None = None) -> Column:

@@ -20,6 +20,7 @@ from explorer.core.errors import (
     VersionGap,
     VersionNotFound,
 )
+from explorer.core.log.commit import decode_commit
 from explorer.core.log.log_path import checkpoint_name, commit_name
 from explorer.core.protocol.actions import Action, CommitInfo
 from tests.support.small_logs import METADATA, PROTOCOL, Metadata, Protocol, add, lines, new_store, paths, table
@@ -193,7 +194,7 @@ def test_an_unknown_reader_feature_is_refused_by_name_and_older_versions_stay_re
         (Protocol(min_reader_version=0, min_writer_version=2), "below 1"),
     ],
 )
-@pytest.mark.conformance("FEAT-010", "PROTO-007", "PROTO-009")
+@pytest.mark.conformance("FEAT-001", "FEAT-010", "PROTO-007", "PROTO-009")
 def test_a_protocol_that_contradicts_itself_is_refused(protocol: Protocol, reason: str) -> None:
     with pytest.raises(CorruptTable, match=reason):
         table({0: (protocol, METADATA)}).snapshot()
@@ -293,3 +294,29 @@ def test_errors_are_records_for_programs() -> None:
     assert facts["error"] == "VersionNotFound"
     assert facts["message"] == str(caught.value)
     assert (facts["version"], facts["earliest"], facts["latest"], facts["nearest"]) == (3, 0, 0, 0)
+
+
+@pytest.mark.conformance("LOG-024")
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("5", CommitInfo(unknown={"commitInfo": 5})),
+        ('[1,{"a":2}]', CommitInfo(unknown={"commitInfo": [1, {"a": 2}]})),
+        ('"WRITE"', CommitInfo(unknown={"commitInfo": "WRITE"})),
+        (
+            '{"operation":7,"userName":"Ada","timestamp":{},"operationParameters":[1]}',
+            CommitInfo(user_name="Ada", unknown={"operation": 7, "timestamp": {}, "operationParameters": [1]}),
+        ),
+        (
+            '{"readVersion":1.5,"operation":"WRITE"}',
+            CommitInfo(operation="WRITE", unknown={"readVersion": 1.5}),
+        ),
+        ("null", None),
+    ],
+)
+def test_provenance_of_odd_types_is_kept_as_it_is_and_fails_nothing(value: str, expected: CommitInfo | None) -> None:
+    commit = (b'{"commitInfo":%s}' % value.encode(), add("b"))
+    assert decode_commit(lines(commit), 1, "1.json").commit_info() == expected
+    found = table({0: START, 1: commit})
+    assert paths(found.snapshot()) == {("a", None), ("b", None)}
+    assert found.history().num_rows == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -60,6 +61,27 @@ def test_its_data_files_are_not_cleaned_up_here() -> None:
     assert "catalog-managed" in {guard.name for guard in plan.guards if guard.status == "fail"}
     assert table.commit(plan).outcome == "rejected"
     assert "unused" in set(table.store.list_tree())
+
+
+@pytest.mark.conformance("CATALOG-004")
+@pytest.mark.parametrize(
+    "intent",
+    [
+        {"kind": "set-description", "description": "x"},
+        {"kind": "set-properties", "properties": {"delta.enableInCommitTimestamps": "true"}},
+        {"kind": "restore", "version": 3},
+        {"kind": "checkpoint"},
+    ],
+    ids=lambda intent: intent["kind"],
+)
+def test_nothing_is_committed_past_the_catalog(intent: dict[str, Any]) -> None:
+    table = _sample()
+    before = {found.path for found in table.store.list_from("_delta_log")}
+    plan = table.plan(intent)
+    (guard,) = [guard for guard in plan.blocking if guard.name == "protocol-allows-writer"]
+    assert guard.evidence["missing"] == ["catalogManaged"]
+    assert table.commit(plan).outcome == "rejected"
+    assert {found.path for found in table.store.list_from("_delta_log")} == before
 
 
 @pytest.mark.conformance("CATALOG-001")

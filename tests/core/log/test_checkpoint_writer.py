@@ -85,7 +85,7 @@ def test_a_checkpoint_holds_the_whole_state_and_nothing_else(layout: str) -> Non
     assert [row["domainMetadata"]["domain"] for row in rows if "domainMetadata" in row] == ["kept"]
 
 
-@pytest.mark.conformance("REPLAY-004")
+@pytest.mark.conformance("REPLAY-004", "CKPT-022", "CKPT-025")
 def test_a_path_is_live_with_one_vector_and_a_tombstone_with_the_others() -> None:
     one, two = vector("v1"), vector("v2")
     store = log_of(
@@ -95,6 +95,14 @@ def test_a_path_is_live_with_one_vector_and_a_tombstone_with_the_others() -> Non
         (add("q"),),
     )
     rows = rows_of(store, checkpoint_of(store, "v1", EARLY).path)
+    (removed,) = [row["remove"] for row in rows if row.get("remove", {}).get("deletionVector")]
+    assert {name: value for name, value in removed["deletionVector"].items() if value is not None} == {
+        "storageType": "p",
+        "pathOrInlineDv": "file:///vectors/v1.bin",
+        "offset": 1,
+        "sizeInBytes": 34,
+        "cardinality": 1,
+    }
     pairs = [
         [
             (file["path"], (file["deletionVector"] or {}).get("pathOrInlineDv"))
@@ -276,6 +284,18 @@ def test_feature_lists_are_there_exactly_where_the_versions_ask_for_them(
     assert (found["readerFeatures"], found["writerFeatures"]) == lists
 
 
+@pytest.mark.conformance("CKPTPROT-002")
+def test_a_version_gets_a_checkpoint_only_if_its_own_protocol_is_known() -> None:
+    future = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("fromTheFuture",))
+    protected = metadata_with({"delta.requireCheckpointProtectionBeforeVersion": "2"})
+    rules = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("checkpointProtection",))
+    store = log_of((PROTOCOL, METADATA), (future,), (rules, protected, add("a")))
+    with pytest.raises(UnsupportedFeature) as caught:
+        checkpoint_of(store, version=1)
+    assert caught.value.features == ["fromTheFuture"]
+    assert [checkpoint_of(store, version=version).hint is not None for version in (0, 2)] == [True, True]
+
+
 @pytest.mark.conformance("CKPTPROT-002", "CATALOG-005")
 @pytest.mark.parametrize("feature", ["fromTheFuture", "catalogManaged"])
 def test_a_table_with_a_feature_that_is_not_known_gets_no_checkpoint(feature: str) -> None:
@@ -437,7 +457,7 @@ def test_a_checkpoint_is_due_every_ten_commits_or_as_the_table_says() -> None:
 
     assert due({}) == [10, 20]
     assert due({"delta.checkpointInterval": "7"}) == [7, 14, 21]
-    for wrong in ("0", "-3", "often"):
+    for wrong in ("0", "-3", "often", "1_0"):
         with pytest.raises(CorruptTable, match="checkpointInterval"):
             checkpoint_due({"delta.checkpointInterval": wrong}, 10)
 

@@ -78,12 +78,13 @@ def test_sizes_are_counted_in_bins_that_are_closed_on_the_left() -> None:
 
 @pytest.mark.conformance("CRC-005")
 def test_masked_rows_are_counted_in_ten_bins() -> None:
-    counts = (1, 9, 10, 99, 100, 9_999_999, 10**7, 2_147_483_646, 2_147_483_647)
+    edges = (10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 2_147_483_647)
+    counts = (1, *(count for edge in edges for count in (edge - 1, edge)))
     masked = (add(str(count), vector=vector(str(count), count)) for count in counts)
     found = _full((MASKED, METADATA, add("whole"), *masked))
     assert found is not None
     assert found.deleted_record_counts_histogram_opt is not None
-    assert found.deleted_record_counts_histogram_opt.deleted_record_counts == (1, 2, 2, 1, 0, 0, 0, 1, 2, 1)
+    assert found.deleted_record_counts_histogram_opt.deleted_record_counts == (1, 2, 2, 2, 2, 2, 2, 2, 2, 1)
     assert found.num_deleted_records_opt == sum(counts)
     assert found.num_deletion_vectors_opt == len(counts)
     plain = _full((PROTOCOL, METADATA, add("whole")))

@@ -76,6 +76,21 @@ def test_every_shape_of_checkpoint_replaces_the_commits_before_it(shape: Shape) 
 
 
 @pytest.mark.conformance("CKPT-003")
+def test_parts_of_different_counts_are_of_different_checkpoints() -> None:
+    store = new_store()
+    parts = [store.read(path) for path in write_checkpoint(store, 2, STATE_2, "multi-part")]
+    store.delete(f"_delta_log/{2:020d}.checkpoint.{2:010d}.{3:010d}.parquet")
+    for place, count in ((2, 2), (2, 4), (4, 4)):
+        store.put_if_absent(f"_delta_log/{2:020d}.checkpoint.{place:010d}.{count:010d}.parquet", parts[1])
+    found = table(COMMITS, store)
+    assert list_log(store).checkpoints == ()
+    assert paths(found.snapshot()) == LATEST
+    store.put_if_absent(f"_delta_log/{2:020d}.checkpoint.{1:010d}.{2:010d}.parquet", b"of another checkpoint")
+    (checkpoint,) = list_log(store).checkpoints
+    assert [part.name[-29:-8] for part in checkpoint.parts] == ["0000000001.0000000002", "0000000002.0000000002"]
+
+
+@pytest.mark.conformance("CKPT-003")
 def test_an_incomplete_multi_part_checkpoint_is_passed_over() -> None:
     store = new_store()
     second = write_checkpoint(store, 2, STATE_2, "multi-part")[1]

@@ -107,7 +107,7 @@ def test_foundations_are_needed() -> None:
     assert kinds({0: (add("a"),)}) == ["no-protocol", "no-metadata"]
 
 
-@pytest.mark.conformance("CKPT-003", "CKPT-011")
+@pytest.mark.conformance("CKPT-011")
 def test_checkpoints_are_held_against_replay_in_both_directions() -> None:
     transaction = SetTransaction(app_id="x", version=1)
     commits = {0: START, 1: (add("b"), transaction)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -304,6 +305,26 @@ def test_ids_rise_above_those_of_an_earlier_mapping() -> None:
 def test_usage_tracking_begins_with_nothing_renamed() -> None:
     made = proposal(plain_table(rules=TRACKED), "set-column-mapping", mode="name")
     assert configuration(made)["delta.columnMapping.hasDroppedOrRenamed"] == "false"
+
+
+@pytest.mark.conformance("CMUSAGE-001")
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize(
+    "intent",
+    [
+        {"kind": "enable-feature", "feature": "columnMappingUsageTracking"},
+        {"kind": "set-properties", "properties": {"delta.feature.columnMappingUsageTracking": "supported", **NAME}},
+    ],
+    ids=["alone", "with the mapping"],
+)
+def test_usage_tracking_that_comes_later_knows_nothing_of_columns_mapped_before(
+    intent: dict[str, Any], mapped: bool
+) -> None:
+    made = proposal(mapped_table() if mapped else plain_table(), **intent)
+    assert failed(made) == []
+    assert made.protocol is not None
+    assert "columnMappingUsageTracking" in (made.protocol.writer_features or ())
+    assert configuration(made)["delta.columnMapping.hasDroppedOrRenamed"] == ("true" if mapped else "false")
 
 
 @pytest.mark.conformance("CM-012")

@@ -50,6 +50,18 @@ def test_z85_of_the_specification() -> None:
     assert z85_decode("0rJua1Qj@b", any_one)[:6] == bytes([1, 2, 3, 4, 5, 6])
 
 
+@pytest.mark.conformance("DV-025")
+def test_each_character_of_z85_has_the_value_of_its_place_and_no_other_has_one() -> None:
+    """The order of the ZeroMQ specification 32/Z85."""
+    digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+    any_one = DeletionVectorId("i", "")
+    assert [z85_decode(f"0000{digit}", any_one) for digit in digits] == [bytes([0, 0, 0, n]) for n in range(85)]
+    assert [z85_encode(bytes([0, 0, 0, n])) for n in range(85)] == [f"0000{digit}" for digit in digits]
+    for other in {chr(code) for code in range(256)} - set(digits):
+        with pytest.raises(CorruptDeletionVector):
+            z85_decode(f"0000{other}", any_one)
+
+
 @pytest.mark.parametrize("text", ["Hello", "HelloWorl", "Hell~World", "Hellö", "##093"])
 @pytest.mark.conformance("DV-025")
 def test_text_that_is_not_z85_is_refused(text: str) -> None:

@@ -57,6 +57,14 @@ def _sets(protocol: Protocol) -> tuple[int, int, frozenset[str] | None, frozense
         ),
         (_protocol(1, 7, w="invariants"), "columnMapping", _protocol(2, 7, w="invariants columnMapping")),
         (_protocol(1, 7, w=""), "domainMetadata", _protocol(1, 7, w="domainMetadata")),
+        # From here on by the words of the protocol: who binds readers is in both lists once there are two.
+        (
+            _protocol(2, 7, w="columnMapping"),
+            "deletionVectors",
+            _protocol(3, 7, r="columnMapping deletionVectors", w="columnMapping deletionVectors"),
+        ),
+        (_protocol(3, 7, r="", w=""), "appendOnly", _protocol(3, 7, r="", w="appendOnly")),
+        (_protocol(3, 7, r="", w=""), "columnMapping", _protocol(3, 7, r="columnMapping", w="columnMapping")),
     ],
 )
 def test_features_are_added_as_the_reference_adds_them(before: Protocol, features: str, after: Protocol) -> None:
@@ -64,11 +72,25 @@ def test_features_are_added_as_the_reference_adds_them(before: Protocol, feature
 
 
 @pytest.mark.conformance("FEAT-009")
-def test_a_feature_comes_with_what_it_needs() -> None:
-    for name in ("rowTracking", "icebergCompatV3", "catalogManaged", "variantShredding"):
-        found = supported_features(minimal_protocol([name]))
-        assert set(FEATURES[name].requires) <= set(found)
-        assert not protocol_problems(minimal_protocol([name]))
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [
+        ("rowTracking", "domainMetadata"),
+        ("clustering", "domainMetadata"),
+        ("variantShredding", "variantType"),
+        ("icebergCompatV1", "columnMapping"),
+        ("icebergCompatV2", "columnMapping"),
+        ("icebergCompatV3", "columnMapping rowTracking domainMetadata"),
+        ("catalogManaged", "inCommitTimestamp vacuumProtocolCheck"),
+    ],
+)
+def test_a_feature_comes_with_what_it_needs(name: str, needed: str) -> None:
+    made = minimal_protocol([name])
+    assert set(needed.split()) <= set(supported_features(made))
+    assert protocol_problems(made) == ()
+    both = FEATURES[name].reader
+    bare = _protocol(3, 7, r=name if both else "", w=name)
+    assert any(f"{name} needs" in problem for problem in protocol_problems(bare))
 
 
 @pytest.mark.conformance("PROTO-011")

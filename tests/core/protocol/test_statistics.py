@@ -114,7 +114,12 @@ def test_bounds_of_every_type_are_exact(kind: str, low: str, high: str, expected
         ("integer", "1.0", "1.5", (1, None)),
         ("long", '"1"', "9223372036854775808", (None, None)),
         ("date", '"2020-02-30"', '"2020-03-01T00:00:00Z"', (None, date(2020, 3, 1))),
+        ("date", '"2020-W01-1"', '"20200101"', (None, None)),
         ("timestamp", "5", '"nonsense"', (None, None)),
+        ("timestamp", '"2020-W01-1T00:00:00Z"', '"20200101T000000Z"', (None, None)),
+        ("timestamp_ntz", '"2020-W01-1T00:00:00"', '"20200101T000000"', (None, None)),
+        ("double", '"1_0"', '"\u0661"', (None, None)),
+        ("decimal(5,2)", '"1_0"', '"\u0661"', (None, None)),
         ("string", "1", '"\\ud800"', (None, None)),
         ("decimal(5,2)", "1.005", "1.005", (Decimal("1.00"), Decimal("1.01"))),
         ("decimal(5,2)", "1234.5", "999.999", (None, None)),
@@ -195,17 +200,42 @@ def test_bounds_of_a_variant_are_left_alone_but_its_nulls_count() -> None:
 
 
 @pytest.mark.conformance("STATS-013", "CM-006")
-def test_statistics_go_by_physical_names_with_dots_in_them() -> None:
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_statistics_go_by_physical_names_with_dots_in_them(mode: str) -> None:
     metadata = Metadata(
         id="x",
         schema_string=schema_text([("logical", "long"), ("a.b", "long")], {"logical": "a.b", "a.b": "logical"}),
-        configuration={"delta.columnMapping.mode": "name"},
+        configuration={"delta.columnMapping.mode": mode},
     )
     mapped = explorer.core.protocol.actions.Protocol(min_reader_version=2, min_writer_version=5)
     stats = '{"minValues":{"a.b":1,"logical":2,"a":{"b":3}}}'
     found = table({0: [mapped, metadata, Add(path="f", size=1, modification_time=1, stats=stats)]}).snapshot()
     assert found.column_ranges("logical").column("min").to_pylist() == [1]
     assert found.column_ranges("`a.b`").column("min").to_pylist() == [2]
+
+
+@pytest.mark.conformance("CM-006")
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_partition_values_go_by_physical_names(mode: str) -> None:
+    metadata = Metadata(
+        id="x",
+        schema_string=schema_text([("day", "string"), ("id", "long")], {"day": "col-1", "id": "day"}),
+        partition_columns=("day",),
+        configuration={"delta.columnMapping.mode": mode},
+    )
+    mapped = explorer.core.protocol.actions.Protocol(min_reader_version=2, min_writer_version=5)
+    values = ({"col-1": "mon", "day": "tue"}, {"col-1": "tue", "day": "mon"}, {"col-1": None})
+    adds = [
+        Add(path=f"f{place}", size=1, modification_time=1, partition_values=dict(each))
+        for place, each in enumerate(values)
+    ]
+    found = table({0: [mapped, metadata, *adds]}).snapshot()
+    for where, kept in (
+        ("day = 'mon'", [True, False, False]),
+        ("day = 'tue'", [False, True, False]),
+        ("day IS NULL", [False, False, True]),
+    ):
+        assert found.skipping(where).files.sort_by("path").column("kept").to_pylist() == kept
 
 
 @pytest.mark.conformance("STATS-014", "PART-001", "PART-003", "PART-005", "PART-006", "PART-007", "PART-010")
@@ -248,7 +278,28 @@ def test_bounds_of_a_partition_column_are_its_value(kind: str, texts: list[str |
 
 @pytest.mark.conformance("PART-011")
 @pytest.mark.parametrize(
-    ("kind", "text"), [("integer", "x"), ("byte", "128"), ("date", "2020-13-01"), ("boolean", "1")]
+    ("kind", "text"),
+    [
+        ("integer", "x"),
+        ("integer", "1_0"),
+        ("long", "\u0661"),
+        ("byte", "128"),
+        ("double", "1_0.5"),
+        ("float", "x"),
+        ("decimal(5,2)", "1_0"),
+        ("decimal(5,2)", "NaN"),
+        ("decimal(5,2)", "1000"),
+        ("decimal(5,2)", "1.005"),
+        ("date", "2020-13-01"),
+        ("date", "2020-W01-1"),
+        ("date", "20200101"),
+        ("timestamp", "noon"),
+        ("timestamp", "2020-01-01 24:00:00"),
+        ("timestamp", "2020-01-01 00:00:00+18:01"),
+        ("timestamp", "2020-01-01 00:00:00+01:60"),
+        ("timestamp_ntz", "10000-01-01 00:00:00"),
+        ("boolean", "1"),
+    ],
 )
 def test_a_partition_value_that_is_none_of_its_type_is_an_error(kind: str, text: str) -> None:
     found = snapshot([("c", "long"), ("p", kind)], ["{}"], partition_values=[{"p": text}], partition_columns=("p",))

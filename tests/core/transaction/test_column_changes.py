@@ -291,6 +291,27 @@ def test_renames_and_drops_need_column_mapping() -> None:
     assert failed(proposal(plain_table(), "drop-columns", columns=["id"])) == ["column-mapping"]
 
 
+@pytest.mark.conformance("CM-001")
+@pytest.mark.parametrize(
+    ("rules", "counts"),
+    [
+        (protocol(1, 2), False),
+        (protocol(1, 7, w="invariants"), False),
+        (protocol(2, 5), True),
+        (protocol(2, 6), True),
+        (MAPPED, True),
+        (protocol(3, 7, r="columnMapping", w="columnMapping"), True),
+    ],
+)
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_a_mapping_that_the_protocol_does_not_allow_counts_for_no_change(rules: Any, counts: bool, mode: str) -> None:
+    before = mapped_table(properties={"delta.columnMapping.mode": mode}, rules=rules)
+    assert failed(proposal(before, "rename-column", column="id", to="key")) == ([] if counts else ["column-mapping"])
+    added = column(proposal(before, "add-columns", fields=[field("a")]), "a").metadata
+    assert ("delta.columnMapping.id" in added) is counts
+    assert ("delta.columnMapping.physicalName" in added) is counts
+
+
 def test_properties_and_partition_columns_follow_a_rename() -> None:
     before = mapped_table(properties={"delta.dataSkippingStatsColumns": "id,s.x,`p`"})
     made = proposal(before, "rename-column", column="s", to="t u")
@@ -374,6 +395,15 @@ def test_a_column_that_another_is_computed_from_stays_and_the_computed_one_may_g
     assert failed(proposal(before, "rename-column", column="g", to="z")) == []
     assert failed(proposal(before, "drop-columns", columns=["g"])) == []
     assert failed(proposal(before, "drop-columns", columns=["a", "g"])) == []
+    nested = struct(
+        field("s", struct(field("x"), field("y"))), field("g", metadata={"delta.generationExpression": "s.x + 1"})
+    )
+    before = mapped_table(nested, rules=protocol(2, 7, w="columnMapping generatedColumns invariants appendOnly"))
+    for name in ("s", "S.X"):
+        assert failed(proposal(before, "rename-column", column=name, to="z")) == ["generated-columns"]
+        assert "generated-columns" in failed(proposal(before, "drop-columns", columns=[name]))
+    assert failed(proposal(before, "rename-column", column="s.y", to="z")) == []
+    assert failed(proposal(before, "drop-columns", columns=["s.y"])) == []
 
 
 @pytest.mark.conformance("CM-013", "CM-015", "CLUSTER-001")
@@ -387,7 +417,8 @@ def test_clustering_columns_may_be_renamed_and_not_dropped() -> None:
     )
     for name in ("s", "s.x"):
         assert failed(proposal(clustered, "drop-columns", columns=[name])) == ["clustering-columns"]
-        assert failed(proposal(clustered, "rename-column", column=name, to="z")) == []
+        renamed = proposal(clustered, "rename-column", column=name, to="z")
+        assert (failed(renamed), renamed.domains) == ([], ()), "the domain lists the name in the files, which stays"
     assert failed(proposal(clustered, "drop-columns", columns=["s.y"])) == []
     broken = snapshot(
         _clustering(["gone"]),

@@ -271,6 +271,20 @@ def test_files_are_written_first_and_taken_away_again_where_the_commit_does_not_
     assert [key for key in store.list_tree() if key.endswith(".parquet")] == ["new.parquet"]
 
 
+@pytest.mark.conformance("ICT-002", "ICT-003")
+def test_timestamps_begin_after_the_time_of_the_file_before_them(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "table")
+    write(store, {0: (PROTOCOL, METADATA)})
+    os.utime(tmp_path / "table" / commit_name(0), (FUTURE / 1000, FUTURE / 1000))
+    commit(store, {"kind": "set-properties", "properties": {IN_COMMIT_TIMESTAMPS.key: "true"}})
+    written = {kind: action for line in actions(store, 1) for kind, action in line.items()}
+    assert written["commitInfo"]["inCommitTimestamp"] == FUTURE + 1
+    since = {key: text for key, text in written["metaData"]["configuration"].items() if "EnablementT" in key}
+    assert since == {"delta.inCommitTimestampEnablementTimestamp": str(FUTURE + 1)}
+    times = explorer.Table(store).history().column("timestamp").cast("int64").to_pylist()
+    assert times == [FUTURE + 1, FUTURE]
+
+
 @pytest.mark.conformance("ICT-003")
 def test_a_restore_does_not_say_that_timestamps_were_there_while_they_were_off() -> None:
     store = new_table(PROTOCOL)

@@ -1,8 +1,11 @@
 """CHECK constraints added and dropped: names, expressions, protocol, and the look at the rows."""
 
+import json
+
 import pytest
 
 from explorer.core.errors import InvalidIntent
+from explorer.core.protocol.actions import Protocol, encode_line
 from tests.support.small_logs import METADATA, PROTOCOL, table
 from tests.support.small_proposals import proposal, protocol, snapshot
 
@@ -19,12 +22,39 @@ def test_a_constraint_comes_with_its_protocol_and_a_look_at_every_row() -> None:
     assert not made.is_blind_append
 
 
-def test_a_protocol_with_lists_gets_the_feature() -> None:
-    made = proposal(
-        snapshot(rules=protocol(1, 7, w="invariants")), "add-constraint", name="c", expression="id IS NOT NULL"
-    )
-    assert made.protocol is not None
-    assert set(made.protocol.writer_features or ()) == {"invariants", "checkConstraints"}
+@pytest.mark.conformance("CONSTR-010")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (protocol(1, 2), protocol(1, 3)),
+        (protocol(1, 3), None),
+        (protocol(2, 6), None),
+        (protocol(1, 7, w="appendOnly"), protocol(1, 7, w="appendOnly checkConstraints")),
+        (protocol(1, 7, w="checkConstraints"), None),
+        (
+            protocol(3, 7, r="deletionVectors", w="deletionVectors"),
+            protocol(3, 7, r="deletionVectors", w="deletionVectors checkConstraints"),
+        ),
+    ],
+)
+def test_a_protocol_that_lacks_constraints_gets_them_in_the_same_commit(
+    before: Protocol, after: Protocol | None
+) -> None:
+    made = proposal(snapshot(rules=before), "add-constraint", name="c", expression="id > 0")
+    assert made.protocol == after
+    assert made.metadata is not None
+    assert made.metadata.configuration == {"delta.constraints.c": "id > 0"}
+    kinds = [next(iter(json.loads(encode_line(action)))) for action in made.actions()]
+    assert kinds == (["metaData"] if after is None else ["protocol", "metaData"])
+
+
+@pytest.mark.conformance("CONSTR-011")
+@pytest.mark.parametrize("name", ["positive", "POSITIVE", "Positive"])
+def test_a_constraint_is_dropped_by_its_name_in_any_case(name: str) -> None:
+    before = snapshot(properties={"delta.constraints.positive": "id > 0"}, rules=protocol(1, 3))
+    made = proposal(before, "drop-constraint", name=name)
+    assert made.metadata is not None
+    assert made.metadata.configuration == {}
 
 
 @pytest.mark.conformance("CONSTR-011")

@@ -127,6 +127,8 @@ def test_columns_of_a_mapped_table_get_names_of_their_own(mode: str) -> None:
 
 @pytest.mark.conformance("CMUSAGE-001", "CMUSAGE-002")
 def test_a_table_with_usage_tracking_begins_with_plain_names() -> None:
+    unmapped = _create(field("a"), properties={"delta.feature.columnMappingUsageTracking": "supported"})
+    assert configuration(unmapped)["delta.columnMapping.hasDroppedOrRenamed"] == "false"
     properties = {"delta.columnMapping.mode": "name", "delta.feature.columnMappingUsageTracking": "supported"}
     made = _create(field("a"), properties=properties)
     assert column(made, "a").physical_name == "a"
@@ -304,7 +306,7 @@ def test_what_is_no_schema_is_refused(schema: dict[str, Any]) -> None:
         {"delta.appendOnly": "maybe"},
         {"delta.unknown": "1"},
         {"delta.minReaderVersion": "2", "delta.minWriterVersion": "4"},
-        {"delta.columnMapping.maxColumnId": "5"},
+        pytest.param({"delta.columnMapping.maxColumnId": "5"}, marks=pytest.mark.conformance("CM-009")),
         {"delta.dataSkippingStatsColumns": "nope"},
         {"delta.constraints.c": "a > 0"},
         {"owner": "ann"},

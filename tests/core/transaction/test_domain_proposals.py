@@ -1,11 +1,13 @@
 """Domains, transaction identifiers, and the guards that every commit passes."""
 
+import json
+
 import msgspec
 import pytest
 
 import explorer
 from explorer.core.errors import InvalidIntent
-from explorer.core.protocol.actions import Add, DomainMetadata, Protocol, SetTransaction
+from explorer.core.protocol.actions import Add, DomainMetadata, Protocol, SetTransaction, encode_line
 from explorer.core.transaction.guards.judge import Situation, judge
 from explorer.core.transaction.proposal import Proposal
 from tests.support import small_logs
@@ -27,10 +29,33 @@ def test_a_removed_domain_leaves_what_it_said_last() -> None:
 
 
 @pytest.mark.conformance("DOMAIN-002")
-@pytest.mark.parametrize(("rules", "status"), [(DOMAINS, "pass"), (protocol(1, 2), "fail"), (protocol(1, 6), "fail")])
-def test_a_domain_needs_the_feature(rules: Protocol, status: str) -> None:
-    before = snapshot(rules=rules)
-    made = proposal(before, "set-domain", domain="app", configuration="x")
+def test_a_domain_is_written_with_its_name_its_text_and_whether_it_goes() -> None:
+    before = snapshot(DomainMetadata(domain="app", configuration="old"), rules=DOMAINS)
+    for kind, fields, text, removed in (
+        ("set-domain", {"configuration": '{"a":1}'}, '{"a":1}', False),
+        ("remove-domain", {}, "old", True),
+    ):
+        (action,) = proposal(before, kind, domain="app", **fields).actions()
+        assert json.loads(encode_line(action)) == {
+            "domainMetadata": {"domain": "app", "configuration": text, "removed": removed}
+        }
+
+
+@pytest.mark.conformance("DOMAIN-002")
+@pytest.mark.parametrize(
+    ("rules", "status"),
+    [
+        (DOMAINS, "pass"),
+        (protocol(3, 7, r="", w="domainMetadata"), "pass"),
+        (protocol(1, 2), "fail"),
+        (protocol(1, 6), "fail"),
+        (protocol(1, 7, w="appendOnly"), "fail"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["set-domain", "remove-domain"])
+def test_a_domain_needs_the_feature(rules: Protocol, status: str, kind: str) -> None:
+    before = snapshot(DomainMetadata(domain="app", configuration="old"), rules=rules)
+    made = proposal(before, kind, domain="app", **({"configuration": "x"} if kind == "set-domain" else {}))
     assert _status(before, made, "features-present") == status
     assert _status(before, made, "feature-supported") == status
 
@@ -38,8 +63,26 @@ def test_a_domain_needs_the_feature(rules: Protocol, status: str) -> None:
 @pytest.mark.conformance("DOMAIN-003")
 @pytest.mark.parametrize("domain", ["delta.rowTracking", "DELTA.clustering", "delta.", ""])
 def test_domains_of_the_system_are_not_edited(domain: str) -> None:
-    with pytest.raises(InvalidIntent):
-        proposal(snapshot(rules=DOMAINS), "set-domain", domain=domain, configuration="{}")
+    before = snapshot(DomainMetadata(domain=domain, configuration="{}"), rules=DOMAINS)
+    for kind, fields in (("set-domain", {"configuration": "x"}), ("remove-domain", {})):
+        with pytest.raises(InvalidIntent):
+            proposal(before, kind, domain=domain, **fields)
+
+
+@pytest.mark.conformance("DOMAIN-003")
+def test_other_changes_leave_every_domain_as_it_is() -> None:
+    first = DomainMetadata(domain="delta.ofTomorrow", configuration="{}")
+    second = DomainMetadata(domain="app", configuration="x")
+    rules = protocol(1, 7, w="domainMetadata appendOnly")
+    table = small_logs.table({0: (rules, small_logs.METADATA, first, second), 1: (small_logs.add("a"),)})
+    for intent in (
+        {"kind": "set-description", "description": "x"},
+        {"kind": "set-domain", "domain": "other", "configuration": "y"},
+        {"kind": "remove-domain", "domain": "app"},
+        {"kind": "restore", "version": 0},
+    ):
+        assert table.commit(table.plan(intent)).outcome == "committed"
+    assert table.snapshot().domain_metadata == {"delta.ofTomorrow": "{}", "other": "y"}
 
 
 def test_a_domain_that_says_the_same_already_is_not_committed() -> None:

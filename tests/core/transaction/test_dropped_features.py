@@ -14,6 +14,7 @@ from explorer.core.transaction.proposal import Proposal
 from explorer.core.transaction.proposals.drop_feature import LogMarks, drop_feature
 from tests.support import small_logs
 from tests.support.small_proposals import protocol, snapshot
+from tests.support.small_schemas import mapped_table
 
 FRESH = LogMarks(0, 0, LogFileKind.CLASSIC_CHECKPOINT)
 
@@ -48,6 +49,12 @@ def _drop(before: explorer.Snapshot, feature: str, log: LogMarks = FRESH) -> tup
             {"delta.checkpointPolicy": "v2"},
             "feature-switched-off",
         ),
+        (
+            "rowTracking",
+            protocol(1, 7, w="rowTracking domainMetadata"),
+            {"delta.enableRowTracking": "true"},
+            "feature-switched-off",
+        ),
     ],
 )
 def test_a_feature_in_use_is_not_dropped(feature: str, rules: Protocol, properties: dict[str, str], guard: str) -> None:
@@ -55,6 +62,7 @@ def test_a_feature_in_use_is_not_dropped(feature: str, rules: Protocol, properti
     assert guard in _drop(before, feature)[1]
 
 
+@pytest.mark.conformance("FEAT-006")
 def test_vectors_in_live_files_keep_their_feature() -> None:
     before = snapshot(small_logs.add("a", vector=small_logs.vector("v")), rules=small_logs.MASKED)
     made, failed = _drop(before, "deletionVectors")
@@ -62,7 +70,7 @@ def test_vectors_in_live_files_keep_their_feature() -> None:
     assert any(guard.remedy and "Purge the masked rows" in guard.remedy for guard in made.guards)
 
 
-@pytest.mark.conformance("TYPEWIDEN-006")
+@pytest.mark.conformance("FEAT-006", "TYPEWIDEN-006")
 def test_widened_columns_keep_their_feature() -> None:
     schema = (
         '{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":'
@@ -72,6 +80,12 @@ def test_widened_columns_keep_their_feature() -> None:
     assert "feature-unused" in _drop(before, "typeWidening")[1]
 
 
+@pytest.mark.conformance("FEAT-006")
+def test_mapped_columns_keep_their_feature() -> None:
+    assert _drop(mapped_table(), "columnMapping")[1] == ["feature-switched-off", "feature-unused"]
+
+
+@pytest.mark.conformance("FEAT-006")
 def test_domains_keep_their_feature() -> None:
     domain = DomainMetadata(domain="app", configuration="{}")
     before = snapshot(domain, rules=protocol(1, 7, w="domainMetadata"))
@@ -88,6 +102,7 @@ def test_history_that_needs_a_readers_feature_is_protected() -> None:
     assert made.metadata.configuration == {"delta.requireCheckpointProtectionBeforeVersion": "1"}
 
 
+@pytest.mark.conformance("FEAT-006")
 @pytest.mark.parametrize(
     ("feature", "log"),
     [
@@ -142,6 +157,7 @@ def test_row_ids_go_with_row_tracking() -> None:
     assert active_features(made.protocol) == {"domainMetadata"}
 
 
+@pytest.mark.conformance("FEAT-006")
 @pytest.mark.parametrize("feature", ["appendOnly", "invariants", "changeDataFeed", "nope", "deletionVectors"])
 def test_features_that_are_absent_or_stay_for_ever_are_refused(feature: str) -> None:
     with pytest.raises(InvalidIntent) as caught:

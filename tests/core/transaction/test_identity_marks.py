@@ -86,10 +86,17 @@ def test_a_mark_is_on_the_lattice_at_or_beyond_the_value_and_leaves_room(start: 
 
 
 @pytest.mark.conformance("IDENT-001")
-@pytest.mark.parametrize("step", [0, None, "1", True, 1.5])
-def test_metadata_that_contradicts_itself_is_refused(step: Any) -> None:
+@pytest.mark.parametrize(
+    ("start", "step", "mark"),
+    [
+        *((1, step, None) for step in (0, None, "1", True, 1.5)),
+        *((start, 1, None) for start in (None, "1", True, 1.5)),
+        *((1, 1, mark) for mark in ("", "1", True, 1.5)),
+    ],
+)
+def test_metadata_that_contradicts_itself_is_refused(start: Any, step: Any, mark: Any) -> None:
     with pytest.raises(InvalidIntent, match="IDENT-001"):
-        sync_identity(INTENT, _table(1, step), 5)
+        sync_identity(INTENT, _table(start, step, mark), 5)
 
 
 def test_a_column_that_is_none_is_refused() -> None:

@@ -217,6 +217,9 @@ def test_files_of_partitions_have_names_of_their_own_and_true_sizes() -> None:
     for file in files:
         assert file.staged.data is not None
         assert len(file.staged.data) == file.add.size
+        wire = file.add.to_wire()
+        assert {"path", "partitionValues", "size", "modificationTime", "dataChange"} <= wire.keys()
+        assert wire["dataChange"] is True
         # The folder is escaped as Hive does; the log's path escapes that name once more and decodes to it.
         assert unquote(file.add.path) == file.staged.path
         assert not file.add.path.startswith("/")
@@ -332,13 +335,15 @@ def test_change_files_hold_the_rows_and_say_what_happened() -> None:
     assert rows == {"id": [1, 2], "_change_type": ["delete", "delete"]}
 
 
-@pytest.mark.conformance("DV-021", "DV-023")
+@pytest.mark.conformance("DV-011", "DV-021", "DV-023")
 @given(st.lists(st.sets(st.integers(0, 2**40), min_size=1, max_size=20), min_size=1, max_size=4))
 def test_one_file_holds_a_vector_for_each_data_file(masks: list[set[int]]) -> None:
     identity = uuid.UUID("11111111-2222-3333-4444-555555555555")
     rows = [np.array(sorted(mask), np.uint64) for mask in masks]
     data, descriptors = encode_vectors(identity, rows)
     assert vector_file_name(identity) == f"deletion_vector_{identity}.bin"
+    places = [msgspec.to_builtins(descriptor)["offset"] for descriptor in descriptors]
+    assert places == [1 + sum(8 + before.size_in_bytes for before in descriptors[:n]) for n in range(len(descriptors))]
     for wanted, descriptor in zip(rows, descriptors, strict=True):
         frame = data[descriptor.offset or 0 :]
         # The size and the checksum with the highest byte first, all between them with the lowest.

@@ -8,7 +8,7 @@ import pytest
 import explorer
 from explorer.core.errors import StorageError
 from explorer.core.log.last_checkpoint import parse_last_checkpoint
-from explorer.core.log.log_path import LAST_CHECKPOINT, checkpoint_name, checksum_name
+from explorer.core.log.log_path import LAST_CHECKPOINT, checkpoint_name, checksum_name, commit_name
 from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.log_store import LogStore
 from tests.support.faulty_store import FaultyStore
@@ -53,6 +53,34 @@ def test_a_checksum_that_is_there_is_left_as_it_is() -> None:
     store.put_if_absent(checksum_name(1), b"{}")
     commit(store, 1)
     assert store.read(checksum_name(1)) == b"{}"
+
+
+@pytest.mark.conformance("CRC-001")
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_checksum_is_written_after_its_commit_or_not_at_all(lost: bool) -> None:
+    inner = new_store()
+    write(inner, {0: (PROTOCOL, METADATA)})
+    written: list[str] = []
+
+    class Watched(FaultyStore):
+        def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
+            if lost and path == commit_name(1):
+                raise StorageError("The disk is full.", unwritten=True) from OSError("full")
+            super().put_if_absent(path, data, durable=durable)
+            written.append(path)
+
+    table = explorer.Table(Watched(inner))
+    plan = table.plan({"kind": "set-transaction", "appId": "loader", "version": 1})
+    if lost:
+        with pytest.raises(StorageError):
+            table.commit(plan)
+        assert written == []
+        assert not there(inner, checksum_name(1))
+    else:
+        assert table.commit(plan).outcome == "committed"
+        assert written == [commit_name(1), checksum_name(1)]
+        assert inner.read(checksum_name(1)).count(b"\n") == 0
+        assert isinstance(msgspec.json.decode(inner.read(checksum_name(1))), dict)
 
 
 def test_a_checksum_that_cannot_be_gone_by_is_made_good_by_replay() -> None:

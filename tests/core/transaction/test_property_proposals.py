@@ -179,7 +179,16 @@ def test_version_7_lists_all_that_the_old_version_implied() -> None:
         (["delta.feature.deletionVectors"], {}),
         (["delta.minReaderVersion"], {}),
         (["delta.constraints.c"], {"delta.constraints.c": "id > 0"}),
-        (["delta.columnMapping.maxColumnId"], {"delta.columnMapping.maxColumnId": "1"}),
+        pytest.param(
+            ["delta.columnMapping.maxColumnId"],
+            {"delta.columnMapping.maxColumnId": "1"},
+            marks=pytest.mark.conformance("CM-009"),
+        ),
+        pytest.param(
+            ["delta.columnMapping.hasDroppedOrRenamed"],
+            {"delta.columnMapping.hasDroppedOrRenamed": "true"},
+            marks=pytest.mark.conformance("CMUSAGE-001"),
+        ),
         (["delta.nope"], {}),
     ],
 )
@@ -249,18 +258,23 @@ def test_a_setting_without_its_feature_has_no_effect_and_is_told(
     assert feature in guard.evidence["lacking"].values()
 
 
-@pytest.mark.conformance("CATALOG-004", "PROTO-002", "FEAT-002")
+@pytest.mark.conformance("PROTO-002", "FEAT-002")
 @pytest.mark.parametrize(
-    ("rules", "name"),
+    ("rules", "missing"),
     [
-        (protocol(1, 99), "protocol-allows-writer"),
-        (protocol(1, 7, w="neverHeardOf"), "protocol-allows-writer"),
+        (protocol(1, 99), "minWriterVersion 99"),
+        (protocol(1, 7, w="neverHeardOf"), "neverHeardOf"),
+        (protocol(1, 7), "writerFeatures"),
+        (protocol(3, 7, r="deletionVectors"), "writerFeatures"),
     ],
 )
-def test_a_table_that_this_program_may_not_write_is_left_alone(rules: Protocol, name: str) -> None:
+def test_a_table_that_this_program_may_not_write_is_left_alone(rules: Protocol, missing: str) -> None:
     before = snapshot(rules=rules)
     made = proposal(before, "set-properties", properties={"a": "b"})
-    assert _guards(before, made)[name].status == "fail"
+    guard = _guards(before, made)["protocol-allows-writer"]
+    assert guard.status == "fail"
+    (name,) = guard.evidence["missing"]
+    assert missing in name
 
 
 HOSTILE: list[Any] = ["a'b", 'a"b', "a`b", "a\nb", "'; DROP TABLE x --", "../../etc", "\u202e", "é" * 300, "$(id)"]

@@ -138,3 +138,41 @@ def test_an_identity_column_never_goes_back(tmp_path: Path, step: int, then: int
     (action,) = [line["metaData"] for line in plan.actions if "metaData" in line] or [None]
     written = json.loads((action or {"schemaString": marked(now).schema_string})["schemaString"])
     assert written["fields"][0]["metadata"]["delta.identity.highWaterMark"] == kept
+
+
+@pytest.mark.conformance("CMUSAGE-001", "CM-009")
+@pytest.mark.parametrize(
+    ("then", "now", "kept"),
+    [
+        (("false", {"a": "a"}), ("true", {"a": "a"}), "true"),
+        (("false", {"a": "a"}), ("false", {"a": "a"}), "false"),
+        (("false", {"a": "a"}), ("false", {"a": "a", "b": "b"}), "true"),
+        (("true", {"a": "x"}), ("true", {"b": "x"}), "true"),
+        ((None, {"a": "x"}), ("true", {"a": "x"}), "true"),
+    ],
+    ids=["dropped since", "nothing was", "drops a column", "renames a column", "from before the feature"],
+)
+def test_a_restore_keeps_on_record_that_columns_were_dropped_or_renamed(
+    tmp_path: Path, then: tuple[str | None, dict[str, str]], now: tuple[str, dict[str, str]], kept: str
+) -> None:
+    flag, highest = "delta.columnMapping.hasDroppedOrRenamed", "delta.columnMapping.maxColumnId"
+
+    def mapped(mark: str | None, names: dict[str, str], last: int) -> Metadata:
+        fields = [
+            {"name": name, "type": "long", "nullable": True, "metadata": {
+                "delta.columnMapping.id": place, "delta.columnMapping.physicalName": physical,
+            }}
+            for place, (name, physical) in enumerate(names.items(), 1)
+        ]  # fmt: skip
+        properties = {"delta.columnMapping.mode": "name", highest: str(last)} | ({} if mark is None else {flag: mark})
+        text = json.dumps({"type": "struct", "fields": fields})
+        return msgspec.structs.replace(metadata({}, configuration=properties), schema_string=text)
+
+    features = ("columnMapping", "columnMappingUsageTracking")
+    rules = Protocol(min_reader_version=2, min_writer_version=7, writer_features=features)
+    commits = [[rules, mapped(*then, 3), add("a")], [mapped(*now, 7), add("b")]]
+    plan = explorer.open_table(write_log(tmp_path / "t", commits)).plan(Restore(version=0))
+    assert isinstance(plan, CommitPlan)
+    assert plan.proposal.metadata is not None
+    after = plan.proposal.metadata.configuration
+    assert (after[flag], after[highest]) == (kept, "7")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,11 +15,13 @@ import pytest
 
 import explorer
 from explorer.core.errors import ChangeFeedGap, CorruptTable, MalformedAction, RequestError, VersionNotFound
+from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Action, AddCDCFile, CommitInfo, DeletionVectorDescriptor, Metadata, Protocol
 from explorer.core.protocol.deletion_vectors import encode_bitmap, z85_encode
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.versions.change_feed.feed import ChangeSources, FeedSpan, change_feed_coverage, change_feed_holes
 from explorer.core.versions.change_feed.sources import masked_difference
+from explorer.storage import open_store
 from tests.support import small_logs
 from tests.support.checkpoint_shapes import write_checkpoint
 
@@ -160,7 +164,7 @@ def test_the_same_file_removed_and_added_again_changes_nothing(quiet: bool) -> N
 
 
 @pytest.mark.conformance("CDF-009")
-def test_a_removed_file_carries_the_deletion_vector_it_had() -> None:
+def test_a_file_that_comes_or_goes_carries_the_deletion_vector_it_has() -> None:
     vector = _inline([1, 7])
     table = _table(
         [FEED_DV, _metadata()],
@@ -168,8 +172,9 @@ def test_a_removed_file_carries_the_deletion_vector_it_had() -> None:
         [small_logs.remove("a", vector=vector)],
         files=["a"],
     )
-    (row,) = table.change_sources(2, 2).files.to_pylist()
-    assert (row["kind"], row["dv_unique_id"], row["dv_cardinality"]) == ("delete", vector.unique_id, 2)
+    for version, kind in ((1, "insert"), (2, "delete")):
+        (row,) = table.change_sources(version, version).files.to_pylist()
+        assert (row["kind"], row["dv_unique_id"], row["dv_cardinality"]) == (kind, vector.unique_id, 2)
 
 
 @pytest.mark.conformance("CDF-010")
@@ -181,6 +186,19 @@ def test_rows_carry_version_and_time_of_their_commit() -> None:
     (row,) = sources.files.to_pylist()
     assert (row["version"], row["timestamp"]) == (1, datetime(2023, 11, 14, 22, 13, 20, 123000, tzinfo=UTC))
     assert sources.versions[0].timestamp == 1_700_000_000_123
+
+
+@pytest.mark.conformance("CDF-010")
+def test_without_in_commit_timestamps_the_time_is_that_of_the_file(tmp_path: Path) -> None:
+    stated = CommitInfo(operation="WRITE", timestamp=5, in_commit_timestamp=6)
+    written = [[FEED, _metadata()], [stated, small_logs.add("a")], [small_logs.remove("a")]]
+    _table(*written, files=["a"], store=open_store(tmp_path))
+    for version in range(3):
+        os.utime(tmp_path / commit_name(version), (1_700_000_000 + version, 1_700_000_000 + version))
+    sources = explorer.open_table(tmp_path).change_sources(1, 2)
+    moments = [datetime(2023, 11, 14, 22, 13, 20 + version, tzinfo=UTC) for version in (1, 2)]
+    assert sources.files.column("timestamp").to_pylist() == moments
+    assert [each.timestamp for each in sources.versions] == [1_700_000_001_000, 1_700_000_002_000]
 
 
 @pytest.mark.conformance("CDF-010")
@@ -303,10 +321,14 @@ def test_a_field_that_comes_inside_an_array_is_no_hole_and_another_element_type_
         ((_column("id", mapped=(1, "p1")), _column("title", "string", mapped=(2, "p2"))), "name is named title"),
         ((_column("id", mapped=(1, "p1")),), "name is not in the schema"),
         ((_column("id", mapped=(1, "p1")), _column("name", "string", mapped=(3, "p3"))), "name is not in the schema"),
+        ((_column("id", mapped=(1, "p1")), _column("name", "binary", mapped=(2, "p2"))), "name is string, but binary"),
     ],
 )
-def test_with_column_mapping_a_rename_or_drop_is_a_hole_and_the_end_s_schema_is_read(later: Any, reason: str) -> None:
-    mode = {"delta.columnMapping.mode": "name"}
+@pytest.mark.parametrize("by", ["name", "id"])
+def test_with_column_mapping_a_rename_or_drop_is_a_hole_and_the_end_s_schema_is_read(
+    later: Any, reason: str, by: str
+) -> None:
+    mode = {"delta.columnMapping.mode": by}
     protocol = Protocol(min_reader_version=2, min_writer_version=5)
     first = (_column("id", mapped=(1, "p1")), _column("name", "string", mapped=(2, "p2")))
     table = _table(

@@ -18,7 +18,7 @@ from typing import Final, Generic, TypeAlias, TypeVar
 import msgspec
 
 from explorer.core.errors import CorruptTable, UnsupportedFeature
-from explorer.core.protocol.json_values import JsonObject, JsonValue
+from explorer.core.protocol.json_values import JsonObject, JsonValue, plain_number
 from explorer.core.protocol.limits import check_nesting, too_deep
 from explorer.core.protocol.schema.field_metadata import FIELD_ID, PHYSICAL_NAME
 from explorer.core.protocol.table_features import feature_of_type
@@ -94,9 +94,13 @@ class StructField(msgspec.Struct, frozen=True):
         match self.metadata.get(FIELD_ID):
             case None:
                 return None
+            case bool():
+                pass
             case int() | float() | str() as value:
                 with contextlib.suppress(ValueError, OverflowError):
-                    return int(value)
+                    number = int(plain_number(value) if isinstance(value, str) else value)
+                    if isinstance(value, str) or number == value:
+                        return number
         raise CorruptTable(
             f"The {FIELD_ID} of the column {self.name!r} is not an integer. A broken client wrote it. Write its "
             "metadata again.",

@@ -13,12 +13,14 @@ from datetime import UTC, date, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Final
 
+from explorer.core.protocol.json_values import plain_number
 from explorer.core.protocol.schema.data_types import PrimitiveType, PrimitiveValue
 
 __all__ = ["bound_value", "count_value", "decode_statistics"]
 
 _BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _EXACT: Final = Context(prec=400)
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _FRACTION: Final = re.compile(r"(\.\d{6})\d+")
 _LARGEST_FLOAT: Final = 3.4028235677973366e38
 
@@ -73,7 +75,8 @@ def _convert(value: object, kind: PrimitiveType, upper: bool) -> PrimitiveValue 
         case "boolean":
             return value if isinstance(value, bool) else _BOOLEANS.get(_text(value))
         case "date":
-            return date.fromisoformat(_text(value)) if len(_text(value)) == 10 else _moment(value).date()
+            text = _text(value)
+            return date.fromisoformat(text) if _DATE.fullmatch(text) else _moment(text).date()
         case "timestamp":
             moment = _moment(value)
             return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
@@ -96,7 +99,7 @@ def _integer(value: object, bits: int) -> int | None:
 def _float(value: object, single: bool) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
         return None
-    number = float(value)
+    number = float(plain_number(value) if isinstance(value, str) else value)
     # Beyond the type's range a finite bound would become an infinity, which does not bound finite values.
     limit = _LARGEST_FLOAT if single else math.inf
     beyond = not isinstance(value, str) and abs(number) >= limit
@@ -106,7 +109,7 @@ def _float(value: object, single: bool) -> float | None:
 def _decimal(value: object, kind: PrimitiveType, upper: bool) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
         return None
-    number = Decimal(value)
+    number = Decimal(plain_number(value) if isinstance(value, str) else value)
     if not number.is_finite() or (number and number.adjusted() >= kind.precision - kind.scale):
         return None
     step = Decimal(1).scaleb(-kind.scale)
@@ -116,7 +119,10 @@ def _decimal(value: object, kind: PrimitiveType, upper: bool) -> Decimal | None:
 
 def _moment(value: object) -> datetime:
     """A time; digits beyond microseconds are cut; the rule for truncated times makes up for that (D-37)."""
-    return datetime.fromisoformat(_FRACTION.sub(r"\1", _text(value)))
+    text = _text(value)
+    if not _DATE.match(text):
+        raise ValueError("it does not begin with yyyy-MM-dd: ISO 8601 has other forms too")
+    return datetime.fromisoformat(_FRACTION.sub(r"\1", text))
 
 
 def _text(value: object) -> str:

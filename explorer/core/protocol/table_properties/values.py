@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Final
 
 from explorer.core.errors import CorruptTable
+from explorer.core.protocol.json_values import plain_number
 
 __all__ = ["CONSTRAINT_PREFIX", "constraints", "flag", "interval", "number"]
 
@@ -57,7 +58,7 @@ def number(configuration: Mapping[str, str], key: str, default: int) -> int:
     if text is None:
         return default
     try:
-        return int(text)
+        return int(plain_number(text))
     except ValueError as error:
         raise _unreadable(key, text, "an integer") from error
 

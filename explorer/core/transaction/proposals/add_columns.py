@@ -42,6 +42,7 @@ from explorer.core.transaction.guards.column_names import check_free, check_uniq
 from explorer.core.transaction.intents.fields import features_of_types, read_field
 from explorer.core.transaction.intents.records import AddColumns
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
+from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
 from explorer.core.transaction.proposals.entry import proposes
 from explorer.core.transaction.proposals.operation_parameters import column_document, parameter_text
 from explorer.core.versions.snapshot import Snapshot
@@ -149,7 +150,7 @@ def _inserting(field: StructField, place: int) -> Callable[[tuple[StructField, .
 
 def _naming(snapshot: Snapshot, circumstances: Circumstances) -> Callable[[StructField], str]:
     """Physical names: a fresh one, or the logical one while usage tracking says that none can clash (CMUSAGE-002)."""
-    tracked = "columnMappingUsageTracking" in active_features(snapshot.protocol)
+    tracked = USAGE_TRACKING in active_features(snapshot.protocol)
     clean = tracked and not HAS_DROPPED_OR_RENAMED.of(snapshot.metadata.configuration, unset=True)
     return lambda field: field.name if clean else f"col-{circumstances.new_id()}"
 

@@ -2,7 +2,8 @@
 
 Protocol section: Column Mapping (Writer Requirements). Invariants: existing files stay readable, so on an existing
 table the physical names are the logical ones and only ``none`` to ``name`` is allowed (CM-012); the protocol gets the
-feature in the same commit (CM-011); removing the mapping rewrites every file, so it needs a table without files.
+feature in the same commit (CM-011); removing the mapping rewrites every file, so it needs a table without files; a
+table that gets usage tracking says whether a column may have been dropped or renamed before (CMUSAGE-001).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Final
 import msgspec
 
 from explorer.core.errors import InvalidIntent
-from explorer.core.protocol.actions import DomainMetadata, Metadata
+from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
 from explorer.core.protocol.clustering import clustering_columns
 from explorer.core.protocol.protocol_evolution import with_features
@@ -27,7 +28,10 @@ from explorer.core.transaction.proposals.entry import proposes_alone
 from explorer.core.transaction.proposals.operation_parameters import parameter_text
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["PROPOSALS", "map_existing", "set_column_mapping"]
+__all__ = ["PROPOSALS", "USAGE_TRACKING", "map_existing", "set_column_mapping", "with_usage_mark"]
+
+USAGE_TRACKING: Final = "columnMappingUsageTracking"
+"""The feature whose tables say whether a column was ever dropped or renamed."""
 
 _MODES = ("none", "name", "id")
 
@@ -57,9 +61,23 @@ def map_existing(metadata: Metadata, snapshot: Snapshot) -> Metadata:
     first = MAX_COLUMN_ID.of(configuration)
     schema, last = map_columns(snapshot.schema, highest_id(snapshot.schema, first), lambda field: field.name)
     configuration[MAX_COLUMN_ID.key] = str(last)
-    if "columnMappingUsageTracking" in active_features(snapshot.protocol):
+    if USAGE_TRACKING in active_features(snapshot.protocol):
         configuration.setdefault(HAS_DROPPED_OR_RENAMED.key, "false")
     return msgspec.structs.replace(metadata, schema_string=schema.to_json(), configuration=configuration)
+
+
+def with_usage_mark(metadata: Metadata, protocol: Protocol, snapshot: Snapshot) -> Metadata:
+    """Say of a table that gets usage tracking whether a column may have been dropped or renamed (CMUSAGE-001).
+
+    Args:
+        metadata, protocol: As they are after the change.
+        snapshot: The version before it. If its columns are mapped, nobody has kept account of them.
+    """
+    if USAGE_TRACKING not in active_features(protocol) or USAGE_TRACKING in active_features(snapshot.protocol):
+        return metadata
+    used = snapshot.column_mapping_mode != "none" or HAS_DROPPED_OR_RENAMED.of(metadata.configuration)
+    configuration = {**metadata.configuration, HAS_DROPPED_OR_RENAMED.key: str(used).lower()}
+    return msgspec.structs.replace(metadata, configuration=configuration)
 
 
 def _added(snapshot: Snapshot, mode: str) -> Proposal:

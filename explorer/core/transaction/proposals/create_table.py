@@ -42,6 +42,7 @@ from explorer.core.transaction.intents.property_settings import (
 from explorer.core.transaction.intents.records import CreateTable
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.add_columns import needs_values
+from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
 from explorer.core.transaction.proposals.operation_parameters import parameter_text
 from explorer.core.transaction.proposals.table_properties import check_statistics_columns
 
@@ -183,16 +184,16 @@ def _assigned(
 ) -> tuple[StructType, dict[str, str]]:
     """Give columns, and row ids, their names in the files."""
     configuration, features = dict(wanted), active_features(protocol)
+    tracked = USAGE_TRACKING in features
+    if tracked:
+        configuration[HAS_DROPPED_OR_RENAMED.key] = "false"
     if COLUMN_MAPPING_MODE.of(configuration) != "none":
-        tracked = "columnMappingUsageTracking" in features
 
         def naming(field: StructField) -> str:
             return field.name if tracked else f"col-{circumstances.new_id()}"
 
         schema, last = map_columns(schema, 0, naming)
         configuration[MAX_COLUMN_ID.key] = str(last)
-        if tracked:
-            configuration[HAS_DROPPED_OR_RENAMED.key] = "false"
     if "rowTracking" in features:
         configuration.setdefault(ROW_ID_COLUMN.key, f"_row-id-col-{circumstances.new_id()}")
         configuration.setdefault(ROW_COMMIT_VERSION_COLUMN.key, f"_row-commit-version-col-{circumstances.new_id()}")

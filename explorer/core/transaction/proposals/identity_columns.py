@@ -56,8 +56,9 @@ def identity_rule(column: str, field: StructField, place: str = "column") -> Ide
     if start is None and step is None:
         raise InvalidIntent(f"{column} is not an identity column.", field=place)
     mark = field.metadata.get(IDENTITY_HIGH_WATER_MARK)
-    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (start, step))
-    if not whole or step == 0 or not (mark is None or isinstance(mark, int)):
+    numbers = (start, step) if mark is None else (start, step, mark)
+    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in numbers)
+    if not whole or step == 0:
         raise InvalidIntent(
             f"The identity metadata of {column} cannot be used: start {start!r}, step {step!r}, mark {mark!r} "
             "(IDENT-001).",
@@ -65,6 +66,7 @@ def identity_rule(column: str, field: StructField, place: str = "column") -> Ide
         )
     assert isinstance(start, int)
     assert isinstance(step, int)
+    assert isinstance(mark, int | None)
     return IdentityRule(start, step, mark, explicit is True)
 
 

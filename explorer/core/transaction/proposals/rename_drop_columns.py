@@ -32,6 +32,7 @@ from explorer.core.transaction.guards.column_names import check_free, names_guar
 from explorer.core.transaction.intents.property_settings import statistics_columns_of
 from explorer.core.transaction.intents.records import DropColumns, RenameColumn
 from explorer.core.transaction.proposal import GuardResult, Proposal
+from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
 from explorer.core.transaction.proposals.entry import proposes_alone
 from explorer.core.transaction.proposals.operation_parameters import attribute_name, parameter_text
 from explorer.core.versions.snapshot import Snapshot
@@ -139,7 +140,7 @@ def _changed(
         configuration[STATS_COLUMNS.key] = ",".join(format_column(path) for path in columns)
         if not columns:
             del configuration[STATS_COLUMNS.key]
-    if "columnMappingUsageTracking" in active_features(snapshot.protocol):
+    if USAGE_TRACKING in active_features(snapshot.protocol):
         configuration[HAS_DROPPED_OR_RENAMED.key] = "true"
     return msgspec.structs.replace(
         snapshot.metadata, schema_string=schema.to_json(), configuration=configuration, partition_columns=partition

@@ -2,8 +2,9 @@
 
 Protocol sections: Add File and Remove File, Protocol Evolution. Invariants: the protocol is never lowered (PROTO-006);
 files that come back keep their row ids (ROWTRACK-003); a table with row tracking keeps names for the columns that hold
-them (ROWTRACK-001); the highest column id only grows (CM-009); the files of the restored version must exist; from
-when commits have in-commit timestamps is never recorded as earlier than it was (ICT-003).
+them (ROWTRACK-001); the highest column id only grows (CM-009); that a column was dropped or renamed stays recorded
+(CMUSAGE-001); the files of the restored version must exist; from when commits have in-commit timestamps is never
+recorded as earlier than it was (ICT-003).
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.row_tracking import row_tracking
-from explorer.core.protocol.schema.column_mapping import mapping_mode
+from explorer.core.protocol.schema.column_mapping import mapping_mode, physical_paths
 from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK, IDENTITY_STEP
 from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties.registry import (
     CHANGE_DATA_FEED,
+    HAS_DROPPED_OR_RENAMED,
     ICT_ENABLEMENT_TIMESTAMP,
     ICT_ENABLEMENT_VERSION,
     IN_COMMIT_TIMESTAMPS,
@@ -40,6 +42,7 @@ from explorer.core.transaction.intents.records import Restore
 from explorer.core.transaction.new_files.file_actions import adds, removes
 from explorer.core.transaction.new_files.row_ids import number_rows
 from explorer.core.transaction.proposal import Circumstances, Proposal
+from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["restore"]
@@ -111,9 +114,18 @@ def _metadata(snapshot: Snapshot, target: Snapshot, protocol: Protocol) -> Metad
     if MAX_COLUMN_ID.is_set(configuration):
         highest = max(MAX_COLUMN_ID.of(item.configuration) for item in (now, then))
         configuration[MAX_COLUMN_ID.key] = str(highest)
+    if USAGE_TRACKING in supported_features(protocol):
+        used = HAS_DROPPED_OR_RENAMED.of(now.configuration, unset=True) or _drops_or_renames(snapshot, target)
+        configuration[HAS_DROPPED_OR_RENAMED.key] = str(used).lower()
     schema = StructType(tuple(_furthest(field, snapshot.schema) for field in target.schema.fields))
     text = then.schema_string if schema == target.schema else schema.to_json()
     return msgspec.structs.replace(then, configuration=configuration, schema_string=text)
+
+
+def _drops_or_renames(snapshot: Snapshot, target: Snapshot) -> bool:
+    """True if a column of the newest version is not in the target, or has another name there."""
+    now, then = (physical_paths(each.schema, each.column_mapping_mode) for each in (snapshot, target))
+    return not now.items() <= then.items()
 
 
 def _furthest(field: StructField, current: StructType) -> StructField:

@@ -45,7 +45,7 @@ from explorer.core.transaction.intents.records import SetColumnMapping, SetPrope
 from explorer.core.transaction.new_files.file_actions import adds
 from explorer.core.transaction.new_files.row_ids import number_rows
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
-from explorer.core.transaction.proposals.column_mapping import set_column_mapping
+from explorer.core.transaction.proposals.column_mapping import set_column_mapping, with_usage_mark
 from explorer.core.transaction.proposals.entry import proposes, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
@@ -85,6 +85,7 @@ def set_properties(
     if wishes.comments:
         metadata = msgspec.structs.replace(metadata, description=wishes.description)
     protocol, guards = _raised(base.protocol or snapshot.protocol, wishes)
+    metadata = with_usage_mark(metadata, protocol, snapshot)
     proposal = msgspec.structs.replace(
         base,
         operation="SET TBLPROPERTIES",
