@@ -34,7 +34,7 @@ from explorer.core.transaction.intents.records import CreateTable, Delete, Merge
 from explorer.core.transaction.new_files.file_actions import adds
 from explorer.core.transaction.new_files.file_facts import FileFacts
 from explorer.core.transaction.new_files.identity_values import Numbering
-from explorer.core.transaction.new_files.layout import ROWS_PER_FILE
+from explorer.core.transaction.new_files.layout import ROWS_PER_FILE, FileLayout
 from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import Proposal, RowCounts, Written
 from explorer.core.transaction.proposals import propose
@@ -42,7 +42,7 @@ from explorer.core.transaction.proposals.create_table import create_table
 from explorer.core.transaction.proposals.restore import restore
 from explorer.core.transaction.proposals.rewriting.optimize_files import compaction, optimize_files
 from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
-from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows, layout_of, moved, numberings
+from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows, moved, numberings
 from explorer.core.transaction.proposals.rows.change_rows import change_rows
 from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, hides_rows, records_changes, touched_files
 from explorer.core.transaction.proposals.rows.overwrite_rows import overwrite_rows, replaced_files
@@ -264,7 +264,7 @@ class TableWriter:
         rows_per_file: int = ROWS_PER_FILE,
     ) -> Written:
         """Rows as new files, those of one table together; and changes by their type, where the table records them."""
-        layout = layout_of(self.log.snapshot)
+        layout = FileLayout.of(self.log.snapshot)
         told = {kind: rows for kind, rows in (changes or {}).items() if rows.num_rows}
         recorded = [
             layout.change_of(facts)
@@ -278,7 +278,7 @@ class TableWriter:
         self, by: Provenance, rows: pa.Table, rows_per_file: int, *, changes: bool = False
     ) -> Iterator[FileFacts]:
         """Write files with names that are the same in every build, at the time of the story."""
-        layout, at = layout_of(self.log.snapshot), self.log.circumstances(by)
+        layout, at = FileLayout.of(self.log.snapshot), self.log.circumstances(by)
         plan = file_plan(layout, changes=changes, most_rows=rows_per_file)
         plan = dataclasses.replace(plan, new_id=at.new_id, durable=False)
         for facts in write_rows(self.log.store, layout, plan, rows).files:

@@ -17,9 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.core.errors import InvalidIntent
-from explorer.core.protocol.actions import Metadata
+from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.arrow.arrow_types import arrow_schema
-from explorer.core.protocol.schema.column_mapping import MappingMode
 from explorer.core.protocol.schema.data_types import StructType, parse_schema
 from explorer.core.transaction.new_files.file_facts import FileFacts
 from explorer.core.transaction.new_files.layout import FileLayout
@@ -27,6 +26,8 @@ from explorer.core.transaction.new_files.parquet import compression_codec
 from explorer.data_files.file_plan import file_plan
 from explorer.data_files.rows_at_hand import write_rows
 from explorer.storage import open_store
+from tests.support import small_logs
+from tests.support.small_proposals import protocol
 
 
 def _schema(columns: list[tuple[str, Any]]) -> StructType:
@@ -35,12 +36,12 @@ def _schema(columns: list[tuple[str, Any]]) -> StructType:
 
 
 def layout(
-    schema: StructType, partitions: tuple[str, ...] = (), mode: MappingMode = "none", **properties: str
+    schema: StructType, partitions: tuple[str, ...] = (), rules: Protocol = small_logs.PROTOCOL, **properties: str
 ) -> FileLayout:
     metadata = Metadata(
         id="x", schema_string=schema.to_json(), partition_columns=partitions, configuration=dict(properties)
     )
-    return FileLayout(schema, metadata, mode, ())
+    return FileLayout.of(small_logs.table({0: [rules, metadata]}).snapshot())
 
 
 def written(asked: FileLayout, rows: pa.Table, **options: Any) -> list[tuple[FileFacts, bytes]]:
@@ -87,6 +88,7 @@ NESTED = parse_schema(
         }
     )
 )
+MAPPED = layout(NESTED, (), protocol(2, 5), **{"delta.columnMapping.mode": "name"})
 _SOME = st.none() | st.integers(-5, 5)
 _NUMBERS = st.none() | st.floats(width=64, allow_nan=False)
 _ROW = st.fixed_dictionaries(
@@ -103,11 +105,11 @@ _ROW = st.fixed_dictionaries(
 
 
 @pytest.mark.conformance("CM-008", "SCHEMA-012", "SCHEMA-013")
-@given(st.lists(_ROW, max_size=12), st.integers(0, 4))
+@given(st.lists(_ROW, min_size=1, max_size=12), st.integers(0, 4))
 def test_nested_rows_are_stored_under_physical_names_and_read_back(rows: list[dict[str, Any]], skipped: int) -> None:
     whole = pa.Table.from_pylist(rows, schema=arrow_schema(NESTED))
-    table = whole.slice(min(skipped, whole.num_rows))
-    ((_, data),) = written(layout(NESTED, mode="name"), table)
+    table = whole.slice(min(skipped, whole.num_rows - 1))
+    ((_, data),) = written(MAPPED, table)
     found = pq.read_table(BytesIO(data))
     assert found.schema.names == ["col-1", "col-2", "col-5", "col-7"]
     assert [found.schema.field(i).metadata[b"PARQUET:field_id"] for i in range(4)] == [b"1", b"2", b"5", b"7"]
@@ -232,13 +234,26 @@ def test_files_of_partitions_have_names_of_their_own_and_true_sizes() -> None:
     assert read.to_pydict() == {"id": [2, 3]}
 
 
-@pytest.mark.conformance("MATPART-002")
-@pytest.mark.parametrize(("wish", "stored"), [("true", ["p", "id"]), ("false", ["id"]), (None, ["id"])])
-def test_files_hold_the_partition_columns_if_the_table_wishes_it(wish: str | None, stored: list[str]) -> None:
+_BOUND = protocol(1, 7, w="materializePartitionColumns")
+
+
+@pytest.mark.conformance("MATPART-001", "MATPART-002")
+@pytest.mark.parametrize(
+    ("wish", "rules", "stored"),
+    [
+        ("true", small_logs.PROTOCOL, ["id", "p"]),
+        ("false", small_logs.PROTOCOL, ["id"]),
+        (None, small_logs.PROTOCOL, ["id"]),
+        *((wish, _BOUND, ["id", "p"]) for wish in ("true", "false", None)),
+    ],
+)
+def test_files_hold_the_partition_columns_if_the_table_wishes_it_or_must(
+    wish: str | None, rules: Protocol, stored: list[str]
+) -> None:
     schema = _schema([("p", "integer"), ("id", "long")])
     properties = {} if wish is None else {"delta.writePartitionColumnsToParquet": wish}
     rows = pa.table({"p": pa.array([7, 7, None], pa.int32()), "id": [1, 2, 3]})
-    asked = layout(schema, ("p",), **properties)
+    asked = layout(schema, ("p",), rules, **properties)
     files = written(asked, rows)
     adds = [asked.add_of(facts) for facts, _ in files]
     assert [add.partition_values for add in adds] == [{"p": "7"}, {"p": None}]

@@ -19,9 +19,10 @@ import explorer
 from explorer.core.transaction.commit_plan import CommitPlan, CommitResult
 from explorer.core.transaction.intents.records import Append, Delete, Intent
 from explorer.core.transaction.new_files.file_actions import removes
+from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.planner import Request, make_plan
 from explorer.core.transaction.proposal import Proposal, Writing, Written
-from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows, layout_of
+from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows
 from explorer.core.versions.snapshot import Snapshot
 from explorer.data_files.file_plan import file_plan
 from explorer.data_files.rows_at_hand import write_rows
@@ -63,7 +64,7 @@ def _next(table: explorer.Table, name: str, number: int, pick: random.Random) ->
 
 def append_plan(table: explorer.Table, user: str, rows: int) -> CommitPlan:
     """A plan to append some rows, made without Spark."""
-    schema, layout = table.snapshot().schema, layout_of(table.snapshot())
+    schema, layout = table.snapshot().schema, FileLayout.of(table.snapshot())
 
     def write() -> Written:
         data = pa.table({"id": pa.array(range(rows), pa.int64())})

@@ -13,16 +13,19 @@ import msgspec
 from explorer.core.protocol.actions import Add, AddCDCFile, Metadata
 from explorer.core.protocol.file_paths import encode_path
 from explorer.core.protocol.schema.column_mapping import MappingMode
-from explorer.core.protocol.schema.data_types import StructField, StructType
+from explorer.core.protocol.schema.data_types import StructField, StructType, parse_column
 from explorer.core.protocol.schema.nested_types import Path
 from explorer.core.protocol.statistics.collect import indexed_fields, statistics_text
+from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties.registry import PARTITION_COLUMNS_IN_FILES
 from explorer.core.transaction.new_files.file_facts import FileFacts
 from explorer.core.transaction.new_files.parquet import compression_codec, stored_fields
+from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["ROWS_PER_FILE", "FileLayout"]
 
 ROWS_PER_FILE: Final = 1_000_000
+_MATERIALIZED: Final = "materializePartitionColumns"
 
 
 class FileLayout(msgspec.Struct, frozen=True):
@@ -33,18 +36,34 @@ class FileLayout(msgspec.Struct, frozen=True):
         metadata: Its metadata: partition columns and which columns get statistics.
         mode: Its column mapping.
         clustering: Logical paths of its clustering columns.
+        holds_partitions: Data files hold the partition columns too, after the others (MATPART-001, MATPART-002).
     """
 
     schema: StructType
     metadata: Metadata
     mode: MappingMode
     clustering: tuple[tuple[str, ...], ...]
+    holds_partitions: bool
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> FileLayout:
+        """The layout that the table asks for at a version."""
+        wished = PARTITION_COLUMNS_IN_FILES.of(snapshot.metadata.configuration)
+        return cls(
+            snapshot.schema,
+            snapshot.metadata,
+            snapshot.column_mapping_mode,
+            tuple(parse_column(name) for name in snapshot.clustering_columns),
+            bool(wished) or _MATERIALIZED in supported_features(snapshot.protocol),
+        )
 
     @property
     def stored(self) -> tuple[StructField, ...]:
-        """The fields that data files hold; partition columns are among them if a property asks for it (MATPART-002)."""
-        in_files = PARTITION_COLUMNS_IN_FILES.of(self.metadata.configuration)
-        return stored_fields(self.schema, () if in_files else self.metadata.partition_columns)
+        """The fields that data files hold."""
+        fields = stored_fields(self.schema, self.metadata.partition_columns)
+        if not self.holds_partitions:
+            return fields
+        return (*fields, *(field for field in self.schema.fields if field.name in self.metadata.partition_columns))
 
     @property
     def described(self) -> tuple[tuple[Path, StructField], ...]:

@@ -12,8 +12,9 @@ import msgspec
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.transaction.context import Context
+from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.proposal import Estimate, Proposal, Writing, Written
-from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows, layout_of, moved, numberings
+from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows, moved, numberings
 from explorer.core.transaction.row_engine import Incoming
 from explorer.core.transaction.row_preparation.found_files import OnVersion
 from explorer.core.versions.snapshot import Snapshot
@@ -30,7 +31,7 @@ def appending(store: LogStore, source: object, context: Context) -> OnVersion:
         if not made or _rules_moved(made[0][0], snapshot):
             incoming = engine.incoming_rows(snapshot, source)
             numbered = numberings(snapshot.schema, incoming.given, incoming.rows) if incoming.rows else ()
-            layout = layout_of(snapshot)
+            layout = FileLayout.of(snapshot)
 
             def write() -> Written:
                 return engine.write_rows(store, incoming, layout, numbered)

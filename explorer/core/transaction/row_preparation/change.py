@@ -12,8 +12,9 @@ from explorer.core.transaction.context import Context
 from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.intents.documents import intent_kind
 from explorer.core.transaction.new_files.identity_values import Numbering
+from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.proposal import Circumstances, Estimate, Proposal, Writing, Written
-from explorer.core.transaction.proposals.rows.append_rows import layout_of, numberings
+from explorer.core.transaction.proposals.rows.append_rows import numberings
 from explorer.core.transaction.proposals.rows.change_rows import change_rows
 from explorer.core.transaction.proposals.rows.delete_rows import hides_rows, records_changes, touched_files
 from explorer.core.transaction.row_engine import FoundChanges
@@ -41,7 +42,7 @@ def changing(
         masked, alike = hides_rows(snapshot), engine.reads_alike(snapshot)
         given = () if found.counts.inserted else tuple(field.name for field in snapshot.schema.fields)
         numbered = numberings(snapshot.schema, given, found.counts.inserted)
-        layout, recorded = layout_of(snapshot), records_changes(snapshot)
+        layout, recorded = FileLayout.of(snapshot), records_changes(snapshot)
 
         def write() -> Written:
             return engine.write_changes(

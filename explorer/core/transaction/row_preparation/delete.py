@@ -8,8 +8,8 @@ from __future__ import annotations
 from explorer.core.transaction.carried_fields import unknown_fields
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.intents import records as intents
+from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.proposal import Circumstances, Proposal, Written
-from explorer.core.transaction.proposals.rows.append_rows import layout_of
 from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, hides_rows, records_changes, touched_files
 from explorer.core.transaction.row_preparation.found_files import Found, OnVersion, kept_files, rewriting
 from explorer.core.versions.delta_log import DeltaLog
@@ -26,7 +26,7 @@ def deleting(log: DeltaLog, intent: intents.Delete, context: Context, circumstan
     def find(snapshot: Snapshot) -> Found:
         matched = engine.matching_rows(log, snapshot, intent.where)
         touched = touched_files(log.store, snapshot, matched, unknown_fields(log, snapshot))
-        layout, recorded = layout_of(snapshot), records_changes(snapshot)
+        layout, recorded = FileLayout.of(snapshot), records_changes(snapshot)
         chosen = touched if recorded else kept_files(touched)
 
         def write() -> Written:

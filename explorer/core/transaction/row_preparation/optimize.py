@@ -12,9 +12,9 @@ import msgspec
 from explorer.core.transaction.carried_fields import unknown_fields
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.intents import records as intents
+from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.proposal import Circumstances, Estimate, Proposal, Writing, Written
 from explorer.core.transaction.proposals.rewriting.optimize_files import Compaction, compaction, optimize_files
-from explorer.core.transaction.proposals.rows.append_rows import layout_of
 from explorer.core.transaction.row_preparation.found_files import OnVersion, vet_partitions
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.reads import lasting
@@ -30,7 +30,7 @@ def optimizing(log: DeltaLog, intent: intents.Optimize, context: Context, circum
     def find(snapshot: Snapshot) -> tuple[Compaction, Callable[[], Written]]:
         vet_partitions(engine, snapshot, intent.where)
         found = compaction(intent, snapshot, unknown_fields(log, snapshot))
-        layout = layout_of(snapshot)
+        layout = FileLayout.of(snapshot)
         return found, lambda: engine.compact(log, snapshot, found.arrangement, layout)
 
     found_at = lasting(find, lambda found: found[0].gone)

@@ -15,9 +15,10 @@ from explorer.core.transaction.carried_fields import unknown_fields
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.new_files.identity_values import Numbering
+from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule
 from explorer.core.transaction.proposal import Circumstances, Estimate, Proposal, Writing, Written
-from explorer.core.transaction.proposals.rows.append_rows import layout_of, numberings
+from explorer.core.transaction.proposals.rows.append_rows import numberings
 from explorer.core.transaction.proposals.rows.delete_rows import hides_rows, records_changes, touched_files
 from explorer.core.transaction.proposals.rows.overwrite_rows import Replaced, overwrite_rows, replaced_files
 from explorer.core.transaction.row_engine import Incoming, RowEngine
@@ -48,7 +49,7 @@ def overwriting(
         else:
             reads = rows_meeting(snapshot, intent.where, alike=engine.reads_alike(snapshot))
         numbered = numberings(snapshot.schema, incoming.given, incoming.rows) if incoming.rows else ()
-        layout, masked = layout_of(snapshot), hides_rows(snapshot)
+        layout, masked = FileLayout.of(snapshot), hides_rows(snapshot)
         rewriting = bool(replaced.partial) and not masked
         recorded = rewriting and records_changes(snapshot)
 

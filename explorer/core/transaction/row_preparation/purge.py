@@ -8,9 +8,9 @@ from __future__ import annotations
 from explorer.core.transaction.carried_fields import unknown_fields
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.intents import records as intents
+from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.proposal import Circumstances, Proposal, Written
 from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
-from explorer.core.transaction.proposals.rows.append_rows import layout_of
 from explorer.core.transaction.proposals.rows.delete_rows import touched_files
 from explorer.core.transaction.row_preparation.found_files import Found, OnVersion, kept_files, rewriting
 from explorer.core.versions.delta_log import DeltaLog
@@ -34,7 +34,7 @@ def purging(log: DeltaLog, intent: intents.Purge, context: Context, circumstance
             dropped &= masking | (engine.matching_rows(log, snapshot, intent.where).keys() if dropped else frozenset())
         matched = files_to_purge(snapshot, masking, dropped)
         touched = touched_files(log.store, snapshot, matched, unknown_fields(log, snapshot))
-        layout = layout_of(snapshot)
+        layout = FileLayout.of(snapshot)
 
         def write() -> Written:
             return engine.rewrite(log, snapshot, kept_files(touched), "false", layout, recorded=False)

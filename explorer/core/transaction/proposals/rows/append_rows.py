@@ -14,17 +14,16 @@ import numpy as np
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Add
-from explorer.core.protocol.schema.data_types import StructField, StructType, parse_column
+from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK, IDENTITY_STEP
 from explorer.core.transaction.commit_info import IDENTITY_TAG
 from explorer.core.transaction.new_files.identity_values import Numbering
-from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_ids import number_rows
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.identity_columns import identity_rule
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Addition", "append_rows", "layout_of", "moved", "numberings"]
+__all__ = ["Addition", "append_rows", "moved", "numberings"]
 
 _LONG: Final = np.iinfo(np.int64)
 
@@ -69,16 +68,6 @@ def moved(schema: StructType, marks: Mapping[str, int]) -> StructType:
         for field in schema.fields
     )
     return StructType(tuple(fields))
-
-
-def layout_of(snapshot: Snapshot) -> FileLayout:
-    """The file layout that the table asks for at a version."""
-    return FileLayout(
-        snapshot.schema,
-        snapshot.metadata,
-        snapshot.column_mapping_mode,
-        tuple(parse_column(name) for name in snapshot.clustering_columns),
-    )
 
 
 def append_rows(snapshot: Snapshot, added: Addition) -> Proposal:
