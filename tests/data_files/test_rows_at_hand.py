@@ -298,3 +298,30 @@ def test_of_a_variant_only_the_nulls_are_counted() -> None:
     variant = pa.array([None, {"metadata": b"\1", "value": b"\0"}], arrow_schema(schema).field("v").type)
     stats = _statistics(schema, pa.table({"v": variant}))
     assert (stats["minValues"], stats["maxValues"], stats["nullCount"]) == ({}, {}, {"v": 1})
+
+
+def test_only_values_that_repeat_get_a_dictionary() -> None:
+    inner = {"type": "struct", "fields": [{"name": "x", "type": "long", "nullable": True, "metadata": {}}]}
+    nested: list[tuple[str, Any]] = [
+        ("s", inner),
+        ("l", {"type": "array", "elementType": inner, "containsNull": True}),
+        ("m", {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True}),
+    ]
+    schema = _schema([("id", "long"), ("name", "string"), *nested])
+    count = 20_000
+    rows = pa.table(
+        {
+            "id": range(count),
+            "name": [f"name {row % 7}" for row in range(count)],
+            "s": [{"x": row % 5} for row in range(count)],
+            "l": [[{"x": row % 5}] for row in range(count)],
+            "m": [[("k", row % 5)] for row in range(count)],
+        },
+        schema=arrow_schema(schema),
+    )
+    ((_, data),) = written(layout(schema), rows)
+    group = pq.ParquetFile(BytesIO(data)).metadata.row_group(0)
+    columns = [group.column(place) for place in range(group.num_columns)]
+    assert {column.path_in_schema for column in columns if not column.has_dictionary_page} == {"id"}
+    assert len(columns) == 6
+    assert pq.read_table(BytesIO(data)).to_pydict() == rows.to_pydict()
