@@ -77,7 +77,6 @@ class LogWriter:
         failed = [guard for guard in guards if guard.status == "fail"]
         assert not failed, failed
         for file in proposal.staged:
-            assert file.data is not None
             self._write(file.path, file.data, now)
         if has_timestamp(proposal, before):
             earlier = None if before is None else milliseconds(before.timestamp)
@@ -103,7 +102,7 @@ class LogWriter:
         moment = by.at.astimezone(UTC)
         written = write_checkpoint(self.store, self._log.listing, now=moment, new_uuid=self.identity)
         for path in (written.path, LAST_CHECKPOINT):
-            self._date(path, milliseconds(by.at) + 400)
+            self.date(path, milliseconds(by.at) + 400)
         self._look()
 
     def clean(self, before: int) -> None:
@@ -114,9 +113,10 @@ class LogWriter:
 
     def _write(self, path: str, data: bytes, time: int) -> None:
         self.store.put_if_absent(path, data, durable=False)
-        self._date(path, time)
+        self.date(path, time)
 
-    def _date(self, path: str, time: int) -> None:
+    def date(self, path: str, time: int) -> None:
+        """Give a file a time, in ms since the epoch."""
         os.utime(self.folder / path, (time / 1000, time / 1000))
 
     def _look(self) -> None:

@@ -1,14 +1,15 @@
 """Writes a demo table, one operation a commit, and keeps beside it what every version should hold.
 
-Every operation is an intent of the program: proposal, guards, metrics and commit lines are its own. What Spark does for
-others, to find rows and to write them into files, is done here in memory: a table of the demo is small, and comes out
-the same byte for byte. Which rows a condition means, and what every version holds (`TableWriter.versions`), is worked
-out on plain Arrow tables, by other code than the files and the log are: whoever reads the table must find the same
-rows. The stories are fixed and know no concurrency.
+Every operation is an intent of the program: proposal, guards, metrics and commit lines are its own. Rows go
+into files through what Spark's workers run for others, `explorer.data_files`, and come out the same byte for byte.
+Which rows a condition means, and what every version holds (`TableWriter.versions`), is worked out on plain Arrow
+tables, by other code than the files and the log are: whoever reads the table must find the same rows. The stories are
+fixed and know no concurrency.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -31,23 +32,26 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.intents.records import CreateTable, Delete, Merge, Optimize, Overwrite, Restore, Update
 from explorer.core.transaction.new_files.file_actions import adds
-from explorer.core.transaction.new_files.layout import ROWS_PER_FILE
-from explorer.core.transaction.new_files.rewrite import Touched
-from explorer.core.transaction.proposal import Proposal, RowCounts
+from explorer.core.transaction.new_files.file_facts import FileFacts
+from explorer.core.transaction.new_files.identity_values import Numbering
+from explorer.core.transaction.new_files.layout import ROWS_PER_FILE, FileLayout
+from explorer.core.transaction.new_files.touched import Touched
+from explorer.core.transaction.proposal import Proposal, RowCounts, Written
 from explorer.core.transaction.proposals import propose
 from explorer.core.transaction.proposals.create_table import create_table
 from explorer.core.transaction.proposals.restore import restore
 from explorer.core.transaction.proposals.rewriting.optimize_files import compaction, optimize_files
 from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
-from explorer.core.transaction.proposals.rows.append_rows import addition, append_rows, layout_of
+from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows, moved, numberings
 from explorer.core.transaction.proposals.rows.change_rows import change_rows
 from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, hides_rows, records_changes, touched_files
 from explorer.core.transaction.proposals.rows.overwrite_rows import overwrite_rows, replaced_files
 from explorer.core.versions.reads import Reads
+from explorer.data_files.file_plan import CHANGE_TYPE, file_plan
+from explorer.data_files.rows_at_hand import write_rows
 from explorer.demo.data_files import logical_rows, stored_rows
 from explorer.demo.live_file import LiveFile, Mask
 from explorer.demo.log import LogWriter
-from explorer.demo.new_files import NewFiles
 from explorer.demo.provenance import Provenance
 
 __all__ = ["TableWriter"]
@@ -116,7 +120,7 @@ class TableWriter:
         transaction: SetTransaction | None = None,
     ) -> None:
         """INSERT, or a micro-batch of a stream where a transaction is given. Identity columns number the rows."""
-        proposal = self._addition(by, rows, rows_per_file)
+        proposal = append_rows(self.log.snapshot, self._addition(by, rows, rows_per_file))
         if transaction is not None:
             epoch = str(transaction.version)
             proposal = msgspec.structs.replace(
@@ -132,17 +136,17 @@ class TableWriter:
         """INSERT OVERWRITE of the whole table."""
         snapshot, written = self.log.snapshot, self._written(by, [rows])
         proposal = overwrite_rows(
-            Overwrite(source="rows"), snapshot, replaced_files(snapshot, None), written.told, new_rows=rows.num_rows,
+            Overwrite(source="rows"), snapshot, replaced_files(snapshot, None), written, new_rows=rows.num_rows,
             circumstances=self.log.circumstances(by), masked=False, guards=(), reads=Reads(),
         )  # fmt: skip
         self.rows = rows
-        self.commit(by, written.staged_for(proposal))
+        self.commit(by, proposal)
 
     def delete(self, by: Provenance, where: str, predicate: Predicate) -> None:
         """DELETE: whole files go, rows of other files are masked, or their files rewritten where vectors are off."""
         snapshot, found = self.log.snapshot, list(self._matching(predicate))
         kept, gone = [file.kept(mask) for file, mask in found], {"delete": self._matched(found)}
-        rewrite = None if hides_rows(snapshot) else self._written(by, kept, gone).rewrite
+        rewrite = None if hides_rows(snapshot) else self._written(by, kept, gone)
         proposal = delete_rows(
             Delete(where=where), snapshot, self._touched(found), rewrite, self.log.circumstances(by), reads=Reads()
         )
@@ -193,8 +197,8 @@ class TableWriter:
         order = [(name, "ascending") for name in found.arrangement.order]
         joined = [self._concat(*groups[number]) for number in sorted(groups)]
         written = self._written(by, [rows.sort_by(order) if order else rows for rows in joined])
-        proposal = optimize_files(intent, snapshot, found, written.told, self.log.circumstances(by))
-        self.commit(by, written.staged_for(proposal))
+        proposal = optimize_files(intent, snapshot, found, written, self.log.circumstances(by))
+        self.commit(by, proposal)
 
     def purge(self, by: Provenance) -> None:
         """REORG APPLY (PURGE): files with deletion vectors are rewritten without the masked rows."""
@@ -202,7 +206,7 @@ class TableWriter:
         touched = touched_files(self.log.store, snapshot, files_to_purge(snapshot, None, ()), {})
         paths = {file.add.path for file in touched}
         written = self._written(by, [file.kept() for file in self.live() if file.add.path in paths])
-        self.commit(by, purge_rows(snapshot, touched, written.rewrite, circumstances))
+        self.commit(by, purge_rows(snapshot, touched, written, circumstances))
 
     def restore(self, by: Provenance, version: int) -> None:
         """RESTORE to an earlier version."""
@@ -214,9 +218,6 @@ class TableWriter:
     def commit(self, by: Provenance, proposal: Proposal) -> None:
         """Commit, and keep what the version holds."""
         self.log.commit(by, proposal)
-        for file in proposal.staged:
-            if file.path.endswith(".parquet"):
-                self._stored[file.path] = stored_rows(file.data)
         self.removed.update((decode_path(remove.path), milliseconds(by.at)) for remove in proposal.removes)
         self.versions[self.log.version] = self.rows
 
@@ -231,11 +232,15 @@ class TableWriter:
                 masked[read_rows(self.log.store, add.deletion_vector).astype(np.int64)] = True
             yield LiveFile(path, add, rows, masked)
 
-    def _addition(self, by: Provenance, rows: pa.Table, rows_per_file: int = ROWS_PER_FILE) -> Proposal:
-        snapshot, made = self.log.snapshot, self.log.circumstances(by)
-        given = [field.name for field in snapshot.schema.fields if IDENTITY_START not in field.metadata]
-        files = addition(snapshot, rows, given, made, rows_per_file=rows_per_file)
-        return append_rows(snapshot, files)
+    def _addition(self, by: Provenance, rows: pa.Table, rows_per_file: int) -> Addition:
+        schema = self.schema
+        given = [field.name for field in schema.fields if IDENTITY_START not in field.metadata]
+        numbered = numberings(schema, given, rows.num_rows)
+        for one in numbered:
+            rows = _filled(rows, one)
+        written = self._written(by, [rows], rows_per_file=rows_per_file)
+        marks = {one.column: one.last(rows.num_rows) for one in numbered}
+        return Addition(moved(schema, marks), rows.num_rows, (), written.adds)
 
     def _change(
         self, by: Provenance, intent: Update | Merge, found: Sequence[_Found], counts: RowCounts,
@@ -246,24 +251,40 @@ class TableWriter:
         new = self._concat(*(rows for kind, rows in changes.items() if kind != "update_preimage"))
         written = self._written(by, [new, *(() if masked else (file.kept(mask) for file, mask in found))], changes)
         proposal = change_rows(
-            intent, snapshot, self._touched(found), counts, written.told, circumstances=self.log.circumstances(by),
+            intent, snapshot, self._touched(found), counts, written, circumstances=self.log.circumstances(by),
             masked=masked, guards=(), reads=Reads(),
         )  # fmt: skip
-        self.commit(by, written.staged_for(proposal))
+        self.commit(by, proposal)
 
     def _written(
-        self, by: Provenance, tables: Sequence[pa.Table], changes: Mapping[str, pa.Table] | None = None
-    ) -> NewFiles:
+        self,
+        by: Provenance,
+        tables: Sequence[pa.Table],
+        changes: Mapping[str, pa.Table] | None = None,
+        rows_per_file: int = ROWS_PER_FILE,
+    ) -> Written:
         """Rows as new files, those of one table together; and changes by their type, where the table records them."""
-        snapshot = self.log.snapshot
-        layout, told = layout_of(snapshot, self.log.circumstances(by)), changes or {}
+        layout = FileLayout.of(self.log.snapshot)
+        told = {kind: rows for kind, rows in (changes or {}).items() if rows.num_rows}
         recorded = [
-            file
-            for kind, rows in told.items()
-            if records_changes(snapshot) and rows.num_rows
-            for file in layout.change_files(rows, kind)
+            layout.change_of(facts)
+            for kind, rows in (told.items() if records_changes(self.log.snapshot) else ())
+            for facts in self._files(by, _marked(rows, kind), ROWS_PER_FILE, changes=True)
         ]
-        return NewFiles(tuple(file for rows in tables for file in layout.files(rows)), tuple(recorded))
+        made = [facts for rows in tables for facts in self._files(by, rows, rows_per_file)]
+        return Written(tuple(map(layout.add_of, made)), tuple(recorded), sum(facts.rows for facts in made))
+
+    def _files(
+        self, by: Provenance, rows: pa.Table, rows_per_file: int, *, changes: bool = False
+    ) -> Iterator[FileFacts]:
+        """Write files with names that are the same in every build, at the time of the story."""
+        layout, at = FileLayout.of(self.log.snapshot), self.log.circumstances(by)
+        plan = file_plan(layout, changes=changes, most_rows=rows_per_file)
+        plan = dataclasses.replace(plan, new_id=at.new_id, durable=False)
+        for facts in write_rows(self.log.store, layout, plan, rows).files:
+            self.log.date(facts.location, at.now)
+            self._stored[facts.location] = stored_rows(self.log.store.read(facts.location))
+            yield msgspec.structs.replace(facts, written_at=at.now)
 
     def _without(self, predicate: Predicate) -> pa.Table:
         """The rows that do not match."""
@@ -287,6 +308,16 @@ class TableWriter:
     def _concat(self, *parts: pa.Table) -> pa.Table:
         empty = arrow_schema(self.schema).empty_table()
         return pa.concat_tables([empty, *(part.select(empty.column_names).cast(empty.schema) for part in parts)])
+
+
+def _filled(rows: pa.Table, one: Numbering) -> pa.Table:
+    """Rows with the values of an identity column."""
+    values = pa.array([one.first + one.step * row for row in range(rows.num_rows)], pa.int64())
+    return rows.set_column(rows.column_names.index(one.column), one.column, values)
+
+
+def _marked(rows: pa.Table, change_type: str) -> pa.Table:
+    return rows.append_column(CHANGE_TYPE, pa.array([change_type] * rows.num_rows, pa.string()))
 
 
 def _clustered(proposal: Proposal, columns: Sequence[str]) -> Proposal:

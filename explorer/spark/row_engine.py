@@ -18,8 +18,8 @@ from explorer.core.transaction.new_files.arrangement import Arrangement
 from explorer.core.transaction.new_files.file_facts import LiveFacts
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.new_files.rewrite import RowIndexes, Touched
 from explorer.core.transaction.new_files.row_constraints import RowRule
+from explorer.core.transaction.new_files.touched import RowIndexes, Touched
 from explorer.core.transaction.proposal import GuardResult, Written
 from explorer.core.transaction.row_engine import CheckReport, FoundChanges, Incoming, RowJob
 from explorer.core.versions.delta_log import DeltaLog

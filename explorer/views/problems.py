@@ -55,6 +55,8 @@ _WORDS: tuple[tuple[type[errors.ExplorerError], str, str, str], ...] = (
      "Restore the checkpoint's files, or remove the broken checkpoint if every commit before it still exists."),
     (errors.CorruptDeletionVector, "danger", "A deletion vector cannot be read",
      "Restore the named file. Without it the rows of that data file are not known."),
+    (errors.LimitExceeded, "warning", "Too large for this program as it is set",
+     "Nothing is wrong with the other tables. The message names what is too large, and the way past the limit."),
     (errors.TableError, "danger", "The table is broken", "Check the named file. The other tables are not affected."),
     (errors.UnsupportedFeature, "warning", "The table uses a feature that is not supported here",
      "Nothing is shown, as it might be wrong. Read the table with a client that supports the feature."),

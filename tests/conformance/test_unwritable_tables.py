@@ -18,7 +18,6 @@ FEATURES = [
     "icebergWriterCompatV3",
     "collations",
     "collations-preview",
-    "materializePartitionColumns",
     "aFeatureOfTomorrow",
     # Names of previews that bind writers alone (FEAT-011).
     "coordinatedCommits-preview",
@@ -35,7 +34,7 @@ def _table(protocol: Protocol, schema: str = small_logs.SCHEMA) -> explorer.Tabl
     return explorer.Table(store)
 
 
-@pytest.mark.conformance("ICEBERG-001", "ICEBERG-002", "ICEBERG-003", "ICEBERG-004", "COLLATE-002", "MATPART-001")
+@pytest.mark.conformance("ICEBERG-001", "ICEBERG-002", "ICEBERG-003", "ICEBERG-004", "COLLATE-002")
 @pytest.mark.conformance("PROTO-002", "FEAT-002", "FEAT-011")
 @pytest.mark.parametrize("name", FEATURES)
 def test_no_change_of_a_table_whose_writer_rules_are_not_kept(name: str) -> None:

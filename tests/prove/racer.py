@@ -12,16 +12,20 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 import explorer
 from explorer.core.transaction.commit_plan import CommitPlan, CommitResult
 from explorer.core.transaction.intents.records import Append, Delete, Intent
 from explorer.core.transaction.new_files.file_actions import removes
+from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.planner import Request, make_plan
-from explorer.core.transaction.proposal import Proposal
-from explorer.core.transaction.proposals.rows.append_rows import addition, append_rows
+from explorer.core.transaction.proposal import Proposal, Writing, Written
+from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows
 from explorer.core.versions.snapshot import Snapshot
+from explorer.data_files.file_plan import file_plan
+from explorer.data_files.rows_at_hand import write_rows
 from explorer.system import system_context
 
 __all__ = ["SHARED", "append_plan", "remove_plan", "settled"]
@@ -60,10 +64,20 @@ def _next(table: explorer.Table, name: str, number: int, pick: random.Random) ->
 
 def append_plan(table: explorer.Table, user: str, rows: int) -> CommitPlan:
     """A plan to append some rows, made without Spark."""
-    made = system_context().circumstances()
-    data = pa.table({"id": pa.array(range(rows), pa.int64())})
-    added = addition(table.snapshot(), data, ["id"], made)
-    return _plan(table, user, Append(source="rows"), lambda snapshot: append_rows(snapshot, added))
+    schema, layout = table.snapshot().schema, FileLayout.of(table.snapshot())
+
+    def write() -> Written:
+        data = pa.table({"id": pa.array(range(rows), pa.int64())})
+        made = write_rows(table.store, layout, file_plan(layout), data)
+        return Written(tuple(map(layout.add_of, made.files)), rows=made.rows)
+
+    def propose(latest: Snapshot) -> Proposal:
+        def complete(written: Written) -> Proposal:
+            return append_rows(latest, Addition(schema, rows, (), written.adds))
+
+        return msgspec.structs.replace(complete(Written(())), writing=Writing(write, complete))
+
+    return _plan(table, user, Append(source="rows"), propose)
 
 
 def remove_plan(table: explorer.Table, user: str, pick: random.Random) -> tuple[CommitPlan, int]:

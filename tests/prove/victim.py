@@ -6,6 +6,7 @@ Children are made by fork, so that none has to start Python anew.
 
 from __future__ import annotations
 
+import importlib
 import os
 import random
 import sys
@@ -21,6 +22,7 @@ def main() -> None:
     location = sys.argv[1]
     warm = explorer.open_table(location)
     append_plan(warm, "warm", 1)
+    importlib.import_module("pyarrow.parquet")
     for number, _ in enumerate(sys.stdin):
         child = os.fork()
         if child == 0:

@@ -89,16 +89,15 @@ def encode_path(location: str) -> str:
     return quote(location, safe=_SAFE)
 
 
-def partition_location(values: Mapping[str, str | None], name: str) -> tuple[str, str]:
-    """Return a file's location under the table's root, and the same as a path of the log.
+def partition_location(values: Mapping[str, str | None], name: str) -> str:
+    """Return a file's location under the table's root.
 
     Args:
         values: Partition values as in the log, by the name that the folders show.
         name: The file's own name.
     """
     folders = [f"{_escaped(key)}={NULL_FOLDER if value is None else _escaped(value)}" for key, value in values.items()]
-    location = "/".join([*folders, name])
-    return location, encode_path(location)
+    return "/".join([*folders, name])
 
 
 def _escaped(text: str) -> str:

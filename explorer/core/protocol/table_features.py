@@ -183,11 +183,7 @@ _ROWS: Final = (
     TableFeature(name="checkpointProtection", keeps=(properties.CHECKPOINT_PROTECTION,)),
     TableFeature(name="collations", writable=False),
     TableFeature(name="collations-preview", writable=False),
-    TableFeature(
-        name="materializePartitionColumns",
-        writable=False,
-        switch=properties.MATERIALIZE_PARTITION_COLUMNS,
-    ),
+    TableFeature(name="materializePartitionColumns", switch=properties.MATERIALIZE_PARTITION_COLUMNS),
     TableFeature(name="columnMappingUsageTracking"),
 )
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from explorer.core.compatibility.my_clients import MyClient
+from explorer.core.errors import EngineUnavailable
 from explorer.core.transaction.proposal import Circumstances
 from explorer.core.transaction.row_engine import RowEngine
 
@@ -43,6 +44,19 @@ class Context:
     def new_id(self) -> str:
         """A fresh UUID as text."""
         return str(self.new_uuid())
+
+    def row_engine(self, kind: str) -> RowEngine:
+        """The engine of rows.
+
+        Args:
+            kind: What needs it, for the error.
+
+        Raises:
+            EngineUnavailable: There is none.
+        """
+        if self.rows is None:
+            raise EngineUnavailable(f"{kind} needs an engine of rows, and this table was opened without one.")
+        return self.rows
 
     def circumstances(self) -> Circumstances:
         """The present and fresh identifiers, for a proposal."""

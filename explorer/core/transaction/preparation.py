@@ -14,6 +14,7 @@ import msgspec
 from explorer.core.errors import EngineUnavailable, InvalidIntent, RequestError
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import parse_schema
+from explorer.core.transaction.carried_fields import carried, unknown_fields
 from explorer.core.transaction.commit_plan import Proposer
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.guards.restore import UndoneCommit
@@ -27,14 +28,7 @@ from explorer.core.transaction.proposals.identity_columns import counts_up, reco
 from explorer.core.transaction.proposals.restore import restore
 from explorer.core.transaction.proposals.vector_tombstones import vector_tombstones
 from explorer.core.transaction.row_engine import RowEngine
-from explorer.core.transaction.row_preparation import (
-    RowIntent,
-    carried,
-    engine_of,
-    filled_table,
-    row_proposer,
-    unknown_fields,
-)
+from explorer.core.transaction.row_preparation.proposer import RowIntent, filled_table, row_proposer
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
@@ -142,7 +136,7 @@ def _identity(log: DeltaLog, intent: intents.SyncIdentity, context: Context) -> 
     def sync(snapshot: Snapshot) -> Proposal:
         known, value = recorded_extreme(snapshot, intent.column)
         if not known:
-            engine = engine_of(context, "sync-identity")
+            engine = context.row_engine("sync-identity")
             value = engine.extreme(log, snapshot, intent.column, greatest=counts_up(snapshot, intent.column))
         return sync_identity(intent, snapshot, value)
 

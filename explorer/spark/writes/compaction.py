@@ -20,7 +20,7 @@ from explorer.core.transaction.proposal import Written
 from explorer.spark.scan.physical import quoted
 from explorer.spark.scan.results import Reading
 from explorer.spark.scan.scan import scan
-from explorer.spark.writes.written_files import NewRows, write_files
+from explorer.spark.writes.new_rows import NewRows, write_files
 from explorer.spark.writes.z_order import z_ordered
 
 if TYPE_CHECKING:

@@ -42,8 +42,8 @@ from explorer.spark.engine.failures import failure_of, first_sentence
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.writes.column_values import check_casts, column_value
+from explorer.spark.writes.new_rows import NewRows, breaks_rule, broken_rules, write_files
 from explorer.spark.writes.source_state import FileStates, file_states, unchanged_guard
-from explorer.spark.writes.written_files import NewRows, breaks_rule, write_files
 
 if TYPE_CHECKING:
     from explorer.core.protocol.log_store import LogStore
@@ -170,7 +170,7 @@ def written_rows(
     assert isinstance(source, PlannedRows), "another engine planned these rows"
     made = write_files(store, layout, NewRows(source, rules=source.rules, numbered=numbered, rows=incoming.rows))
     guards = (
-        *(rule_guard(rule, count, made.rows) for rule, count in made.broken),
+        *(rule_guard(rule, count, made.rows) for rule, count in broken_rules(source.rules, made)),
         *unchanged_guard((incoming.rows, source.files), (made.rows, file_states(source.place)), "its files or rows"),
     )
     return Written(tuple(map(layout.add_of, made.files)), (), made.rows, made.marks, guards)

@@ -16,7 +16,7 @@ from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.proposal import Written
 from explorer.spark.scan.results import Reading
 from explorer.spark.scan.scan import scan
-from explorer.spark.writes.written_files import NewRows, write_files
+from explorer.spark.writes.new_rows import NewRows, write_files
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog

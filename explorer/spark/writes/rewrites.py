@@ -17,11 +17,11 @@ from pyspark.sql import functions as sf
 from explorer.core.errors import ExplorerError
 from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.new_files.rewrite import Touched
+from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import Written
 from explorer.spark.scan.results import Scan
 from explorer.spark.scan.scan import scan
-from explorer.spark.writes.written_files import NewRows, write_files
+from explorer.spark.writes.new_rows import NewRows, write_files
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog

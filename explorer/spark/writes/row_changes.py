@@ -32,10 +32,11 @@ from explorer.core.transaction.intents.records import Merge, MergeClause, Update
 from explorer.core.transaction.new_files.file_facts import FileFacts
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.new_files.rewrite import Touched
 from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
+from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
 from explorer.core.transaction.row_engine import FoundChanges
+from explorer.data_files.written_files import WrittenFiles
 from explorer.spark.engine.failures import failure_of, first_sentence
 from explorer.spark.engine.file_addresses import FileAddress
 from explorer.spark.scan.physical import quoted, spark_type
@@ -45,9 +46,9 @@ from explorer.spark.scan.scan import scan
 from explorer.spark.writes.column_values import check_casts, column_value
 from explorer.spark.writes.incoming import rule_guard, source_frame
 from explorer.spark.writes.matching_rows import rows_of_bitmaps
+from explorer.spark.writes.new_rows import NewRows, breaks_rule, broken_rules, write_files
 from explorer.spark.writes.recorded_inserts import recorded_inserts
 from explorer.spark.writes.source_state import FileStates, file_states, unchanged_guard
-from explorer.spark.writes.written_files import NewRows, WrittenFiles, breaks_rule, write_files
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
@@ -208,7 +209,7 @@ def write_changes(
         total,
         marks,
         (
-            *(rule_guard(rule, count, total) for each in made for rule, count in each.broken),
+            *(rule_guard(rule, count, total) for each in made for rule, count in broken_rules(changes.rules, each)),
             *unchanged_guard(wanted, now, "its files, its rows, or the rows of the table that they change"),
         ),
     )

@@ -6,9 +6,11 @@ Here a few of them, so that a change which only classic Spark understands is not
 from __future__ import annotations
 
 from pathlib import Path
+from pickle import PicklingError
 
 import pytest
 
+from tests.support import small_logs
 from tests.support.connect_server import connect_server
 from tests.support.tests_elsewhere import FEW, run_tests
 
@@ -19,3 +21,19 @@ def test_a_connect_server_gives_the_same_rows(tmp_path: Path) -> None:
     pytest.importorskip("grpc", reason="Spark Connect needs the packages of pyspark[connect]")
     with connect_server(tmp_path) as address:
         run_tests(address, *FEW)
+        _refuses_a_stream_by_name(address)
+
+
+def _refuses_a_stream_by_name(address: str) -> None:
+    """The server would call the writer of batches in a process of its own."""
+    from pyspark.sql.connect.session import SparkSession
+
+    table = small_logs.table({0: [small_logs.PROTOCOL, small_logs.METADATA]})
+    writer = table.batch_writer("loader", {"kind": "append", "source": ""})
+    session = SparkSession.builder.remote(address).create()
+    try:
+        stream = session.readStream.format("rate").load().selectExpr("value AS id").writeStream
+        with pytest.raises(PicklingError, match="stays in the process that opened the table"):
+            stream.foreachBatch(writer)
+    finally:
+        session.client.close()

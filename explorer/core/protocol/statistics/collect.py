@@ -21,7 +21,7 @@ from explorer.core.protocol.schema.nested_types import Path, path_tree, walk_str
 from explorer.core.protocol.table_properties.registry import NUM_INDEXED_COLS, STATS_COLUMNS
 from explorer.core.protocol.times import from_milliseconds
 
-__all__ = ["collect_statistics", "indexed_fields", "loosened", "split_columns", "statistics_text"]
+__all__ = ["indexed_fields", "loosened", "split_columns", "statistics_text"]
 
 _PREFIX: Final = 32
 _LAST: Final = "\U0010ffff"
@@ -67,21 +67,10 @@ def split_columns(names: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def collect_statistics(rows: pa.Table, indexed: Sequence[tuple[Path, StructField]]) -> str:
-    """Return the ``stats`` text of a file.
-
-    Args:
-        rows: The file's rows, physical names.
-        indexed: Which leaves to describe; see `indexed_fields`.
-    """
-    columns = [_column(rows, path) for path, _ in indexed]
-    return statistics_text(rows.num_rows, indexed, columns, [column.null_count for column in columns])
-
-
 def statistics_text(
     num_records: int, indexed: Sequence[tuple[Path, StructField]], values: Sequence[pa.Array], nulls: Sequence[int]
 ) -> str:
-    """Return the ``stats`` text of a file of which not all rows are at hand.
+    """Return the ``stats`` text of a file.
 
     Args:
         num_records: Its rows.
@@ -138,15 +127,6 @@ def _columns(names: str) -> list[Path]:
             f"The table property {STATS_COLUMNS} is {names!r}, which is not a list of columns. Set it again.",
             found=names,
         ) from error
-
-
-def _column(rows: pa.Table, path: Path) -> pa.Array:
-    import pyarrow.compute as pc
-
-    column = rows.column(path[0]).combine_chunks()
-    for name in path[1:]:
-        column = pc.struct_field(column, name)
-    return column
 
 
 def _bounds(column: pa.Array, kind: PrimitiveType) -> tuple[_Bound | None, _Bound | None]:

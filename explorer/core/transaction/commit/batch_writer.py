@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
-from explorer.core.errors import CommitConflict, InvalidIntent
+from explorer.core.errors import CommitConflict, EngineUnavailable, InvalidIntent
 from explorer.core.transaction.commit.committer import commit_plan
 from explorer.core.transaction.commit.outcomes import error_of
 from explorer.core.transaction.commit_plan import CommitResult
@@ -77,6 +77,20 @@ class BatchWriter:
             if not isinstance(error, CommitConflict):
                 raise error
         raise error
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be sent to another process, which Spark Connect does with what its ``foreachBatch`` is given.
+
+        Raises:
+            EngineUnavailable: Always. The server would call this in a process without this table, its storage and its
+                credentials.
+        """
+        raise EngineUnavailable(
+            "A batch writer stays in the process that opened the table, and Spark Connect sends to its server what "
+            "foreachBatch calls. Run the stream on a Spark session of this process (local[*] or a cluster, not sc://), "
+            "or commit each batch as an intent with txnAppId and txnVersion.",
+            engine="spark",
+        )
 
     def check(self) -> None:
         """Check the intent before a batch is there.

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, TypeVar
 from explorer import formatting as fmt
 from explorer.core.transaction.intents.documents import intent_document, intent_kind
 from explorer.core.transaction.intents.records import Intent, MaintenanceIntent
-from explorer.core.transaction.row_preparation import RowIntent
+from explorer.core.transaction.row_preparation.proposer import RowIntent
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.fields import Answers, FormField
 from explorer.views.table.facts import TableFacts

@@ -15,9 +15,9 @@ import numpy as np
 from explorer.core.protocol.actions import Add, Remove
 from explorer.core.transaction.commit_info import ROWS_KEPT_TAG
 from explorer.core.transaction.new_files.file_actions import remove_of
-from explorer.core.transaction.new_files.rewrite import Rewrite, RowIndexes, Touched
 from explorer.core.transaction.new_files.row_ids import number_rows
-from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
+from explorer.core.transaction.new_files.touched import RowIndexes, Touched
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
 from explorer.core.transaction.proposals.rewriting.file_sizes import size_metrics
 from explorer.core.versions.snapshot import Snapshot
 
@@ -47,7 +47,7 @@ def files_to_purge(
 def purge_rows(
     snapshot: Snapshot,
     touched: Sequence[Touched],
-    rewrite: Rewrite,
+    rewrite: Written,
     circumstances: Circumstances,
     *,
     with_dropped: int = 0,
@@ -76,7 +76,6 @@ def purge_rows(
         tags={ROWS_KEPT_TAG: str(tracking.enabled).lower()} if tracking.supported else {},
         is_blind_append=False,
         isolation="SnapshotIsolation",
-        staged=rewrite.staged,
         guards=(*faults, _found(hidden, removes, with_dropped)),
         change_feed="Nothing appears in it: the rows that readers see stay the same.",
         undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",

@@ -11,21 +11,19 @@ from typing import Final
 
 import msgspec
 import numpy as np
-import pyarrow as pa
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Add
-from explorer.core.protocol.schema.data_types import StructField, StructType, parse_column
+from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK, IDENTITY_STEP
 from explorer.core.transaction.commit_info import IDENTITY_TAG
 from explorer.core.transaction.new_files.identity_values import Numbering
-from explorer.core.transaction.new_files.layout import ROWS_PER_FILE, FileLayout
 from explorer.core.transaction.new_files.row_ids import number_rows
-from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, StagedFile
+from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.identity_columns import identity_rule
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Addition", "addition", "append_rows", "layout_of", "moved", "numberings"]
+__all__ = ["Addition", "append_rows", "moved", "numberings"]
 
 _LONG: Final = np.iinfo(np.int64)
 
@@ -38,41 +36,12 @@ class Addition(msgspec.Struct, frozen=True):
         rows: How many rows.
         guards: The table's rules, judged over the rows.
         adds: Their files.
-        staged: Those of the files that are not written yet.
     """
 
     schema: StructType
     rows: int
     guards: tuple[GuardResult, ...]
     adds: tuple[Add, ...] = ()
-    staged: tuple[StagedFile, ...] = ()
-
-
-def addition(
-    snapshot: Snapshot,
-    rows: pa.Table,
-    given: Sequence[str],
-    circumstances: Circumstances,
-    *,
-    rows_per_file: int = ROWS_PER_FILE,
-) -> Addition:
-    """Make rows in memory, which keep the table's rules, into files.
-
-    Args:
-        snapshot: The newest version.
-        rows: A column for each field of the schema, logical names; identity columns not given are null.
-        given: Names of the columns that the rows brought.
-        circumstances: The present and fresh identifiers.
-        rows_per_file: The most rows of a file.
-
-    Raises:
-        InvalidIntent: An identity column has no values left.
-    """
-    schema, numbered = _number(snapshot.schema, rows, frozenset(given))
-    layout = msgspec.structs.replace(layout_of(snapshot, circumstances), schema=schema)
-    files = tuple(layout.files(numbered, rows_per_file=rows_per_file))
-    adds, staged = tuple(file.add for file in files), tuple(file.staged for file in files)
-    return Addition(schema, rows.num_rows, (), adds, staged)
 
 
 def numberings(schema: StructType, given: Sequence[str], count: int) -> tuple[Numbering, ...]:
@@ -101,18 +70,6 @@ def moved(schema: StructType, marks: Mapping[str, int]) -> StructType:
     return StructType(tuple(fields))
 
 
-def layout_of(snapshot: Snapshot, circumstances: Circumstances) -> FileLayout:
-    """The file layout that the table asks for at a version."""
-    return FileLayout(
-        snapshot.schema,
-        snapshot.metadata,
-        snapshot.column_mapping_mode,
-        tuple(parse_column(name) for name in snapshot.clustering_columns),
-        circumstances.now,
-        circumstances.new_id,
-    )
-
-
 def append_rows(snapshot: Snapshot, added: Addition) -> Proposal:
     """Append rows that were made into files for this version, or for one of the same metadata and protocol."""
     adds, mark, faults = number_rows(added.adds, snapshot.row_tracking, snapshot.version + 1)
@@ -130,7 +87,6 @@ def append_rows(snapshot: Snapshot, added: Addition) -> Proposal:
         },
         tags={IDENTITY_TAG: "true"} if numbered else {},
         is_blind_append=True,
-        staged=added.staged,
         guards=(*added.guards, *faults, _some(added.rows)),
         undo=f"Restore version {snapshot.version}.",
     )
@@ -143,16 +99,6 @@ def _some(rows: int) -> GuardResult:
     return GuardResult(
         "rows-found", "fail", {"rows": 0, "detail": "The source has no rows, so there is nothing to commit."}, None
     )
-
-
-def _number(schema: StructType, rows: pa.Table, given: frozenset[str]) -> tuple[StructType, pa.Table]:
-    """Fill the identity columns that the rows lack, and move their marks."""
-    chosen = numberings(schema, tuple(given), rows.num_rows) if rows.num_rows else ()
-    for one in chosen:
-        place = [field.name for field in schema.fields].index(one.column)
-        values = pa.array([one.first + one.step * row for row in range(rows.num_rows)], pa.int64())
-        rows = rows.set_column(place, pa.field(one.column, pa.int64(), schema.fields[place].nullable), values)
-    return moved(schema, {one.column: one.last(rows.num_rows) for one in chosen}), rows
 
 
 def _numbering(field: StructField, count: int) -> Numbering:

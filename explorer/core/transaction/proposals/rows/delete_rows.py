@@ -25,9 +25,9 @@ from explorer.core.transaction.commit_info import ROWS_KEPT_TAG
 from explorer.core.transaction.intents.records import Delete
 from explorer.core.transaction.new_files.file_actions import adds, num_records, remove_of
 from explorer.core.transaction.new_files.parquet import count_rows
-from explorer.core.transaction.new_files.rewrite import Rewrite, RowIndexes, Touched
 from explorer.core.transaction.new_files.row_ids import number_rows
-from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, StagedFile
+from explorer.core.transaction.new_files.touched import RowIndexes, Touched
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, StagedFile, Written
 from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 
@@ -77,7 +77,7 @@ def delete_rows(
     intent: Delete,
     snapshot: Snapshot,
     touched: Sequence[Touched],
-    rewrite: Rewrite | None,
+    rewrite: Written | None,
     circumstances: Circumstances,
     *,
     reads: Reads,
@@ -97,7 +97,7 @@ def delete_rows(
     emptied = [file for file in touched if file.is_emptied]
     partial = [file for file in touched if not file.is_emptied]
     masked = partial if rewrite is None else []
-    written = Rewrite((), (), 0) if rewrite is None else rewrite
+    written = Written(()) if rewrite is None else rewrite
     hidden, staged = hide_rows(masked, circumstances)
     fresh, mark, faults = number_rows(written.adds, snapshot.row_tracking, snapshot.version + 1)
     now = circumstances.now
@@ -115,7 +115,7 @@ def delete_rows(
         is_blind_append=False,
         reads_files=True,
         reads=reads,
-        staged=(*staged, *written.staged),
+        staged=staged,
         guards=(*faults, _found(deleted, removes)),
         change_feed=f"{deleted} rows will appear as deleted." if records_changes(snapshot) else None,
         undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",
@@ -147,7 +147,7 @@ def _metrics(
     touched: Sequence[Touched],
     emptied: Sequence[Touched],
     masked: Sequence[Touched],
-    written: Rewrite,
+    written: Written,
     deleted: int,
 ) -> dict[str, str]:
     rewritten = [file for file in touched if file not in emptied and file not in masked]
@@ -158,7 +158,7 @@ def _metrics(
         "numRemovedBytes": sum(file.add.size for file in (*emptied, *rewritten)),
         "numAddedFiles": len(written.adds),
         "numAddedBytes": sum(add.size for add in written.adds),
-        "numCopiedRows": written.copied_rows,
+        "numCopiedRows": written.rows,
         "numAddedChangeFiles": len(written.changes),
         "numDeletionVectorsAdded": len(masked),
         "numDeletionVectorsRemoved": len(had_vector),

@@ -1,6 +1,6 @@
-"""Files of which some rows are deleted: what is known of them, and the files that replace them.
+"""Files of which some rows are deleted, and what is known of them.
 
-Protocol sections: Deletion Vectors, Add CDC File. Invariants: row indexes are positions in the data file, from 0,
+Protocol section: Deletion Vectors. Invariants: row indexes are positions in the data file, from 0,
 ascending.
 """
 
@@ -10,28 +10,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from explorer.core.protocol.actions import Add, AddCDCFile
-from explorer.core.transaction.proposal import StagedFile
+from explorer.core.protocol.actions import Add
 
-__all__ = ["Rewrite", "RowIndexes", "Touched"]
+__all__ = ["RowIndexes", "Touched"]
 
 RowIndexes = npt.NDArray[np.uint64]
-
-
-class Rewrite(msgspec.Struct, frozen=True):
-    """What replaces the files that keep some rows.
-
-    Attributes:
-        adds: The files of the rows that stay.
-        changes: Those that record what was deleted.
-        copied_rows: The rows that stay.
-        staged: Those of these files that are not written yet.
-    """
-
-    adds: tuple[Add, ...]
-    changes: tuple[AddCDCFile, ...]
-    copied_rows: int
-    staged: tuple[StagedFile, ...] = ()
 
 
 class Touched(msgspec.Struct, frozen=True):

@@ -1,0 +1,61 @@
+"""What an intent over rows found at a version, and what is left to write.
+
+Invariants: a plan reads and counts; the engine writes once the plan is committed, and once for all tries of a commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from explorer.core.protocol.actions import Add
+from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.transaction.new_files.touched import Touched
+from explorer.core.transaction.proposal import Estimate, Proposal, Writing, Written
+from explorer.core.transaction.row_engine import RowEngine
+from explorer.core.versions.reads import Reads
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["Found", "OnVersion", "kept_files", "rewriting", "vet_partitions"]
+
+
+OnVersion: TypeAlias = Callable[[Snapshot], Proposal]
+"""Makes the proposal for a version, again for a later one where another commit came first."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What a change of rows found at a version: the files that it changes, what it looked into, and how it writes."""
+
+    touched: tuple[Touched, ...]
+    reads: Reads
+    write: Callable[[], Written]
+
+    def changed(self) -> tuple[Add, ...]:
+        """The files that change."""
+        return tuple(file.add for file in self.touched)
+
+
+def kept_files(touched: Sequence[Touched]) -> tuple[Touched, ...]:
+    """The files that keep a row."""
+    return tuple(file for file in touched if not file.is_emptied)
+
+
+def rewriting(
+    kept: Sequence[Touched], write: Callable[[], Written], complete: Callable[[Written], Proposal]
+) -> Proposal:
+    """A proposal that replaces files: as far as it is known before the rows that stay are written."""
+    stay = sum(file.rows_left for file in kept)
+    return msgspec.structs.replace(
+        complete(Written((), rows=stay)),
+        writing=Writing(write, complete),
+        estimate=Estimate(rows=stay),
+    )
+
+
+def vet_partitions(engine: RowEngine, snapshot: Snapshot, where: str | None) -> None:
+    """Check that a condition, if there is one, is over partition columns."""
+    if where is not None:
+        folders = [field for field in snapshot.schema.fields if field.name in snapshot.partition_columns]
+        engine.vet(StructType(tuple(folders)), where)
