@@ -24,10 +24,10 @@ from pyroaring import BitMap64
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata
-from explorer.core.protocol.arrow.arrow_types import arrow_schema, physical_arrow_schema
+from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.deletion_vectors import decode_bitmap, encode_vectors, unframe, vector_file_name
 from explorer.core.protocol.partition_values import format_partition_value, parse_partition_value
-from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, parse_schema
+from explorer.core.protocol.schema.data_types import StructType, parse_schema, parse_type
 from explorer.core.protocol.statistics.collect import collect_statistics, indexed_fields
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.parquet import (
@@ -254,7 +254,13 @@ _NAIVE = datetime(2021, 1, 2, 3, 4, 5, tzinfo=UTC).replace(tzinfo=None)
         ("timestamp", datetime(1970, 1, 1, 0, 0, 0, 123456, UTC), "1970-01-01T00:00:00.123456Z"),
         ("date", date(1, 1, 1), "0001-01-01"),
         ("boolean", True, "true"),
+        ("boolean", False, "false"),
         ("integer", -5, "-5"),
+        ("long", -(2**63), "-9223372036854775808"),
+        ("decimal(10,3)", Decimal("-9999999.999"), "-9999999.999"),
+        ("decimal(38,20)", Decimal("1E-20"), "0.00000000000000000001"),
+        ("decimal(5,0)", Decimal("1E+3"), "1000"),
+        ("string", "a/b=c é%20+", "a/b=c é%20+"),
         ("binary", b"\x01\x02", "\x01\x02"),
         ("double", 1.5, "1.5"),
         ("string", "", None),
@@ -262,7 +268,7 @@ _NAIVE = datetime(2021, 1, 2, 3, 4, 5, tzinfo=UTC).replace(tzinfo=None)
 )
 def test_partition_values_are_written_as_they_are_read(kind: str, value: Any, text: str | None) -> None:
     assert format_partition_value(value, kind) == text
-    assert parse_partition_value(text, PrimitiveType(kind), "p") == (value or None if kind == "string" else value)
+    assert parse_partition_value(text, parse_type(kind), "p") == (None if value == "" else value)
 
 
 @pytest.mark.conformance("SCHEMA-015")
@@ -285,7 +291,20 @@ def test_void_that_cannot_be_left_out_is_refused(columns: list[tuple[str, Any]])
 
 @pytest.mark.conformance("SCHEMA-015")
 def test_void_columns_are_left_out_of_files() -> None:
-    assert physical_arrow_schema(stored_fields(_schema([("id", "long"), ("v", "void")]), ())).names == ["id"]
+    fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in _HALF_VOID.items()]
+    inner = {"type": "struct", "fields": fields}
+    items = {"type": "array", "elementType": inner, "containsNull": True}
+    schema = _schema([("id", "long"), ("v", "void"), ("s", inner), ("l", items)])
+    rows = pa.Table.from_pylist(
+        [{"id": 1, "v": None, "s": {"x": 1, "v": None}, "l": [{"x": 2, "v": None}]}], arrow_schema(schema)
+    )
+    (file,) = _layout(schema).files(rows)
+    found = pq.read_table(BytesIO(file.staged.data or b""))
+    assert found.to_pylist() == [{"id": 1, "s": {"x": 1}, "l": [{"x": 2}]}]
+    assert set(json.loads(file.add.stats or "")["nullCount"]) == {"id", "s", "l"}
+
+
+_HALF_VOID = {"x": "long", "v": "void"}
 
 
 @pytest.mark.conformance("SCHEMA-020")
@@ -312,9 +331,41 @@ def test_statistics_cover_the_columns_that_the_table_asks_for() -> None:
     assert names(indexed_fields(schema.fields, {"delta.dataSkippingStatsColumns": "c5, `v`"})) == ["c5", "v"]
     assert names(indexed_fields(schema.fields, {"delta.dataSkippingStatsColumns": "C5, `V`"})) == ["c5", "v"]
     assert names(indexed_fields(schema.fields, {"delta.dataSkippingStatsColumns": ""})) == []
+    assert len(indexed_fields(schema.fields, {"delta.dataSkippingNumIndexedCols": "-1"})) == 41
     variant = pa.array([None, {"metadata": b"\1", "value": b"\0"}], arrow_schema(schema).field("v").type)
     stats = json.loads(collect_statistics(pa.table({"v": variant}), [(("v",), schema.fields[-1])]))
     assert (stats["minValues"], stats["maxValues"], stats["nullCount"]) == ({}, {}, {"v": 1})
+
+
+@pytest.mark.conformance("STATS-013", "STATS-015", "STATS-017")
+def test_statistics_cover_leaves_of_structs_under_physical_names_and_only_count_nulls_of_collections() -> None:
+    inner = [_field(f"x{number}", "long", 10 + number) for number in range(20)]
+    collections = [
+        _field("l", {"type": "array", "elementType": "long", "containsNull": True}, 3),
+        _field("m", {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True}, 4),
+    ]
+    structs = [
+        _field("s", {"type": "struct", "fields": inner}, 5),
+        _field("t", {"type": "struct", "fields": [{**each, "name": each["name"] + "'"} for each in inner]}, 6),
+    ]
+    schema = parse_schema(json.dumps({"type": "struct", "fields": [*collections, *structs]}))
+    row = {"l": [1], "m": None, "s": {f"x{number}": number for number in range(20)}, "t": None}
+    (file,) = _layout(schema).files(pa.Table.from_pylist([row, row], arrow_schema(schema)))
+    stats = json.loads(file.add.stats or "")
+    bounded = {"col-5": {f"col-{10 + number}": number for number in range(20)}}
+    assert (stats["minValues"], stats["maxValues"]) == (bounded, bounded)
+    # 2 and 20 leaves leave room for 10 of the second struct; what it holds is null.
+    counted = dict.fromkeys(bounded["col-5"], 0)
+    assert stats["nullCount"] == {
+        "col-3": 0,
+        "col-4": 2,
+        "col-5": counted,
+        "col-6": dict.fromkeys(list(counted)[:10], 2),
+    }
+    assert pq.read_schema(BytesIO(file.staged.data or b"")).names == ["col-3", "col-4", "col-5", "col-6"]
+    named = indexed_fields(schema.fields, {"delta.dataSkippingStatsColumns": "s.x3, t"})
+    assert [path for path, _ in named][:2] == [("col-5", "col-13"), ("col-6", "col-10")]
+    assert len(named) == 21
 
 
 @pytest.mark.conformance("CDF-003", "CDF-004")
