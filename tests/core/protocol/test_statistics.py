@@ -362,6 +362,7 @@ def test_bounds_keep_all_their_digits_where_a_vector_hides_rows() -> None:
         ("null", {}),
         ('{"minValues":{"c":1},"minValues":{"c":5}}', {}),
         ('{"maxValues":{"c":"\\ud83d"}}', {}),
+        ('{"deep":' + "[" * 100_000 + "]" * 100_000 + "}", {}),
         ('{"numRecords":-1,"maxValues":{"c":NaN}}', {"maxValues": {"c": None}}),
     ],
 )

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 import explorer
@@ -144,10 +145,10 @@ def test_files_that_came_while_tracking_was_suspended_get_ids_before_it_is_enabl
 
 
 @pytest.mark.conformance("ROWTRACK-005")
-@pytest.mark.parametrize("name", ["_row-ids", "_ROW-IDS", "_row-versions"])
+@pytest.mark.parametrize("name", ["_Row-Ids", "_row-ids", "_ROW-VERSIONS"])
 def test_columns_of_row_ids_have_names_that_no_column_has(name: str) -> None:
     names = {
-        "delta.rowTracking.materializedRowIdColumnName": "_row-ids",
+        "delta.rowTracking.materializedRowIdColumnName": "_Row-Ids",
         "delta.rowTracking.materializedRowCommitVersionColumnName": "_row-versions",
     }
     rules = protocol(2, 7, w="domainMetadata rowTracking columnMapping")
@@ -166,8 +167,10 @@ def test_columns_of_row_ids_have_names_that_no_column_has(name: str) -> None:
     )
 
 
-def test_row_tracking_is_not_enabled_while_a_file_does_not_say_how_many_rows_it_has() -> None:
-    before = snapshot(small_logs.add("a", records=None))
+@pytest.mark.conformance("STATS-002")
+@pytest.mark.parametrize("stats", [None, "{", '{"numRecords":-1}', '{"numRecords":"3"}'])
+def test_row_tracking_is_not_enabled_while_a_file_does_not_say_how_many_rows_it_has(stats: str | None) -> None:
+    before = snapshot(msgspec.structs.replace(small_logs.add("a"), stats=stats))
     made = proposal(before, "set-properties", properties={"delta.enableRowTracking": "true"})
     assert _guards(before, made)["row-ids"].status == "fail"
 

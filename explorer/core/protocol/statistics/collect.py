@@ -128,7 +128,7 @@ def known_statistics(stats: str | None) -> dict[str, object]:
         return {}
     try:
         _ENCODER.encode(found)
-    except UnicodeEncodeError:  # half of a character, which no text in UTF-8 holds
+    except (UnicodeEncodeError, RecursionError):  # half of a character, which no text in UTF-8 holds; nested too deeply
         return {}
     return found
 
