@@ -231,6 +231,22 @@ def test_an_identity_column_behind_its_values_is_a_warning_with_the_intent() -> 
     assert _silent(_identity(40, 40), "identity-behind")
 
 
+@pytest.mark.conformance("IDENT-008")
+@pytest.mark.parametrize(
+    ("start", "step", "mark", "damaged"),
+    [(10, 3, 17, True), (10, 3, 16, False), (10, 3, None, False), (0, -2, -3, True), (0, -2, -4, False)],
+)
+def test_a_mark_that_no_step_reaches_is_damage(start: int, step: int, mark: int | None, damaged: bool) -> None:
+    counting = {"delta.identity.start": start, "delta.identity.step": step}
+    counting |= {} if mark is None else {"delta.identity.highWaterMark": mark}
+    described = _described([{"name": "id", "type": "long", "metadata": counting}])
+    table = _of(described, small_logs.add("0.parquet"), protocol=Protocol(min_reader_version=1, min_writer_version=6))
+    assert _silent(table, "identity-mark-damaged") is not damaged
+    if damaged:
+        finding = _found(table, "identity-mark-damaged")
+        assert (finding.severity, f"mark {mark}" in _said(finding)) == ("warning", True)
+
+
 def test_rows_that_break_a_rule_are_wrong_once_somebody_looked() -> None:
     def result(name: str, violations: int | None) -> CheckResult:
         return CheckResult(name, "x", violations, 9, pa.table({"path": ["a"]}), pa.table({}))

@@ -275,6 +275,20 @@ def test_a_recorded_type_change_that_no_reader_carries_out_is_refused(before: st
 
 
 @pytest.mark.conformance("TYPEWIDEN-002")
+@pytest.mark.parametrize("place", [(), ("elementType",), ("keyType",), ("valueType", "elementType")])
+def test_a_recorded_type_change_is_found_at_every_depth(place: tuple[str, ...]) -> None:
+    kind: Any = _struct(
+        {"name": "x", "type": "long", "metadata": {"delta.typeChanges": [{"fromType": "string", "toType": "long"}]}}
+    )
+    for name in reversed(place):
+        inside = {"keyType": "long", "valueType": "long", name: kind}
+        kind = {"type": "array", name: kind} if name == "elementType" else {"type": "map", **inside}
+    metadata = Metadata(id="x", schema_string=json.dumps(_struct({"name": "c", "type": kind})))
+    with pytest.raises(UnsupportedFeature, match="string"):
+        table({0: (WIDENING, metadata)}).snapshot()
+
+
+@pytest.mark.conformance("TYPEWIDEN-002")
 def test_the_recorded_changes_of_the_samples_are_read() -> None:
     element = {"fieldPath": "element.value", "fromType": "decimal(6, 2)", "toType": "decimal(10, 4)"}
     steps = ({"fromType": "short", "toType": "integer"}, {"fromType": "integer", "toType": "long"})

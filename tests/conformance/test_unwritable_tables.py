@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 import explorer
-from explorer.core.errors import UnsupportedFeature
+from explorer.core.errors import ExplorerError, UnsupportedFeature
+from explorer.core.log.log_segment import list_log
 from explorer.core.protocol.actions import Protocol
 from tests.support import small_logs
 
@@ -54,6 +55,42 @@ def test_no_change_of_a_table_of_a_later_writer_version() -> None:
     plan = table.plan({"kind": "set-description", "description": "new"})
     assert not plan.committable
     assert table.commit(plan).outcome == "rejected"
+
+
+LATER_READERS = [
+    Protocol(min_reader_version=4, min_writer_version=7, writer_features=()),
+    Protocol(min_reader_version=99, min_writer_version=2),
+    Protocol(
+        min_reader_version=3,
+        min_writer_version=7,
+        reader_features=("aFeatureOfTomorrow",),
+        writer_features=("aFeatureOfTomorrow",),
+    ),
+]
+
+
+@pytest.mark.conformance("PROTO-002", "PROTO-004", "WRITER-006")
+@pytest.mark.parametrize("later", LATER_READERS)
+def test_no_change_of_a_table_that_cannot_be_read_even_if_it_was_planned_while_it_could(later: Protocol) -> None:
+    table = _table(small_logs.PROTOCOL)
+    plan = table.plan({"kind": "set-description", "description": "new"})
+    assert plan.committable
+    small_logs.write(table.store, {1: [later]})
+    with pytest.raises(ExplorerError):
+        explorer.Table(table.store).plan({"kind": "set-description", "description": "new"})
+    with pytest.raises(ExplorerError):
+        table.commit(plan)
+    assert list_log(table.store).latest == 1
+
+
+@pytest.mark.conformance("PROTO-002", "WRITER-006")
+def test_no_change_of_a_table_whose_writer_version_rose_since_it_was_planned() -> None:
+    table = _table(small_logs.PROTOCOL)
+    plan = table.plan({"kind": "set-description", "description": "new"})
+    assert plan.committable
+    small_logs.write(table.store, {1: [Protocol(min_reader_version=1, min_writer_version=8)]})
+    assert table.commit(plan).outcome != "committed"
+    assert table.latest_version() == 1
 
 
 @pytest.mark.conformance("INTERVAL-002")

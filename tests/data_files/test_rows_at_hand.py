@@ -20,6 +20,7 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.schema.data_types import StructType, parse_schema
+from explorer.core.protocol.statistics.collect import indexed_fields
 from explorer.core.transaction.new_files.file_facts import FileFacts
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.parquet import compression_codec
@@ -328,3 +329,53 @@ def test_only_values_that_repeat_get_a_dictionary() -> None:
     assert {column.path_in_schema for column in columns if not column.has_dictionary_page} == {"id"}
     assert len(columns) == 6
     assert pq.read_table(BytesIO(data)).to_pydict() == rows.to_pydict()
+
+
+_HALF_VOID = {"x": "long", "v": "void"}
+
+
+@pytest.mark.conformance("SCHEMA-015")
+def test_void_columns_are_left_out_of_files() -> None:
+    fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in _HALF_VOID.items()]
+    inner = {"type": "struct", "fields": fields}
+    items = {"type": "array", "elementType": inner, "containsNull": True}
+    schema = _schema([("id", "long"), ("v", "void"), ("s", inner), ("l", items)])
+    rows = pa.Table.from_pylist(
+        [{"id": 1, "v": None, "s": {"x": 1, "v": None}, "l": [{"x": 2, "v": None}]}], arrow_schema(schema)
+    )
+    asked = layout(schema)
+    ((facts, data),) = written(asked, rows)
+    assert pq.read_table(BytesIO(data)).to_pylist() == [{"id": 1, "s": {"x": 1}, "l": [{"x": 2}]}]
+    assert set(json.loads(asked.add_of(facts).stats or "")["nullCount"]) == {"id", "s", "l"}
+
+
+@pytest.mark.conformance("STATS-013", "STATS-015", "STATS-017")
+def test_statistics_cover_leaves_of_structs_under_physical_names_and_only_count_nulls_of_collections() -> None:
+    inner = [_field(f"x{number}", "long", 10 + number) for number in range(20)]
+    others = [_field(f"x{number}'", "long", 40 + number) for number in range(20)]
+    collections = [
+        _field("l", {"type": "array", "elementType": "long", "containsNull": True}, 3),
+        _field("m", {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True}, 4),
+    ]
+    structs = [
+        _field("s", {"type": "struct", "fields": inner}, 5),
+        _field("t", {"type": "struct", "fields": others}, 6),
+    ]
+    schema = parse_schema(json.dumps({"type": "struct", "fields": [*collections, *structs]}))
+    row = {"l": [1], "m": None, "s": {f"x{number}": number for number in range(20)}, "t": None}
+    asked = layout(schema, (), protocol(2, 5), **{"delta.columnMapping.mode": "name"})
+    ((facts, data),) = written(asked, pa.Table.from_pylist([row, row], arrow_schema(schema)))
+    stats = json.loads(asked.add_of(facts).stats or "")
+    bounded = {"col-5": {f"col-{10 + number}": number for number in range(20)}}
+    assert (stats["minValues"], stats["maxValues"]) == (bounded, bounded)
+    # 2 and 20 leaves leave room for 10 of the second struct; what it holds is null.
+    assert stats["nullCount"] == {
+        "col-3": 0,
+        "col-4": 2,
+        "col-5": dict.fromkeys(bounded["col-5"], 0),
+        "col-6": {f"col-{40 + number}": 2 for number in range(10)},
+    }
+    assert pq.read_schema(BytesIO(data)).names == ["col-3", "col-4", "col-5", "col-6"]
+    named = indexed_fields(schema.fields, {"delta.dataSkippingStatsColumns": "s.x3, t"})
+    assert [path for path, _ in named][:2] == [("col-5", "col-13"), ("col-6", "col-40")]
+    assert len(named) == 21

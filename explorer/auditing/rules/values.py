@@ -13,7 +13,7 @@ from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import NotAnswered, Rule
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
-from explorer.core.protocol.schema.data_types import StructType, format_column
+from explorer.core.protocol.schema.data_types import StructField, StructType, format_column
 from explorer.core.protocol.schema.field_metadata import IDENTITY_START
 from explorer.core.protocol.statistics.file_statistics import StatisticsColumn
 from explorer.core.protocol.table_features import active_features
@@ -117,12 +117,37 @@ def _certain_nulls(subject: Subject, column: StatisticsColumn) -> tuple[int, str
     return int(pc.sum(found.column("null_count")).as_py()), str(found.column("path")[0].as_py())
 
 
-def _identity(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    """Identity columns with values beyond the mark: values to come may be there already."""
+def _counting(subject: Subject) -> list[StructField]:
+    """The identity columns."""
     snapshot = subject.snapshot
     if "identityColumns" not in active_features(snapshot.protocol):
+        return []
+    return [field for field in snapshot.schema.fields if IDENTITY_START in field.metadata]
+
+
+def _damaged_marks(subject: Subject) -> tuple[Finding, ...]:
+    """Identity columns whose high-water mark no step reaches from the start (IDENT-008)."""
+    rules = {field.name: identity_rule(format_column((field.name,)), field) for field in _counting(subject)}
+    damaged = {name: rule for name, rule in rules.items() if not rule.is_mark_reached}
+    if not damaged:
         return ()
-    columns = [field.name for field in snapshot.schema.fields if IDENTITY_START in field.metadata]
+    name, rule = next(iter(damaged.items()))
+    claim = f"start {rule.start:,}, step {rule.step:,}, mark {rule.mark:,}"
+    return (
+        Finding(
+            rule="identity-mark-damaged",
+            severity="warning",
+            label=f"{fmt.plural(len(damaged), 'damaged mark')}",
+            title=f"No step of the identity column {named([name])} leads to its high-water mark",
+            evidence=(Evidence(claim, Place("columns", column=name)),),
+            effect="A broken writer set it; engines refuse to write, or go on at the next value that a step reaches.",
+        ),
+    )
+
+
+def _identity(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    """Identity columns with values beyond the mark: values to come may be there already."""
+    columns = [field.name for field in _counting(subject)]
     if not columns:
         return ()
     if subject.too_many_statistics is not None:
@@ -214,6 +239,13 @@ VALUE_RULES: Final = (
         "identity columns that are behind their values",
         "Values that should be unique repeat.",
         _identity,
+    ),
+    Rule(
+        "identity-mark-damaged",
+        "warning",
+        "identity columns whose mark no step reaches",
+        "Engines that check it stop writing; others skip values.",
+        _damaged_marks,
     ),
     Rule(
         "nullable-without-nulls",

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, validity
 
-__all__ = ["count_of_line", "counts_of_column", "counts_of_lines"]
+__all__ = ["count_of_line", "count_of_text", "counts_of_column", "counts_of_lines"]
 
 
 class _RecordCount(msgspec.Struct, rename="camel", gc=False):
@@ -44,7 +44,16 @@ def count_of_line(raw: msgspec.Raw) -> int | None:
         text = _TEXT.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    return None if text is None else _decoded(text)
+    return None if text is None else count_of_text(text)
+
+
+def count_of_text(text: str) -> int | None:
+    """The count in statistics; None where they do not say it or cannot be read."""
+    try:
+        count = _DECODER.decode(text).num_records
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return None
+    return count if count is None or 0 <= count <= _MOST else None
 
 
 def counts_of_lines(raws: Sequence[msgspec.Raw]) -> tuple[Int64s, Mask]:
@@ -71,7 +80,7 @@ def counts_of_column(stats: pa.StringArray) -> pa.Int64Array:
     values, found = _leading_counts(data, offsets, _PLAIN)
     present = validity(stats)
     for row in np.flatnonzero(present & ~found):
-        count = _decoded(stats[int(row)].as_py())
+        count = count_of_text(stats[int(row)].as_py())
         if count is not None:
             values[row], found[row] = count, True
     bitmap = None if found.all() else pa.py_buffer(np.packbits(found & present, bitorder="little"))
@@ -100,11 +109,3 @@ def _leading_counts(data: npt.NDArray[np.uint8], offsets: Int64s, head: bytes) -
     found[rows] = good & closed & (lengths > 0)
     values[rows] = np.where(found[rows], counts, 0)
     return values, found
-
-
-def _decoded(text: str) -> int | None:
-    try:
-        count = _DECODER.decode(text).num_records
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return None
-    return count if count is None or 0 <= count <= _MOST else None

@@ -36,7 +36,6 @@ def test_a_path_that_is_no_table(tmp_path: Path) -> None:
         explorer.open_table(tmp_path / "nowhere")
 
 
-@pytest.mark.conformance("LOG-010")
 def test_a_location_with_a_nul_character_is_refused() -> None:
     with pytest.raises(RequestError, match="NUL"):
         explorer.open_table("a\0b")

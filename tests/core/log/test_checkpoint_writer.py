@@ -85,6 +85,48 @@ def test_a_checkpoint_holds_the_whole_state_and_nothing_else(layout: str) -> Non
     assert [row["domainMetadata"]["domain"] for row in rows if "domainMetadata" in row] == ["kept"]
 
 
+@pytest.mark.conformance("REPLAY-006")
+def test_a_file_that_no_one_added_leaves_a_tombstone_when_it_is_removed() -> None:
+    store = log_of((V2, metadata_with(), add("a")), (remove("never"), remove("a", vector=vector("v1"))))
+    found = [row["remove"] for row in rows_of(store, checkpoint_of(store, "v1", EARLY).path) if "remove" in row]
+    vectors = {file["path"]: (file["deletionVector"] or {}).get("pathOrInlineDv") for file in found}
+    assert vectors == {"never": None, "a": vector("v1").path_or_inline_dv}
+    assert paths(explorer.Table(store).snapshot()) == {("a", None)}
+
+
+@pytest.mark.conformance("ROWTRACK-003", "ROWTRACK-001")
+@pytest.mark.parametrize("by_checkpoint", [None, *LAYOUTS])
+def test_a_file_keeps_its_row_ids_when_it_is_removed_put_into_a_checkpoint_and_restored(
+    by_checkpoint: str | None,
+) -> None:
+    rules = Protocol(
+        min_reader_version=3,
+        min_writer_version=7,
+        reader_features=("v2Checkpoint",),
+        writer_features=("v2Checkpoint", "domainMetadata", "rowTracking"),
+    )
+    mark = DomainMetadata(domain="delta.rowTracking", configuration='{"rowIdHighWaterMark":11}')
+    old = add("old", 3, base_row_id=7, default_row_commit_version=0)
+    new = add("new", 2, base_row_id=10, default_row_commit_version=1)
+    store = log_of((rules, metadata_with(), old, mark), (remove("old"), new))
+    if by_checkpoint is not None:
+        written = checkpoint_of(store, by_checkpoint, EARLY)
+        rows = [json.loads(line) for path in (written.path,) if path.endswith("json") for line in _lines(store, path)]
+        parts = [path for path in (written.path, *written.sidecars) if path.endswith("parquet")]
+        rows += [row for path in parts for row in rows_of(store, path)]
+        (kept,) = [row["add"] for row in rows if "add" in row]
+        assert (kept["path"], kept["baseRowId"], kept["defaultRowCommitVersion"]) == ("new", 10, 1)
+    plan = explorer.Table(store).plan({"kind": "restore", "version": 0}, accept=["files-present"])
+    ((back,), (gone,)) = ([line[kind] for line in plan.actions if kind in line] for kind in ("add", "remove"))
+    assert (back["path"], back["baseRowId"], back["defaultRowCommitVersion"]) == ("old", 7, 0)
+    assert (gone["path"], gone["baseRowId"], gone["defaultRowCommitVersion"]) == ("new", 10, 1)
+    assert not [line for line in plan.actions if "domainMetadata" in line], "no id is new, so the mark stays"
+
+
+def _lines(store: LogStore, path: str) -> list[bytes]:
+    return store.read(path).splitlines()
+
+
 @pytest.mark.conformance("REPLAY-004", "CKPT-022", "CKPT-025")
 def test_a_path_is_live_with_one_vector_and_a_tombstone_with_the_others() -> None:
     one, two = vector("v1"), vector("v2")

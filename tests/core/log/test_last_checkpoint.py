@@ -103,6 +103,12 @@ def test_an_unusable_hint_is_discarded(text: str) -> None:
     assert parse_last_checkpoint(text.encode()) is None
 
 
-def test_numbers_count_as_they_are_written() -> None:
-    digest = hashlib.md5(b'"version"=1,"x"=1.50', usedforsecurity=False).hexdigest()
-    assert parse_last_checkpoint(f'{{"version":1,"x":1.50,"checksum":"{digest}"}}'.encode()) is not None
+@pytest.mark.conformance("LASTCKPT-007", "LASTCKPT-008")
+@pytest.mark.parametrize(
+    ("number", "same"),
+    [("1.50", "1.5"), ("1E3", "1000.0"), ("1e-7", "1E-7"), ("-0", "0"), ("9" * 23, f"{10**23 - 1}.0")],
+)
+def test_numbers_count_as_they_are_written(number: str, same: str) -> None:
+    digest = hashlib.md5(f'"tags"+"n"={number},"version"=2'.encode(), usedforsecurity=False).hexdigest()
+    texts = [f'{{"version":2,"tags":{{"n":{each}}},"checksum":"{digest}"}}' for each in (number, same)]
+    assert [parse_last_checkpoint(text.encode()) is None for text in texts] == [False, True]

@@ -9,13 +9,14 @@ import pytest
 import explorer
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import Add, Metadata
-from tests.support.small_logs import MASKED, table, vector
+from tests.support.small_logs import MASKED, METADATA, add, table, vector
 
 FIELDS = {
     "id": "long",
     "f": "float",
     "s": "string",
     "t": "timestamp",
+    "w": "timestamp_ntz",
     "d": "date",
     "n": "decimal(5,2)",
     "b": "boolean",
@@ -93,6 +94,29 @@ def test_the_greatest_time_is_raised_by_a_millisecond() -> None:
     assert kept(found, "t > '2026-01-01T01:00:01.124+01:00'") == [False]
 
 
+@pytest.mark.conformance("STATS-011")
+def test_the_greatest_wall_clock_time_is_raised_by_a_millisecond_too() -> None:
+    found = snapshot(bounds("w", "2026-01-01T00:00:00.000", "2026-01-01T00:00:01.123"))
+    assert kept(found, "w > TIMESTAMP_NTZ '2026-01-01 00:00:01.123'") == [True]
+    assert kept(found, "w >= TIMESTAMP_NTZ '2026-01-01 00:00:01.123999'") == [True]
+    assert kept(found, "w > TIMESTAMP_NTZ '2026-01-01 00:00:01.124'") == [False]
+
+
+@pytest.mark.conformance("STATS-005")
+def test_wide_bounds_leave_out_what_tight_ones_do() -> None:
+    found = snapshot(*(bounds("id", 3, 5, tightBounds=tight) for tight in (True, False)))
+    assert kept(found, "id = 2 OR id > 5") == [False, False]
+    assert kept(found, "id = 3") == [True, True]
+
+
+@pytest.mark.conformance("STATS-008")
+def test_bounds_say_nothing_of_a_column_whose_rows_are_all_null() -> None:
+    found = snapshot(*(bounds("id", 5, 5, 4, tightBounds=tight) for tight in (True, False)))
+    assert kept(found, "id IS NULL") == [True, True]
+    assert kept(found, "NOT (id <=> 5)") == [True, True]
+    assert kept(found, "id = 5") == [False, False]
+
+
 @pytest.mark.conformance("STATS-007", "STATS-008")
 def test_a_null_count_says_something_only_where_it_is_none_or_all() -> None:
     found = snapshot(*({"numRecords": 4, "nullCount": {"id": nulls}, "tightBounds": False} for nulls in (0, 2, 4)))
@@ -109,6 +133,22 @@ def test_a_file_whose_rows_are_all_masked_holds_none() -> None:
     metadata = Metadata(id="x", schema_string='{"type":"struct","fields":[{"name":"id","type":"long"}]}')
     result = table({0: [MASKED, metadata, masked]}).snapshot().skipping("id = 1")
     assert result.files.column("rule").to_pylist() == ["no rows"]
+
+
+@pytest.mark.conformance("STATS-003")
+def test_rows_of_files_and_masked_rows_are_counted_apart() -> None:
+    files = (add("a", 5, vector=vector("v", 2)), add("b", 7), add("c", 4, vector=vector("w", 4)))
+    found = table({0: [MASKED, METADATA, *files]}).snapshot()
+    assert (found.num_records, found.num_deleted_records) == (5 + 7 + 4, 2 + 4)
+    listed = found.files(["path", "num_records", "dv_cardinality"]).to_pylist()
+    counts = {row["path"]: (row["num_records"], row["dv_cardinality"]) for row in listed}
+    assert counts == {"a": (5, 2), "b": (7, None), "c": (4, 4)}
+    rules = found.skipping("id = 1").files
+    assert dict(zip(rules["path"].to_pylist(), rules["kept"].to_pylist(), strict=True)) == {
+        "a": True,
+        "b": True,
+        "c": False,
+    }
 
 
 def test_texts_are_compared_by_their_bytes_and_by_prefix() -> None:
@@ -207,6 +247,7 @@ def test_a_nan_bound_keeps_the_file() -> None:
     assert kept(found, "f < 0") == [False, True, True]
 
 
+@pytest.mark.conformance("SCHEMA-010")
 def test_names_are_found_in_any_case_and_in_backticks() -> None:
     assert kept(snapshot(bounds("id", 5, 5)), "`ID` = 6 or Id = 7") == [False]
 

@@ -302,9 +302,11 @@ def test_bounds_of_a_partition_column_are_its_value(kind: str, texts: list[str |
     ],
 )
 def test_a_partition_value_that_is_none_of_its_type_is_an_error(kind: str, text: str) -> None:
-    found = snapshot([("c", "long"), ("p", kind)], ["{}"], partition_values=[{"p": text}], partition_columns=("p",))
-    with pytest.raises(explorer.core.errors.CorruptTable, match="'p'"):
+    values: list[dict[str, str | None]] = [{"p": None}, {"p": ""}, {"p": text}]
+    found = snapshot([("c", "long"), ("p", kind)], ["{}"] * 3, partition_values=values, partition_columns=("p",))
+    with pytest.raises(explorer.core.errors.CorruptTable, match="'p'") as caught:
         found.column_ranges("p")
+    assert (caught.value.path, caught.value.column, caught.value.found) == ("f2", "p", text)
 
 
 def test_the_long_table_holds_every_column_of_every_file() -> None:
@@ -387,3 +389,33 @@ def test_statistics_of_a_file_that_masks_rows_count_all_rows_and_are_wide() -> N
         "mine": 1.5,
     }  # fmt: skip
     assert json.loads(loosened(None, 5)) == {"numRecords": 5, "tightBounds": False}
+
+
+@pytest.mark.conformance("STATS-005", "STATS-010")
+def test_bounds_keep_all_their_digits_where_a_vector_hides_rows() -> None:
+    """A least value that is rounded up lies above a row, and readers would leave out its file."""
+    low, high = "1234567890123456789.990", LONG_DECIMAL
+    told = f'{{"numRecords":2,"minValues":{{"c":{low}}},"maxValues":{{"c":{high}}},"nullCount":{{"c":0}}}}'
+    loose = loosened(told, 2)
+    written = json.loads(loose, parse_float=Decimal)
+    assert (written["minValues"], written["maxValues"]) == ({"c": Decimal(low)}, {"c": Decimal(high)})
+    (row,) = snapshot([("c", "decimal(38,3)")], [loose]).column_ranges("c").to_pylist()
+    assert (row["min"], row["max"], row["tight"]) == (Decimal(low), Decimal(high), False)
+
+
+@pytest.mark.conformance("STATS-002", "STATS-009")
+@pytest.mark.parametrize(
+    ("stats", "kept"),
+    [
+        ("", {}),
+        ("{", {}),
+        ("[]", {}),
+        ("null", {}),
+        ('{"minValues":{"c":1},"minValues":{"c":5}}', {}),
+        ('{"maxValues":{"c":"\\ud83d"}}', {}),
+        ('{"deep":' + "[" * 100_000 + "]" * 100_000 + "}", {}),
+        ('{"numRecords":-1,"maxValues":{"c":NaN}}', {"maxValues": {"c": None}}),
+    ],
+)
+def test_statistics_that_cannot_be_used_say_nothing_where_a_vector_hides_rows(stats: str, kept: dict[str, Any]) -> None:
+    assert json.loads(loosened(stats, 5)) == {"numRecords": 5, "tightBounds": False} | kept

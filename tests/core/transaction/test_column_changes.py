@@ -159,7 +159,7 @@ def test_a_parent_that_is_no_struct_or_not_there_is_refused() -> None:
         assert caught.value.field == "fields"
 
 
-@pytest.mark.conformance("DEFCOL-002")
+@pytest.mark.conformance("DEFCOL-002", "SCHEMA-007")
 @pytest.mark.parametrize(
     "metadata",
     [

@@ -15,6 +15,7 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.intents.records import SyncIdentity
 from explorer.core.transaction.proposals.identity_columns import counts_up, recorded_extreme, sync_identity
+from explorer.core.transaction.proposals.rows.append_rows import numberings
 from tests.support import small_logs
 from tests.support.small_logs import add
 from tests.support.small_proposals import snapshot
@@ -83,6 +84,18 @@ def test_a_mark_is_on_the_lattice_at_or_beyond_the_value_and_leaves_room(start: 
     assert (mark - start) % step == 0
     assert 0 <= (mark - value if step > 0 else value - mark) < abs(step)
     assert (failed(made) == []) is (-(2**63) <= mark + step < 2**63)
+
+
+@pytest.mark.conformance("IDENT-003", "IDENT-004", "IDENT-008")
+@pytest.mark.parametrize(
+    ("start", "step", "mark", "first"),
+    [(10, 3, None, 10), (10, 3, 10, 13), (10, 3, 16, 19), (10, 3, 17, 19), (0, -2, -2, -4), (0, -2, -3, -4)],
+)
+def test_the_next_value_is_the_start_or_the_next_on_the_lattice_beyond_the_mark(
+    start: int, step: int, mark: int | None, first: int
+) -> None:
+    (numbering,) = numberings(_table(start, step, mark).schema, (), 3)
+    assert (numbering.first, numbering.last(3)) == (first, first + 2 * step)
 
 
 @pytest.mark.conformance("IDENT-001")

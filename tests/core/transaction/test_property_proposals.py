@@ -3,11 +3,12 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 import explorer
 from explorer.core.errors import InvalidIntent
-from explorer.core.protocol.actions import Protocol
+from explorer.core.protocol.actions import DomainMetadata, Protocol
 from explorer.core.protocol.table_features import active_features
 from explorer.core.transaction.guards.judge import Situation, judge
 from explorer.core.transaction.intents.records import Restore
@@ -15,6 +16,7 @@ from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.restore import restore
 from tests.support import small_logs
 from tests.support.small_proposals import circumstances, proposal, protocol, snapshot
+from tests.support.small_schemas import NAME, field, mapped, struct
 
 
 def _guards(before: explorer.Snapshot, made: Proposal) -> dict[str, GuardResult]:
@@ -129,8 +131,46 @@ def test_enabling_row_tracking_numbers_every_file_in_the_same_commit() -> None:
     assert guards["row-tracking"].status == "pass"
 
 
-def test_row_tracking_is_not_enabled_while_a_file_does_not_say_how_many_rows_it_has() -> None:
-    before = snapshot(small_logs.add("a", records=None))
+@pytest.mark.conformance("ROWTRACK-005", "ROWTRACK-003")
+def test_files_that_came_while_tracking_was_suspended_get_ids_before_it_is_enabled_and_others_keep_theirs() -> None:
+    mark = DomainMetadata(domain="delta.rowTracking", configuration='{"rowIdHighWaterMark":8}')
+    files = (small_logs.add("old", records=3, base_row_id=2), small_logs.add("new", records=5))
+    rules = protocol(1, 7, w="domainMetadata rowTracking")
+    before = snapshot(mark, *files, rules=rules, properties={"delta.rowTrackingSuspended": "true"})
+    wanted = {"delta.enableRowTracking": "true", "delta.rowTrackingSuspended": "false"}
+    made = proposal(before, "set-properties", properties=wanted)
+    assert [(add.path, add.base_row_id) for add in made.adds] == [("new", 9)]
+    assert json.loads(made.domains[0].configuration)["rowIdHighWaterMark"] == 13
+    assert _guards(before, made)["row-tracking"].status == "pass"
+
+
+@pytest.mark.conformance("ROWTRACK-005")
+@pytest.mark.parametrize("name", ["_Row-Ids", "_row-ids", "_ROW-VERSIONS"])
+def test_columns_of_row_ids_have_names_that_no_column_has(name: str) -> None:
+    names = {
+        "delta.rowTracking.materializedRowIdColumnName": "_Row-Ids",
+        "delta.rowTracking.materializedRowCommitVersionColumnName": "_row-versions",
+    }
+    rules = protocol(2, 7, w="domainMetadata rowTracking columnMapping")
+    taken = json.dumps(mapped(struct(field("id", "long"), field(name))))
+    before = snapshot(rules=rules, schema=taken, properties={**NAME, **names})
+    made = proposal(before, "set-properties", properties={"delta.enableRowTracking": "true"})
+    guard = _guards(before, made)["row-tracking"]
+    assert guard.status == "fail"
+    assert "is a column of the table" in guard.evidence["detail"]
+    free = snapshot(rules=rules, properties=names)
+    assert (
+        _guards(free, proposal(free, "set-properties", properties={"delta.enableRowTracking": "true"}))[
+            "row-tracking"
+        ].status
+        == "pass"
+    )
+
+
+@pytest.mark.conformance("STATS-002")
+@pytest.mark.parametrize("stats", [None, "{", '{"numRecords":-1}', '{"numRecords":"3"}'])
+def test_row_tracking_is_not_enabled_while_a_file_does_not_say_how_many_rows_it_has(stats: str | None) -> None:
+    before = snapshot(msgspec.structs.replace(small_logs.add("a"), stats=stats))
     made = proposal(before, "set-properties", properties={"delta.enableRowTracking": "true"})
     assert _guards(before, made)["row-ids"].status == "fail"
 

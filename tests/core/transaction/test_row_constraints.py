@@ -53,6 +53,27 @@ def test_an_invariant_that_is_bare_sql_is_taken_as_it_is() -> None:
     assert _rules(protocol(1, 2), {"delta.invariants": "x > 3"}) == [("invariant", "x > 3")]
 
 
+@pytest.mark.conformance("SCHEMA-006", "CONSTR-014")
+@pytest.mark.parametrize("rules", [protocol(1, 1), protocol(1, 2), protocol(3, 7, r="", w="")])
+def test_what_must_not_be_null_binds_new_rows_at_every_depth_and_under_every_protocol(rules: Protocol) -> None:
+    inner = struct(field("y", nullable=False), field("z"))
+    items = {"type": "array", "elementType": inner, "containsNull": False}
+    pairs = {"type": "map", "keyType": "long", "valueType": "long", "valueContainsNull": False}
+    fields = [field("a b", nullable=False), field("s", inner), field("l", items), field("m", pairs), field("free")]
+    found = row_rules(snapshot(rules=rules, schema=json.dumps(struct(*fields))))
+    assert [(rule.kind, rule.name) for rule in found] == [
+        ("not-null", "`a b`"),
+        ("not-null", "s.y"),
+        ("not-null", "l"),
+        ("not-null", "m"),
+    ]
+    texts = [rule.expression for rule in found]
+    assert texts[:2] == ["`a b` IS NOT NULL", "`s`.`y` IS NOT NULL"]
+    assert "item0 IS NOT NULL" in texts[2]
+    assert "`y` IS NOT NULL" in texts[2]
+    assert "map_values(`m`)" in texts[3]
+
+
 @pytest.mark.parametrize(
     ("rules", "bound"), [(protocol(1, 2), False), (protocol(1, 3), True), (protocol(1, 7, w="checkConstraints"), True)]
 )

@@ -428,6 +428,7 @@ def test_a_broken_change_file_action_names_its_line() -> None:
     assert (caught.value.version, caught.value.line) == (1, 2)
 
 
+@pytest.mark.conformance("PATH-001")
 def test_a_path_with_escapes_is_decoded_once() -> None:
     table = _plain([_cdc("_change_data/a%20b%2525")], files=["_change_data/a b%25"])
     (row,) = table.change_sources(1, 1).files.to_pylist()

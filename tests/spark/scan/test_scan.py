@@ -327,6 +327,7 @@ def test_variants_with_nulls_and_inside_arrays_come_out(tmp_path: Path) -> None:
     (root / "f.parquet").write_bytes(written.read_bytes())
     log.write_text(log.read_text().replace(f'"size":{size}', f'"size":{written.stat().st_size}'))
     table = explorer.open_table(root)
+    assert table.rows().schema["v"].dataType.typeName() == "variant"
     planned = scan(table, table.snapshot())
     assert planned.to_arrow(readable=True).column("v").to_pylist() == ['{"a":1}', None, "[2]"]
     binaries = planned.to_arrow().column("v").to_pylist()

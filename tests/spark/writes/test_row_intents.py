@@ -21,6 +21,7 @@ from explorer.core.errors import ExplorerError, InvalidIntent
 from explorer.core.protocol.actions import DomainMetadata
 from explorer.spark.scan.scan import scan
 from tests.support import small_logs
+from tests.support.at_least_one import at_least_one
 from tests.support.dose import WHOLE_DOSE
 from tests.support.golden_expectations import expected
 from tests.support.other_readers import duckdb_connection
@@ -223,6 +224,13 @@ def test_nested_and_renamed_columns_are_written_under_physical_names(
     assert _append(table, rows, tmp_path).outcome == "committed"
     found = table.rows(where="id >= 77").toArrow().select(rows.column_names).sort_by("id")
     assert found.to_pylist() == rows.to_pylist()
+    root = Path(table.location.removeprefix("file://"))
+    for add in at_least_one(_adds(table, table.latest_version())):
+        stored, counts = pq.read_schema(root / unquote(add["path"])), json.loads(add["stats"])["nullCount"]
+        assert set(counts) == set(stored.names), "statistics name columns as files do"
+        assert "x.y" not in counts
+        (inner,) = (each for each in counts.values() if isinstance(each, dict))
+        assert set(inner) == {"a", stored.field("s").type[1].name}
     theirs = duck.execute(
         f"select id, s.alpha, part, \"x.y\" from delta_scan('{table.location}') where id >= 77 order by id"
     )
@@ -269,7 +277,7 @@ def test_generated_columns_that_are_left_out_are_computed(tmp_path: Path, duck: 
     assert duck.execute(query).fetchall() == wanted
 
 
-@pytest.mark.conformance("CONSTR-007", "CONSTR-014", "GENCOL-001")
+@pytest.mark.conformance("CONSTR-007", "CONSTR-014", "GENCOL-001", "SCHEMA-006")
 @pytest.mark.parametrize(
     ("name", "version", "rows", "broken"),
     [

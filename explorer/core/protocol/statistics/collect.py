@@ -7,7 +7,7 @@ booleans, binaries and variants have none either, only a count of nulls (STATS-0
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Final, TypeAlias
@@ -18,10 +18,18 @@ import pyarrow as pa
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.schema.data_types import VOID, PrimitiveType, StructField, StructType, parse_column
 from explorer.core.protocol.schema.nested_types import Path, path_tree, walk_structs
+from explorer.core.protocol.statistics.bounds import decode_statistics
 from explorer.core.protocol.table_properties.registry import NUM_INDEXED_COLS, STATS_COLUMNS
 from explorer.core.protocol.times import from_milliseconds
 
-__all__ = ["indexed_fields", "loosened", "split_columns", "statistics_text"]
+__all__ = [
+    "indexed_fields",
+    "known_statistics",
+    "loosened",
+    "split_columns",
+    "statistics_text",
+    "written_statistics",
+]
 
 _PREFIX: Final = 32
 _LAST: Final = "\U0010ffff"
@@ -93,6 +101,28 @@ def statistics_text(
         "nullCount": path_tree({path: count for (path, _), count in zip(indexed, nulls, strict=True)}),
         "tightBounds": True,
     }
+    return written_statistics(stats)
+
+
+def known_statistics(stats: str | None) -> dict[str, object]:
+    """What a file's statistics say, to be written again: numbers keep all their digits, as a bound that is rounded
+    bounds no more. Statistics that cannot be used say nothing (STATS-002).
+
+    Args:
+        stats: The text, if there is one.
+    """
+    found = {} if stats is None else decode_statistics(stats)
+    if isinstance(found, str):
+        return {}
+    try:
+        _ENCODER.encode(found)
+    except (UnicodeEncodeError, RecursionError):  # half of a character, which no text in UTF-8 holds; nested too deeply
+        return {}
+    return found
+
+
+def written_statistics(stats: Mapping[str, object]) -> str:
+    """The ``stats`` text of what statistics say."""
     return _ENCODER.encode(stats).decode()
 
 
@@ -103,8 +133,7 @@ def loosened(stats: str | None, num_records: int) -> str:
         stats: The file's statistics so far, if any.
         num_records: Its physical rows.
     """
-    known = {} if stats is None else msgspec.json.decode(stats)
-    return _ENCODER.encode({**known, "numRecords": num_records, "tightBounds": False}).decode()
+    return written_statistics({**known_statistics(stats), "numRecords": num_records, "tightBounds": False})
 
 
 def _folded(path: Path) -> Path:

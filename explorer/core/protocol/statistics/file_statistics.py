@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from explorer.core.errors import CorruptTable
 from explorer.core.protocol.arrow.arrays import bools, int64s, one_array, strings
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.limits import check_column
@@ -173,7 +174,12 @@ class FileStatistics:
     def _partition_values(self, column: StatisticsColumn) -> pa.Array:
         maps, kind = self._files.select(["partition_values"]).column(0), to_arrow(column.type)
         named = column.physical[0], column.type, column.name, self._zone
-        return one_array([partition_column(chunk, *named) for chunk in maps.chunks], kind)
+        try:
+            return one_array([partition_column(chunk, *named) for chunk in maps.chunks], kind)
+        except CorruptTable as error:
+            bad = [dict(values or ()).get(column.physical[0]) == error.found for values in maps.to_pylist()]
+            error.path = self.paths[bad.index(True)].as_py()
+            raise
 
     def _partition(self, column: StatisticsColumn) -> Bounds:
         import pyarrow.compute as pc

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from explorer.core.protocol.actions import Add, DeletionVectorDescriptor, Remove
 from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.record_counts import count_of_text
 
 __all__ = ["adds", "remove_of", "removes"]
 
@@ -106,11 +107,5 @@ def _max_row_index(unknown: JsonObject) -> int | None:
 
 
 def num_records(add: Add) -> int | None:
-    """Physical rows of a file as its statistics say; None if they do not."""
-    if add.stats is None:
-        return None
-    return msgspec.json.decode(add.stats, type=_Records).num_records
-
-
-class _Records(msgspec.Struct):
-    num_records: int | None = msgspec.field(name="numRecords", default=None)
+    """Physical rows of a file as its statistics say; None if they do not, or cannot be used (STATS-002)."""
+    return None if add.stats is None else count_of_text(add.stats)

@@ -39,6 +39,11 @@ class IdentityRule(msgspec.Struct, frozen=True):
             return None
         return self.start - (self.start - value) // self.step * self.step
 
+    @property
+    def is_mark_reached(self) -> bool:
+        """True if some number of steps leads from the start to the mark, or there is no mark yet (IDENT-008)."""
+        return self.mark is None or (self.mark - self.start) % self.step == 0
+
     def is_beyond(self, value: int) -> bool:
         """True if a value is further in the direction of the step than any made so far."""
         if self.mark is None:

@@ -8,6 +8,7 @@ nothing is data change.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -15,10 +16,9 @@ import pyarrow as pa
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Add
-from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.data_types import VOID, StructField, StructType, format_column, parse_column
 from explorer.core.protocol.schema.nested_types import Path, walk_structs
-from explorer.core.protocol.statistics.collect import statistics_text
+from explorer.core.protocol.statistics.collect import known_statistics, statistics_text, written_statistics
 from explorer.core.transaction.intents.records import RecomputeStatistics
 from explorer.core.transaction.new_files.file_facts import LiveFacts
 from explorer.core.transaction.proposal import GuardResult, Proposal
@@ -29,7 +29,6 @@ from explorer.core.versions.snapshot import Snapshot
 __all__ = ["Described", "described_leaves", "files_to_describe", "recompute_statistics"]
 
 _TREES: Final = ("minValues", "maxValues", "nullCount")
-_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 _Tree: TypeAlias = dict[str, Any]
 
 
@@ -131,32 +130,32 @@ def recompute_statistics(
 
 def _stats(add: Add, leaves: Sequence[Described], facts: LiveFacts | None, *, whole: bool) -> str | None:
     """The new statistics of a file; None if they say what the file's statistics say already."""
-    known: dict[str, Any] = {} if add.stats is None else msgspec.json.decode(add.stats, type=dict[str, Any])
+    known = known_statistics(add.stats)
     masked = 0 if add.deletion_vector is None else add.deletion_vector.cardinality
     rows = masked + (0 if facts is None else facts.rows)
     indexed = [(leaf.physical, leaf.field) for leaf in leaves]
     values = [pa.nulls(0)] * len(leaves) if facts is None else facts.extremes.columns
     nulls = [0] * len(leaves) if facts is None else facts.nulls
-    made = msgspec.json.decode(statistics_text(rows, indexed, values, nulls), type=dict[str, Any])
+    made: _Tree = known_statistics(statistics_text(rows, indexed, values, nulls))
     if whole:
         kept = {name: value for name, value in known.items() if name not in made}
         new = {**kept, **made}
     else:
         new = {**known, "numRecords": rows}
         for tree in _TREES:
-            new[tree] = _grafted(known.get(tree, {}), made[tree], [leaf.physical for leaf in leaves])
+            new[tree] = _grafted(known.get(tree), made[tree], [leaf.physical for leaf in leaves])
         new.setdefault("tightBounds", not masked)
-    return None if _same(new, known) else _ENCODER.encode(new).decode()
+    return None if _same(new, known) else written_statistics(new)
 
 
-def _same(new: JsonObject, known: JsonObject) -> bool:
+def _same(new: Mapping[str, object], known: Mapping[str, object]) -> bool:
     """Whether two statistics say the same; bounds are tight where nothing is said of them."""
     return {"tightBounds": True, **new} == {"tightBounds": True, **known}
 
 
-def _grafted(known: _Tree, made: _Tree, paths: Sequence[Path]) -> _Tree:
+def _grafted(known: object, made: _Tree, paths: Sequence[Path]) -> _Tree:
     """A tree of values with those at some paths replaced, or taken away where there are none."""
-    grafted: _Tree = msgspec.json.decode(msgspec.json.encode(known))
+    grafted: _Tree = deepcopy(known) if isinstance(known, dict) else {}
     for path in paths:
         _placed(grafted, path, _value_at(made, path))
     return grafted
@@ -173,7 +172,9 @@ def _value_at(tree: _Tree, path: Path) -> Any:
 
 def _placed(tree: _Tree, path: Path, value: Any) -> None:
     for name in path[:-1]:
-        tree = tree.setdefault(name, {})
+        if not isinstance(tree.get(name), dict):
+            tree[name] = {}
+        tree = tree[name]
     if value is None:
         tree.pop(path[-1], None)
     else:
