@@ -84,8 +84,8 @@ class Address:
     """A parsed address; every field is text as it came, empty or at its default where absent.
 
     ``answers`` are those to the form of a change, by name: the keys that begin with ``f.``. ``back`` is the change from
-    which a person came to another one, as `plan_key` writes it. ``requests`` are the conditions of erasure requests that
-    are searched in one pass, a line each, where there are several: ``where`` is the one that is shown.
+    which a person came to another one, as `plan_key` writes it. ``requests`` are the conditions of erasure requests
+    that are searched in one pass, a line each, where there are several: ``where`` is the one that is shown.
     """
 
     table: str = ""
