@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import Final
 
 import pytest
 
-from tests.support.client_verdicts import cases, held_to_the_list, read_deviations, write_deviations
+from tests.support.client_verdicts import LISTED, cases, held_to_the_list, read_deviations, write_deviations
 from tests.support.dose import WHOLE_DOSE, some_of
 from tests.support.other_clients import INSTALLED, OLDER, OtherClient, Way
+from tests.support.shared_tables import REPOSITORY
 
 pytestmark = [pytest.mark.golden, pytest.mark.reference, pytest.mark.interop]
 
@@ -48,6 +50,14 @@ def test_a_client_reads_what_it_is_said_to_read_refuses_the_rest_and_errs_where_
     print(f"\n{way}: {dict(done)}")
     held_to_the_list(found, way, "read", tables)
     assert done["yes: right"]
+
+
+def test_each_cause_of_a_deviation_is_in_the_documents() -> None:
+    with LISTED.open(encoding="utf-8", newline="") as file:
+        causes = {row["cause"] for row in csv.DictReader(file)}
+    text = (REPOSITORY / "docs" / "clients.md").read_text("utf-8")
+    assert causes
+    assert [cause for cause in sorted(causes) if not cause or cause not in text] == []
 
 
 @pytest.mark.parametrize(
