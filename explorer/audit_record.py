@@ -1,25 +1,41 @@
 """A file of audits that were done: a JSON line a table, by which a stopped or repeated run goes on.
 
 Invariants: a line is written whole and at once; a last line that was cut off by a stop does not count and is replaced;
-of two lines of a table the later counts. A line counts only for an audit that looks at the same things.
+of two lines of a table the later counts. A line counts only for an audit that looks at the same things on the same day
+(UTC): what retention takes, who is late and what lies in the folder changes without a new version. Lines of earlier
+days count for nobody, and are left out when the record is opened.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from explorer.core.errors import RequestError, StorageError
+from explorer.storage.written_aside import written_aside
 
 __all__ = ["AuditRecord"]
+
+
+class _Audit(msgspec.Struct):
+    """What is needed of a document to say whether it counts."""
+
+    version: int
+    time: datetime
 
 
 class _Line(msgspec.Struct):
     location: str
     looks: dict[str, bool]
-    document: dict[str, Any]
+    document: _Audit
+
+    @property
+    def day(self) -> date:
+        return self.document.time.astimezone(UTC).date()
 
 
 class AuditRecord:
@@ -28,6 +44,7 @@ class AuditRecord:
     Args:
         path: The file; it need not exist.
         looks: What the audits look at beside the log, a record of truth values.
+        now: The present of the audits, with a zone.
 
     Attributes:
         versions: The version of each table that is in it, by its location.
@@ -37,15 +54,16 @@ class AuditRecord:
         StorageError: It cannot be read or written.
     """
 
-    def __init__(self, path: Path, looks: msgspec.Struct) -> None:
+    def __init__(self, path: Path, looks: msgspec.Struct, now: datetime) -> None:
         self._path = path
         self._looks: dict[str, bool] = msgspec.structs.asdict(looks)
         self.versions: dict[str, int] = {}
         self._places: dict[str, tuple[int, int]] = {}
         try:
-            self._end = self._read() if path.exists() else 0
-            with path.open("ab") as file:
-                file.truncate(self._end)
+            if path.exists():
+                self._open(now.astimezone(UTC).date())
+            else:
+                path.touch()
         except OSError as error:
             raise self._failed(error) from error
 
@@ -54,7 +72,7 @@ class AuditRecord:
         start, length = self._places[location]
         with self._path.open("rb") as file:
             file.seek(start)
-            found: dict[str, Any] = msgspec.json.decode(file.read(length), type=_Line).document
+            found: dict[str, Any] = msgspec.json.decode(file.read(length))["document"]
         return found
 
     def add(self, location: str, document: dict[str, Any]) -> None:
@@ -63,35 +81,49 @@ class AuditRecord:
         Raises:
             StorageError: The file cannot be written.
         """
-        line = msgspec.json.encode(_Line(location, self._looks, document)) + b"\n"
+        line = msgspec.json.encode({"location": location, "looks": self._looks, "document": document}) + b"\n"
         try:
             with self._path.open("ab") as file:
                 file.write(line)
         except OSError as error:
             raise self._failed(error) from error
 
-    def _read(self) -> int:
-        """Take the lines, and return where the last whole one ends."""
-        end = 0
+    def _open(self, day: date) -> None:
+        """Take the lines that count, and leave out those that count no more."""
+        end = kept = 0
+        for line, found in self._lines():
+            end += len(line)
+            if found.day >= day:
+                kept += len(line)
+        if kept < end:
+            with written_aside(str(self._path)) as file:
+                file.writelines(line for line, found in self._lines() if found.day >= day)
+        else:
+            with self._path.open("ab") as file:
+                file.truncate(end)
+        place = 0
+        for line, found in self._lines():
+            if found.looks == self._looks and found.day == day:
+                self.versions[found.location] = found.document.version
+                self._places[found.location] = (place, len(line))
+            place += len(line)
+
+    def _lines(self) -> Iterator[tuple[bytes, _Line]]:
+        """The whole lines."""
         with self._path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
                     break
                 try:
                     found = msgspec.json.decode(line, type=_Line)
-                    version = msgspec.convert(found.document["version"], int)
-                except (msgspec.DecodeError, UnicodeDecodeError, KeyError) as error:
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
                     raise RequestError(
                         f"Line {number} of {self._path} is not of a record of audits: {error}. Name another file, or "
                         "remove this one to begin again.",
                         path=str(self._path),
                         position=number,
                     ) from error
-                if found.looks == self._looks:
-                    self.versions[found.location] = version
-                    self._places[found.location] = (end, len(line))
-                end += len(line)
-        return end
+                yield line, found
 
     def _failed(self, error: OSError) -> StorageError:
         return StorageError(

@@ -73,7 +73,7 @@ class TableAudit(msgspec.Struct, frozen=True):
         location: The table's location as it was found below a root.
         document: Its audit as `explorer.auditing.document.audit_document` gives it; None after an error.
         error: Why there is none; its cause is named, and its credentials are not.
-        known: The table is still at the version of an earlier audit, so its log was not read again.
+        known: The table is still at the version of an earlier audit of this day, so its log was not read again.
     """
 
     location: str
@@ -104,8 +104,8 @@ def audit(
         check_files, verify, check_footers: As in `explorer.Table.audit`.
         processes: How many processes read; None for as many as there are processors, one reads here.
         spark: Read in Spark's tasks instead.
-        resume: A file of JSON lines: tables that it says are at the same version are not read again, and each table
-            that is done is added to it.
+        resume: A file of JSON lines: tables that it says were read today at the same version are not read again, and
+            each table that is done is added to it.
         each: Called with each table as it is done.
 
     Returns:
@@ -142,12 +142,13 @@ def audits(
         looks: What to look at beside the log.
         now: The present of all of them, with a zone; else that of this machine at the start.
     """
-    record = None if resume is None else AuditRecord(Path(resume), looks)
+    present = datetime.now(UTC) if now is None else now
+    record = None if resume is None else AuditRecord(Path(resume), looks, present)
     task = partial(
         _answer,
         storage_options=storage_options,
         looks=looks,
-        now=datetime.now(UTC) if now is None else now,
+        now=present,
         known={} if record is None else record.versions,
     )
     found_places = places(roots)

@@ -7,7 +7,7 @@ Invariants: nothing is decided here. The table's state comes from `explorer.core
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
@@ -557,14 +557,19 @@ class Table(DeltaLog):
             EngineUnavailable: Spark is missing.
             TableNotFound: There is no such place to look beside this table.
         """
-        from explorer.auditing.erasure import Neighbour
+        from explorer.auditing.erasure import Neighbour, out_of_reach
         from explorer.auditing.erasure.job import erasure_job
         from explorer.storage.served_roots import ServedRoots
 
-        places = ServedRoots(beside)
-        others = (Neighbour(ref.location, partial(open_table, ref.location, read_only=True)) for ref in places.tables())
+        places = ServedRoots(beside, most=None)
+
+        def others() -> Iterator[Neighbour]:
+            for ref in places.tables():
+                yield Neighbour(ref.location, partial(open_table, ref.location, read_only=True))
+            yield from (out_of_reach(*folder) for folder in places.unreadable)
+
         present = datetime.now(UTC) if now is None else now
-        return erasure_job(self, predicates, present, others=others, looked_in=places.locations)
+        return erasure_job(self, predicates, present, others=others(), looked_in=places.locations)
 
     def check(self, predicates: Mapping[str, str], version: int | None = None) -> CheckReport:
         """Check SQL predicates, by name, against all live rows of a version; NULL breaks them

@@ -2,6 +2,7 @@
 
 import json
 import os
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from explorer import fleet
 from explorer.core.errors import RequestError
 from explorer.fleet import TableAudit, audits
 from tests.support import small_logs
-from tests.support.audited_tables import NOW
+from tests.support.audited_tables import DAY, NOW, ago
 from tests.support.small_logs import METADATA, PROTOCOL
 
 CREATED = [PROTOCOL, METADATA]
@@ -84,7 +85,28 @@ def test_a_table_at_the_same_version_is_not_read_again(tmp_path: Path) -> None:
     assert newer is not None
     assert (again[str(grown)].known, newer["version"]) == (False, 1)
     looks = fleet.Looks(check_files=True)
-    assert not any(each.known for each in audits([root], resume=record, looks=looks))
+    assert not any(each.known for each in audits([root], resume=record, looks=looks, now=NOW))
+
+
+def test_on_another_day_what_depends_on_the_day_is_judged_again(tmp_path: Path) -> None:
+    table, record = tmp_path / "t", tmp_path / "done.jsonl"
+    gone = small_logs.remove("a.parquet", deletion_timestamp=ago(6 * DAY))
+    created = [small_logs.PROTOCOL, small_logs.METADATA, small_logs.add("a.parquet")]
+    small_logs.write_log(table, [created, [gone], [small_logs.add("b.parquet")]])
+
+    def at_risk(now: datetime) -> tuple[bool, bool]:
+        (found,) = audits([table], resume=record, now=now)
+        assert found.document is not None
+        return found.known, "versions-at-risk" in {each["id"] for each in found.document["findings"]}
+
+    # Seven days after its removal a vacuum takes the file; two days before that is said.
+    week_before = NOW - timedelta(days=5)
+    assert at_risk(week_before) == (False, False)
+    assert at_risk(week_before + timedelta(hours=3)) == (True, False)
+    assert at_risk(NOW) == (False, True)
+    assert record.read_bytes().count(b"\n") == 1, "lines of earlier days count for nobody"
+    assert at_risk(NOW - timedelta(days=1)) == (False, True)
+    assert record.read_bytes().count(b"\n") == 2
 
 
 def test_a_record_that_was_cut_off_goes_on_and_another_file_is_refused(tmp_path: Path) -> None:

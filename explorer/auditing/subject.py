@@ -310,7 +310,14 @@ class Subject:
         asked, protocol = self.requirements, self.requirements.protocol
         versions = (protocol.min_reader_version, protocol.min_writer_version)
         features = (protocol.reader_features, protocol.writer_features)
-        return newest_verdicts(versions, features, asked.unused, by_id=asked.by_id)
+        return newest_verdicts(
+            versions,
+            features,
+            asked.unused,
+            by_id=asked.by_id,
+            keeps_names=asked.keeps_names,
+            maps_partitions=asked.maps_partitions,
+        )
 
     @cached_property
     def matrix(self) -> tuple[MatrixRow, ...]:
@@ -337,6 +344,8 @@ def newest_verdicts(
     unused: frozenset[str],
     *,
     by_id: bool,
+    keeps_names: bool,
+    maps_partitions: bool,
 ) -> tuple[ClientVerdict, ...]:
     """Tables that demand the same have the same clients, so many tables are judged once."""
     demanded = Requirements(
@@ -348,5 +357,7 @@ def newest_verdicts(
         ),
         unused,
         by_id=by_id,
+        keeps_names=keeps_names,
+        maps_partitions=maps_partitions,
     )
     return tuple({verdict.client: verdict for verdict in compatibility(demanded, client_facts())}.values())

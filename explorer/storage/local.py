@@ -278,7 +278,8 @@ def _translated(action: str, path: str, error: OSError) -> Exception:
     """The errors that the port promises stay builtin; all others become StorageError."""
     if isinstance(error, FileExistsError) or error.errno == errno.EEXIST:
         return FileExistsError(errno.EEXIST, "the name is taken", path)
-    if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+    # A name that is longer than the file system takes is the name of no file.
+    if isinstance(error, (FileNotFoundError, NotADirectoryError)) or error.errno == errno.ENAMETOOLONG:
         return FileNotFoundError(errno.ENOENT, "no such file", path)
     return _failed(action, path, error)
 

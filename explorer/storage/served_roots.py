@@ -7,6 +7,7 @@ and must then still be under its root: ``..``, an escaping symlink, an absolute 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,18 +46,20 @@ class ServedRoots:
 
     Args:
         roots: Directories (or ``file://`` URLs of them), or the URL of a table in a store that is not a file system.
-        most: How many tables are listed under a directory.
+        most: How many tables are listed under a directory; None for all of them.
 
     Attributes:
         cut: Directories with more tables than were listed the last time.
+        unreadable: Folders that could not be read the last time, and why.
 
     Raises:
         TableNotFound: A root does not exist.
     """
 
-    def __init__(self, roots: Sequence[str], *, most: int = _MOST) -> None:
-        self._most = most
+    def __init__(self, roots: Sequence[str], *, most: int | None = _MOST) -> None:
+        self._most = sys.maxsize if most is None else most
         self.cut: tuple[str, ...] = ()
+        self.unreadable: tuple[tuple[str, str], ...] = ()
         self._folders: dict[str, Path] = {}
         self._remote: dict[str, str] = {}
         for root in roots:
@@ -68,10 +71,15 @@ class ServedRoots:
         return (*map(str, self._folders.values()), *self._remote.values())
 
     def tables(self) -> Iterator[TableRef]:
-        """Yield the tables under the roots by name; folders that cannot be read are skipped."""
+        """Yield the tables by name; after the last, ``cut`` and ``unreadable`` say what was left out."""
         cut: list[str] = []
+        unreadable: list[tuple[str, str]] = []
+
+        def failed(path: Path, error: OSError) -> None:
+            unreadable.append((str(path), error.strerror or str(error)))
+
         for name, folder in self._folders.items():
-            for found, path in enumerate(table_folders(folder)):
+            for found, path in enumerate(table_folders(folder, unreadable=failed)):
                 if found >= self._most:
                     cut.append(str(folder))
                     break
@@ -79,7 +87,7 @@ class ServedRoots:
                 yield TableRef(name if below == "." else f"{name}/{below}", str(path), str(folder))
         for name, location in self._remote.items():
             yield TableRef(name, location, location)
-        self.cut = tuple(cut)
+        self.cut, self.unreadable = tuple(cut), tuple(unreadable)
 
     def locate(self, name: str) -> TableRef:
         """Return the table of a served name; opening it shows whether it exists.

@@ -6,7 +6,7 @@ and has no end where a file stays; a proof on show names its condition and its v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -137,15 +137,15 @@ class ErasureDesk:
         self._beside = beside
         self._work: SparkWork[dict[str, Erasure]] = SparkWork(changed)
 
-    def start(self, facts: TableFacts, where: str) -> None:
-        """Begin to search; a running search is stopped.
+    def start(self, facts: TableFacts, requests: Sequence[str]) -> None:
+        """Begin to search for the rows of some conditions, in one pass over the files; a running search is stopped.
 
         Raises:
             RequestError: There is no condition.
         """
-        if not where:
+        if not requests:
             raise RequestError("Say which rows: a condition such as customer_id = 'C-1'.", field="where")
-        self._work.begin((facts.location, where), lambda: self._begin(facts, where))
+        self._work.begin((facts.location, tuple(requests)), lambda: self._begin(facts, requests))
 
     def stop_reading(self) -> None:
         """Stop a running search."""
@@ -156,16 +156,16 @@ class ErasureDesk:
         """How far it is."""
         return self._work.state
 
-    def _begin(self, facts: TableFacts, where: str) -> Job[dict[str, Erasure]]:
+    def _begin(self, facts: TableFacts, requests: Sequence[str]) -> Job[dict[str, Erasure]]:
         from explorer.auditing.erasure.job import erasure_job
 
         others, looked_in = self._beside()
-        return erasure_job(facts.log, {where: where}, datetime.now(UTC), others=others, looked_in=looked_in)
+        predicates = {where: where for where in requests}
+        return erasure_job(facts.log, predicates, datetime.now(UTC), others=others, looked_in=looked_in)
 
-    def proof(self, facts: TableFacts, where: str) -> Erasure | None:
-        """Return the proof of a condition on a table, if that is what was searched."""
-        found = self._work.about((facts.location, where))
-        return None if found is None else found[where]
+    def proofs(self, facts: TableFacts, requests: Sequence[str]) -> Mapping[str, Erasure] | None:
+        """Return the proof of each of some conditions on a table, if these are what was searched."""
+        return self._work.about((facts.location, tuple(requests)))
 
 
 def erasure_view(found: Erasure, due: date | None = None) -> ErasureView:

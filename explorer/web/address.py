@@ -51,6 +51,7 @@ _KEYS = {
     "rule": "rule",
     "keep": "keep",
     "due": "due",
+    "requests": "requests",
     "feed": "feed",
     "keys": "keys",
     "act": "act",
@@ -83,7 +84,8 @@ class Address:
     """A parsed address; every field is text as it came, empty or at its default where absent.
 
     ``answers`` are those to the form of a change, by name: the keys that begin with ``f.``. ``back`` is the change from
-    which a person came to another one, as `plan_key` writes it.
+    which a person came to another one, as `plan_key` writes it. ``requests`` are the conditions of erasure requests
+    that are searched in one pass, a line each, where there are several: ``where`` is the one that is shown.
     """
 
     table: str = ""
@@ -112,6 +114,7 @@ class Address:
     rule: str = ""
     keep: str = ""
     due: str = ""
+    requests: str = ""
     feed: str = ""
     keys: str = ""
     act: str = ""

@@ -19,6 +19,7 @@ import panel as pn
 from bokeh.server.contexts import BokehSessionContext
 from tornado.web import decode_signed_value
 
+from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import RequestError
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
@@ -39,17 +40,20 @@ _VISIT = 4 * 3_600_000  # ms without a page that end a visit; page.html has the 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-def create_app(roots: Sequence[str], *, allow_commits: bool = False) -> Callable[[], pn.Template]:
+def create_app(
+    roots: Sequence[str], *, allow_commits: bool = False, key: SigningKey | None = None
+) -> Callable[[], pn.Template]:
     """Return the application: a function that makes the page of one request.
 
     Args:
         roots: Folders that hold Delta tables. Nothing outside them is shown.
         allow_commits: Allow commits; otherwise tables are opened for reading only.
+        key: Signs the reports and statements that are downloaded.
 
     Raises:
         TableNotFound: A root does not exist.
     """
-    catalog = Catalog(roots, allow_commits=allow_commits)
+    catalog = Catalog(roots, allow_commits=allow_commits, key=key)
     load_figures()
     pn.extension("plotly", exception_handler=show_failure, design=None)
 
@@ -76,6 +80,7 @@ def serve(
     ready: Callable[[str], None] | None = None,
     start: bool = True,
     spark_start: bool = False,
+    key: SigningKey | None = None,
 ) -> Any:
     """Serve the tables under some roots until interrupted.
 
@@ -90,14 +95,15 @@ def serve(
         start: Run the server's loop; False returns the server unstarted, for tests.
         spark_start: Start Spark with the server; otherwise when a person first opens a tab that needs it. It is stopped
             with the server.
+        key: Signs the reports and statements that visitors download, so a password is needed where others can visit.
 
     Returns:
         The Bokeh server.
 
     Raises:
         TableNotFound: A root does not exist.
-        RequestError: The port is taken; or commits would be allowed without a password to anyone who reaches this
-            machine.
+        RequestError: The port is taken; or commits would be allowed, or reports signed, without a password for anyone
+            who reaches this machine.
     """
     if allow_commits and not basic_auth and address not in _LOOPBACK:
         raise RequestError(
@@ -105,7 +111,13 @@ def serve(
             "(--basic-auth FILE), or listen only on this machine (127.0.0.1).",
             field="allow_commits",
         )
-    app = create_app(roots, allow_commits=allow_commits)
+    if key is not None and not basic_auth and address not in _LOOPBACK:
+        raise RequestError(
+            f"With a key to sign, anyone who reaches {address} could have reports signed. Require a name and password "
+            "(--basic-auth FILE), or listen only on this machine (127.0.0.1).",
+            field="sign",
+        )
+    app = create_app(roots, allow_commits=allow_commits, key=key)
     chosen = port or _free_port(address)
     url = f"http://{_shown_host(address)}:{chosen}/"
     guarded = {"basic_auth": basic_auth, "cookie_secret": secrets.token_hex(32)} if basic_auth else {}

@@ -17,13 +17,14 @@ _CHUNK = 1_000_000
 
 
 def export_files(found: Listing | Document | Page, id_: str, format_: str) -> Iterator[dict[str, Any]]:
-    """Yield the messages that carry a file to the browser.
+    """Yield the messages that carry a file to the browser, and its signature if there is a key.
 
     Args:
         found: The export.
         id_: By which the browser puts the parts together.
         format_: ``csv``, ``json``, or ``copy`` for the clipboard.
     """
+    key = None if isinstance(found, Listing) else found.key
     match found:
         case Document():
             text, suffix, media = _json(found), "json", "application/json"
@@ -34,7 +35,15 @@ def export_files(found: Listing | Document | Page, id_: str, format_: str) -> It
             text, suffix, media, what = found.to_json(), "json", "application/json", "list"
         case Listing():
             text, suffix, media, what = found.to_csv(), "csv", "text/csv", "list"
-    file = {"kind": "file", "id": id_, "copy": format_ == "copy", "name": f"{found.name}.{suffix}", "type": media}
+    name = f"{found.name}.{suffix}"
+    yield from _parts(id_, name, media, what, text, copy=format_ == "copy")
+    if key is not None:
+        signature = key.sign(text.encode()).decode()
+        yield from _parts(f"{id_}-signature", f"{name}.sig", "text/plain", "signature", signature)
+
+
+def _parts(id_: str, name: str, media: str, what: str, text: str, *, copy: bool = False) -> Iterator[dict[str, Any]]:
+    file = {"kind": "file", "id": id_, "copy": copy, "name": name, "type": media}
     for start in range(0, max(len(text), 1), _CHUNK):
         end = start + _CHUNK
         yield {**file, "what": what, "text": text[start:end], "done": end >= len(text)}

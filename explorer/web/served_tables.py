@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 import explorer
 from explorer.auditing import Finding
+from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import ExplorerError, VersionGap
 from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.commit_info import ENGINE
@@ -148,13 +149,15 @@ class Catalog:
     Args:
         roots: As for `ServedRoots`.
         allow_commits: Open tables so that they can be changed; otherwise the table itself refuses every commit.
+        key: Signs the reports and statements that are downloaded; None signs nothing.
 
     Attributes:
-        allow_commits: As given.
+        allow_commits, key: As given.
     """
 
-    def __init__(self, roots: Sequence[str], *, allow_commits: bool = False) -> None:
+    def __init__(self, roots: Sequence[str], *, allow_commits: bool = False, key: SigningKey | None = None) -> None:
         self.roots = ServedRoots(roots)
+        self.key = key
         self.allow_commits = allow_commits
         self._lock = threading.Lock()
         self._kept: dict[str, _Kept] = {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from explorer.auditing import Aspect
+from explorer.auditing.report.signature import SigningKey
 from explorer.views import TableView
 from explorer.views.figures.plotly import Figure
 from explorer.views.listing import Listing
@@ -39,22 +40,24 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A JSON document to be kept: its name without the ending, its title, its content, and whether it is one line, in
-    the form over which its digest is taken."""
+    """A JSON document to be kept: its name without the ending, its title, its content, whether it is one line, in the
+    form over which its digest is taken, and the key that signs it."""
 
     name: str
     what: str
     content: Mapping[str, Any]
     compact: bool = False
+    key: SigningKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """An HTML page to be kept: its name without the ending, its title, and its text."""
+    """An HTML page to be kept: its name without the ending, its title, its text, and the key that signs it."""
 
     name: str
     what: str
     text: str
+    key: SigningKey | None = None
 
 
 Export = Callable[[TableView, Address, WindowWork], Listing | Document | Page]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from explorer.auditing.report.signature import SigningKey
 from explorer.web.served_tables import Catalog
 
 __all__ = ["NewWindow", "TabWork", "WindowWork"]
@@ -43,9 +44,16 @@ class WindowWork:
 
     Args:
         works: The work of its tabs, at most one of each type.
+        key: Signs what is handed on; None where the server has none.
+
+    Attributes:
+        key: As given.
+        signer: Whom it belongs to, as a report names it.
     """
 
-    def __init__(self, works: Iterable[TabWork]) -> None:
+    def __init__(self, works: Iterable[TabWork], key: SigningKey | None = None) -> None:
+        self.key = key
+        self.signer = None if key is None else key.signer
         self._works: dict[type[TabWork], TabWork] = {type(work): work for work in works}
 
     def of(self, kind: type[Work]) -> Work:

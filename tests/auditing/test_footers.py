@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
-from explorer.auditing import Audit
+from explorer.auditing import Audit, Finding
 from explorer.core.errors import ExplorerError
 from explorer.core.transaction.intents.records import RecomputeStatistics
 from tests.support.audited_tables import NOW
@@ -68,6 +68,12 @@ def _audit(table: explorer.Table) -> Audit:
     return table.audit(NOW, check_footers=True)
 
 
+def _found(table: explorer.Table, rule: str) -> Finding:
+    """The one finding of a rule."""
+    (found,) = (finding for finding in _audit(table).findings if finding.rule == rule)
+    return found
+
+
 def _with(kind: str, column: str, value: Any) -> dict[str, Any]:
     return {**TRUE, kind: {**TRUE[kind], column: value}}
 
@@ -96,7 +102,7 @@ def test_true_statistics_are_no_finding(tmp_path: Path, options: dict[str, Any])
 def test_statistics_by_which_a_query_would_miss_rows_are_wrong(
     tmp_path: Path, stats: dict[str, Any], said: str
 ) -> None:
-    (finding,) = (each for each in _audit(_table(tmp_path / "t", stats)).findings if each.rule == "wrong-statistics")
+    finding = _found(_table(tmp_path / "t", stats), "wrong-statistics")
     assert (finding.severity, finding.files) == ("error", 1)
     assert finding.evidence[0].text == f"a.parquet: {said}"
     assert finding.remedy is not None

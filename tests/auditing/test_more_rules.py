@@ -99,6 +99,18 @@ def test_what_replay_contradicts_is_found_only_if_somebody_asks() -> None:
         assert _silent(whole, rule, integrity=whole.verify())
 
 
+def test_a_log_that_does_not_keep_to_the_protocol_is_a_warning_and_what_harms_nobody_a_note() -> None:
+    store = small_logs.new_store()
+    small_logs.write(store, {0: [small_logs.PROTOCOL, small_logs.METADATA], 1: [small_logs.add("0.parquet")]})
+    store.put_if_absent("_delta_log/_last_checkpoint", b"{")
+    table = explorer.Table(store)
+    note = _found(table, "log-faults", integrity=table.verify())
+    assert (note.severity, "unusable-hint" in note.title) == ("info", True)
+    back = timed([[committed(HOUR)], [committed(2 * HOUR)]])
+    fault = _found(back, "log-faults", integrity=back.verify())
+    assert (fault.severity, fault.versions, "clock-went-back" in fault.title) == ("warning", ((2, 2),), True)
+
+
 def test_a_log_that_was_rewritten_does_not_hold_the_saved_head() -> None:
     store = small_logs.new_store()
     created: list[Any] = [small_logs.PROTOCOL, small_logs.METADATA]
@@ -174,6 +186,14 @@ def test_the_folder_is_compared_with_the_log(tmp_path: Path) -> None:
     (tmp_path / "kept.parquet").unlink()
     missing = _found(table, "missing-files", stored=table.store.list_files())
     assert "kept.parquet" in _said(missing)
+
+
+def test_a_file_whose_name_no_disk_takes_is_missing_and_stops_no_audit(tmp_path: Path) -> None:
+    long = "n" * 300 + ".parquet"
+    small_logs.write_log(tmp_path, [[small_logs.PROTOCOL, small_logs.METADATA, small_logs.add(long)]])
+    found = explorer.open_table(tmp_path).audit(NOW, check_files=True)
+    (missing,) = (each for each in found.findings if each.rule == "missing-files")
+    assert (missing.severity, missing.files) == ("error", 1)
 
 
 # --- values

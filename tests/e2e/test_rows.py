@@ -131,7 +131,7 @@ def test_every_stored_copy_of_some_rows_is_found_with_the_steps_that_are_left(op
     copies = Counter(number for column in stored for number in column.to_pylist())
     wanted, count = copies.most_common(1)[0]
     page = opened("?t=shop/reference/deletion-vectors&tab=erasure")
-    page.locator("#erasure-where").fill(f"id = {wanted}")
+    page.locator("#erasure-where").fill(f"id = {wanted}\nid = -1")
     page.locator("#erasure-due").fill("2020-01-31")
     page.get_by_role("button", name="Search every file").click()
     page.locator(".stepper, #lead .inline-problem").first.wait_for(timeout=90_000)
@@ -148,6 +148,10 @@ def test_every_stored_copy_of_some_rows_is_found_with_the_steps_that_are_left(op
         data = Path(download.value.path()).read_bytes()
         assert verify_report(data).valid
         assert f"id = {wanted}".encode() in data
+    page.get_by_role("link", name="id = -1").click()
+    page.locator(".claim-line", has_text="The search found no copy").wait_for()
+    page.get_by_role("link", name=f"id = {wanted}").click()
+    page.locator(".claim-line", has_text="Nobody may say").wait_for()
     page.locator(".stepper").get_by_role("link", name="Plan it").first.click()
     settle(page)
     assert "tab=act" in page.url

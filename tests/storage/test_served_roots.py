@@ -1,5 +1,6 @@
 """Only what lies under a served root is served."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,18 @@ def test_tables_are_listed_by_root_and_path_and_escaping_links_are_not_followed(
 
 
 def test_a_root_with_more_tables_than_are_listed_is_named(root: Path) -> None:
-    few, all_ = (ServedRoots([str(root)], most=most) for most in (1, 2))
-    assert [len(list(roots.tables())) for roots in (few, all_)] == [1, 2]
-    assert (few.cut, all_.cut) == ((str(root),), ())
+    few, all_, any_ = (ServedRoots([str(root)], most=most) for most in (1, 2, None))
+    assert [len(list(roots.tables())) for roots in (few, all_, any_)] == [1, 2, 2]
+    assert (few.cut, all_.cut, any_.cut) == ((str(root),), (), ())
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
+def test_a_folder_that_cannot_be_read_is_named_with_the_reason(root: Path) -> None:
+    closed = root / "closed"
+    closed.mkdir(mode=0)
+    roots = ServedRoots([str(root)])
+    assert len(list(roots.tables())) == 2
+    assert roots.unreadable == ((str(closed), "Permission denied"),)
 
 
 def test_no_table_is_looked_for_inside_a_table(root: Path) -> None:

@@ -79,6 +79,13 @@ def test_objects_are_written_once_and_read_in_parts(store: LogStore) -> None:
         store.read_many(["a/b.bin", "a/c.bin"])
 
 
+def test_a_name_that_no_disk_takes_is_the_name_of_no_object(store: LogStore) -> None:
+    for name in at_least_one(["n" * 300, "folder/" + "n" * 300 + ".parquet"]):
+        for ask in at_least_one([store.head, store.read, store.open_input]):
+            with pytest.raises(FileNotFoundError):
+                ask(name)
+
+
 def test_a_put_takes_the_place_of_what_was_there(store: LogStore) -> None:
     store.put("new/folder/hint", b"first, and longer")
     assert store.read("new/folder/hint") == b"first, and longer"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
 import explorer
 from explorer.core.protocol.table_features import supported_features
+from tests.support.client_process import duckdb_connection, duckdb_table
 from tests.support.row_content import content_hash
 
 __all__ = ["assert_others_read", "deltalake_rows", "duckdb_connection", "duckdb_rows", "read_by_deltalake"]
@@ -20,22 +18,10 @@ NOT_READ_BY_DELTALAKE = frozenset({"columnMapping", "typeWidening", "vacuumProto
 """Features for which deltalake refuses a table (1.6.6)."""
 
 
-@cache
-def duckdb_connection() -> duckdb.DuckDBPyConnection:
-    """The process's connection, with the delta extension that was installed beside it; loading it takes long."""
-    (extension,) = Path(str(files("duckdb_extension_delta"))).rglob("delta.duckdb_extension")
-    connection = duckdb.connect()
-    connection.load_extension(str(extension))
-    connection.execute("set timezone = 'UTC'")
-    # Every read is of the files as they are now.
-    connection.execute("set enable_external_file_cache = false")
-    return connection
-
-
 def duckdb_rows(folder: Path, version: int | None = None) -> pa.Table:
     """The rows of a table's newest or of another version."""
     chosen = "" if version is None else f", version = {version}"
-    return duckdb_connection().execute(f"from delta_scan('{folder}'{chosen})").to_arrow_table()
+    return duckdb_table(f"from delta_scan('{folder}'{chosen})")
 
 
 def deltalake_rows(folder: Path, version: int | None = None) -> pa.Table:

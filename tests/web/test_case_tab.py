@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import explorer
 from explorer.auditing.report import verify_report
 from explorer.auditing.report.case_file import CommitPin, read_case
+from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import RequestError
 from explorer.views import TableView
 from explorer.views.case_desk import CaseDesk
@@ -23,6 +25,7 @@ from explorer.web.tabs import export_named, handlers
 from explorer.web.window import Message
 from explorer.web.window_work import WindowWork
 from tests.support import small_logs
+from tests.support.at_least_one import at_least_one
 from tests.support.audited_tables import loaded
 from tests.support.hostile_tables import HOSTILE
 from tests.support.idle_windows import idle_work
@@ -60,10 +63,18 @@ class _Window:
         handlers(self)[kind](Message(kind, 1, fields))
 
     def export(self, name: str) -> str:
+        (text,) = self.exported(name).values()
+        return text
+
+    def exported(self, name: str) -> dict[str, str]:
+        """The texts of the files that a download gives, by their names."""
         view = self.view
         assert view is not None
         found = export_named(name)(view, Address.parse(self.query), self.work)
-        return "".join(part["text"] for part in export_files(found, "1", "json"))
+        files: dict[str, str] = {}
+        for part in export_files(found, "1", "json"):
+            files[part["name"]] = files.get(part["name"], "") + part["text"]
+        return files
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +131,22 @@ def test_the_same_is_pinned_once_and_taken_out_again(window: _Window) -> None:
     assert (window.work.of(CaseDesk).file.pins, _kept(window)) == ((), "")
     with pytest.raises(RequestError, match="no longer in the case"):
         window.send("unpin", place="0")
+
+
+def test_what_is_downloaded_is_signed_with_the_key_of_the_server_and_verifies(catalog: Catalog) -> None:
+    key = SigningKey(Ed25519PrivateKey.from_private_bytes(bytes(range(32))), "steward")
+    signing = Catalog(catalog.roots.locations, key=key)
+    window = _Window(signing, "?t=w/t&v=3&tab=audit")
+    window.send("pin", pin="commit")
+    for name in at_least_one(["report", "case-report"]):
+        files = window.exported(name)
+        (file, signature) = sorted(files)
+        assert signature == f"{file}.sig"
+        found = verify_report(files[file].encode(), files[signature].encode())
+        assert (found.valid, found.signer) == (True, key.signer.fingerprint)
+    assert key.signer.fingerprint in _case(window)
+    plain = _Window(catalog, "?t=w/t&v=3&tab=audit")
+    assert [name.rpartition(".")[2] for name in plain.exported("report")] == ["html"]
 
 
 def test_a_case_file_is_the_whole_of_a_case(window: _Window, catalog: Catalog) -> None:

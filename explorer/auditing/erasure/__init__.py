@@ -12,7 +12,7 @@ be wrong. Nothing here starts an engine or reads a clock.
 """
 
 from explorer.auditing.erasure.document import erasure_document
-from explorer.auditing.erasure.elsewhere import Neighbour, NeighbourTable
+from explorer.auditing.erasure.elsewhere import Neighbour, NeighbourTable, out_of_reach
 from explorer.auditing.erasure.proof import Erasure, NotAnswered, Place, Step
 from explorer.auditing.erasure.traces import Trace
 
@@ -25,4 +25,5 @@ __all__ = [
     "Step",
     "Trace",
     "erasure_document",
+    "out_of_reach",
 ]

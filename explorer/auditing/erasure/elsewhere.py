@@ -12,12 +12,12 @@ import msgspec
 
 from explorer import formatting as fmt
 from explorer.auditing.words import named
-from explorer.core.errors import ExplorerError
+from explorer.core.errors import ExplorerError, StorageError
 from explorer.core.protocol.file_paths import decode_path
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.missing_files import data_locations
 
-__all__ = ["Neighbour", "NeighbourTable", "neighbours_of", "related"]
+__all__ = ["Neighbour", "NeighbourTable", "neighbours_of", "out_of_reach", "related"]
 
 
 class Neighbour(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ class NeighbourTable(msgspec.Struct, frozen=True):
         """Say in a sentence why the table is named."""
         name = fmt.plain(self.name, 300)
         if self.problem:
-            return f"Not searched here: {name}, whose log cannot be read: {fmt.plain(self.problem, 200)}"
+            return f"Not searched here: {name}, which cannot be read: {fmt.plain(self.problem, 300)}"
         columns = f"{'the column' if len(self.columns) == 1 else 'the columns'} {named(self.columns)}"
         if not self.shared_files:
             return f"Not searched here: {name} has {columns}."
@@ -57,6 +57,15 @@ class NeighbourTable(msgspec.Struct, frozen=True):
             f"Not searched here: {name} shares {files} of this table, as a shallow clone does{also}. "
             "A vacuum here breaks it, and what it rewrote is its own."
         )
+
+
+def out_of_reach(name: str, problem: str) -> Neighbour:
+    """A place beside the table whose tables cannot be looked at, and why: nobody knows what they hold."""
+
+    def refuse() -> DeltaLog:
+        raise StorageError(problem, path=name)
+
+    return Neighbour(name, refuse)
 
 
 def neighbours_of(

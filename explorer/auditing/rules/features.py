@@ -40,7 +40,14 @@ def _unused(subject: Subject) -> tuple[Finding, ...]:
     writers = tuple(name for name in protocol.writer_features or () if name not in unused)
     versions = (protocol.min_reader_version if readers else 1, protocol.min_writer_version)
     asked = subject.requirements
-    without = newest_verdicts(versions, (readers or None, writers), asked.unused, by_id=asked.by_id)
+    without = newest_verdicts(
+        versions,
+        (readers or None, writers),
+        asked.unused,
+        by_id=asked.by_id,
+        keeps_names=asked.keeps_names,
+        maps_partitions=asked.maps_partitions,
+    )
     gained = [after.client for before, after in zip(subject.clients, without, strict=True) if _gains(before, after)]
     if not gained:
         return ()

@@ -65,7 +65,9 @@ Processes = Annotated[
 Resume = Annotated[
     Path | None,
     typer.Option(
-        "--resume", metavar="FILE", help="Keep what is done in FILE, and leave out tables that have no new version."
+        "--resume",
+        metavar="FILE",
+        help="Keep what is done in FILE, and leave out tables that were read today and have no new version.",
     ),
 ]
 

@@ -17,8 +17,8 @@ from explorer.auditing.finding import SEVERITIES, Severity
 from explorer.cli.errors import exit_code, facts_of
 from explorer.cli.output import complain, emit, listing, note, patience
 from explorer.cli.report_files import PASSPHRASE, read_case_file, read_whole, save_signed, signing_key
-from explorer.core.errors import ExplorerError, RequestError, TableNotFound
-from explorer.storage.served_roots import ServedRoots
+from explorer.core.errors import ExplorerError, RequestError
+from explorer.fleet import TableAudit, places
 
 if TYPE_CHECKING:
     from explorer.auditing.report import TableReport
@@ -96,9 +96,9 @@ def report(tables: Sequence[str], wish: ReportWish, *, as_json: bool, fail_on: S
         raise RequestError("--sign signs the file of --html. Give both.", field="--sign")
     key = signing_key(wish.sign)
     earlier, case = _earlier(wish), _case(wish)
-    given = [(place, _tables_at(place)) for place in tables]
-    locations = [location for _, found in given if not isinstance(found, ExplorerError) for location in found]
-    unread = [(place, found) for place, found in given if isinstance(found, ExplorerError)]
+    given = list(places(tables))
+    locations = [place for place in given if isinstance(place, str)]
+    unread = [(place.location, place.error) for place in given if isinstance(place, TableAudit) and place.error]
     many = len(locations) + len(unread) > 1
     if many and (wish.rows or wish.chain_head is not None):
         raise RequestError("--rows and --chain-head are for one table. Name one.", field="TABLE")
@@ -177,17 +177,6 @@ def _print(found: TableReport) -> None:
 def _is_severe(made: Sequence[TableReport], level: Severity) -> bool:
     worst = SEVERITIES.index(level)
     return any(SEVERITIES.index(each.severity) <= worst for found in made for each in found.findings)
-
-
-def _tables_at(given: str) -> list[str] | ExplorerError:
-    """The table that is named, or those below a folder that is none itself; or why there is none."""
-    try:
-        found = [ref.location for ref in ServedRoots([given]).tables()]
-    except ExplorerError as error:
-        return error
-    if found:
-        return found
-    return TableNotFound(f"There is no Delta table in {given} or below it. Give a table, or a folder of tables.")
 
 
 def _earlier(wish: ReportWish) -> tuple[EarlierReport, ...] | None:

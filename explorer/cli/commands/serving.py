@@ -7,13 +7,17 @@ import json as json_module
 import socket
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from explorer.cli.arguments import ClientsOption, JsonFlag, SparkOption, use_clients, use_spark
 from explorer.cli.output import emit, note, patience
+from explorer.cli.report_files import PASSPHRASE, signing_key
 from explorer.core.errors import EngineUnavailable, RequestError
+
+if TYPE_CHECKING:
+    from explorer.auditing.report.signature import SigningKey
 
 __all__ = ["register"]
 
@@ -40,6 +44,15 @@ AllowCommitsFlag = Annotated[
 ]
 
 
+SignOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--sign",
+        metavar="KEY",
+        help="Sign the reports and statements that are downloaded with this private Ed25519 key, OpenSSH or PEM. The "
+        f"passphrase is asked for, or that in {PASSPHRASE}.",
+    ),
+]
 SparkStartFlag = Annotated[
     bool,
     typer.Option("--spark-start", help="Start Spark with the server, not when someone first opens a tab of rows."),
@@ -71,18 +84,22 @@ def serve(
     spark: SparkOption = None,
     spark_start: SparkStartFlag = False,
     clients: ClientsOption = None,
+    sign: SignOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Serve the tables under some folders in the browser, until interrupted.
 
-    With --allow-commits on an address that other machines reach, --basic-auth is required.
+    With --allow-commits or --sign on an address that other machines reach, --basic-auth is required.
 
     JSON, one document once it is ready: url, roots.
     """
     use_spark(spark)
     use_clients(clients)
     facts = {"roots": roots}
-    _serve(roots, port, address, basic_auth, facts, allow_commits=allow_commits, spark_start=spark_start, as_json=json)
+    _serve(
+        roots, port, address, basic_auth, facts, allow_commits=allow_commits, spark_start=spark_start, as_json=json,
+        key=signing_key(sign),
+    )  # fmt: skip
 
 
 def demo(
@@ -128,6 +145,7 @@ def _serve(
     allow_commits: bool,
     spark_start: bool,
     as_json: bool,
+    key: SigningKey | None = None,
 ) -> None:
     _require_web()
     users = None if basic_auth is None else _checked(basic_auth)
@@ -148,6 +166,7 @@ def _serve(
         basic_auth=users,
         allow_commits=allow_commits,
         spark_start=spark_start,
+        key=key,
         ready=ready,
     )
     try:

@@ -15,12 +15,15 @@ from typing import Final, Literal
 import msgspec
 
 from explorer.core.compatibility.client_facts import PROTOCOL, ClientFacts, Operation, Statement
+from explorer.core.errors import CorruptTable
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.replay import read_commits, replay_files, replay_state
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.column_mapping import mapping_mode
+from explorer.core.protocol.schema.data_types import parse_schema
+from explorer.core.protocol.schema.nested_types import Path, walk_physical
 from explorer.core.protocol.table_features import FEATURES, supported_features
 from explorer.core.protocol.table_properties.values import constraints
 
@@ -51,11 +54,15 @@ class Requirements(msgspec.Struct, frozen=True):
         protocol: Versions and features in force.
         unused: Features among them that nothing in the table uses now.
         by_id: Columns are mapped in mode id.
+        keeps_names: Columns are mapped, and the files have each under the name that it has in the table.
+        maps_partitions: Columns are mapped, and a partition column has another name in the log.
     """
 
     protocol: Protocol
     unused: frozenset[str] = frozenset()
     by_id: bool = False
+    keeps_names: bool = False
+    maps_partitions: bool = False
 
     @property
     def reader_features(self) -> frozenset[str]:
@@ -149,7 +156,14 @@ def requirements(protocol: Protocol, metadata: Metadata, *, has_vectors: bool | 
         unused.add("columnMapping")
     if not constraints(metadata.configuration):
         unused.add("checkConstraints")
-    return Requirements(protocol, frozenset(unused), by_id=mode == "id")
+    other_names = None if mode == "none" else _other_names(schema)
+    return Requirements(
+        protocol,
+        frozenset(unused),
+        by_id=mode == "id",
+        keeps_names=other_names is not None and not other_names,
+        maps_partitions=not (other_names or frozenset()).isdisjoint((name,) for name in metadata.partition_columns),
+    )
 
 
 def stored_requirements(store: LogStore, segment: LogSegment) -> Requirements:
@@ -242,12 +256,24 @@ def _answers(
 def _conditions(table: Requirements, name: str) -> tuple[str, ...]:
     """The conditions of facts that hold for a feature of the table."""
     mapping = name == "columnMapping"
+    by_version = mapping and table.protocol.min_reader_version == 2
     holds = {
-        "reader 2": mapping and table.protocol.min_reader_version == 2,
+        "partitions mapped": mapping and table.maps_partitions,
+        "reader 2, names kept": by_version and table.keeps_names,
+        "names kept": mapping and table.keeps_names,
+        "reader 2": by_version,
         "not in use": name in table.unused,
         "mode id": mapping and table.by_id and name not in table.unused,
     }
     return tuple(condition for condition, true in holds.items() if true)
+
+
+def _other_names(schema: str) -> frozenset[Path] | None:
+    """The columns that have another name in files; None of a schema that cannot be read."""
+    try:
+        return frozenset(path for path, physical, _ in walk_physical(parse_schema(schema)) if path != physical)
+    except CorruptTable:
+        return None
 
 
 def _version_answer(protocol: Protocol, operation: Operation, said: Statement) -> _Answer:
@@ -287,5 +313,10 @@ def _evidence(answers: Sequence[_Answer]) -> tuple[str, str]:
         if not answer.stated:
             silent.setdefault(answer.source, {})[answer.name] = None
     sources = dict.fromkeys(answer.source for answer in answers if answer.stated)
-    nothing = (f"nothing on {', '.join(names)} in {source}" for source, names in silent.items())
+    nothing = (
+        f"it says nothing on {', '.join(names)}"
+        if source in sources and len(sources) == 1
+        else f"nothing on {', '.join(names)} in {source}"
+        for source, names in silent.items()
+    )
     return "; ".join((*sources, *nothing)), min(answer.as_of for answer in answers)

@@ -32,8 +32,10 @@ class ClientFact(msgspec.Struct, frozen=True):
         client, version_from: The client, and the version (or date) from which on the row holds.
         feature: A table feature; ``protocol``: ``read`` and ``write`` are then the highest versions of the protocol
             that it knows (``2+``: at least 2, 0: it never does it); ``*``: every feature without a row of its own.
-        when: Empty, ``not in use`` (the table lists the feature and nothing uses it), ``mode id`` (of column mapping)
-            or ``reader 2`` (column mapping by the protocol's version, not as a feature of readers).
+        when: Empty, ``not in use`` (the table lists the feature and nothing uses it), ``mode id`` (of column mapping),
+            ``names kept`` (of column mapping: the files have every column under its own name), ``reader 2`` (column
+            mapping by the protocol's version, not as a feature of readers), ``reader 2, names kept`` (both), or
+            ``partitions mapped`` (the log has a partition column under another name).
         read, write: ``yes``, ``no``, ``wrong`` (it answers, and wrongly), ``partial``, ``unknown``; empty if the row
             says nothing of it. A ``*`` row may name another client and its version: the library that does it.
         basis: ``stated`` by the source; ``rule``: follows from the source by a rule of the protocol; ``list``: absent

@@ -289,11 +289,14 @@ class DeltaLog:
 
     @located
     def contradictions(self) -> tuple[tuple[int, str, str], ...]:
-        """What commits must not say of a file and do: version, kind and path, out of the log and nothing kept of it."""
-        found = self.history_record()
-        if found.kept:
-            found, _ = read_history(self.store, self.listing, None)
-        return found.lifetimes.contradictions
+        """What commits must not say of a file and do: version, kind and path, out of the log and nothing kept of it.
+
+        A history that was kept from an earlier process is replaced by the one that is read here, so that the log is
+        read whole once, however often somebody asks and however it grows.
+        """
+        if self.history_record().kept:
+            self._history, self._reader = read_history(self.store, self.listing, None, follow=self._follows)
+        return self.history_record().lifetimes.contradictions
 
     @located
     def verify(self) -> IntegrityReport:

@@ -442,6 +442,10 @@ class Page {
       return;
     }
     const target = event.composedPath()[0];
+    // In a field of several lines Enter sends the form, and Shift+Enter begins a line.
+    if (target instanceof Element && target.matches("textarea[data-enter]") && event.key === "Enter" && !event.shiftKey) {
+      return this.stop(event, () => target.form.requestSubmit());
+    }
     if (target instanceof Element && target.matches("input, select, textarea, [contenteditable]")) return;
     if (document.querySelector("dialog[open]")) return;
     if (target instanceof Element && target.matches("td[data-do]") && ["Enter", " "].includes(event.key)) {

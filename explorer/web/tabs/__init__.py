@@ -85,4 +85,4 @@ def handlers(window: Window) -> Mapping[str, Handler]:
 
 def begin_work(window: NewWindow) -> WindowWork:
     """Return the work of the tabs in a new window: nothing yet."""
-    return WindowWork(tab.work(window) for tab in TABS if tab.work is not None)
+    return WindowWork((tab.work(window) for tab in TABS if tab.work is not None), window.catalog.key)

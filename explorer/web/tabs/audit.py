@@ -22,10 +22,16 @@ __all__ = ["TAB"]
 _SHOWN: Final = 6
 
 
-def _audit(view: TableView, address: Address, _work: WindowWork) -> Tab:
+def _audit(view: TableView, address: Address, work: WindowWork) -> Tab:
     clients = newest_releases(view.facts, view.version)
     mine = clients_in_use(view.facts, view.version)
-    values = {"mine": mine, "clients": clients, "shown_clients": _SHOWN, "access_counts": _counts(clients)}
+    values: dict[str, Any] = {
+        "mine": mine,
+        "clients": clients,
+        "shown_clients": _SHOWN,
+        "access_counts": _counts(clients),
+    }
+    values["signer"] = work.signer
     return Tab(values | _retention(view, address) | _settings(view, address))
 
 
@@ -60,10 +66,10 @@ def _all_settings(view: TableView, address: Address, _work: WindowWork) -> Listi
     return arranged(settings_listing(view.facts), address)
 
 
-def _report(view: TableView, _address: Address, _work: WindowWork) -> Page:
+def _report(view: TableView, _address: Address, work: WindowWork) -> Page:
     facts = view.facts
-    report = table_report(facts.subject(), facts.audit())
-    return Page(f"{facts.name}-audit-v{facts.last}", "report", render(report))
+    report = table_report(facts.subject(), facts.audit(), signer=work.signer)
+    return Page(f"{facts.name}-audit-v{facts.last}", "report", render(report), work.key)
 
 
 TAB: Final = TabSpec(

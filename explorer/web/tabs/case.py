@@ -28,7 +28,7 @@ _MOST_ROWS: Final = 50
 
 
 def _case(view: TableView, _address: Address, work: WindowWork) -> Tab:
-    return Tab({"case": work.of(CaseDesk).view(view.facts)})
+    return Tab({"case": work.of(CaseDesk).view(view.facts), "signer": work.signer})
 
 
 def _file(_view: TableView, _address: Address, work: WindowWork) -> Document:
@@ -39,8 +39,8 @@ def _file(_view: TableView, _address: Address, work: WindowWork) -> Document:
 def _report(view: TableView, _address: Address, work: WindowWork) -> Page:
     facts, desk = view.facts, work.of(CaseDesk)
     person = work.of(ActDesk).person
-    report = table_report(facts.subject(), facts.audit(), by=person or None, case=desk.file)
-    return Page(f"{_slug(desk.file.title)}-{facts.name}", "report", render(report))
+    report = table_report(facts.subject(), facts.audit(), by=person or None, case=desk.file, signer=work.signer)
+    return Page(f"{_slug(desk.file.title)}-{facts.name}", "report", render(report), work.key)
 
 
 def _slug(title: str) -> str:

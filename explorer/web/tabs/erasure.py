@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from explorer.auditing.erasure import Erasure, Neighbour, erasure_document
+from explorer.auditing.erasure import Erasure, Neighbour, erasure_document, out_of_reach
 from explorer.auditing.report import ErasureStatement, erasure_statement, render
 from explorer.core.errors import RequestError
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.views import TableView
-from explorer.views.erasure_desk import ErasureDesk, erasure_view, place_listing
+from explorer.views.erasure_desk import ErasureDesk, ErasureView, erasure_view, place_listing
 from explorer.views.listing import Listing
 from explorer.views.rows.spark_work import engine_state, start_notice
 from explorer.web.act.desk import ActDesk
@@ -27,19 +28,46 @@ from explorer.web.window_work import WindowWork
 
 __all__ = ["TAB"]
 
+_CUT = "it holds more tables than are listed here; serve a folder below it to look at the others"
+
 
 def _erasure(view: TableView, address: Address, work: WindowWork) -> Tab:
-    desk = work.of(ErasureDesk)
-    found = desk.proof(view.facts, address.where.strip())
+    desk, requests = work.of(ErasureDesk), _requests(address)
+    proofs = desk.proofs(view.facts, requests) or {}
+    found = proofs.get(address.where.strip())
     snapshot = view.facts.snapshot(view.facts.last)
     values: dict[str, Any] = {
         "engine": engine_state(),
         "starts": start_notice(),
         "job": desk.state,
+        "signer": work.signer,
+        "requests": requests,
+        "proofs": tuple(_Request(proof.where, erasure_view(proof)) for proof in proofs.values()),
         "example": snapshot.schema.fields[0].name if snapshot.schema.fields else "id",
         "found": None if found is None else erasure_view(found, _due(address)),
     }
     return Tab(values if found is None else values | listed(place_listing(found), address), needs_spark=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """One of the requests that were searched together, and what was found."""
+
+    where: str
+    found: ErasureView
+
+
+def _requests(address: Address) -> tuple[str, ...]:
+    """The conditions that are searched in one pass, each once; the one that is shown is among them."""
+    where = address.where.strip()
+    together = _lines(address.requests)
+    if where in together:
+        return together
+    return (where,) if where else ()
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
 
 
 def _due(address: Address) -> date | None:
@@ -50,10 +78,10 @@ def _due(address: Address) -> date | None:
 
 
 def _required(view: TableView, address: Address, work: WindowWork) -> Erasure:
-    found = work.of(ErasureDesk).proof(view.facts, address.where.strip())
-    if found is None:
+    proofs = work.of(ErasureDesk).proofs(view.facts, _requests(address))
+    if not proofs:
         raise RequestError("Nothing has been searched yet.", field="list")
-    return found
+    return proofs[address.where.strip()]
 
 
 def _places(view: TableView, address: Address, work: WindowWork) -> Listing:
@@ -67,16 +95,17 @@ def _proof(view: TableView, address: Address, work: WindowWork) -> Document:
 
 def _statement(view: TableView, address: Address, work: WindowWork) -> Document:
     stated = _stated(view, address, work)
-    return Document(f"{view.facts.name}-erasure-statement", "statement", msgspec.to_builtins(stated), compact=True)
+    name = f"{view.facts.name}-erasure-statement"
+    return Document(name, "statement", msgspec.to_builtins(stated), compact=True, key=work.key)
 
 
 def _statement_page(view: TableView, address: Address, work: WindowWork) -> Page:
-    return Page(f"{view.facts.name}-erasure-statement", "statement", render(_stated(view, address, work)))
+    return Page(f"{view.facts.name}-erasure-statement", "statement", render(_stated(view, address, work)), work.key)
 
 
 def _stated(view: TableView, address: Address, work: WindowWork) -> ErasureStatement:
     person = work.of(ActDesk).person
-    return erasure_statement(_required(view, address, work), view.facts.log, by=person or None)
+    return erasure_statement(_required(view, address, work), view.facts.log, by=person or None, signer=work.signer)
 
 
 def _messages(window: Window) -> Mapping[str, Handler]:
@@ -84,12 +113,17 @@ def _messages(window: Window) -> Mapping[str, Handler]:
 
 
 def _search(window: Window, message: Message) -> None:
-    asked = {"where": message.text("where", LONGEST_QUESTION).strip(), "due": message.text("due")}
+    requests = _lines(message.text("where", LONGEST_QUESTION))
+    asked = {
+        "where": requests[0] if requests else "",
+        "requests": "\n".join(requests) if len(requests) > 1 else "",
+        "due": message.text("due"),
+    }
     begin_reading(window, message, _start(window), asked)
 
 
 def _start(window: Window) -> Any:
-    return lambda view, address: window.work.of(ErasureDesk).start(view.facts, address.where)
+    return lambda view, address: window.work.of(ErasureDesk).start(view.facts, _requests(address))
 
 
 def _cancel(window: Window, message: Message) -> None:
@@ -98,9 +132,16 @@ def _cancel(window: Window, message: Message) -> None:
 
 
 def _beside(catalog: Catalog) -> tuple[Iterable[Neighbour], tuple[str, ...]]:
-    """The served tables; the logs are those that the pages read."""
-    others = (Neighbour(ref.name, partial(_log_of, catalog, ref.name)) for ref in catalog.refs())
-    return others, catalog.roots.locations
+    """The served tables; the logs are those that the pages read. What is below the roots and not served is named."""
+    roots = catalog.roots
+
+    def others() -> Iterator[Neighbour]:
+        for ref in roots.tables():
+            yield Neighbour(ref.name, partial(_log_of, catalog, ref.name))
+        yield from (out_of_reach(root, _CUT) for root in roots.cut)
+        yield from (out_of_reach(*folder) for folder in roots.unreadable)
+
+    return others(), roots.locations
 
 
 def _log_of(catalog: Catalog, name: str) -> DeltaLog:

@@ -15,6 +15,7 @@ from explorer.core.compatibility.client_facts import Operation, client_facts
 from tests.support.at_least_one import at_least_one
 from tests.support.shared_tables import REPOSITORY
 
+WHEN = {"", "not in use", "mode id", "names kept", "reader 2", "reader 2, names kept", "partitions mapped"}
 STATES = {"", "yes", "no", "wrong", "partial", "unknown"}
 OPERATIONS: tuple[Operation, ...] = ("read", "write")
 
@@ -24,7 +25,7 @@ def test_every_row_has_a_source_a_date_and_known_words() -> None:
         assert row.source, row
         assert re.fullmatch(r"20\d\d(-\d\d){0,2}", row.as_of), row
         assert row.basis in {"stated", "rule", "list", "dated", "mixed", "unverified"}, row
-        assert row.when in {"", "not in use", "mode id", "reader 2"}, row
+        assert row.when in WHEN, row
         assert row.basis == "stated" or row.note, f"a weak spot says why: {row}"
         for state in (row.read, row.write):
             match row.feature:

@@ -178,9 +178,26 @@ def test_integrity_is_judged_by_the_log_itself(folder: Path, tmp_path: Path) -> 
     assert commits_read(store) == 0
     assert table.contradictions() == meant
     assert commits_read(store) == 30
+    assert table.contradictions() == meant
+    assert commits_read(store) == 30
     store.requests.clear()
     assert table.verify().last_version == 29
     assert len([request for request in store.requests if request.startswith("read")]) > 0
+
+
+def test_who_asks_for_integrity_again_pays_for_the_new_commits_alone(folder: Path, tmp_path: Path) -> None:
+    indexes = kept_in(tmp_path / "kept")
+    opened(folder, indexes)[0].history()
+    table, store = opened(folder, indexes)
+    table.follow()
+    meant = table.contradictions()
+    assert commits_read(store) == 30
+    small_logs.write_log(folder, [[small_logs.add("f2", 1), small_logs.remove("f2")]], 30)
+    later = table.successor()
+    found = later.contradictions()
+    assert commits_read(store) == 31
+    assert (found[:-1], found[-1][0]) == (meant, 30)
+    same(later, explorer.open_table(folder))
 
 
 def test_a_commit_that_is_as_new_as_its_listing_is_not_kept(folder: Path, tmp_path: Path) -> None:
