@@ -154,6 +154,7 @@ def _template(session: Session) -> pn.Template:
     template.add_panel("page", session.page)
     values: dict[str, Any] = {
         "theme": session.theme,
+        "mark": session.mark,
         "kind": session.kind,
         "page_title": shown.title,
         "icon": _icon(),
