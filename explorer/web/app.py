@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlencode
 import jinja2
 import panel as pn
 from bokeh.server.contexts import BokehSessionContext
+from panel.io.resources import get_dist_path
 from tornado.web import decode_signed_value
 
 from explorer.auditing.report.signature import SigningKey
@@ -27,6 +28,7 @@ from explorer.views.rows.spark_work import start_early, stop_engine
 from explorer.web.figure_pane import load_figures
 from explorer.web.page import head_styles
 from explorer.web.pages import TABLE_REGIONS
+from explorer.web.ports import check_port
 from explorer.web.render import environment, render
 from explorer.web.served_tables import Catalog
 from explorer.web.session import Session, show_failure
@@ -58,6 +60,7 @@ def create_app(
     pn.extension("plotly", exception_handler=show_failure, design=None)
 
     def app() -> pn.Template:
+        _serve_styles_from_here()
         signed_in = _signed_in()
         person = signed_in if signed_in is not None else unquote(pn.state.cookies.get("explorer-person", ""))[:200]
         session = Session(
@@ -102,8 +105,8 @@ def serve(
 
     Raises:
         TableNotFound: A root does not exist.
-        RequestError: The port is taken; or commits would be allowed, or reports signed, without a password for anyone
-            who reaches this machine.
+        RequestError: The port is taken, or browsers refuse to open it; or commits would be allowed, or reports signed,
+            without a password for anyone who reaches this machine.
     """
     if allow_commits and not basic_auth and address not in _LOOPBACK:
         raise RequestError(
@@ -117,6 +120,8 @@ def serve(
             "(--basic-auth FILE), or listen only on this machine (127.0.0.1).",
             field="sign",
         )
+    if port:
+        check_port(port)
     app = create_app(roots, allow_commits=allow_commits, key=key)
     chosen = port or _free_port(address)
     url = f"http://{_shown_host(address)}:{chosen}/"
@@ -145,12 +150,23 @@ def serve(
     return server
 
 
+def _serve_styles_from_here() -> None:
+    """Name this server as the one that Panel's style sheets come from.
+
+    Panel does so when it answers the request for a page. A session that is made after it, for a browser that was too
+    slow to open its socket, would else name Panel's public server.
+    """
+    if pn.state.curdoc is not None:
+        pn.state.curdoc.template_variables["dist_url"] = get_dist_path()
+
+
 def _template(session: Session) -> pn.Template:
     shown = session.shown
     template = pn.Template(_page())
     template.add_panel("page", session.page)
     values: dict[str, Any] = {
         "theme": session.theme,
+        "mark": session.mark,
         "kind": session.kind,
         "page_title": shown.title,
         "icon": _icon(),

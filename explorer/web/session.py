@@ -7,10 +7,12 @@ answered. The person sees every error as a notice, and the server's log records 
 from __future__ import annotations
 
 import logging
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
@@ -63,6 +65,9 @@ class Session:
         screen: The size of the window, if an earlier page of it said so.
         since: When the person looked at the list of tables last; None if not known.
         early_spark: Start Spark in the background when the window shows what will need it.
+
+    Attributes:
+        mark: Names this session in the page that was made for it.
     """
 
     def __init__(
@@ -79,6 +84,7 @@ class Session:
         early_spark: bool = False,
     ) -> None:
         self.query = query
+        self.mark = secrets.token_hex(8)
         self._since = since
         self.screen = screen or Screen()
         self.theme = theme
@@ -190,6 +196,10 @@ class Session:
         # What was drawn before the browser listened is lost, and its parts must be sent again.
         lost = self.shown is not self._made or self._sent != self._made.regions
         self.shown, self._sent = self._made, dict(self._made.regions)
+        if message.text("mark") != self.mark:
+            # The browser was slow to open its socket: the session that made its page is gone, and what that one had
+            # drawn is not known. Only the chart came along with this one.
+            self.shown, self._sent, lost = replace(self._made, regions={}, timeline=None), {}, True
         if self.complete and not lost and same and self.screen.like(drawn_for):
             self.answer(message)
             self._prepare_spark()

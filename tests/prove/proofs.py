@@ -171,15 +171,9 @@ PROOFS: Final = (
         "client-verdicts",
         _OTHERS,
         "tests/golden/test_client_verdicts.py",
-        "four releases of deltalake, each way that they read, DuckDB's extension and the wrapper of the delta kernel read "
-        "every golden and reference table, and write to a copy, as the matrix says; [clients.md](clients.md) has what "
-        "deviates, each with its cause",
-    ),
-    Proof(
-        "client-verdicts-of-reference",
-        _OTHERS,
-        "tests/interop/test_client_verdict_of_reference.py",
-        "the same of delta-spark",
+        "four releases of deltalake, each way that they read, DuckDB's extension and the wrapper of the delta kernel "
+        "read every golden and reference table, and write to a copy, as the matrix says; [clients.md](clients.md) has "
+        "what deviates, each with its cause",
     ),
     Proof(
         "erasure",

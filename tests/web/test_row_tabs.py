@@ -81,6 +81,20 @@ def test_the_changes_tab_draws_holes_and_says_what_would_be_read(catalog: Catalo
     assert "Read the changes" in page(catalog, "tab=changes&v=1&feed=inferred").regions["lead"]
 
 
+def test_before_rows_are_read_the_log_says_what_each_commit_did_and_other_ranges_are_offered(catalog: Catalog) -> None:
+    one = page(catalog, "tab=changes&v=4").regions
+    assert "What the log says of this commit" in one["rest"]
+    cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", one["rest"])
+    assert [re.sub("<[^>]*>", "", cell) for cell in cells if "Mar 2026" not in cell and "Nov" not in cell][-6:] == [
+        "v4", "WRITE", "\u2014", "5", "0", "+1 \u22120",
+    ]  # fmt: skip
+    ways = re.findall(r'<li><a class="button" data-nav href="([^"]*)">([^<]*)</a>', one["side"])
+    assert [(html.unescape(way), words) for way, words in ways] == [("?t=w/feed&v=4&c=0&tab=changes", "all since v0")]
+    several = page(catalog, "tab=changes&v=5&c=0").regions
+    assert several["rest"].count("<tr>") == 1 + 5
+    assert "this commit alone" in several["side"]
+
+
 def test_where_no_feed_was_recorded_changes_are_inferred_and_said_to_be(catalog: Catalog) -> None:
     off = page(catalog, "tab=changes&v=1").regions["lead"]
     assert "The change feed was off in this range, so the changes are inferred" in off

@@ -188,7 +188,7 @@ def test_the_list_of_tables_is_filled_in_row_by_row_and_can_be_stopped(
     assert session.shown.regions["lead"].count('<tr id="row-') == 40
     window = Window.__new__(Window)
     window.document, window.page, window.number, window.session = document, page, 0, session
-    window.ask("hello", query="", theme="light", shown="light")
+    window.ask("hello", query="", theme="light", shown="light", mark=window.session.mark)
     window.ask("stop-reading")
     window.ask("read-on")
     whole = window.until(lambda message: "not read yet" not in message.get("regions", {}).get("lead", "not read yet"))
@@ -212,6 +212,21 @@ def test_what_was_drawn_before_the_browser_listened_is_sent_again(
     # The page loads slowly: all tables are read, and what is sent of them reaches nobody.
     window.until(lambda message: "not read yet" not in message.get("regions", {}).get("lead", "not read yet"))
     window.page.heard.clear()
-    answer = window.ask("hello", query="", theme="light", shown="light")
+    answer = window.ask("hello", query="", theme="light", shown="light", mark=window.session.mark)
     assert "not read yet" not in answer["regions"]["lead"]
     window.session._close(None)
+
+
+@pytest.mark.parametrize("query", ["?t=w/orders&tab=files", "?t=w/orders&tab=statistics", ""])
+def test_a_browser_whose_page_was_made_by_a_session_that_is_gone_is_sent_the_whole_page(
+    catalog: Catalog, query: str
+) -> None:
+    window = Window(catalog, query)
+    whole, timeline = window.session.shown.regions, window.session.shown.timeline
+    hello = {"query": query, "theme": "light", "shown": "light"}
+    assert window.ask("hello", **hello, mark=window.session.mark)["regions"].keys() <= {"lead"}
+    answer = window.ask("hello", **hello, mark="of another session")
+    assert answer["regions"] == window.session.shown.regions
+    assert answer["regions"].keys() == whole.keys()
+    assert ("strip" in answer) == (timeline is not None)
+    assert (timeline is None) == (query == "")

@@ -123,7 +123,10 @@ def demo(
     """
     _require_web()
     from explorer.demo import default_folder, ensure_warehouse
+    from explorer.web.ports import check_port
 
+    if port is not None:
+        check_port(port)  # before the tables are built
     place = (folder or default_folder()).expanduser().absolute()
     with patience("Building the demo tables"):
         built = ensure_warehouse(place)

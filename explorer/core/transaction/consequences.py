@@ -80,9 +80,9 @@ def _removed(snapshot: Snapshot, proposal: Proposal) -> Iterator[str]:
     except CorruptTable:
         return
     count = len(proposal.removes)
+    gone, them = ("file is", "it") if count == 1 else ("files are", "them")
     yield (
-        f"{count:,} {'file is' if count == 1 else 'files are'} removed; earlier versions need them, and VACUUM may "
-        f"delete them after {in_days(kept)}."
+        f"{count:,} {gone} removed; earlier versions need {them}, and VACUUM may delete {them} after {in_days(kept)}."
     )
 
 

@@ -19,7 +19,7 @@ from explorer.core.errors import CorruptDeletionVector, CorruptTable, RequestErr
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol import deletion_vectors as vectors
 from explorer.core.protocol.actions import Metadata, Protocol
-from explorer.core.protocol.arrow.arrays import numbers, strings
+from explorer.core.protocol.arrow.arrays import numbers, one_array, strings
 from explorer.core.protocol.clustering import clustering_columns
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, SCHEMA, LogicalFiles, vector_descriptors
@@ -29,6 +29,7 @@ from explorer.core.protocol.schema.column_mapping import MappingMode, check_mapp
 from explorer.core.protocol.schema.data_types import StructType, format_column, parse_column, parse_schema
 from explorer.core.protocol.schema.type_widening import check_type_changes
 from explorer.core.protocol.sql.predicates import Expression
+from explorer.core.protocol.statistics.clustering_estimate import ClusteringEstimate, clustering_estimates
 from explorer.core.protocol.statistics.data_skipping import SkippingResult, skip_files
 from explorer.core.protocol.statistics.file_statistics import (
     FileStatistics,
@@ -236,6 +237,18 @@ class Snapshot:
             RequestError: The text is not a condition, or names a column that the table does not have.
         """
         return skip_files(where, self.schema, self.statistics_columns, self._statistics)
+
+    def clustering(self, where: str | Expression) -> tuple[ClusteringEstimate, ...]:
+        """What a condition would read if rows lay in the order of one of its columns: estimates, one a column.
+
+        Args:
+            where: As for `skipping`.
+
+        Raises:
+            RequestError: The text is not a condition, or names a column that the table does not have.
+        """
+        sizes = one_array(self._files.select(["size"]).column(0).chunks, pa.int64())
+        return clustering_estimates(where, self.schema, self.statistics_columns, self._statistics, sizes)
 
     def overlap(self, column: str) -> Overlap:
         """How many files may hold a value of a column: files with bounds, average and greatest depth."""

@@ -51,7 +51,8 @@ class Page {
     this.restore(document, []);
     this.root.dataset.live = "yes";
     this.showChosenCommit();
-    const shown = { theme: this.root.dataset.theme, shown: this.root.dataset.shownTheme };
+    const { theme, shownTheme, mark } = this.root.dataset;
+    const shown = { theme, shown: shownTheme, mark };
     this.ask("hello", { query: location.search, ...shown, ...this.screen() });
     if (document.hidden) this.tellVisible();
     this.keepCase();

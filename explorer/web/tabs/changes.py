@@ -27,6 +27,10 @@ from explorer.web.window_work import WindowWork
 
 __all__ = ["TAB", "FeedWork"]
 
+_MOST_COMMITS = 50
+_OFFERED = (10, 100)
+"""Ranges that are offered, in commits up to the one on show."""
+
 
 class FeedWork:
     """At most one range of changes for one window.
@@ -77,6 +81,8 @@ class FeedWork:
             "counts": () if found is None or found.counts is None else change_counts(found.counts, found.rewritten),
             "keys": address.keys,
             "columns": key_choices(view, last),
+            "commits": view.facts.commits.records(first - 1, last, _MOST_COMMITS),
+            "ranges": _ranges(view, first, last),
             "listing": listing,
             "page": listing.paged() if listing is not None else None,
             "pin": pinned(listing, address, 3),
@@ -86,6 +92,15 @@ class FeedWork:
 def _inferred(view: TableView, address: Address) -> bool:
     """Whether changes are inferred: as the address says, else where none was recorded in the range."""
     return address.feed == "inferred" if address.feed else nothing_recorded(view)
+
+
+def _ranges(view: TableView, first: int, last: int) -> list[tuple[str, int]]:
+    """Other ranges that end where this one does: their words, and the version to compare with."""
+    oldest = view.facts.first
+    offered = [("this commit alone", last - 1)]
+    offered += [(f"the last {count} commits", last - count) for count in _OFFERED if last - count > oldest]
+    offered.append((f"all since v{oldest}", oldest))
+    return [(words, before) for words, before in offered if oldest <= before < last and before != first - 1]
 
 
 def _changes(view: TableView, address: Address, work: WindowWork) -> Tab:

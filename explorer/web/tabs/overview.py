@@ -40,7 +40,16 @@ def _values(view: TableView) -> dict[str, Any]:
         "raw": "",
         "most_findings": _MOST_FINDINGS,
         "broken": not len(view.facts.commits),
+        "restorable": _restorable(view),
     }
+
+
+def _restorable(view: TableView) -> list[tuple[int, str]]:
+    """The versions that a person who looks at this one may want back: itself, and the one before its commit."""
+    facts, version = view.facts, view.version
+    itself = [(version, f"Restore v{version}\u2026")] if version < facts.last else []
+    before = [(version - 1, f"Restore v{version - 1}, before this commit\u2026")] if version > facts.first else []
+    return [*before, *itself]
 
 
 def _messages(window: Window) -> Mapping[str, Handler]:

@@ -11,6 +11,7 @@ from explorer.views import TableView
 from explorer.views.figures.charts import BARS
 from explorer.views.listing import Listing
 from explorer.views.problems import Problem, problem_of
+from explorer.views.table.clustering import ClusteringAdvice, clustering_advice
 from explorer.views.table.coverage import Covered, coverage_of
 from explorer.views.table.files import ranges_listing
 from explorer.views.table.funnel import Funnel, asked_columns, compared_words, funnel_of, read_files, rule_listing
@@ -35,12 +36,13 @@ class NoRanges:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A condition, what it reads (of the version compared with first, if one was chosen), the columns that it compares,
-    the difference in words; or why it cannot be answered."""
+    the difference in words, which order of rows would save how much; or why it cannot be answered."""
 
     where: str = ""
     funnels: tuple[Funnel, ...] = ()
     columns: tuple[str, ...] = ()
     words: str = ""
+    advice: ClusteringAdvice | None = None
     problem: Problem | None = None
 
 
@@ -79,7 +81,8 @@ def _asked(view: TableView, address: Address) -> Asked:
         found = tuple(funnel_of(view.facts, version, where, scale) for version in (*compared, view.version))
     except RequestError as error:
         return Asked(where, problem=problem_of(error))
-    return Asked(where, found, columns=asked_columns(where), words=compared_words(*found) if compared else "")
+    words = compared_words(*found) if compared else ""
+    return Asked(where, found, asked_columns(where), words, clustering_advice(view.facts, found[-1]))
 
 
 def _files(view: TableView, address: Address, asked: Asked) -> Listing:

@@ -62,7 +62,7 @@ def test_shorter_retention_is_told(key: str, value: str, words: str) -> None:
 def test_removed_files_are_needed_by_earlier_versions() -> None:
     snapshot = table({0: (PROTOCOL, METADATA, add("a"))}).snapshot()
     proposal = Proposal(operation="DELETE", parameters={}, removes=(remove("a"),))
-    assert "1 file is removed; earlier versions need them" in time_travel_effect(snapshot, proposal)
+    assert "1 file is removed; earlier versions need it" in time_travel_effect(snapshot, proposal)
 
 
 def test_what_an_intent_knows_of_itself_goes_first() -> None:

@@ -239,6 +239,22 @@ def test_an_old_version_proposes_itself_to_be_restored(tmp_path: Path) -> None:
     assert "Restore" in page(catalog, "two", "&act=restore&f.version=0&step=plan").regions["lead"]
 
 
+def test_a_commit_leads_to_the_restore_of_what_was_before_it_and_an_old_version_to_its_own(tmp_path: Path) -> None:
+    created = hostile_tables.created({"id": "long"})
+    loads = [[small_logs.commit_info("WRITE"), small_logs.add(f"{name}.parquet", 3)] for name in "ab"]
+    small_logs.write_log(tmp_path / "w" / "three", [created, *loads])
+    catalog = Catalog([str(tmp_path / "w")])
+
+    def ways(version: int) -> list[tuple[str, str]]:
+        address = Address.parse(f"?t=w/three&v={version}")
+        side = table_page(catalog, address, "light", idle_work(catalog)).regions["side"]
+        return re.findall(r"act=restore&amp;f.version=(\d)[^>]*>([^<]*)", side)
+
+    assert ways(2) == [("1", "Restore v1, before this commit\u2026")]
+    assert ways(1) == [("0", "Restore v0, before this commit\u2026"), ("1", "Restore v1\u2026")]
+    assert ways(0) == [("0", "Restore v0\u2026")]
+
+
 def test_a_plan_that_was_shown_stays_and_says_that_the_table_has_moved_on(tmp_path: Path) -> None:
     created = hostile_tables.created({"id": "long"})
     small_logs.write_log(tmp_path / "w" / "moving", [created])

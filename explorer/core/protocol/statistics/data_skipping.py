@@ -32,15 +32,9 @@ from explorer.core.protocol.sql.predicates import (
 )
 from explorer.core.protocol.statistics.column_facts import ColumnFacts
 from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
-from explorer.core.protocol.statistics.skipping_truth import (
-    Truth,
-    comparison_truth,
-    like_truth,
-    null_truth,
-    unanswerable,
-)
+from explorer.core.protocol.statistics.skipping_truth import truth_of, unanswerable
 
-__all__ = ["SkippingCounts", "SkippingResult", "counts_of_rules", "skip_files"]
+__all__ = ["SkippingCounts", "SkippingResult", "answerable", "counts_of_rules", "skip_files"]
 
 
 class SkippingCounts(msgspec.Struct, frozen=True):
@@ -97,11 +91,26 @@ def skip_files(
         RequestError: The text is not a condition, or names a column that the table does not have.
         CorruptTable: A partition value does not parse.
     """
+    condition, used = answerable(where, schema, columns)
+    statistics.load(used.values())
+    facts = {path: ColumnFacts.of(statistics, column) for path, column in used.items()}
+    return _Evaluation(condition, facts, statistics).result()
+
+
+def answerable(
+    where: str | Expression, schema: StructType, columns: Sequence[StatisticsColumn]
+) -> tuple[Expression, dict[tuple[str, ...], StatisticsColumn]]:
+    """Return a condition with names as the schema spells them, and the columns whose statistics can answer it.
+
+    Args:
+        where, schema, columns: As for `skip_files`. What statistics cannot answer becomes `Unsplittable`.
+
+    Raises:
+        RequestError: The text is not a condition, or names a column that the table does not have.
+    """
     resolver = _Resolver(schema, columns)
     condition = resolver.resolved(parse_predicate(where) if isinstance(where, str) else where)
-    statistics.load(resolver.used.values())
-    facts = {path: ColumnFacts.of(statistics, column) for path, column in resolver.used.items()}
-    return _Evaluation(condition, facts, statistics).result()
+    return condition, resolver.used
 
 
 def counts_of_rules(of_rule: Mapping[str, int]) -> SkippingCounts:
@@ -157,32 +166,7 @@ class _Evaluation:
                 lack of statistics.
         """
         facts = {path: seen(column) for path, column in self._facts.items()}
-        return ~self._truth(self._condition, facts, hopeful).can_be_true
-
-    def _truth(self, part: Expression, facts: dict[tuple[str, ...], ColumnFacts], hopeful: bool) -> Truth:
-        match part:
-            case And():
-                parts = [self._truth(each, facts, hopeful) for each in part.parts]
-                true = np.logical_and.reduce([each.can_be_true for each in parts])
-                return Truth(true, np.logical_or.reduce([each.can_be_false for each in parts]))
-            case Or():
-                parts = [self._truth(each, facts, hopeful) for each in part.parts]
-                true = np.logical_or.reduce([each.can_be_true for each in parts])
-                return Truth(true, np.logical_and.reduce([each.can_be_false for each in parts]))
-            case Not():
-                inner = self._truth(part.part, facts, hopeful)
-                return Truth(inner.can_be_false, inner.can_be_true)
-            case Constant():
-                return Truth(np.full(self._count, part.value is True), np.full(self._count, part.value is False))
-            case Unsplittable():
-                return Truth(np.ones(self._count, bool), np.ones(self._count, bool))
-            case Comparison():
-                return comparison_truth(part, facts[part.column], hopeful)
-            case Like():
-                return like_truth(part, facts[part.column], hopeful)
-            case IsNull():
-                return null_truth(facts[part.column], hopeful)
-        assert_never(part)
+        return ~truth_of(self._condition, facts, self._count, hopeful).can_be_true
 
     def _wide(self) -> Mask:
         """Files whose bounds are wide, if the condition asks for bounds at all."""

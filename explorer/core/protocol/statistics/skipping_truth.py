@@ -1,4 +1,4 @@
-"""Whether some row of a file may make one comparison TRUE or FALSE, for every file at once.
+"""Whether some row of a file may make a condition TRUE or FALSE, for every file at once.
 
 Protocol section: Per-file Statistics. Invariants: what a column's facts do not rule out may be; a null row makes a
 comparison neither; NaN, which writers leave out of bounds, is above all other values (STATS-016); a comparison that
@@ -7,6 +7,9 @@ Spark would make in another way than by the bounds' own order is not answered.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import assert_never
+
 import msgspec
 import numpy as np
 
@@ -14,11 +17,22 @@ from explorer.core.protocol.arrow.arrays import Mask
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField
 from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR
 from explorer.core.protocol.schema.type_widening import recorded_changes
-from explorer.core.protocol.sql.predicates import Comparison, IsNull, Like, Operator
+from explorer.core.protocol.sql.predicates import (
+    And,
+    Comparison,
+    Constant,
+    Expression,
+    IsNull,
+    Like,
+    Not,
+    Operator,
+    Or,
+    Unsplittable,
+)
 from explorer.core.protocol.statistics.column_facts import ColumnFacts, Side
 from explorer.core.protocol.statistics.skipping_constants import constant_of
 
-__all__ = ["Truth", "comparison_truth", "like_truth", "null_truth", "unanswerable"]
+__all__ = ["Truth", "truth_of", "unanswerable"]
 
 
 class Truth(msgspec.Struct, frozen=True):
@@ -28,7 +42,60 @@ class Truth(msgspec.Struct, frozen=True):
     can_be_false: Mask
 
 
-def comparison_truth(part: Comparison, facts: ColumnFacts, hopeful: bool) -> Truth:
+def truth_of(part: Expression, facts: Mapping[tuple[str, ...], ColumnFacts], files: int, hopeful: bool) -> Truth:
+    """Whether some row may make a condition TRUE, and FALSE.
+
+    Args:
+        part: The condition, with column names as the schema spells them.
+        facts: What is known of each of its columns.
+        files: How many files there are.
+        hopeful: Assume the best of a missing fact, so that it rules out both answers.
+    """
+    match part:
+        case And():
+            parts = [truth_of(each, facts, files, hopeful) for each in part.parts]
+            true = np.logical_and.reduce([each.can_be_true for each in parts])
+            return Truth(true, np.logical_or.reduce([each.can_be_false for each in parts]))
+        case Or():
+            parts = [truth_of(each, facts, files, hopeful) for each in part.parts]
+            true = np.logical_or.reduce([each.can_be_true for each in parts])
+            return Truth(true, np.logical_and.reduce([each.can_be_false for each in parts]))
+        case Not():
+            inner = truth_of(part.part, facts, files, hopeful)
+            return Truth(inner.can_be_false, inner.can_be_true)
+        case Constant():
+            return Truth(np.full(files, part.value is True), np.full(files, part.value is False))
+        case Unsplittable():
+            return Truth(np.ones(files, bool), np.ones(files, bool))
+        case Comparison():
+            return _comparison_truth(part, facts[part.column], hopeful)
+        case Like():
+            return _like_truth(part, facts[part.column], hopeful)
+        case IsNull():
+            return _null_truth(facts[part.column], hopeful)
+    assert_never(part)
+
+
+def unanswerable(part: Comparison | Like | IsNull, kind: PrimitiveType, field: StructField) -> str | None:
+    """Why statistics cannot answer a condition on a column; None if they can."""
+    if isinstance(part, IsNull):
+        return None
+    if kind.name in {"binary", "variant", "void"}:
+        return f"a column of type {kind.name} has no bounds"
+    if any(key == "__COLLATIONS" for key in field.metadata):
+        return "texts of this column are compared by a collation"
+    if str(field.metadata.get(CHAR_VARCHAR, "")).startswith("char"):
+        return "texts of this column are padded before they are compared"
+    if kind.name == "double" and _was_float(field):
+        return "older files state its bounds in the fewest digits of a float, which may not enclose the values"
+    if isinstance(part, Like):
+        return None if kind.name == "string" else f"LIKE turns a column of type {kind.name} into text"
+    if part.value.kind != "null" and constant_of(part.value, kind) is None:
+        return f"comparing type {kind.name} with {part.value.text!r} needs a conversion"
+    return None
+
+
+def _comparison_truth(part: Comparison, facts: ColumnFacts, hopeful: bool) -> Truth:
     """A column compared with a constant.
 
     Args:
@@ -38,7 +105,7 @@ def comparison_truth(part: Comparison, facts: ColumnFacts, hopeful: bool) -> Tru
     """
     if part.value.kind == "null":
         never = np.zeros(len(facts.all_null), bool)
-        return null_truth(facts, hopeful) if part.operator == "<=>" else Truth(never, never)
+        return _null_truth(facts, hopeful) if part.operator == "<=>" else Truth(never, never)
     constant = constant_of(part.value, facts.type)
     assert constant is not None, "what needs a conversion is not answered (see `unanswerable`)"
 
@@ -67,7 +134,7 @@ def comparison_truth(part: Comparison, facts: ColumnFacts, hopeful: bool) -> Tru
     return Truth(found.can_be_true & ~facts.all_null, found.can_be_false | ~(facts.none_null | missing))
 
 
-def like_truth(part: Like, facts: ColumnFacts, hopeful: bool) -> Truth:
+def _like_truth(part: Like, facts: ColumnFacts, hopeful: bool) -> Truth:
     """A column of texts that begin so."""
     after = _successor(part.prefix)
     never, always = np.zeros(len(facts.all_null), bool), np.ones(len(facts.all_null), bool)
@@ -83,29 +150,10 @@ def like_truth(part: Like, facts: ColumnFacts, hopeful: bool) -> Truth:
     return _of_values(Truth(can_be_true, ~(holds(facts.low, ">=", part.prefix) & within)), facts)
 
 
-def null_truth(facts: ColumnFacts, hopeful: bool) -> Truth:
+def _null_truth(facts: ColumnFacts, hopeful: bool) -> Truth:
     """A column that is null."""
     missing = facts.uncounted & hopeful
     return Truth(~(facts.none_null | missing), ~(facts.all_null | missing))
-
-
-def unanswerable(part: Comparison | Like | IsNull, kind: PrimitiveType, field: StructField) -> str | None:
-    """Why statistics cannot answer a condition on a column; None if they can."""
-    if isinstance(part, IsNull):
-        return None
-    if kind.name in {"binary", "variant", "void"}:
-        return f"a column of type {kind.name} has no bounds"
-    if any(key == "__COLLATIONS" for key in field.metadata):
-        return "texts of this column are compared by a collation"
-    if str(field.metadata.get(CHAR_VARCHAR, "")).startswith("char"):
-        return "texts of this column are padded before they are compared"
-    if kind.name == "double" and _was_float(field):
-        return "older files state its bounds in the fewest digits of a float, which may not enclose the values"
-    if isinstance(part, Like):
-        return None if kind.name == "string" else f"LIKE turns a column of type {kind.name} into text"
-    if part.value.kind != "null" and constant_of(part.value, kind) is None:
-        return f"comparing type {kind.name} with {part.value.text!r} needs a conversion"
-    return None
 
 
 def _with_nan(found: Truth, operator: Operator) -> Truth:

@@ -102,8 +102,10 @@ def _metrics(touched: Sequence[Touched], adds: Sequence[Add]) -> dict[str, str]:
 def _found(hidden: int, removes: Sequence[Remove], with_dropped: int) -> GuardResult:
     evidence: dict[str, object] = {"rows": hidden, "files": len(removes), "filesWithDroppedColumns": with_dropped}
     if removes:
-        columns = f" {with_dropped:,} of the files hold columns that the table has dropped." if with_dropped else ""
-        detail = f"{hidden:,} masked rows leave {len(removes):,} files.{columns}"
+        hold = "file holds" if with_dropped == 1 else "files hold"
+        columns = f" {with_dropped:,} {hold} columns that the table has dropped." if with_dropped else ""
+        masked = "masked row leaves" if hidden == 1 else "masked rows leave"
+        detail = f"{hidden:,} {masked} {len(removes):,} {'file' if len(removes) == 1 else 'files'}.{columns}"
         return GuardResult("masked-rows-found", "pass", evidence | {"detail": detail})
     detail = "No live file holds such a masked row or a dropped column, so there is nothing to commit."
     return GuardResult(
