@@ -34,7 +34,7 @@ SAME: Final = ("numUpdatedRows", "numSourceRows", "numTargetRowsInserted", "numT
     "numTargetDeletionVectorsAdded", "numRemovedFiles", "numTargetFilesRemoved")  # fmt: skip
 
 
-@pytest.mark.parametrize(("step", "query"), some_of(STEPS, 18))
+@pytest.mark.parametrize(("step", "query"), some_of(STEPS, 12))
 def test_a_change_of_the_reference_leaves_the_same_rows(step: Step, query: str | None, tmp_path: Path) -> None:
     table = explorer.open_table(copy_before(ROOT, step, tmp_path, with_data=True))
     rows = None if query is None else engine().session().sql(query)
