@@ -64,8 +64,9 @@ lint: $(DEVELOPMENT) ## ruff, formatting, strict types, import rules
 
 prove: $(DEVELOPMENT) ## the whole dose of what the tests try in a small one: CONTRIBUTING.md lists it
 	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile \
-		--timeout 3600 tests/properties tests/faults tests/core/transaction/test_odd_metadata.py tests/interop \
-		tests/e2e tests/notebooks tests/spark tests/auditing
+		--timeout 3600 tests/properties tests/faults tests/interop tests/e2e tests/notebooks tests/spark tests/auditing \
+		tests/core/log/test_small_actions.py tests/core/transaction/test_odd_metadata.py \
+		tests/core/versions/test_kept_history.py tests/golden/test_client_verdicts.py tests/jupyter/test_golden_tables.py
 	HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest --timeout 3600 -s tests/prove
 	$(BIN)/python -m tests.strength branches
 	$(BIN)/python -m tests.strength mutants
