@@ -1,5 +1,6 @@
 """What all tests share: how hard Hypothesis tries, one Spark engine for each process, one demo warehouse."""
 
+import gc
 import os
 from collections.abc import Iterator
 from datetime import date
@@ -11,27 +12,37 @@ import pytest
 
 from explorer.spark.engine.session import Engine, engine
 from tests.support.dose import WHOLE_DOSE
+from tests.support.shared_tables import REPOSITORY
 
 pytest_plugins = ["tests.conformance.plugin", "tests.prove.plugin", "tests.support.distribution"]
 
 # What is kept of tables goes into no home: tests of it name a folder of their own.
 os.environ["DELTA_EXPLORER_CACHE"] = "off"
 
-hypothesis.settings.register_profile("default", deadline=None)
+hypothesis.settings.register_profile("default", deadline=None, max_examples=50)
 hypothesis.settings.register_profile("prove", deadline=None, max_examples=5_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 # Most queries of the tests run once on a few rows, and a JVM spends half of its time on loading classes and compiling
 # them well. Here it takes the classes for sound, compiles them fast, and has all of its memory from the start: what it
 # collects is what Spark leaves of each query. Nor does it pay that Spark compiles a query, plans it again halfway, or
-# writes its plan down at length. The whole dose runs on Java and Spark as users have them.
+# writes its plan down at length. Its Python workers are forked from a process that has their packages. The whole dose
+# runs on Java and Spark as users have them.
 if not WHOLE_DOSE:
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])])
     os.environ["JAVA_TOOL_OPTIONS"] = (
         "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -XX:InitialRAMPercentage=100 "
         "-XX:NewRatio=1 -XX:MetaspaceSize=256m -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote "
         "-Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN "
-        "-Dspark.sql.adaptive.enabled=false -Dspark.sql.maxPlanStringLength=1000"
+        "-Dspark.sql.adaptive.enabled=false -Dspark.sql.maxPlanStringLength=1000 "
+        "-Dspark.python.daemon.module=tests.support.python_workers"
     )
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collector of garbage from what the tests are made of: it stays to the end, and is large."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

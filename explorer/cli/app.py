@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Final
 
 import typer
+from typer.core import TyperGroup
 
 from explorer.cli.commands import (
     audit,
@@ -31,7 +33,7 @@ from explorer.cli.errors import CANCELLED, exit_code, facts_of
 from explorer.cli.output import complain
 from explorer.storage.kept_indexes import CACHE_VARIABLE
 
-__all__ = ["app", "main", "run"]
+__all__ = ["app", "command_group", "main", "run"]
 
 _BROKEN_PIPE: Final = 141
 _STDOUT: Final = 1
@@ -78,6 +80,14 @@ def _options(
         os.environ[CACHE_VARIABLE] = "off"
 
 
+@functools.cache
+def command_group() -> TyperGroup:
+    """All commands; they are made once in a process, as Typer takes longer for them than most of them run."""
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup), "an application of several commands is a group"
+    return group
+
+
 def main() -> None:
     """Entry point of the command."""
     sys.exit(run(sys.argv[1:]))
@@ -86,7 +96,7 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
     try:
-        result = app(list(arguments), prog_name="delta-explorer", standalone_mode=False)
+        result = command_group()(list(arguments), prog_name="delta-explorer", standalone_mode=False)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):
         # Whoever read the output has enough (Typer and rich make a SystemExit of it). What is still buffered must not

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-import typer.main
-from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperOption
 
 import explorer
-from explorer.cli.app import app
+from explorer.cli.app import command_group
 from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.protocol.schema.nested_types import walk
 
@@ -31,7 +30,7 @@ _TABLES: Final = _SEVERAL | {"table"}
 
 def commands() -> tuple[str, ...]:
     """Return the names of the commands."""
-    return tuple(sorted(_group().commands))
+    return tuple(sorted(command_group().commands))
 
 
 def table_variables(names: Mapping[str, object]) -> dict[str, explorer.Table]:
@@ -49,7 +48,7 @@ def completions(words: Sequence[str], begun: str, variables: Mapping[str, explor
     """
     if not words:
         return tuple(name for name in commands() if name.startswith(begun))
-    command = _group().commands.get(words[0])
+    command = command_group().commands.get(words[0])
     if not isinstance(command, TyperCommand):
         return ()
     found = tuple(_next(command, words[1:], begun, variables))
@@ -146,9 +145,3 @@ def _folders(begun: str) -> Iterator[str]:
             continue
         table = (Path(entry.path) / _LOG).is_dir()
         yield f"{prefix}{entry.name}" + ("" if table else "/")
-
-
-def _group() -> TyperGroup:
-    group = typer.main.get_command(app)
-    assert isinstance(group, TyperGroup), "an application of several commands is a group"
-    return group

@@ -42,6 +42,16 @@ def test_no_file_names_a_registry_or_a_machine_path() -> None:
     assert found == {}
 
 
+def test_every_test_of_two_doses_is_tried_in_the_whole_one() -> None:
+    recipe = (REPOSITORY / "Makefile").read_text("utf-8").partition("\nprove:")[2].partition("\n\n")[0]
+    tried = tuple(re.findall(r"\btests/[\w/.]+", recipe))
+    dosed = re.compile(r"^from tests\.support\.dose import ", re.MULTILINE)
+    files = {path.relative_to(REPOSITORY).as_posix(): path for path in (REPOSITORY / "tests").rglob("test_*.py")}
+    found = [name for name, path in files.items() if dosed.search(path.read_text("utf-8"))]
+    assert len(found) > 20
+    assert [name for name in found if not name.startswith(tried)] == []
+
+
 def _tracked_files() -> list[str]:
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listing = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)

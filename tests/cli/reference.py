@@ -3,10 +3,8 @@
 import inspect
 from typing import Any
 
-import typer.main
-
 from explorer.cli import errors
-from explorer.cli.app import app
+from explorer.cli.app import command_group
 from tests.support.shared_tables import REPOSITORY
 
 DOCUMENT = REPOSITORY / "docs" / "cli.md"
@@ -28,7 +26,7 @@ def render() -> str:
     """Return the document."""
     doc = inspect.cleandoc(errors.__doc__ or "").split("\n\n")[1]
     parts = [_HEAD, inspect.cleandoc(doc).join(("```\n", "\n```\n"))]
-    group: Any = typer.main.get_command(app)
+    group: Any = command_group()
     for name, command in group.commands.items():
         parts.append(
             f"\n## {name}\n\n    delta-explorer {name} {_usage(command)}\n\n{inspect.cleandoc(command.help)}\n"

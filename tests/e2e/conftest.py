@@ -68,11 +68,14 @@ def windows(
 ) -> Iterator[Any]:
     """Yield one browser context for all tests, with a profile on the disk.
 
-    Its cache spares each test the loading of plotly, and keeps the scripts as compiled: a page costs a third.
+    Its cache spares each test the loading of plotly, and keeps the scripts as compiled: a page costs a third. Nothing
+    moves by itself: what does so while a server works is drawn at each frame.
     """
     profile = tmp_path_factory.mktemp("browser")
     viewport = {"width": 1440, "height": 900}
-    context = browser_type.launch_persistent_context(profile, viewport=viewport, **browser_type_launch_args)
+    context = browser_type.launch_persistent_context(
+        profile, viewport=viewport, reduced_motion="reduce", **browser_type_launch_args
+    )
     yield context
     context.close()
 
@@ -103,7 +106,8 @@ def opened(watched: Any, address: str) -> Any:
 
 def settle(page: Any) -> None:
     """Wait until the server has answered all that the page asked for."""
-    page.wait_for_function("window.explorerPage && explorerPage.answered >= explorerPage.sent")
+    # Not at each frame, as is the default: the browser would draw as fast as it can while the server works.
+    page.wait_for_function("window.explorerPage && explorerPage.answered >= explorerPage.sent", polling=20)
 
 
 def plotted(page: Any, slot: str) -> Any:

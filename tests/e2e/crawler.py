@@ -8,7 +8,7 @@ an answer of status 400 and above, and a request off the machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,25 +107,41 @@ class Crawler:
         page: The browser's page.
         address: The address of the server, without its last slash.
         every: Press each control; otherwise one of those that change the same part of the address.
+        once: Press a control on the first page that has it, and on no later one.
         without: Beginnings of the names of controls that are not pressed.
     """
 
-    def __init__(self, page: Any, address: str, *, every: bool = False, without: Iterable[str] = ()) -> None:
+    def __init__(
+        self, page: Any, address: str, *, every: bool = False, once: bool = False, without: Iterable[str] = ()
+    ) -> None:
         self.crawl = Crawl()
         self._page, self._address, self._events = page, address, watch(page)
-        self._every, self._without = every, tuple(without)
+        self._every, self._once, self._without = every, once, tuple(without)
+        self._known: set[str] = set()
 
-    def visit(self, query: str) -> None:
-        """Open a page and press all that is on it."""
+    def visit(self, query: str) -> int:
+        """Open a page and press what is on it.
+
+        Returns:
+            How many controls and keys it has, those pressed on an earlier page included.
+        """
         if not self.look(query):
-            return
-        for name in self._controls():
-            if not name.startswith(self._without):
-                self._press(query, name)
-        for key in KEYS:
+            return 0
+        controls = [name for name in self._controls() if not name.startswith(self._without)]
+        for name in self._not_yet(controls):
+            self._press(query, name)
+        for key in self._not_yet(KEYS):
             self._page.keyboard.press(key)
             self.crawl.pressed += 1
             self._judge(query, f"key {key}")
+        return len(controls) + len(KEYS)
+
+    def _not_yet(self, names: Sequence[str]) -> list[str]:
+        """Those that are to be pressed here."""
+        found = [name for name in names if name not in self._known]
+        if self._once:
+            self._known.update(names)
+        return found
 
     def look(self, query: str) -> bool:
         """Only open a page; True if nothing went wrong."""
@@ -170,7 +186,7 @@ class Crawler:
 
         try:
             self._page.wait_for_function(
-                "window.explorerPage && explorerPage.answered >= explorerPage.sent", timeout=ANSWER_WITHIN
+                "window.explorerPage && explorerPage.answered >= explorerPage.sent", timeout=ANSWER_WITHIN, polling=20
             )
         except Late:
             self._wrong(query, name, "no answer")

@@ -9,7 +9,8 @@ import pytest
 
 from explorer.web.tabs import TABS as TAB_SPECS
 from tests.e2e.crawler import Crawler
-from tests.support.dose import WHOLE_DOSE
+from tests.support.at_least_one import at_least_one
+from tests.support.dose import WHOLE_DOSE, some_of
 
 pytestmark = pytest.mark.e2e
 
@@ -19,8 +20,9 @@ SPARK = (
     "button erasure-go", "button do=rows", "button do=changes", "button do=differences", "button rows-go",
     "button differences-go",
 )  # fmt: skip
-# All of them under make prove; on every run those with the most kinds of controls.
-PRESSED = TABS if WHOLE_DOSE else ("statistics", "audit", "act")
+# All of them under make prove, each alone; on every run those with the most kinds of controls, where a control that
+# several of them have is pressed on the first.
+PRESSED = [(tab,) for tab in TABS] if WHOLE_DOSE else [("statistics", "audit", "act")]
 ODD = ("hostile", "broken", "future", "empty", "long") if WHOLE_DOSE else ("hostile", "broken")
 
 
@@ -29,16 +31,16 @@ def crawler(windows: Any, address: str) -> Iterator[Crawler]:
     """Crawl in a window of its own; what went wrong fails the test."""
     page = windows.new_page()
     page.set_default_timeout(30_000)
-    crawler = Crawler(page, address, without=SPARK)
+    crawler = Crawler(page, address, once=True, without=SPARK)
     yield crawler
     page.close()
     assert crawler.crawl.wrong == []
 
 
-@pytest.mark.parametrize("tab", PRESSED)
-def test_every_control_of_a_tab_is_answered(crawler: Crawler, tab: str) -> None:
-    crawler.visit(f"?t=shop/reference/deletion-vectors&v=8&tab={tab}")
-    assert crawler.crawl.pressed > 20
+@pytest.mark.parametrize("tabs", PRESSED, ids="+".join)
+def test_every_control_of_a_tab_is_answered(crawler: Crawler, tabs: tuple[str, ...]) -> None:
+    for tab in at_least_one(tabs):
+        assert crawler.visit(f"?t=shop/reference/deletion-vectors&v=8&tab={tab}") > 20
 
 
 def test_every_control_of_the_list_of_tables_is_answered(crawler: Crawler) -> None:
@@ -48,6 +50,8 @@ def test_every_control_of_the_list_of_tables_is_answered(crawler: Crawler) -> No
 
 @pytest.mark.parametrize("table", ODD)
 def test_every_tab_of_an_odd_table_can_be_looked_at(crawler: Crawler, table: str) -> None:
-    for tab in TABS:
+    # A table that is broken has the same problem on each of its tabs.
+    tabs = some_of(TABS, 4) if table == "broken" else TABS
+    for tab in tabs:
         crawler.look(f"?t=shop/odd/{table}&tab={tab}")
-    assert len(crawler.crawl.pages) == len(TABS)
+    assert len(crawler.crawl.pages) == len(tabs)

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.e2e.conftest import plotted, settle
+from tests.support.dose import WHOLE_DOSE, some_of
 
 pytestmark = pytest.mark.e2e
 VECTORS = "?t=shop/reference/deletion-vectors"
@@ -76,7 +77,7 @@ def test_a_click_on_a_line_of_the_river_chooses_its_column(opened: Any) -> None:
     assert place["name"] in page.locator("#side").inner_text()
 
 
-@pytest.mark.parametrize("width", [1440, 2560])
+@pytest.mark.parametrize("width", [1440, 2560] if WHOLE_DOSE else [2560])
 def test_no_page_is_cut_on_paper(opened: Any, width: int) -> None:
     page = opened(f"{VECTORS}&tab=diff&v=6&c=2")
     page.set_viewport_size({"width": width, "height": 900})
@@ -116,7 +117,10 @@ def test_a_wide_table_keeps_its_first_column_in_sight(opened: Any) -> None:
     assert places == [True, 0]
 
 
-@pytest.mark.parametrize("tab", ["overview", "diff", "files", "columns", "deletion-vectors", "statistics", "changes"])
+NARROW = ["overview", "diff", "files", "columns", "deletion-vectors", "statistics", "changes"]
+
+
+@pytest.mark.parametrize("tab", some_of(NARROW, 4))
 def test_on_a_telephone_nothing_is_wider_than_the_window(opened: Any, tab: str) -> None:
     page = opened(f"{VECTORS}&v=6&c=2&tab={tab}")
     page.set_viewport_size({"width": 375, "height": 800})

@@ -1,7 +1,8 @@
 """Writes of rows whose workers are killed or have no disk: ``python -m tests.faults.dying_workers FOLDER``.
 
-It has an engine of its own, in which a task is tried three times, and tells of each step what came of it: the outcome,
-the newest version, the ids of the rows, and which files no version names that a vacuum would not find.
+It has an engine of its own, in which a task is tried twice, in the whole dose three times. It tells of each step what
+came of it: the outcome, the newest version, the ids of the rows, and which files no version names that a vacuum would
+not find.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from explorer.core.errors import ExplorerError
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.versions.retention.missing_files import data_locations
 from explorer.spark.engine.session import configure, engine
+from tests.support.dose import WHOLE_DOSE
 from tests.support.spark_tables import DataFile, column, write_table
 
 APPEND = {"kind": "append", "source": ""}
@@ -53,7 +55,7 @@ def main() -> None:
     """Do the steps."""
     folder, marker = Path(sys.argv[1]), str(Path(sys.argv[1]) / "die")
     conf = {"spark.python.worker.reuse": "false", "spark.sql.execution.arrow.maxRecordsPerBatch": "5"}
-    configure("local[2,3]", conf)
+    configure("local[2,3]" if WHOLE_DOSE else "local[2,2]", conf)
     session = engine().session()
     files = [
         DataFile(f"{first}.parquet", pa.table({"id": pa.array(range(first, first + 10), pa.int64())}))

@@ -72,7 +72,7 @@ def test_a_race_of_changes_of_rows_with_the_reference_writer(
     folder = tmp_path / "table"
     table = new_row_race(folder.as_uri(), {}, masks=True)
     reference_writer.sql(f"SELECT count(*) FROM delta.`{folder}`")
-    turns, commits = (60, 60) if WHOLE_DOSE else (6, 6)
+    turns, commits = (60, 60) if WHOLE_DOSE else (4, 4)
     with ThreadPoolExecutor(1) as pool:
         theirs = pool.submit(reference_writer.python, CHANGES, path=str(folder), turns=turns)
         told = list(run(table, "racer 0", commits))
@@ -96,10 +96,10 @@ def test_a_race_with_the_reference_writer(
     location = folder.as_uri()
     table = new_race(location, {})
     reference_writer.sql(f"SELECT count(*) FROM delta.`{folder}`")
-    inserts, commits = (50, 150) if WHOLE_DOSE else (4, 12)
+    inserts, commits, racers = (50, 150, 3) if WHOLE_DOSE else (4, 12, 2)
     with ThreadPoolExecutor(1) as pool:
         theirs = pool.submit(reference_writer.python, INSERTS, path=str(folder), inserts=inserts)
-        told: list[Told] = race(location, {}, [(OURS, commits)] * 3)
+        told: list[Told] = race(location, {}, [(OURS, commits)] * racers)
         answers = theirs.result().to_pylist()
     for each in answers:
         outcome = "committed" if each["outcome"] == "committed" else "conflicted"

@@ -13,7 +13,7 @@ import pytest
 import explorer
 from explorer.core.errors import ExplorerError
 from explorer.spark.scan.scan import scan
-from tests.support.dose import WHOLE_DOSE
+from tests.support.dose import WHOLE_DOSE, some_of
 from tests.support.reference_writer import ReferenceRefused, ReferenceWriter
 from tests.support.row_content import content_hash, row_lines
 
@@ -62,7 +62,7 @@ def test_a_mapped_table_with_masks_and_renames_reads_alike(
     path, table = tmp_path / "orders", f"delta.`{tmp_path}/orders`"
     for statement in _STORY.format(table=table, properties=MAPPED_FEED.format(mode=mode)).split(";"):
         reference_writer.sql(statement)
-    _assert_same(reference_writer, path, *([2, 5, 8, 9] if WHOLE_DOSE else [5, 9]))
+    _assert_same(reference_writer, path, *([2, 5, 8, 9] if WHOLE_DOSE else [5]))
     opened = explorer.open_table(path)
     theirs = reference_writer.rows(path, hidden=["row_id", "row_commit_version"])
     identified = scan(opened, opened.snapshot(), row_identity=True).to_arrow()
@@ -98,9 +98,9 @@ def test_every_type_reads_alike_its_extremes_included(reference_writer: Referenc
     assert [c["operation"] for c in reference_writer.history(path)] == ["DELETE", "WRITE", "WRITE"]
 
 
-def test_the_tables_of_the_demo_read_alike(reference_writer: ReferenceWriter, demo_warehouse: Path) -> None:
+def test_tables_of_the_demo_read_alike(reference_writer: ReferenceWriter, demo_warehouse: Path) -> None:
     seen = 0
-    for log in sorted(demo_warehouse.rglob("_delta_log")):
+    for log in some_of(sorted(demo_warehouse.rglob("_delta_log")), 3):
         try:
             explorer.open_table(log.parent).snapshot().files()
         except ExplorerError:

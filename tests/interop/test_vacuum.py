@@ -164,7 +164,8 @@ def test_the_same_files_go_as_by_the_reference(
     assert _left(ours) == _left(theirs) | kept
     in_use = {str(folder) for key in kept for folder in Path(key).parents}
     assert _empty_folders(ours) == _empty_folders(theirs) - in_use
-    _goes_on(reference_writer, ours, made)
+    if WHOLE_DOSE or name == "change feed":
+        _goes_on(reference_writer, ours, made)
 
 
 def _goes_on(writer: ReferenceWriter, ours: Path, made: Path) -> None:

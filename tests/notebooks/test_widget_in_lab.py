@@ -12,11 +12,13 @@ import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, Playwright, expect
 
+from tests.e2e.conftest import FAST
 from tests.notebooks.lab import TOKEN, running_lab
 from tests.support.shared_tables import REPOSITORY
 from tests.support.small_logs import PROTOCOL, add, metadata, write_log
 
 BROWSER_OPTIONS = [
+    *FAST,
     "--headless",
     "--no-sandbox",
     "--disable-gpu",

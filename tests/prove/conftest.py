@@ -25,7 +25,7 @@ class Dose:
 
 @pytest.fixture(scope="session")
 def dose() -> Dose:
-    return Dose(16, 100, 500) if WHOLE_DOSE else Dose(4, 5, 12)
+    return Dose(16, 100, 500) if WHOLE_DOSE else Dose(3, 5, 8)
 
 
 @pytest.fixture(scope="session")

@@ -144,6 +144,24 @@ PROOFS: Final = (
         "every intent on every table whose metadata is odd",
     ),
     Proof(
+        "small-actions",
+        _COMMITS,
+        "tests/core/log/test_small_actions.py",
+        "provenance read alone beside the whole reading, on more logs",
+    ),
+    Proof(
+        "kept-history",
+        _COMMITS,
+        "tests/core/versions/test_kept_history.py",
+        "what is kept of a history beside a reading without it, on every log; rewritten logs and broken indexes",
+    ),
+    Proof(
+        "widget-tables",
+        _PAGES,
+        "tests/jupyter/test_golden_tables.py",
+        "the widget on every golden table",
+    ),
+    Proof(
         "intents-side-by-side",
         _OTHERS,
         "tests/interop/test_intents_side_by_side.py",

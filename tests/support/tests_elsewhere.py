@@ -8,17 +8,21 @@ import sys
 
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["FEW", "run_tests"]
+__all__ = ["FEW", "FEWEST", "run_tests"]
 
-FEW = (
-    "tests/spark/scan/test_scan.py::test_masks_hold_over_split_files_row_groups_and_filters",
-    "tests/spark/scan/test_scan.py::test_name_mode_renames_at_every_depth_and_fills_missing_columns",
+# A variant, an error of a row, Python in tasks, and two jobs of which one is cancelled.
+FEWEST = (
     "tests/spark/scan/test_scan.py::test_variants_with_nulls_and_inside_arrays_come_out",
-    "tests/spark/scan/test_scan.py::test_a_file_whose_types_disagree_is_named_with_the_column",
     "tests/spark/checks/test_constraint_check.py::test_one_that_fails_on_a_row_does_not_keep_the_others_from_their_answer",
     "tests/spark/log/test_files_frame.py::test_totals_and_the_files_that_a_condition_needs_are_those_of_one_process",
-    "tests/spark/rows/test_preview.py::test_cancel_before_spark_knows_the_job_is_not_lost",
     "tests/spark/rows/test_preview.py::test_cancelling_one_job_leaves_another_alone",
+)
+FEW = (
+    *FEWEST,
+    "tests/spark/scan/test_scan.py::test_masks_hold_over_split_files_row_groups_and_filters",
+    "tests/spark/scan/test_scan.py::test_name_mode_renames_at_every_depth_and_fills_missing_columns",
+    "tests/spark/scan/test_scan.py::test_a_file_whose_types_disagree_is_named_with_the_column",
+    "tests/spark/rows/test_preview.py::test_cancel_before_spark_knows_the_job_is_not_lost",
 )
 
 

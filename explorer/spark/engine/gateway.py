@@ -45,6 +45,11 @@ _CONF: Final = {
     # Above this many paths Spark lists them in a job of its own, which is much slower (30 s for 10,000 files).
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
 }
+# Classes that PySpark asks the JVM for at every call, which looks through all of its jars for some of them.
+_CLASSES: Final = (
+    *("functions", "PythonUtils", "PythonSQLUtils"),
+    *("org.apache.spark.sql.functions", "org.apache.spark.sql.classic.SparkSession"),
+)
 # Spark treats a configuration without an appender as the default one and replaces it by its own.
 _LOG4J: Final = """\
 status = off
@@ -105,7 +110,13 @@ def launch(master: str, conf: Mapping[str, str], report: Callable[[str], None]) 
     finally:
         output.close()
     _silence_query_context()
+    _keep_classes(session.sparkContext._jvm)
     return session
+
+
+def _keep_classes(jvm: Any) -> None:
+    for name in _CLASSES:
+        setattr(jvm, name, getattr(jvm, name))
 
 
 def _start_jvm(conf: SparkConf, output: IO[bytes], report: Callable[[str], None]) -> None:

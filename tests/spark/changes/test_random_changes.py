@@ -15,11 +15,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 import explorer
+from tests.support.dose import WHOLE_DOSE
 from tests.support.random_histories import IDS, Model, Row, canonical
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
-EXAMPLES = 3 if settings().max_examples <= 100 else 150
+EXAMPLES = 150 if WHOLE_DOSE else 2
 
 
 def _values(row: dict[str, Any] | None) -> str | None:

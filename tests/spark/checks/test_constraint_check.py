@@ -18,6 +18,7 @@ import explorer
 from explorer.core.errors import Cancelled, StorageError
 from explorer.spark.checks.constraint_check import check
 from tests.support.at_least_one import at_least_one
+from tests.support.dose import WHOLE_DOSE
 from tests.support.shared_tables import reference_root
 from tests.support.spark_tables import DataFile, column, struct, write_table
 
@@ -118,7 +119,7 @@ _VALUES = st.tuples(
 
 
 @settings(
-    max_examples=max(2, settings.default.max_examples // 100),
+    max_examples=max(1, settings.default.max_examples // 100),
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
@@ -152,7 +153,7 @@ def test_counts_places_and_samples_are_those_of_another_engine(
 
 
 def test_more_predicates_than_a_number_has_bits_are_judged_in_one_pass(tmp_path: Path) -> None:
-    values = list(range(130))
+    values = list(range(130 if WHOLE_DOSE else 70))
     table = _table(tmp_path, [[(value, "x", 0.5) for value in values], [(500, "y", 0.5)]], [[], []])
     # Rows to show are fetched for each predicate by itself: they have nothing to do with how many there are.
     report = check(table, table.snapshot(), {f"not {n}": f"a <> {n}" for n in values}, samples=0).result(120)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support import small_logs
 from tests.support.connect_server import connect_server
-from tests.support.tests_elsewhere import FEW, run_tests
+from tests.support.tests_elsewhere import FEWEST, run_tests
 
 pytestmark = pytest.mark.spark
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.spark
 def test_a_connect_server_gives_the_same_rows(tmp_path: Path) -> None:
     pytest.importorskip("grpc", reason="Spark Connect needs the packages of pyspark[connect]")
     with connect_server(tmp_path) as address:
-        run_tests(address, *FEW)
+        run_tests(address, *FEWEST)
         _refuses_a_stream_by_name(address)
 
 

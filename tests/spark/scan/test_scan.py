@@ -88,7 +88,12 @@ def test_masks_hold_over_split_files_row_groups_and_filters(tmp_path: Path, spar
     file = DataFile("f.parquet", rows, masked=masked, options={"row_group_size": 10_000})
     table = explorer.open_table(write_table(tmp_path, [column("id", "long"), column("s", "string")], [file]))
     session = spark_engine.session()
-    session.conf.set("spark.sql.files.maxPartitionBytes", "200000")
+    # Compiled, as for so many rows it pays.
+    settings = {"spark.sql.files.maxPartitionBytes": "200000", "spark.sql.codegen.wholeStage": "true"}
+    settings |= {"spark.sql.codegen.factoryMode": "FALLBACK"}
+    before = {name: session.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        session.conf.set(name, value)
     try:
         frame = table.rows()
         if not spark_engine.connected_remotely:
@@ -98,7 +103,8 @@ def test_masks_hold_over_split_files_row_groups_and_filters(tmp_path: Path, spar
             row["id"] for row in table.rows(where="id BETWEEN 65530 AND 65539").collect()
         )
     finally:
-        session.conf.unset("spark.sql.files.maxPartitionBytes")
+        for name, value in before.items():
+            session.conf.set(name, value)
 
 
 @pytest.mark.conformance("PART-001", "PART-003", "PART-005", "PART-014")

@@ -6,6 +6,8 @@ It writes a line when a batch is about to be written and one when it was, and en
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import explorer
@@ -22,21 +24,25 @@ INTENTS: dict[str, dict[str, Any]] = {
 }
 
 
-def main() -> None:
-    """Stream."""
-    location, source, checkpoint, kind = sys.argv[1:5]
-    session = engine().session()
-    write = explorer.open_table(location).batch_writer("stream", INTENTS[kind])
+def stream(table: str, source: str, checkpoint: str, kind: str, tell: Callable[[str], object]) -> None:
+    """Stream until the source has nothing left.
+
+    Args:
+        table, source, checkpoint: Folders.
+        kind: A key of `INTENTS`.
+        tell: Told ``batch NUMBER`` before a batch is written, and ``written NUMBER`` or ``found NUMBER`` after it.
+    """
+    write = explorer.open_table(table).batch_writer("stream", INTENTS[kind])
 
     def write_batch(rows: Any, number: int) -> None:
-        print(f"batch {number}", flush=True)
+        tell(f"batch {number}")
         result = write(rows, number)
-        print(f"{'found' if result.plan.proposal.recorded else 'written'} {number}", flush=True)
+        tell(f"{'found' if result.plan.proposal.recorded else 'written'} {number}")
 
-    stream = session.readStream.schema("id long").option("maxFilesPerTrigger", 1).parquet(source)
-    started = stream.writeStream.foreachBatch(write_batch).option("checkpointLocation", checkpoint)
+    read = engine().session().readStream.schema("id long").option("maxFilesPerTrigger", 1).parquet(source)
+    started = read.writeStream.foreachBatch(write_batch).option("checkpointLocation", checkpoint)
     started.trigger(availableNow=True).start().awaitTermination()
 
 
 if __name__ == "__main__":
-    main()
+    stream(*sys.argv[1:], tell=partial(print, flush=True))

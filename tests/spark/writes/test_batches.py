@@ -23,7 +23,9 @@ from explorer.core.errors import GuardFailed, InvalidIntent
 from explorer.core.log.log_path import commit_name
 from explorer.core.transaction.commit_plan import CommitPlan, CommitResult
 from explorer.core.versions.retention.missing_files import data_locations
-from tests.support.dose import WHOLE_DOSE
+from tests.spark.writes.stream_victim import stream
+from tests.support.at_least_one import at_least_one
+from tests.support.dose import WHOLE_DOSE, some_of
 from tests.support.shared_tables import REPOSITORY
 from tests.support.spark_tables import DataFile, column, write_table
 
@@ -101,7 +103,7 @@ def test_a_batch_that_comes_again_is_found(tmp_path: Path, intent: dict[str, Any
 @pytest.mark.conformance("TXN-007", "LOG-023")
 def test_of_two_writers_of_one_batch_one_writes_it_and_the_other_finds_it(tmp_path: Path) -> None:
     table, other = new_table(tmp_path / "t"), explorer.open_table(tmp_path / "t")
-    for number, intent in enumerate(INTENTS):
+    for number, intent in enumerate(at_least_one(some_of(INTENTS, 3))):
         batch = intent | BATCH | {"txnVersion": number}
         late = plan(table, batch)
         won = committed(other, batch)
@@ -111,7 +113,7 @@ def test_of_two_writers_of_one_batch_one_writes_it_and_the_other_finds_it(tmp_pa
         assert "not written again" in result.notes[0]
         assert (rows_of(other), sorted(other.store.list_tree())) == (rows, files)
     early = plan(table, INTENTS[0] | BATCH | {"txnVersion": 20})
-    assert committed(other, INTENTS[0] | BATCH | {"txnVersion": 19}).version == len(INTENTS) + 1
+    assert committed(other, INTENTS[0] | BATCH | {"txnVersion": 19}).version == number + 2
     result = table.commit(early)
     assert result.conflict is not None
     assert (result.outcome, result.conflict.action) == ("conflicted", "txn")
@@ -200,8 +202,10 @@ def test_a_stream_that_is_killed_and_started_again_writes_every_row_once(
         pq.write_table(pa.table({"id": ids}), source / f"{number}.parquet")
     pick, told = random.Random(kind), Counter[str]()
     for _ in range(kills):
-        told += _streamed(tmp_path, kind, pick)
-    told += _streamed(tmp_path, kind, None)
+        told += _killed(tmp_path, kind, pick)
+    lines: list[str] = []
+    stream(*_arguments(tmp_path, kind), tell=lines.append)
+    told += Counter(line.split()[0] for line in lines)
     assert rows_of(table)[5:] == [
         (number, 1 if kind == "merge" else None) for number in range(1_000, 1_000 + 3 * files)
     ]
@@ -213,22 +217,25 @@ def test_a_stream_that_is_killed_and_started_again_writes_every_row_once(
     record_property("found", {**told, "orphans": len(left)})
 
 
-def _streamed(folder: Path, kind: str, pick: random.Random | None) -> Counter[str]:
-    """Stream to the end, or until it is killed at some moment of some batch; what it told."""
-    command = [sys.executable, "-m", "tests.spark.writes.stream_victim"]
-    command += [str(folder / "t"), str(folder / "source"), str(folder / "checkpoint"), kind]
+def _arguments(folder: Path, kind: str) -> tuple[str, str, str, str]:
+    return str(folder / "t"), str(folder / "source"), str(folder / "checkpoint"), kind
+
+
+def _killed(folder: Path, kind: str, pick: random.Random) -> Counter[str]:
+    """Stream in a process of its own until it is killed at some moment of some batch; what it told."""
+    command = [sys.executable, "-m", "tests.spark.writes.stream_victim", *_arguments(folder, kind)]
     told = Counter[str]()
     with subprocess.Popen(
         command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
     ) as process:
         assert process.stdout is not None
-        end = None if pick is None else pick.randrange(1, 4)
+        end = pick.randrange(1, 4)
         for line in process.stdout:
             told[line.split()[0]] += 1
-            if pick is not None and told["batch"] == end:
+            if told["batch"] == end:
                 time.sleep(pick.random() * 2)
                 # The JVM too: it would go on with the batch.
                 os.killpg(process.pid, signal.SIGKILL)
                 break
-    assert process.returncode == (0 if pick is None or told["batch"] != end else -signal.SIGKILL)
+    assert process.returncode == (0 if told["batch"] != end else -signal.SIGKILL)
     return told

@@ -12,7 +12,7 @@ import explorer
 from explorer.core.errors import ExplorerError
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.scan import scan
-from tests.support.dose import some_of
+from tests.support.dose import WHOLE_DOSE, some_of
 from tests.support.golden_expectations import expected
 from tests.support.reference_changes import changing_steps
 from tests.support.reference_steps import Step, copy_before, reference_commit
@@ -27,6 +27,9 @@ OTHERWISE: Final = {
     "schema-changes#38": "the session of the reference let the source add columns, which no clause here asks for",
 }
 STEPS = [pytest.param(step, query, id=step.name) for step, query in changing_steps(ROOT) if step.name not in OTHERWISE]
+# Updates like others in what they meet.
+ALIKE: Final = {"change-feed-partitioned#4", "checkpoint-default#7", "checkpoint-without-checksum#10"}
+EVERY_RUN: Final = [step for step in some_of(STEPS, 18) if step.id not in ALIKE]
 SAME: Final = ("numUpdatedRows", "numSourceRows", "numTargetRowsInserted", "numTargetRowsUpdated",
     "numTargetRowsDeleted", "numTargetRowsMatchedUpdated", "numTargetRowsMatchedDeleted",
     "numTargetRowsNotMatchedBySourceUpdated", "numTargetRowsNotMatchedBySourceDeleted", "numCopiedRows",
@@ -34,7 +37,7 @@ SAME: Final = ("numUpdatedRows", "numSourceRows", "numTargetRowsInserted", "numT
     "numTargetDeletionVectorsAdded", "numRemovedFiles", "numTargetFilesRemoved")  # fmt: skip
 
 
-@pytest.mark.parametrize(("step", "query"), some_of(STEPS, 18))
+@pytest.mark.parametrize(("step", "query"), STEPS if WHOLE_DOSE else EVERY_RUN)
 def test_a_change_of_the_reference_leaves_the_same_rows(step: Step, query: str | None, tmp_path: Path) -> None:
     table = explorer.open_table(copy_before(ROOT, step, tmp_path, with_data=True))
     rows = None if query is None else engine().session().sql(query)

@@ -37,6 +37,11 @@ EXPECTED = expected(ROOT)
 _DELETE: Final = re.compile(r"DELETE FROM delta\.`<TABLE>`(?: WHERE (.*))?", re.DOTALL)
 # The reference finds nothing to object to; we refuse what reads other data or differs from one reading to the next.
 REFUSED_BY_US: Final = ["copy-on-write#19", "copy-on-write#20"]
+# Tables whose rows are deleted as those of another table are: their logs differ in what a deletion does not look at.
+ALIKE: Final = {
+    *("change-feed", "checkpoint-default", "checkpoint-json-stats", "checkpoint-multipart", "checkpoint-struct-stats"),
+    *("checkpoint-without-checksum", "drop-feature", "log-compaction"),
+}
 
 
 def _deletes() -> Iterator[Step]:
@@ -57,10 +62,10 @@ def _deletes() -> Iterator[Step]:
 
 
 def _some_deletes() -> list[Step]:
-    """All in the whole dose; else of each table the last one that makes a commit, and all that make none."""
+    """All in the whole dose; else of each table that differs the last that makes a commit, and all that make none."""
     found = list(_deletes())
-    last = {step.table: step for step in found if step.version is not None}
-    return [step for step in found if WHOLE_DOSE or step.version is None or step is last[step.table]]
+    last = {step.table: step for step in found if step.version is not None and step.table not in ALIKE}
+    return [step for step in found if WHOLE_DOSE or step.version is None or step is last.get(step.table)]
 
 
 @pytest.mark.conformance("FILE-002", "FILE-005", "FILE-010", "FILE-011", "FILE-016", "LOG-019", "META-004")
