@@ -13,7 +13,7 @@ from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
-NULL_INSERTS = {"kind": "merge", "source": "", "on": "target.k = source.k"}
+MERGE = {"kind": "merge", "source": "", "on": "target.k = source.k"}
 
 
 def _table(folder: Path, *, fed: bool) -> explorer.Table:
@@ -51,7 +51,7 @@ def test_a_merge_keeps_the_values_that_it_gives_and_makes_the_others(tmp_path: P
     ids = _committed(
         table,
         {
-            **NULL_INSERTS,
+            **MERGE,
             "matched": [{"update": {"k": "'b!'"}}],
             "notMatched": [
                 {"when": "source.given IS NOT NULL", "insert": {"id": "source.given", "k": "source.k"}},
@@ -73,7 +73,7 @@ def test_a_merge_keeps_the_values_that_it_gives_and_makes_the_others(tmp_path: P
 def test_a_merge_that_gives_every_value_leaves_the_mark(tmp_path: Path) -> None:
     table = _table(tmp_path, fed=False)
     source = pa.table({"k": ["c"], "id": pa.array([50], pa.int64())})
-    assert _committed(table, {**NULL_INSERTS, "notMatched": [{"insert": "*"}]}, source) == {"a": 1, "b": 2, "c": 50}
+    assert _committed(table, {**MERGE, "notMatched": [{"insert": "*"}]}, source) == {"a": 1, "b": 2, "c": 50}
     assert _mark(table) == 2
 
 
