@@ -45,6 +45,10 @@ PARTS: Final[dict[str, Part]] = {
         ("log/replay",),
         ("tests/conformance/test_reconciliation.py", "tests/conformance/test_commits.py", "tests/core/log"),
     ),
+    "row-ids": Part(
+        ("protocol/row_tracking", "transaction/new_files/row_ids"),
+        ("tests/core/protocol/test_row_tracking.py", "tests/core/transaction/test_property_proposals.py"),
+    ),
     "partition-values": Part(
         ("protocol/partition_values",),
         (
@@ -66,7 +70,9 @@ also_copy = {copied}
 pytest_add_cli_args = ["-p", "no:randomly", "-p", "no:cacheprovider", "--timeout=300"]
 pytest_add_cli_args_test_selection = {tests}
 process_isolation = "forkserver"
+timeout_constant = 20
 """
+"""The constant, in seconds of which mutmut waits 15 times as many, keeps a busy machine from taking slow for noticed."""
 
 
 def measure(name: str) -> dict[str, Any]:

@@ -56,6 +56,24 @@ def test_suspended_tracking_gives_no_ids_and_takes_none_away(suspended: str | No
     assert failures == ()
 
 
+@pytest.mark.conformance("ROWTRACK-001", "ROWTRACK-002", "ROWTRACK-003")
+def test_new_files_get_ids_above_the_mark_in_their_order_and_the_domain_says_the_new_mark() -> None:
+    mark = DomainMetadata(domain="delta.rowTracking", configuration='{"rowIdHighWaterMark":8}')
+    tracking = _tracked({}, mark).row_tracking
+    old, empty = small_logs.add("old", records=2, base_row_id=3), small_logs.add("empty", records=0)
+    files = (small_logs.add("first", records=2), old, empty, small_logs.add("last", records=5))
+    adds, domains, failures = number_rows(files, tracking, 5)
+    assert [(add.path, add.base_row_id) for add in adds] == [("first", 9), ("old", 3), ("empty", 11), ("last", 11)]
+    assert [add.default_row_commit_version for add in adds] == [5, old.default_row_commit_version, 5, 5]
+    (domain,) = domains
+    assert (domain.domain, domain.removed) == ("delta.rowTracking", False)
+    assert json.loads(domain.configuration) == {"rowIdHighWaterMark": 15, "domainName": "delta.rowTracking"}
+    assert failures == ()
+    assert number_rows((old, empty), tracking, 5)[1] == (), "the mark stays"
+    first, domains, _ = number_rows((small_logs.add("a", records=1),), _tracked({}).row_tracking, 1)
+    assert (first[0].base_row_id, json.loads(domains[0].configuration)["rowIdHighWaterMark"]) == (0, 0)
+
+
 def test_the_properties_mean_nothing_without_the_feature() -> None:
     tracking = _tracked({"delta.enableRowTracking": "true"}, protocol=small_logs.PROTOCOL).row_tracking
     assert (tracking.supported, tracking.enabled) == (False, False)
@@ -64,8 +82,9 @@ def test_the_properties_mean_nothing_without_the_feature() -> None:
 @pytest.mark.parametrize("configuration", ["", "{}", "[]", '{"rowIdHighWaterMark":"x"}'])
 def test_a_domain_without_the_mark_is_an_error(configuration: str) -> None:
     snapshot = _tracked({}, DomainMetadata(domain="delta.rowTracking", configuration=configuration))
-    with pytest.raises(CorruptTable, match="rowIdHighWaterMark"):
+    with pytest.raises(CorruptTable, match=r"rowIdHighWaterMark.*A broken client wrote it\.$") as caught:
         _ = snapshot.row_tracking
+    assert caught.value.found == configuration
 
 
 def test_base_row_ids_are_those_of_the_last_add_from_commits_and_checkpoints() -> None:

@@ -172,7 +172,12 @@ def test_columns_of_row_ids_have_names_that_no_column_has(name: str) -> None:
 def test_row_tracking_is_not_enabled_while_a_file_does_not_say_how_many_rows_it_has(stats: str | None) -> None:
     before = snapshot(msgspec.structs.replace(small_logs.add("a"), stats=stats))
     made = proposal(before, "set-properties", properties={"delta.enableRowTracking": "true"})
-    assert _guards(before, made)["row-ids"].status == "fail"
+    guard = _guards(before, made)["row-ids"]
+    assert (guard.status, guard.evidence["path"]) == ("fail", "a")
+    assert guard.evidence["detail"] == (
+        "Row tracking needs the number of rows of every file; the log does not say it for this one."
+    )
+    assert guard.remedy == "Rewrite the file with statistics, or suspend row tracking."
 
 
 @pytest.mark.conformance("ROWTRACK-004")
