@@ -29,7 +29,15 @@ __all__ = ["Trace", "TracesFound", "log_traces"]
 
 _DAY: Final = 86_400_000
 _SHOWN: Final = 80
-_UNREADABLE: Final = (StorageError, pa.ArrowException, OSError, msgspec.DecodeError, UnicodeDecodeError)
+# A recursion error: brackets in brackets, deeper than can be followed.
+_UNREADABLE: Final = (
+    StorageError,
+    pa.ArrowException,
+    OSError,
+    msgspec.DecodeError,
+    UnicodeDecodeError,
+    RecursionError,
+)
 _BOUNDS: Final = {"minValues": "least value", "maxValues": "greatest value"}
 _SPOKEN: Final = frozenset(["operationParameters", "userMetadata"])
 _Hit = tuple[str, str, str]
@@ -142,7 +150,7 @@ def _walk(value: JsonValue, path: tuple[str, ...], constants: Constants) -> Iter
 def _statistics(text: str, path: tuple[str, ...], constants: Constants) -> Iterator[_Hit]:
     try:
         yield from _walk(msgspec.json.decode(text), (*path[:-1], "stats_parsed"), constants)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         yield from _leaf(text, path, constants)
 
 

@@ -58,6 +58,14 @@ def test_a_bound_that_is_cut_off_counts(tmp_path: Path) -> None:
     assert not _traces(root, f"name = 'b{long}'", "name").traces
 
 
+def test_statistics_that_are_nested_too_deeply_are_searched_as_a_text(tmp_path: Path) -> None:
+    root = write_log(tmp_path / "t", [[MASKED, metadata(COLUMNS), _add("a.parquet", {})]])
+    commit = root / "_delta_log" / f"{0:020}.json"
+    deep = json.dumps("[" * 5_000 + '"ana"' + "]" * 5_000)
+    commit.write_text(commit.read_text("utf-8").replace(json.dumps("{}"), deep), "utf-8")
+    assert [trace.path for trace in _traces(root, "name = 'ana'", "name").traces] == [f"_delta_log/{commit.name}"]
+
+
 @pytest.mark.parametrize("as_struct", [False, True])
 def test_checkpoints_hold_what_their_commits_held(tmp_path: Path, as_struct: bool) -> None:
     properties = {"delta.checkpoint.writeStatsAsStruct": str(as_struct).lower()}
