@@ -64,7 +64,8 @@ def test_plan_names_the_clients_that_lose(cli: Call) -> None:
     result = cli("plan", reference_root() / "tables" / "deletion-vectors", BACK, "--json", "--no-check-rows")
     readers = json.loads(result.out)["consequences"]["readers"]
     assert [(each["client"], each["versionFrom"], each["before"], each["after"]) for each in readers] == [
-        ("Presto", "before 2026-04", "unknown", "wrong")
+        ("delta-rs QueryBuilder (SQL)", "0.25.5", "yes", "wrong"),
+        ("Presto", "before 2026-04", "unknown", "wrong"),
     ]
     assert list(readers[0]) == ["client", "versionFrom", "before", "after", "because", "source", "asOf"]
 
