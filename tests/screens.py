@@ -2,8 +2,9 @@
 
     python -m tests.screens [FOLDER OF TABLES]
 
-Without a folder the demo warehouse is built in a temporary one. Screenshots are looked at by people; nothing is
-compared.
+Every page is taken at 1440 and 1024 px in both themes; the `MAIN` ones also on a telephone, on a very wide window, at
+200 % zoom and on paper. Without a folder the demo warehouse is built in a temporary one. Screenshots are looked at by
+people; nothing is compared.
 """
 
 import subprocess
@@ -34,9 +35,18 @@ PAGES = {
     "act-guard": "?t={root}/sales/orders&tab=act&act=set-column-mapping&f.mode=none&step=plan",
     "commits": "?t={root}/sales/orders&view=table&v=21",
     "cleaned-history": "?t={root}/finance/ledger&v=14",
+    "statistics-asked": "?t={root}/sales/orders&tab=statistics&where=amount+%3E+300",
+    "erasure": "?t={root}/sales/orders&tab=erasure",
+    "audit": "?t={root}/sales/orders&tab=audit",
+    "case": "?t={root}/sales/orders&tab=case",
+    "activity": "?show=activity",
+    "one-version": "?t={root}/sales/orders&v=0",
     "broken": "?t={root}/archive/sensors-damaged",
     "no-such-version": "?t={root}/sales/orders&v=99999",
 }
+MAIN = ("home", "overview", "diff", "statistics-asked", "act-plan")
+SIZES = (("375", 375, 812, 1), ("2560", 2560, 1300, 1), ("zoom", 720, 450, 2))
+"""Further sizes of the main pages: name, width, height, and pixels for each."""
 
 
 def main() -> None:
@@ -70,21 +80,29 @@ def _photograph(url: str, root: str) -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         for theme in ("light", "dark"):
             for width in (1440, 1024):
-                context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
-                page = context.new_page()
+                page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
                 for name, query in PAGES.items():
-                    _take(page, url + query.format(root=root), TARGET / f"{name}-{theme}-{width}.png")
-                context.close()
+                    _open(page, url + query.format(root=root))
+                    page.screenshot(path=TARGET / f"{name}-{theme}-{width}.png")
+                page.close()
+        for size, width, height, pixels in SIZES:
+            viewport = {"width": width, "height": height}
+            page = browser.new_page(viewport=viewport, color_scheme="light", device_scale_factor=pixels)
+            for name in MAIN:
+                _open(page, url + PAGES[name].format(root=root))
+                page.screenshot(path=TARGET / f"{name}-light-{size}.png")
+                if size == "2560":
+                    page.pdf(path=TARGET / f"{name}.pdf", prefer_css_page_size=True)
+            page.close()
         browser.close()
-    print(f"{len(PAGES) * 4} screenshots in {TARGET}")
+    print(f"{len(list(TARGET.iterdir()))} pictures in {TARGET}")
 
 
-def _take(page: Any, url: str, target: Path) -> None:
+def _open(page: Any, url: str) -> None:
     page.goto(url)
     settle(page)
     page.wait_for_function("!document.querySelector('.bone')")
     page.wait_for_timeout(700)
-    page.screenshot(path=target)
 
 
 if __name__ == "__main__":

@@ -139,12 +139,16 @@ def _cost(snapshot: Snapshot, column: str) -> str:
 
 
 def _answers(snapshot: Snapshot, column: str) -> tuple[tuple[str, str], ...]:
-    """The form of an OPTIMIZE in this order, with files as large as they are now, by whole mebibytes.
+    """The form of an OPTIMIZE in this order, with files as large as they are now on average.
 
     It has none where a clustered table would get another order, nor for a name that its list of columns cannot hold.
     """
     mean = (snapshot.size_in_bytes or 0) / max(1, snapshot.num_files)
-    size = ("mebibytes", str(max(1, round(mean / _MEBIBYTE))))
+    mebibytes = mean / _MEBIBYTE
+    size = (
+        "mebibytes",
+        f"{mebibytes:.0f}" if mebibytes >= 10 else f"{max(mebibytes, 0.0001):.4f}".rstrip("0").rstrip("."),
+    )
     if column in snapshot.clustering_columns:
         return (size,)
     return () if snapshot.clustering_columns or "," in column else (("order", "orderBy"), ("by", column), size)

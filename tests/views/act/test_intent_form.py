@@ -39,6 +39,8 @@ def test_every_form_makes_an_intent_with_a_headline() -> None:
         "kind": "overwrite", "source": "a.csv", "partitions": True
     }  # fmt: skip
     assert intent_of("overwrite", {"source": "a.csv", "replaces": "where", "where": "x"})["where"] == "x"
+    assert intent_of("optimize", {"mebibytes": "0.25"})["targetSize"] == 1 << 18
+    assert intent_of("optimize", {"mebibytes": "1e3"})["targetSize"] == "1e3"
     assert intent_of("optimize", {"mebibytes": "2", "order": "zOrderBy", "by": "a, b"}) == {
         "kind": "optimize", "targetSize": 2_097_152, "zOrderBy": ["a", "b"]
     }  # fmt: skip

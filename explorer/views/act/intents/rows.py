@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from typing import Final
 
 from explorer import formatting as fmt
@@ -20,6 +22,7 @@ _SOURCE_HELP: Final = (
 )
 _EXPRESSIONS: Final = "SQL over the row, such as amount * 1.1. Text is quoted: 'paid'."
 _MEBIBYTE: Final = 1 << 20
+_AMOUNT: Final = re.compile(r"\d{1,8}(\.\d{1,4})?\Z", re.ASCII)
 _KEPT: Final = "keep"
 _PROPOSED: Final = {"matched": "update", "notMatched": "insert", "notMatchedBySource": _KEPT}
 
@@ -194,7 +197,7 @@ def _optimize(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
 def _optimize_document(answers: Answers) -> dict[str, object]:
     given = _answered(answers, "where")
     if size := answers.get("mebibytes", "").strip():
-        given["targetSize"] = int(size) * _MEBIBYTE if size.isascii() and size.isdecimal() and len(size) < 9 else size
+        given["targetSize"] = int(Decimal(size) * _MEBIBYTE) if _AMOUNT.match(size) else size
     if (order := answers.get("order", _KEPT)) != _KEPT:
         given[order] = [name.strip() for name in answers.get("by", "").split(",")]
     return given

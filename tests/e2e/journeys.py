@@ -1,0 +1,330 @@
+"""What people come for, walked on the demo tables in a browser: each way from the list of tables to its end.
+
+    python -m tests.e2e.journeys [FOLDER FOR PICTURES]
+
+prints a line for each journey: clicks, fields filled in, seconds. ``docs/journeys.md`` holds the table, and
+``test_journeys.py`` walks them in the whole dose. They write to the tables: give them a copy.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.conftest import ARGUMENTS, CHROMIUM, settle
+from tests.support.served_pages import SERVE_COMMITS, served, watch
+
+__all__ = ["JOURNEYS", "Walk"]
+
+_SPARK = 600_000  # ms that rows may take: the first of them start Spark
+
+
+@dataclass
+class Walk:
+    """One person's way through the pages, which counts what the hand does.
+
+    Attributes:
+        page: The browser's page.
+        pictures: Where each stop is photographed; None for nowhere.
+        clicks, fields, stops: Clicks and pressed keys, fields that were filled in, pictures.
+    """
+
+    page: Any
+    pictures: Path | None = None
+    clicks: int = 0
+    fields: int = 0
+    stops: int = 0
+    name: str = field(default="")
+
+    def click(self, role: str, name: str, *, within: str = "body", exact: bool = False) -> None:
+        """Click on the first link, button or tab of a name."""
+        self.clicks += 1
+        self.page.locator(within).get_by_role(role, name=name, exact=exact).first.click()
+        settle(self.page)
+
+    def click_at(self, selector: str) -> None:
+        """Click on the first element of a selector."""
+        self.clicks += 1
+        self.page.locator(selector).first.click()
+        settle(self.page)
+
+    def press(self, key: str) -> None:
+        """Press a key; it counts as a click."""
+        self.clicks += 1
+        self.page.keyboard.press(key)
+        settle(self.page)
+
+    def fill(self, selector: str, text: str) -> None:
+        """Fill in a field."""
+        self.fields += 1
+        self.page.locator(selector).first.fill(text)
+
+    def see(self, text: str, within: str = "body", timeout: float = 300_000) -> None:
+        """Wait until a text is on the page."""
+        self.page.locator(within).get_by_text(text).first.wait_for(timeout=timeout)
+
+    def wait(self, selector: str, timeout: float = _SPARK) -> None:
+        """Wait until an element is on the page."""
+        self.page.locator(selector).first.wait_for(timeout=timeout)
+        settle(self.page)
+
+    def stop(self) -> None:
+        """Photograph what is on the screen."""
+        self.stops += 1
+        if self.pictures is not None:
+            self.page.wait_for_timeout(500)
+            self.page.screenshot(path=self.pictures / f"{self.name}-{self.stops}.png")
+
+    def table(self, title: str) -> None:
+        """Open a table from the list."""
+        self.clicks += 1
+        self.page.locator("table.tables td.name a", has=self.page.get_by_text(title, exact=True)).first.click()
+        self.page.wait_for_function("document.querySelector('#tabs a[aria-current]')")
+        settle(self.page)
+
+
+def last_night(walk: Walk) -> None:
+    """a. What happened last night, and is anything wrong? Ends at the rows that came."""
+    walk.stop()
+    walk.table("orders")
+    walk.see("by etl@shop.example", "#strip")
+    walk.stop()
+    walk.click("link", "Changes", within="#tabs")
+    walk.click_at("#changes-go")
+    walk.wait("#lead table.list tbody tr")
+    walk.see("insert", "#lead")
+    walk.stop()
+
+
+def lost_rows(walk: Walk) -> None:
+    """b. Rows went: which commit took them, and how do they come back? Ends at the receipt of a restore."""
+    walk.table("customers")
+    walk.stop()
+    walk.press("t")
+    walk.fill("#commits-find", "closed accounts")
+    walk.wait("#commits tbody tr:only-child")
+    settle(walk.page)
+    walk.stop()
+    walk.click("link", "before this commit", within="#side")
+    walk.see("Ready.", "#act-check")
+    walk.stop()
+    walk.click("button", "Show the plan")
+    walk.see("undoes", "#lead")
+    walk.stop()
+    walk.fill("#confirm-reason", "the accounts were not closed")
+    walk.fill("#confirm-name", "customers")
+    walk.click_at("#commit")
+    walk.wait("[data-outcome=committed]")
+    walk.stop()
+
+
+def name_hazard(walk: Walk) -> None:
+    """c. A column means something else than before: since when, by whom, why? Ends at its history."""
+    walk.table("customers")
+    walk.click("link", "Columns", within="#tabs")
+    walk.see("changed hands", "#side")
+    walk.stop()
+    walk.click("link", "first_name", within="#rest", exact=True)
+    walk.see("the wrong way round", "#side")
+    walk.stop()
+
+
+def slow_query(walk: Walk) -> None:
+    """d. Why does a query read so much, and what would help? Ends at the plan of what helps."""
+    walk.table("orders")
+    walk.click("link", "Statistics", within="#tabs")
+    walk.stop()
+    walk.fill("#funnel-where", "amount > 300")
+    walk.click("button", "Ask the log")
+    walk.wait(".funnels")
+    walk.stop()
+    walk.click("link", "Plan the OPTIMIZE")
+    walk.stop()
+    walk.click("button", "Show the plan")
+    walk.wait("[data-plan]")
+    walk.stop()
+
+
+def auditor(walk: Walk) -> None:
+    """e. An auditor asks for the state of a table, with evidence. Ends at the report as a file."""
+    walk.table("orders")
+    walk.click("link", "Audit", within="#tabs")
+    walk.stop()
+    with walk.page.expect_download() as download:
+        walk.click("button", "Download the report")
+    assert Path(download.value.path()).read_bytes().startswith(b"<!doctype html>")
+
+
+def erasure(walk: Walk) -> None:
+    """f. Somebody asks to be forgotten: where are their rows, until when? Ends at the statement as a file."""
+    walk.table("orders")
+    walk.click("link", "Erasure", within="#tabs")
+    walk.stop()
+    walk.fill("#erasure-where", "customer_id = 'C-00007'")
+    walk.click("button", "Search every file")
+    walk.wait(".stepper")
+    walk.stop()
+    with walk.page.expect_download() as download:
+        walk.click("button", "Download the statement")
+    assert b"C-00007" in Path(download.value.path()).read_bytes()
+    walk.click("link", "Plan it", within=".stepper")
+    walk.stop()
+
+
+def rule_that_rows_break(walk: Walk) -> None:
+    """g. A rule that rows break: which rows, what becomes of them, then the rule. Ends at its commit."""
+    walk.table("events")
+    walk.click("link", "Act", within="#tabs")
+    walk.stop()
+    walk.click("link", "Add a constraint")
+    walk.fill("#f-name", "known_user")
+    walk.fill("#f-expression", "event_id % 97 <> 0")
+    walk.see("Ready.", "#act-check")
+    walk.click("button", "Show the plan")
+    walk.click_at("#look-go")
+    walk.wait(".guards .ways a")
+    walk.stop()
+    walk.click_at(".guards .ways a:has-text('Delete these')")
+    walk.see("Ready", "#act-check")
+    walk.stop()
+    walk.click("button", "Show the plan")
+    walk.wait("[data-plan]")
+    walk.stop()
+    walk.fill("#confirm-reason", "test events")
+    walk.fill("#confirm-name", "events")
+    walk.click_at("#commit")
+    walk.wait("[data-outcome=committed]")
+    walk.stop()
+    walk.click_at(".back-note a")
+    walk.wait("#look-go, #confirm-name")
+    walk.click_at("#look-go")
+    walk.wait("#confirm-name")
+    walk.fill("#confirm-reason", "agreed with the team")
+    walk.fill("#confirm-name", "events")
+    walk.click_at("#commit")
+    walk.wait("[data-outcome=committed]")
+    walk.stop()
+
+
+def one_key(walk: Walk) -> None:
+    """h. What happened to one order over time? Ends at its changes, paired."""
+    walk.table("orders")
+    walk.click("link", "Changes", within="#tabs")
+    walk.stop()
+    walk.click("link", "the last 10 commits", within="#side")
+    walk.fill("#changes-keys", "order_id")
+    walk.click_at("#changes-go")
+    walk.wait("#lead table.list tbody tr")
+    walk.stop()
+
+
+def who_is_locked_out(walk: Walk) -> None:
+    """i. May a feature be switched on: who could not read or write any more? Ends at the clients by name."""
+    walk.table("orders")
+    walk.click("link", "Act", within="#tabs")
+    walk.click("link", "Enable a feature")
+    walk.stop()
+    walk.click_at("label.option:has-text('rowTracking')")
+    walk.click("button", "Show the plan")
+    walk.wait("#losses tbody tr")
+    walk.stop()
+
+
+def hidden_rows(walk: Walk) -> None:
+    """j. Which rows are only hidden, and how do they leave the files? Ends at the plan of a purge."""
+    walk.table("orders")
+    walk.click("link", "Deletion vectors", within="#tabs")
+    walk.stop()
+    walk.click_at("#rest table.list tbody a")
+    walk.wait(".rowstrip")
+    walk.click("link", "Plan the purge", within="#side")
+    walk.click("button", "Show the plan")
+    walk.wait("[data-plan]")
+    walk.stop()
+
+
+def colleague(walk: Walk) -> None:
+    """k. Two versions differ: show a colleague. Ends when the copied link opens the same page."""
+    walk.table("orders")
+    walk.click("link", "Diff", within="#tabs")
+    walk.click_at("#strip summary:has-text('compare')")
+    walk.fill("#strip input[name=c]", "14")
+    walk.press("Enter")
+    walk.see("compared with v14", "#strip")
+    walk.stop()
+    walk.click_at("#bar summary[aria-label^='Copy a link']")
+    walk.click("button", "Link to v")
+    copied = walk.page.evaluate("navigator.clipboard.readText()")
+    there = walk.page.context.new_page()
+    there.set_default_timeout(300_000)
+    there.goto(copied)
+    there.get_by_text("compared with v14").first.wait_for()
+    there.close()
+
+
+JOURNEYS: dict[str, Callable[[Walk], None]] = {
+    "a": last_night,
+    "b": lost_rows,
+    "c": name_hazard,
+    "d": slow_query,
+    "e": auditor,
+    "f": erasure,
+    "g": rule_that_rows_break,
+    "h": one_key,
+    "i": who_is_locked_out,
+    "j": hidden_rows,
+    "k": colleague,
+}
+
+
+def main() -> None:
+    """Build the demo tables, walk every journey on them, and print what each took."""
+    from playwright.sync_api import sync_playwright
+
+    from explorer.demo import build_warehouse
+
+    pictures = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    if pictures is not None:
+        pictures.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "demo"
+        build_warehouse(root, datetime.now(UTC).date())
+        with served(root, SERVE_COMMITS, Path(folder) / "server.log") as url, sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+            for letter in sys.argv[2] if len(sys.argv) > 2 else JOURNEYS:
+                _print(letter, browser, url, pictures)
+            browser.close()
+
+
+def _print(letter: str, browser: Any, url: str, pictures: Path | None) -> None:
+    context = browser.new_context(
+        viewport={"width": 1440, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
+    )
+    page = context.new_page()
+    page.set_default_timeout(300_000)
+    wrong = watch(page)
+    walk = Walk(page, pictures, name=letter)
+    started, end = time.monotonic(), "reached"
+    try:
+        page.goto(url)
+        settle(page)
+        page.wait_for_function("!document.querySelector('.bone')")
+        started = time.monotonic()
+        JOURNEYS[letter](walk)
+    except Exception as error:  # noqa: BLE001  # the other journeys are still to be walked
+        walk.stop()
+        end = f"not reached: {error}".splitlines()[0]
+    seconds = time.monotonic() - started
+    about = (JOURNEYS[letter].__doc__ or "").removeprefix(f"{letter}. ")
+    print(f"| {letter} | {about} | {walk.clicks} | {walk.fields} | {seconds:.1f} | {end} | {wrong or ''}", flush=True)
+    context.close()
+
+
+if __name__ == "__main__":
+    main()
