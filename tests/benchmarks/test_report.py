@@ -1,4 +1,4 @@
-"""The page on performance is what the last run's record says."""
+"""The page on performance, and the table of the pages in the README, are what the last run's record says."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ import json
 
 import pytest
 
-from tests.benchmarks.report import PAGE, RECORD, page
+from tests.benchmarks.report import PAGE, README, RECORD, page, readme
 
 
 def test_the_page_is_what_the_record_says() -> None:
     if not RECORD.is_file():
         pytest.skip("nothing was measured yet: make bench")
     assert PAGE.read_text("utf-8") == page(json.loads(RECORD.read_text("utf-8"))), "run: make bench"
+
+
+def test_the_readme_has_the_times_of_the_record() -> None:
+    record, text = json.loads(RECORD.read_text("utf-8")), README.read_text("utf-8")
+    assert "browser" in record
+    assert readme(text, record) == text, "run: python -m tests.benchmarks --only browser"
+    assert "first picture of" in text
