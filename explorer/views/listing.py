@@ -9,16 +9,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
+from explorer.core.protocol.partition_values import partition_texts
 
-__all__ = ["Listing", "ListingColumn", "partition_texts"]
+__all__ = ["Listing", "ListingColumn", "partition_words"]
 
 _NUMERIC = frozenset({"rows", "size", "number", "share", "version", "masked", "gained", "amount"})
 
@@ -184,23 +187,33 @@ class ListingPage:
     pages: int
 
 
-def partition_texts(partition_values: pa.ChunkedArray, columns: tuple[str, ...]) -> pa.ChunkedArray:
+def partition_words(partition_values: pa.ChunkedArray, columns: Sequence[tuple[str, str]]) -> pa.ChunkedArray:
     """Return ``region=eu, day=2026-03-02`` for each file; a null partition value reads ``null``.
 
     Args:
-        partition_values: map<string, string> by file, keys as in ``columns``.
-        columns: Partition columns in order.
+        partition_values: map<string, string> by file.
+        columns: Partition columns in order: the name, and the key in the maps.
     """
-    if not columns:
-        return pa.chunked_array([pa.array([""] * len(partition_values), pa.string())])
+    return pa.chunked_array([_partitions(chunk, columns) for chunk in partition_values.chunks], pa.string())
+
+
+def _partitions(maps: pa.MapArray, columns: Sequence[tuple[str, str]]) -> pa.StringArray:
+    """The texts of some files: those of one file of each partition, and which partition each is of."""
+    if not columns or not len(maps):
+        return pa.array([""] * len(maps), pa.string())
+    values = [partition_texts(maps, key) for _, key in columns]
+    place = np.zeros(len(maps), np.int64)
+    for column in values:
+        codes = column.dictionary_encode(null_encoding="encode")
+        mixed = place * len(codes.dictionary) + codes.indices.to_numpy()
+        place = pa.array(mixed).dictionary_encode().indices.to_numpy().astype(np.int64)
+    first = np.zeros(place.max() + 1, np.int64)
+    first[place[::-1]] = np.arange(len(maps) - 1, -1, -1)
     parts = [
-        pc.binary_join_element_wise(
-            f"{name}=", pc.fill_null(pc.map_lookup(partition_values, name, "first").cast(pa.string()), "null"), ""
-        )
-        for name in columns
+        pc.binary_join_element_wise(f"{name}=", pc.fill_null(column.take(pa.array(first)), "null"), "")
+        for (name, _), column in zip(columns, values, strict=True)
     ]
-    joined = pc.binary_join_element_wise(*parts, ", ")
-    return joined if isinstance(joined, pa.ChunkedArray) else pa.chunked_array([joined])
+    return pc.binary_join_element_wise(*parts, ", ").take(pa.array(place))
 
 
 def _exported_text(value: Any) -> str:

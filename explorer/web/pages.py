@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field, replace
 
-from explorer.core.errors import ExplorerError, VersionGap
+from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.protocol.actions import Protocol
 from explorer.views import TableFacts, TableView
 from explorer.views.case_desk import CaseDesk
@@ -49,6 +49,7 @@ class Rendered:
         rows: Ids of the rows of the list of tables that are on the page.
         pending: Of those, the ones that were not read when it was drawn.
         needs_spark: What it offers next needs Spark.
+        is_early: More is being read of the table than it shows; it is not the page that was asked for.
     """
 
     regions: dict[str, str]
@@ -61,12 +62,13 @@ class Rendered:
     rows: frozenset[str] = frozenset()
     pending: frozenset[str] = frozenset()
     needs_spark: bool = False
+    is_early: bool = False
 
 
 def table_page(
     catalog: Catalog, address: Address, theme: str, work: WindowWork, screen: Screen | None = None
 ) -> Rendered:
-    """Return the page of a table; every error becomes the state that shows it.
+    """Return the page of a table; every error but an ended reading becomes the state that shows it.
 
     Args:
         catalog: The served tables.
@@ -74,10 +76,15 @@ def table_page(
         theme: ``light`` or ``dark``, for the figures.
         work: The window's running work.
         screen: The window's size; a usual one unless given.
+
+    Raises:
+        Cancelled: A person ended the reading of its log.
     """
     screen = screen or Screen()
     try:
         facts = _facts(catalog, address)
+    except Cancelled:
+        raise
     except Exception as error:  # noqa: BLE001  # shown and logged: a page must never stay blank
         return problem_page(address, error, may_commit=catalog.allow_commits)
     try:

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import explorer
 from explorer.auditing import Finding
 from explorer.auditing.report.signature import SigningKey
-from explorer.core.errors import ExplorerError, VersionGap
+from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
@@ -30,6 +30,7 @@ from explorer.views import TableFacts
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import TimeBasis
 from explorer.views.table.timeline import amounts_of
+from explorer.web.table_reading import TableReading
 
 __all__ = ["SPARK_DAYS", "TONES", "Catalog", "Deed", "Deeds", "RecentCommits", "SparkBar", "TableSummary"]
 
@@ -162,6 +163,8 @@ class Catalog:
         self._lock = threading.Lock()
         self._kept: dict[str, _Kept] = {}
         self._opening: dict[str, threading.Lock] = {}
+        self._readings: dict[str, TableReading] = {}
+        self._stopped: dict[str, float] = {}
 
     def refs(self) -> list[TableRef]:
         """Return the tables under the roots, by name."""
@@ -175,10 +178,13 @@ class Catalog:
 
         Raises:
             NotAllowed: The name leads outside the served roots.
+            Cancelled: A person ended its reading, or that which this call waited for.
             ExplorerError: The table cannot be read.
         """
-        ref = self.roots.locate(name)
+        ref, asked = self.roots.locate(name), time.monotonic()
         with self._opener(ref.location):
+            if self._stopped.get(ref.location, asked) > asked:
+                raise Cancelled("The reading of the log was ended.", operation="read the log")
             kept = self._kept.get(ref.location)
             if kept is not None:
                 if time.monotonic() - kept.looked < _FRESH:
@@ -188,9 +194,29 @@ class Catalog:
                     self._keep(ref.location, replace(kept, looked=time.monotonic()))
                     return kept.facts
             tail = self._opened(ref) if kept is None else kept.tail
-            found = _Kept(TableFacts(self._log(ref, kept), ref.title), tail, time.monotonic())
+            found = _Kept(self._read(ref, self._log(ref, kept)), tail, time.monotonic())
             self._keep(ref.location, found)
             return found.facts
+
+    def reading(self, name: str) -> TableReading | None:
+        """Return the first reading of a table's log that goes on, or that a person ended; None without one.
+
+        Raises:
+            NotAllowed: The name leads outside the served roots.
+        """
+        return self._readings.get(self.roots.locate(name).location)
+
+    def stop_reading(self, name: str) -> None:
+        """End the first reading of a table's log, for all who wait for it.
+
+        Raises:
+            NotAllowed: The name leads outside the served roots.
+        """
+        location = self.roots.locate(name).location
+        reading = self._readings.get(location)
+        if reading is not None:
+            self._stopped[location] = time.monotonic()
+            reading.stop()
 
     def facts_before(self, name: str, gap: VersionGap) -> TableFacts:
         """Return the facts of the versions before a gap in a table's log.
@@ -243,6 +269,14 @@ class Catalog:
         opened = self._opened(ref)
         opened.follow()
         return opened
+
+    def _read(self, ref: TableRef, log: DeltaLog) -> TableFacts:
+        reading = self._readings[ref.location] = TableReading(log, ref.title)
+        try:
+            return TableFacts(log, ref.title)
+        finally:
+            if not reading.stopped:
+                del self._readings[ref.location]
 
     def _opened(self, ref: TableRef) -> explorer.Table:
         return explorer.open_table(ref.location, roots=(ref.root,), read_only=True)

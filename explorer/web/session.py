@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
@@ -22,12 +23,13 @@ from weakref import WeakKeyDictionary
 import panel as pn
 from bokeh.document import Document
 
-from explorer.core.errors import ExplorerError, RequestError
+from explorer.core.errors import Cancelled, ExplorerError, RequestError
 from explorer.storage.served_roots import TableRef
 from explorer.views import TableFacts, TableView
 from explorer.views.problems import Problem, lost_problem, problem_of, replaced_problem
 from explorer.views.rows.spark_work import SparkStart
 from explorer.web.address import Address
+from explorer.web.early_page import PROGRESS, early_page, reading_line
 from explorer.web.export import export_files
 from explorer.web.figure_pane import FigurePane
 from explorer.web.home.reading import HomeReading
@@ -37,6 +39,7 @@ from explorer.web.pages import Rendered, notice, problem_page, table_page, waiti
 from explorer.web.render import render
 from explorer.web.served_tables import Catalog, TableSummary
 from explorer.web.strip import Screen
+from explorer.web.table_reading import TableReading
 from explorer.web.tabs import begin_work, export_named, handlers
 from explorer.web.window import Handler, Message
 from explorer.web.window_work import NewWindow, WindowWork
@@ -47,6 +50,7 @@ _log = logging.getLogger(__name__)
 _WORKERS = ThreadPoolExecutor(max_workers=8, thread_name_prefix="explorer-page")
 _PATIENCE = 0.6
 _LOOK_EVERY = 3_000
+_REPORT_EVERY = 400
 _CHART_HEIGHT = 210
 _sessions: WeakKeyDictionary[Document, Session] = WeakKeyDictionary()
 Result = TypeVar("Result")
@@ -103,6 +107,9 @@ class Session:
         self._news: Problem | None = None
         self._found: TableFacts | None = None
         self._reading = HomeReading(catalog, self._read_some)
+        # Since when the page of which query is awaited, and the reading whose early page is on show.
+        self._awaited: tuple[str, float] | None = None
+        self._table_reading: TableReading | None = None
         self._early_spark = early_spark
         self._spark = SparkStart(self._spark_changed)
         self._listed: list[TableRef] = []
@@ -134,6 +141,7 @@ class Session:
         pn.state.on_session_destroyed(self._close)
         if self.kind == "table":
             pn.state.add_periodic_callback(self._look, period=_LOOK_EVERY)
+            pn.state.add_periodic_callback(self._report, period=_REPORT_EVERY)
 
     def _close(self, _context: object) -> None:
         self._work.stop_reading()
@@ -225,6 +233,7 @@ class Session:
             self.page.send({"kind": "reload"})
             return
         arrived = partial(self._arrived, number, next(self._turns))
+        self._awaited = query, time.monotonic()
         self._compute(number, partial(self._render, query, self.theme, self.screen), arrived)
 
     def _draw_again(self) -> None:
@@ -272,8 +281,13 @@ class Session:
             self._draw_again()
 
     def _stop_reading(self, message: Message) -> None:
-        self._reading.stop()
-        self._show(self.query, message.number)
+        if self.kind == "table":
+            # Who waits for it gets the page that says so.
+            self._catalog.stop_reading(_address(self.query).table)
+            self.answer(message)
+        else:
+            self._reading.stop()
+            self._show(self.query, message.number)
 
     def _read_on(self, message: Message) -> None:
         self._reading.read_on()
@@ -283,6 +297,40 @@ class Session:
         """Count new commits from now on; the browser keeps the time for the next visit."""
         self._since = datetime.now(UTC)
         self._show(self.query, message.number)
+
+    # --- a table, while its log is read
+
+    def _report(self) -> None:
+        """While a page is awaited because the log of its table is read: draw the newest part, say how far it is."""
+        if self._awaited is None or time.monotonic() - self._awaited[1] < _PATIENCE:
+            return
+        query = self._awaited[0]
+        reading = self._read_of(_address(query))
+        if reading is None or reading.stopped:
+            return
+        if reading is not self._table_reading:
+            self._table_reading = reading
+            self._compute(self._newest, partial(self._early, query, reading), partial(self._show_early, reading))
+        elif self.shown.is_early and (facts := reading.newest()) is not None:
+            self._sent.pop("lead", None)
+            self._patch({PROGRESS: reading_line(facts, reading)}, 0)
+
+    def _read_of(self, address: Address) -> TableReading | None:
+        try:
+            return self._catalog.reading(address.table)
+        except ExplorerError:
+            return None  # the page itself says what is wrong with the address
+
+    def _early(self, query: str, reading: TableReading) -> Rendered | None:
+        facts, address = reading.newest(), _address(query)
+        if facts is None:
+            return None
+        may_commit = self._catalog.allow_commits
+        return early_page(address, facts, reading, self.theme, self.screen, may_commit=may_commit)
+
+    def _show_early(self, reading: TableReading, rendered: Rendered | None) -> None:
+        if rendered is not None and self._awaited is not None and reading is self._table_reading:
+            self._draw(rendered, 0)
 
     # --- Spark, before anyone asks for rows
 
@@ -373,23 +421,27 @@ class Session:
         # Of two drawings for one request the one that began later holds, whichever is ready first.
         if number < self._newest or turn < self._drawn:
             return
-        self._drawn = turn
+        self._drawn, self._awaited, self._table_reading = turn, None, None
         if self._news is not None and not rendered.regions.get("notice"):
             rendered.regions["notice"] = notice(self._news)
-        changed = {id_: html for id_, html in rendered.regions.items() if self._sent.get(id_) != html}
-        before, self.shown, self.complete = self.shown, rendered, True
-        self._sent |= changed
-        message = {"kind": "patch", "regions": changed, "hidden": rendered.hidden, "number": number}
-        with _together(self._document):
-            self.chart.draw(rendered.chart, same_data=before.chart_key == rendered.chart_key)
-            strip = None if rendered.timeline is None else rendered.timeline.message(before.timeline)
-            self.page.send(message | {"title": rendered.title} | ({} if strip is None else {"strip": strip}))
+        self._draw(rendered, number)
         if rendered.pending:
             # Rows that were shown while this page was drawn are in it as they were before.
             rows = [row for row in self._reading.rows(self._listed) if row.row_id in rendered.pending]
             if known := [row for row in rows if not row.pending]:
                 self._show_read(known)
         self._prepare_spark()
+
+    def _draw(self, rendered: Rendered, number: int) -> None:
+        """Send what differs from what the window shows."""
+        changed = {id_: html for id_, html in rendered.regions.items() if self._sent.get(id_) != html}
+        before, self.shown, self.complete = self.shown, rendered, not rendered.is_early
+        self._sent |= changed
+        message = {"kind": "patch", "regions": changed, "hidden": rendered.hidden, "number": number}
+        with _together(self._document):
+            self.chart.draw(rendered.chart, same_data=before.chart_key == rendered.chart_key)
+            strip = None if rendered.timeline is None else rendered.timeline.message(before.timeline)
+            self.page.send(message | {"title": rendered.title} | ({} if strip is None else {"strip": strip}))
 
     def _patch(self, regions: Mapping[str, str], number: int, query: str = "", say: str = "") -> None:
         self._sent |= regions
@@ -424,10 +476,23 @@ class Session:
         except NotYet:
             address = _address(self.query)
             if self.kind == "table":
-                return waiting_page(address, may_commit=self._catalog.allow_commits), False
+                return self._first_part(address), False
             return self._home(address, patience=0), False
         # What is read before the browser listens would be lost: it asks again.
         return rendered, self._all_read
+
+    def _first_part(self, address: Address) -> Rendered:
+        """What is known soon of a table whose log takes long to read."""
+        waiting = waiting_page(address, may_commit=self._catalog.allow_commits)
+        reading = self._read_of(address)
+        if reading is None:
+            return waiting
+        try:
+            early = _WORKERS.submit(self._early, self.query, reading).result(timeout=_PATIENCE)
+        except (ExplorerError, NotYet):
+            return waiting  # it comes with a report, and what is wrong with the table with its page
+        self._table_reading = reading
+        return early or waiting
 
     def _render(self, query: str, theme: str, screen: Screen) -> Rendered:
         try:
@@ -436,7 +501,12 @@ class Session:
             return problem_page(_address(query), error, may_commit=self._catalog.allow_commits)
         if not address.table:
             return self._home(address, patience=_PATIENCE / 2)
-        return table_page(self._catalog, address, theme, self._work, screen)
+        try:
+            return table_page(self._catalog, address, theme, self._work, screen)
+        except Cancelled as error:
+            reading = self._catalog.reading(address.table)
+            early = None if reading is None else self._early(query, reading)
+            return early or problem_page(address, error, may_commit=self._catalog.allow_commits)
 
     def _home(self, address: Address, *, patience: float) -> Rendered:
         """The list of tables: names at once, and what is known of them; the rest comes as it is read."""

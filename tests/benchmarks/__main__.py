@@ -1,4 +1,5 @@
-"""All benchmarks: ``make bench``. They write docs/performance.json, and docs/performance.md out of it.
+"""All benchmarks: ``make bench``. They write docs/performance.json, and out of it docs/performance.md and the
+table of the pages in README.md.
 
 A run takes half an hour; ``--only growth`` and so on run one part and leave the others as they were. ``--quick`` writes
 nothing: it compares the ratios to deltalake on the small sets with the record, in under three minutes.
@@ -18,8 +19,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import audits, commits, growth, phases, remote, replay, rows, warm, writes
-from tests.benchmarks.report import PAGE, RECORD, page
+from tests.benchmarks import audits, browser, commits, growth, phases, remote, replay, rows, warm, writes
+from tests.benchmarks.report import PAGE, README, RECORD, page, readme
 from tests.benchmarks.runs import environment
 from tests.benchmarks.sets import REPOSITORY
 
@@ -31,6 +32,7 @@ PARTS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     "growth": growth.measure,
     "commits": commits.measure,
     "audits": audits.measure,
+    "browser": browser.measure,
     "spark": rows.measure,
     "writes": writes.measure,
 }
@@ -61,6 +63,7 @@ def main() -> None:
         record[part] = {"machine": _machine(), "load": load, "rows": found}
         RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
         PAGE.write_text(page(record), "utf-8")
+        README.write_text(readme(README.read_text("utf-8"), record), "utf-8")
 
 
 def _quick() -> int:

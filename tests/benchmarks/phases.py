@@ -32,7 +32,7 @@ _CLOCKS: Final = (
     ("core.protocol.arrow.row_groups", "RowGroups", "__init__", "read the checkpoint's footer"),
     ("core.protocol.arrow.row_groups", "RowGroups", "read", "read the checkpoint's columns"),
     ("core.protocol.arrow.row_groups", "RowGroups", "present", "find the checkpoint's small actions"),
-    ("core.protocol.statistics.file_statistics", "", "parse_texts", "parse the statistics"),
+    ("core.log.checkpoint.parquet_part", "", "parse_texts", "parse the statistics"),
     ("core.versions.snapshot", "", "statistics_table", "make the table of statistics"),
     ("core.versions.lifetimes.builder", "LifetimesBuilder", "commit", "walk over the file actions"),
     ("core.versions.lifetimes.builder", "LifetimesBuilder", "_take", "make columns, let go of the JSON"),

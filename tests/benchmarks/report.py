@@ -10,6 +10,8 @@ from tests.benchmarks.sets import REPOSITORY
 
 RECORD = REPOSITORY / "docs" / "performance.json"
 PAGE = REPOSITORY / "docs" / "performance.md"
+README = REPOSITORY / "README.md"
+_BEGIN, _END = "<!-- pages, measured -->\n", "<!-- until here -->\n"
 
 _HEAD = """# Performance
 
@@ -17,7 +19,8 @@ _HEAD = """# Performance
 
 The tables: **S** 1,000 commits of 10 files, a checkpoint every 10. **M** 10,000 commits of 19 file
 actions, a checkpoint every 100, 50,000 live files. **DV** 100,000 files and 300 commits that mask rows of 1,000 each.
-**L** one checkpoint of 1,000,000 files and 100 commits. Every measurement is a process of its own, readers take turns,
+**L** one checkpoint of 1,000,000 files and 100 commits. **C** 100,000 commits of 3 file actions, a checkpoint every
+1,000. Every measurement is a process of its own, readers take turns,
 and a number is the median of at least five. Files are in the system's cache; except in the cold process, libraries are
 loaded before the clock starts. *Limit* is what no reader can do without: the bytes that the operation has to read, and
 the time to read and decode them with the libraries used here and to do nothing else. A number in bold misses its goal;
@@ -64,6 +67,15 @@ _NAMES = {
     "ten again": "the same out of what is kept",
 }
 
+_PICTURED = {
+    "orders": "the demo's orders",
+    "M": "M: 10,000 commits",
+    "L": "L: 1,000,000 files",
+    "DV": "DV: 100,000 masked files",
+    "C": "C: 100,000 commits",
+}
+_STEPPED = {"orders": "the demo's orders", "M": "M: 10,000 commits"}
+
 
 def page(record: dict[str, Any]) -> str:
     """The page of a record; parts that it does not have are left out."""
@@ -75,6 +87,7 @@ def page(record: dict[str, Any]) -> str:
         "growth": _growth,
         "commits": _commits,
         "audits": _audits,
+        "browser": _browser,
         "spark": _spark,
         "writes": _writes,
     }
@@ -278,6 +291,82 @@ def _audits(rows: list[dict[str, Any]]) -> Iterator[str]:
         "Every rule that needs no more than the log. The thousand tables are read in a process for each processor; the "
         "peak is that of the largest process. deltalake opens as many at a time as there are processors."
     )
+
+
+def readme(text: str, record: dict[str, Any]) -> str:
+    """The README with the table of the pages as a record has it."""
+    if "browser" not in record:
+        return text
+    before, _, rest = text.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    found = record["browser"]
+    machine = found["machine"]
+    where = f"On {machine['processors']} cores at a load of {found['load']:.1f}, in Chromium with an empty cache"
+    lines = [
+        f"{where}, on {machine['at']}; bold misses the goal:",
+        "",
+        *_header("", "measured", "goal"),
+        *_in_short(found["rows"]),
+    ]
+    return before + _BEGIN + "\n".join(lines) + "\n" + _END + after
+
+
+def _in_short(rows: list[dict[str, Any]]) -> Iterator[str]:
+    pictures = {(row["what"], row["turn"]): row for row in _of(rows, "picture")}
+    for what, words in _PICTURED.items():
+        first, again = pictures[what, "first"], pictures[what, "again"]
+        goals = ", ".join(f"{row['goal']:g} s {row['turn']}" for row in (first, again) if row["goal"])
+        seen = f"{_goal_met(first, 'picture')} s first, {_goal_met(again, 'picture')} s again"
+        yield _line(f"first picture of {words}", seen, goals)
+    for what, words in _STEPPED.items():
+        steps = [row for row in _of(rows, "step") if row["what"] == what]
+        slowest = max(steps, key=lambda row: row["p95"])
+        seen = f"{min(row['median'] for row in steps) * 1e3:.0f} to {max(row['median'] for row in steps) * 1e3:.0f} ms"
+        seen += f"; 95 % within {_goal_met(slowest, 'p95', 1e3)} ms on `{slowest['tab']}`, the slowest"
+        yield _line(f"a step to another version, {words}", seen, f"95 % within {slowest['goal'] * 1e3:.0f} ms")
+    slowest = max(_of(rows, "tab"), key=lambda row: row["seconds"])
+    words = f"a tab of a table with 2,000 columns: `{slowest['tab']}`, the slowest"
+    yield _line(words, f"{_goal_met(slowest, 'seconds')} s", f"{slowest['goal']:g} s")
+    if home := _of(rows, "home"):
+        names, whole = home
+        seen = f"names in {_goal_met(names, 'seconds')} s, all read in {whole['seconds']:.1f} s"
+        yield _line("1,000 tables", seen, f"names in {names['goal']:g} s")
+
+
+def _browser(rows: list[dict[str, Any]]) -> Iterator[str]:
+    yield from ("## In the browser", "")
+    yield from _header("page", "turn", "picture s", "goal s", "timeline drawn s", "all read s")
+    for row in _of(rows, "picture"):
+        goal = "" if row["goal"] is None else f"{row['goal']:g}"
+        picture = _goal_met(row, "picture")
+        yield _line(_PICTURED[row["what"]], row["turn"], picture, goal, f"{row['drawn']:.2f}", f"{row['whole']:.2f}")
+    yield ""
+    yield (
+        "Single runs, each in a window with an empty cache, on a server that showed another table before; again is on "
+        "a new server, with what the first kept. The picture is there when the totals and the commits are seen, "
+        "all is read when nothing is awaited any more."
+    )
+    yield ""
+    yield from _header("a step to another version", "tab", "median ms", "95th percentile ms", "goal ms")
+    for row in _of(rows, "step"):
+        p95, median = _goal_met(row, "p95", 1e3), f"{row['median'] * 1e3:.0f}"
+        yield _line(_STEPPED[row["what"]], row["tab"], median, p95, f"{row['goal'] * 1e3:.0f}")
+    yield ""
+    yield from _header("another tab of 2,000 columns", "s", "goal s")
+    yield from (_line(row["tab"], _goal_met(row, "seconds"), f"{row['goal']:g}") for row in _of(rows, "tab"))
+    if home := _of(rows, "home"):
+        yield ""
+        yield from _header("1,000 tables of 20 commits", "s", "goal s")
+    for row in home:
+        yield _line(row["what"], _goal_met(row, "seconds"), "" if row["goal"] is None else f"{row['goal']:g}")
+    yield ""
+    yield "From the key press or the click to the last change anywhere on the page."
+
+
+def _goal_met(row: dict[str, Any], name: str, times: float = 1.0) -> str:
+    """A time of a record, bold where it misses the goal of the record."""
+    digits = 2 if times == 1.0 else 0
+    return _mark(-row[name] * times, -(row["goal"] or float("inf")) * times, digits)
 
 
 def _spark(rows: list[dict[str, Any]]) -> Iterator[str]:

@@ -17,6 +17,10 @@ SETS: dict[str, list[str]] = {
     "M": ["--preset", "M"],
     "DV": ["--preset", "DV"],
     "L": ["--preset", "L"],
+    "C": [
+        *("--commits", "100000", "--adds", "2", "--removes", "1", "--checkpoint-every", "1000"),
+        *("--stats-cols", "4", "--keep-checkpoints", "5"),
+    ],
 }
 WARM = [
     "--commits",

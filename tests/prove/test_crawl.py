@@ -70,6 +70,7 @@ def test_every_control_of_every_tab_of_a_table(crawler: Crawler, table: str) -> 
     assert len(crawler.crawl.pages) == len(TABS)
 
 
-def test_every_control_of_the_list_of_tables(crawler: Crawler) -> None:
-    crawler.visit("?q=lake")
+@pytest.mark.parametrize("query", ["?q=lake", "?show=activity"])
+def test_every_control_of_the_list_of_tables(crawler: Crawler, query: str) -> None:
+    crawler.visit(query)
     assert crawler.crawl.pressed > 10

@@ -6,7 +6,7 @@ import json
 
 import pyarrow as pa
 
-from explorer.views.listing import Listing, ListingColumn, partition_texts
+from explorer.views.listing import Listing, ListingColumn, partition_words
 
 COLUMNS = (ListingColumn("path", "path", "path"), ListingColumn("size", "size", "size"))
 
@@ -49,7 +49,21 @@ def test_json_keeps_types() -> None:
     assert json.loads(_listing().arranged(sort="size").to_json())[0] == {"path": "c", "size": 1}
 
 
-def test_partition_texts_name_null() -> None:
+def test_partition_words_name_null() -> None:
     kind = pa.map_(pa.string(), pa.string())
     values = pa.chunked_array([pa.array([[("r", "eu"), ("d", None)], [("r", "us"), ("d", "1")]], kind)])
-    assert partition_texts(values, ("r", "d")).to_pylist() == ["r=eu, d=null", "r=us, d=1"]
+    assert partition_words(values, [("r", "r"), ("d", "d")]).to_pylist() == ["r=eu, d=null", "r=us, d=1"]
+
+
+def test_partition_texts_are_those_of_each_file_whatever_the_order_of_the_keys() -> None:
+    kind = pa.map_(pa.string(), pa.string())
+    rows = [
+        [("b", str(n % 3)), ("col-1", None if n % 4 == 0 else f"r{n % 5}")][:: -1 if n % 2 else 1] for n in range(60)
+    ]
+    rows[7] = [("col-1", "alone")]
+    whole = pa.array([[("col-1", "before")], *rows], kind)
+    values = pa.chunked_array([whole.slice(1, 20), whole.slice(21), whole.slice(0, 0)])
+    meant = [{"b": None, "col-1": None} | dict(row) for row in rows]
+    texts = [f"region={row['col-1'] or 'null'}, b={row['b'] or 'null'}" for row in meant]
+    assert partition_words(values, [("region", "col-1"), ("b", "b")]).to_pylist() == texts
+    assert partition_words(values, []).to_pylist() == [""] * 60

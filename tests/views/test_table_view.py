@@ -213,3 +213,13 @@ def test_an_empty_table_has_an_axis_of_whole_rows() -> None:
     facts = _facts("change-feed")
     figure = timeline_figure(facts.timeline((0, 0)), LIGHT, Frame())
     assert set(figure["layout"]["yaxis"]["ticktext"]) <= {"0", "1"}
+
+
+@pytest.mark.reference
+def test_partitions_of_a_mapped_table_have_the_names_and_values_of_its_columns() -> None:
+    facts = _facts("checkpoint-without-checksum")
+    listing = files_listing(facts, facts.last)
+    assert facts.snapshot(facts.last).column_mapping_mode == "name"
+    assert set(listing.table.column("partition").to_pylist()) == {"p=0", "p=1"}
+    path = listing.table.column("path")[0].as_py()
+    assert ("partition", "p=0") in (file_facts(facts, facts.last, path) or ())

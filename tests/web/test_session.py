@@ -34,13 +34,17 @@ class Heard(Page):
 class Window:
     """A session without a browser: its turns of the loop are taken by hand."""
 
-    def __init__(self, catalog: Catalog, query: str, *, early_spark: bool = False) -> None:
+    def __init__(self, catalog: Catalog, query: str, *, early_spark: bool = False, wait: bool = True) -> None:
         self.document = Document()
         self.page = Heard()
         self.number = 0
         with set_curdoc(self.document):
             self.session = Session(catalog, query, "light", page=self.page, early_spark=early_spark)
-        self.ask("go", query=query)
+        if wait:
+            self.ask("go", query=query)
+        else:
+            self.number = 1
+            self.send("go", number=1, query=query)
 
     def ask(self, kind: str, **fields: object) -> dict[str, Any]:
         """Send a message, and wait for the last thing that answers it."""

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from explorer.core.errors import CorruptTable, VersionGap
+from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.checkpoint.reader import open_checkpoint_files, read_checkpoint_state
 from explorer.core.log.commit import Commit, SmallActions, decode_commit, decode_small_actions
 from explorer.core.log.log_path import LogPath
@@ -144,15 +145,23 @@ def advance_state(base: TableState | None, commits: Iterable[Commit], version: i
     return TableState(protocol, metadata, transactions, domains)
 
 
-def replay_files(store: LogStore, segment: LogSegment, commits: Iterable[Commit]) -> LogicalFiles:
+def replay_files(
+    store: LogStore, segment: LogSegment, commits: Iterable[Commit], kept: KeptColumns | None = None
+) -> LogicalFiles:
     """Reconcile the file actions to the live files.
 
     Files of the checkpoint come first in its order, then those added since in the order of their commits.
+
+    Args:
+        store: The table's store.
+        segment: The files of the version.
+        commits: The segment's commits, ascending.
+        kept: Keeps what is read of checkpoints; None keeps nothing.
     """
     newest = Reconciliation()
     for commit in commits:
         newest.apply(commit)
-    return newest.files(store, segment)
+    return newest.files(store, segment, kept)
 
 
 class Superseded(msgspec.Struct, frozen=True):
@@ -212,12 +221,12 @@ class Reconciliation:
                     del live[key]
                 removed[key, vector_id] = remove
 
-    def files(self, store: LogStore, segment: LogSegment) -> LogicalFiles:
+    def files(self, store: LogStore, segment: LogSegment, kept: KeptColumns | None = None) -> LogicalFiles:
         """The live files: those of the segment's checkpoint that are left, then those added since."""
         sources: list[FileSource] = []
         if segment.checkpoint is not None:
             gone = self.superseded()
-            sources += [gone.survivors(source) for source in open_checkpoint_files(store, segment.checkpoint)]
+            sources += [gone.survivors(source) for source in open_checkpoint_files(store, segment.checkpoint, kept)]
         return LogicalFiles([*sources, LineSource(list(self.live.values()))])
 
     def superseded(self) -> Superseded:

@@ -30,6 +30,7 @@ from explorer.core.protocol.arrow.arrays import (
 from explorer.core.protocol.file_paths import canonical_key, needs_decoding
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.protocol.record_counts import count_of_line
+from explorer.core.protocol.statistics.json_statistics import ParsedTexts, StatisticsLeaf, parse_texts
 
 __all__ = [
     "PUBLIC_COLUMNS",
@@ -38,7 +39,6 @@ __all__ = [
     "LaterFiles",
     "LineSource",
     "LogicalFiles",
-    "RawStatistics",
     "decode_map",
     "files_to_come",
     "rows_among",
@@ -78,16 +78,6 @@ PUBLIC_COLUMNS: Final = tuple(SCHEMA.names[:13])
 """The columns that `Snapshot.files` shows."""
 
 
-class RawStatistics(msgspec.Struct, frozen=True):
-    """Statistics of some files as recorded: ``stats_parsed`` where there is such a column, and ``stats``.
-
-    Where the struct exists and is null for no file, all texts may be null.
-    """
-
-    parsed: pa.StructArray | None
-    texts: pa.StringArray
-
-
 class FileSource(Protocol):
     """Some files, whose columns can be read one by one."""
 
@@ -96,12 +86,17 @@ class FileSource(Protocol):
         """How many files."""
         ...
 
+    @property
+    def num_bytes(self) -> int:
+        """About how much memory it holds."""
+        ...
+
     def chunks(self, names: Sequence[str]) -> list[list[pa.Array]]:
         """Read columns of `SCHEMA`, in the order asked, each in one array or several."""
         ...
 
-    def statistics(self, paths: Sequence[tuple[str, ...]]) -> Iterator[RawStatistics]:
-        """Read statistics, some files at a time, in struct form those of the columns at these physical paths."""
+    def statistics(self, leaves: Sequence[StatisticsLeaf]) -> Iterator[ParsedTexts]:
+        """Read the statistics of some columns, some files at a time."""
         ...
 
     def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
@@ -212,6 +207,11 @@ class LineSource:
         """How many files."""
         return len(self._lines)
 
+    @property
+    def num_bytes(self) -> int:
+        """About how much memory it holds: the texts of the lines."""
+        return sum(len(line.path) + len(line.stats) + len(line.partition_values) for line in self._lines)
+
     def chunks(self, names: Sequence[str]) -> list[list[pa.Array]]:
         """The same as `columns`, each in a list of one."""
         return [[column] for column in self.columns(names)]
@@ -224,10 +224,10 @@ class LineSource:
         """
         return [_BUILDERS[name](self._lines) for name in names]
 
-    def statistics(self, paths: Sequence[tuple[str, ...]]) -> Iterator[RawStatistics]:  # noqa: ARG002 - texts are whole
-        """The texts of all files."""
+    def statistics(self, leaves: Sequence[StatisticsLeaf]) -> Iterator[ParsedTexts]:
+        """The statistics of some columns, of all files at once."""
         if self._lines:
-            yield RawStatistics(None, _stats(self._lines))
+            yield parse_texts(_stats(self._lines), leaves)
 
     def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
         """The files whose path is one of the keys: place, path, deletion-vector id."""

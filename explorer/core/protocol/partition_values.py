@@ -23,7 +23,7 @@ from explorer.core.protocol.arrow.typed_arrays import typed_column
 from explorer.core.protocol.json_values import plain_number
 from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, PrimitiveValue, type_name
 
-__all__ = ["ZoneDoubt", "parse_partition_value", "partition_column", "zone_doubt"]
+__all__ = ["ZoneDoubt", "parse_partition_value", "partition_column", "partition_texts", "zone_doubt"]
 
 _NOT_FINITE: Final = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
 _INTEGER_BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
@@ -145,7 +145,7 @@ def partition_column(maps: pa.MapArray, name: str, kind: PrimitiveType, column: 
 
     if not len(maps):
         return pa.nulls(0, to_arrow(kind))
-    texts = maps.items.take(_places(maps, name)).dictionary_encode()
+    texts = partition_texts(maps, name).dictionary_encode()
     distinct = texts.dictionary.to_pylist()
     values = typed_column([parse_partition_value(text, kind, column, zone) for text in distinct], kind)
     return pc.take(values, texts.indices)
@@ -157,9 +157,19 @@ def zone_doubt(maps: pa.MapArray, name: str, column: str, zone: tzinfo) -> ZoneD
     Args:
         maps, name, column, zone: As in `partition_column`.
     """
-    texts = maps.items.take(_places(maps, name)).drop_null().to_pylist() if len(maps) else []
+    texts = partition_texts(maps, name).drop_null().to_pylist() if len(maps) else []
     bare = [text for text in texts if (found := _TIMESTAMP.match(text)) is not None and found[8] is None]
     return ZoneDoubt(column, str(zone), len(bare), bare[0]) if bare else None
+
+
+def partition_texts(maps: pa.MapArray, name: str) -> pa.StringArray:
+    """The texts of one partition column in every file, null where the value is null or not stated.
+
+    Args:
+        maps: ``partitionValues`` of the files, at least one.
+        name: The column's physical name, the key of the maps.
+    """
+    return maps.items.take(_places(maps, name))
 
 
 def _places(maps: pa.MapArray, name: str) -> pa.Int64Array:

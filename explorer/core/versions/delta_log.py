@@ -14,10 +14,12 @@ from datetime import UTC, datetime, tzinfo
 from functools import partial
 from typing import Final, Self, TypeVar
 
+import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import IncompleteCheckpoint, RequestError, VersionGap, VersionNotFound
 from explorer.core.log.catalog_commits import CatalogCommits, CatalogStore, ratified
+from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.commit import Commit
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment, list_log, list_newer
@@ -92,6 +94,8 @@ class DeltaLog:
         self._history: History | None = None
         self._provenance: Provenance | None = None
         self._follows = False
+        self._watch: Callable[[int, int], None] | None = None
+        self._columns: KeptColumns | None = None
         self._reader: HistoryReader | None = None
         self._snapshots: OrderedDict[int, Snapshot] = OrderedDict()
         self._newest_state: tuple[int, TableState] | None = None
@@ -344,6 +348,38 @@ class DeltaLog:
         """Keep what `successor` needs to read new commits alone; call it before the history is read."""
         self._follows = True
 
+    def keep_columns(self, columns: KeptColumns) -> None:
+        """Keep what is read of a checkpoint, so that another version that begins with it reads its commits alone."""
+        self._columns = columns
+
+    def watch(self, tell: Callable[[int, int], None]) -> None:
+        """Say how far the reading of the history is: how many commits are read, and how many there are.
+
+        Args:
+            tell: Called every some hundred commits, on the thread that reads; what it raises ends the reading.
+        """
+        self._watch = tell
+
+    @located
+    def newest_part(self) -> Self | None:
+        """The log as if it began with its newest checkpoint, as another object; None if it has none, or just one.
+
+        What it says of its versions is right. What it does not list may be in the log all the same.
+        """
+        listing = self._recent
+        older = [checkpoint for checkpoint in listing.checkpoints if checkpoint.version < listing.latest]
+        if not older or listing.first_recorded() > older[-1].version + 1:
+            return None
+        start = older[-1].version
+        commits = {version: path for version, path in listing.commits.items() if version > start}
+        found = copy(self)
+        found._snapshots, found._unusable = OrderedDict(self._snapshots), set(self._unusable)
+        found._history = found._provenance = found._reader = found._indexes = found._watch = None
+        found._listed = found._whole = msgspec.structs.replace(
+            listing, commits=commits, checkpoints=tuple(older[-1:]), compactions=()
+        )
+        return found
+
     @located
     def successor(self) -> Self:
         """Return the log as it is now, as another object, for whose history only new commits are read.
@@ -353,6 +389,7 @@ class DeltaLog:
         found = copy(self)
         found._snapshots, found._unusable = OrderedDict(self._snapshots), set(self._unusable)
         found._reader = None if self._reader is None else self._reader.copy()
+        found._watch = None
         found.refresh()
         return found
 
@@ -409,7 +446,9 @@ class DeltaLog:
         if reader is not None and not reader.reads_on(listing):
             reader = None
         indexes = None if self._indexes is None else self._indexes()
-        found, self._reader = read_history(self.store, listing, indexes, reader, follow=self._follows)
+        found, self._reader = read_history(
+            self.store, listing, indexes, reader, follow=self._follows, watch=self._watch
+        )
         return found
 
     @property
@@ -477,7 +516,8 @@ class DeltaLog:
         def replay(found: LogSegment) -> LogicalFiles:
             read = [commit.version for commit in commits]
             same = found.commits == segment.commits and read == [path.version for path in segment.commits]
-            return replay_files(self.store, found, commits if same else read_commits(self.store, found.commits))
+            read_now = commits if same else read_commits(self.store, found.commits)
+            return replay_files(self.store, found, read_now, self._columns)
 
         return self.on_segment(segment.version, replay)
 

@@ -6,7 +6,7 @@ versions, and the files of the first readable version after the commits up to it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Final
@@ -25,6 +25,7 @@ from explorer.core.versions.provenance import CommitRecord, KnownState
 
 __all__ = ["FirstReadable", "HistoryReader", "Recorder", "first_read"]
 
+_WATCHED: Final = 200
 _SMALL: Final = ("commitInfo", "metaData", "protocol", "txn", "domainMetadata", "cdc")
 
 
@@ -197,18 +198,24 @@ class HistoryReader:
         commits = listing.commits.items()
         return [path for version, path in commits if version >= self._first and version not in self._read]
 
-    def history(self, listing: LogListing, *, last: bool = False) -> History:
+    def history(
+        self, listing: LogListing, *, last: bool = False, watch: Callable[[int, int], None] | None = None
+    ) -> History:
         """Read the commits that were not read yet, and return the history of all.
 
         Args:
             listing: The log, of which `reads_on` is true.
             last: Do not go on afterwards: less is kept.
+            watch: Called every some hundred commits with the number of those read, and of all; may raise.
 
         Raises:
             MalformedAction: A commit is broken.
         """
         paths = self.unread(listing)
-        for commit, path in zip(read_commits(self._store, paths), paths, strict=True):
+        known = len(self._read)
+        for place, (commit, path) in enumerate(zip(read_commits(self._store, paths), paths, strict=True)):
+            if watch is not None and not place % _WATCHED:
+                watch(known + place, known + len(paths))
             self._take(commit, path)
         if self._pending is not None:
             self._pass(self._pending)

@@ -7,7 +7,7 @@ one of its tables is broken the log is read as if nothing was kept. The answer i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Final
 
@@ -79,6 +79,7 @@ def read_history(
     reader: HistoryReader | None = None,
     *,
     follow: bool = False,
+    watch: Callable[[int, int], None] | None = None,
 ) -> tuple[History, HistoryReader | None]:
     """Read the history of a log.
 
@@ -88,6 +89,7 @@ def read_history(
         indexes: What is kept of tables; None keeps nothing.
         reader: What read the beginning of this log.
         follow: Return a reader that can go on.
+        watch: As for `HistoryReader.history`.
 
     Returns:
         The history, and what goes on after it; None without ``follow``, or where all of it was kept.
@@ -108,7 +110,7 @@ def read_history(
     if reader is None:
         reader = HistoryReader(store, listing, keep_lines=keep)
     keep = keep and reader.lines is not None
-    found = reader.history(listing, last=not (follow or keep))
+    found = reader.history(listing, last=not (follow or keep), watch=watch)
     if indexes is not None and keep and _can_be_kept(store, reader.base):
         covered = (*commits, *(() if reader.base is None else _files(reader.base.segment)))
         indexes.keep(store.root, covered, partial(_tables, reader, found, commits))

@@ -9,9 +9,10 @@ import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.core.versions.diff import ColumnChange, DiffTotals, PropertyChange, ProtocolChange
-from explorer.views.listing import Listing, ListingColumn, partition_texts
+from explorer.views.listing import Listing, ListingColumn, partition_words
 from explorer.views.table.commits import CommitRecord
 from explorer.views.table.facts import TableFacts
+from explorer.views.table.files import partition_keys
 
 __all__ = ["CHANGES", "Comparison", "FormChange", "comparison_of"]
 
@@ -79,7 +80,7 @@ def comparison_of(facts: TableFacts, from_version: int, to_version: int) -> Comp
 
 def _compare(facts: TableFacts, from_version: int, to_version: int) -> Comparison:
     diff = facts.diff(from_version, to_version)
-    partition_columns = facts.snapshot(to_version).partition_columns
+    partition_columns = partition_keys(facts.snapshot(to_version))
     columns = tuple(c for c in _COLUMNS if c.key != "partition" or partition_columns)
     if partition_columns:
         columns = tuple(replace(c, kind="name") if c.key == "path" else c for c in columns)
@@ -103,7 +104,7 @@ def _compare(facts: TableFacts, from_version: int, to_version: int) -> Compariso
     )
 
 
-def _rows(files: pa.Table, partition_columns: tuple[str, ...], *, forward: bool) -> pa.Table:
+def _rows(files: pa.Table, partition_columns: tuple[tuple[str, str], ...], *, forward: bool) -> pa.Table:
     change = files.column("change")
     before, after = files.column("dv_cardinality_before"), files.column("dv_cardinality_after")
     had, has = pc.fill_null(before, 0), pc.fill_null(after, 0)
@@ -113,7 +114,7 @@ def _rows(files: pa.Table, partition_columns: tuple[str, ...], *, forward: bool)
         SIGNS["added"],
         pc.if_else(pc.equal(change, "removed"), SIGNS["removed"], SIGNS["remasked"]),
     )
-    partition = partition_texts(files.column("partition_values"), partition_columns)
+    partition = partition_words(files.column("partition_values"), partition_columns)
     return pa.table(
         {
             "sign": signs,

@@ -20,6 +20,7 @@ import pyarrow as pa
 from explorer import formatting as fmt
 from explorer.auditing import Audit, Subject, audit
 from explorer.core.errors import ExplorerError, TableError, VersionGap, VersionNotFound
+from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.delta_log import DeltaLog
@@ -38,6 +39,8 @@ __all__ = ["TableFacts"]
 
 _KEPT = 64
 _FRESH_MINUTES = 5
+# One for all tables that a process shows, so that its 256 MiB are all that is kept of their checkpoints.
+_COLUMNS = KeptColumns()
 T = TypeVar("T")
 
 
@@ -49,8 +52,10 @@ class TableFacts:
         name: Its name for people; the table's own name unless given.
         clock: Says what time it is.
         before: A gap in the log: only the versions before it are asked for.
+        partial: The log is the newest part of one whose older commits are not read yet.
 
     Attributes:
+        partial: As given; what became of other versions is not known.
         first, last: The readable versions.
         commits: The commits; empty if the history cannot be read.
         problem: Why the history cannot be read, or None.
@@ -66,8 +71,10 @@ class TableFacts:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         *,
         before: VersionGap | None = None,
+        partial: bool = False,
     ) -> None:
-        self.log = log
+        self.log, self.partial = log, partial
+        log.keep_columns(_COLUMNS)
         self._clock = clock
         self.name: str = name or log.name
         self.location: str = log.location
@@ -208,8 +215,11 @@ class TableFacts:
     def lanes(self) -> tuple[Lane, ...]:
         """Return what can be read, what may be lost by the table's own retention, and where the feed was recorded.
 
-        It is told from the log alone, as of some minutes ago at most; no file is looked for.
+        It is told from the log alone, as of some minutes ago at most; no file is looked for. Nothing is told of a log
+        that is known in part.
         """
+        if self.partial:
+            return ()
         return self.keep(("lanes", self._now()), self._lanes)
 
     def feed_lane(self) -> Lane | None:

@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.core.protocol.times import from_milliseconds
-from explorer.views.listing import Listing, ListingColumn, partition_texts
+from explorer.core.versions.snapshot import Snapshot
+from explorer.views.listing import Listing, ListingColumn, partition_words
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["file_facts", "files_listing", "masked_listing", "ranges_listing", "row_strip"]
+__all__ = ["file_facts", "files_listing", "masked_listing", "partition_keys", "ranges_listing", "row_strip"]
 
 _FILES = (
     ListingColumn("path", "path", "path"),
@@ -60,12 +61,14 @@ def masked_listing(facts: TableFacts, version: int) -> Listing:
 
 def file_facts(facts: TableFacts, version: int, path: str) -> tuple[tuple[str, str], ...] | None:
     """Return what the log says of one live file as names and texts, or None if the version has no such file."""
-    files = facts.snapshot(version).files()
+    snapshot = facts.snapshot(version)
+    files, names = snapshot.files(), {key: name for name, key in partition_keys(snapshot)}
     found = files.filter(pc.equal(files.column("path"), path))
     if not found.num_rows:
         return None
     row = found.slice(0, 1).to_pylist()[0]
-    partition = ", ".join(f"{key}={'null' if value is None else value}" for key, value in row["partition_values"] or ())
+    values = [(names.get(key, key), value) for key, value in row["partition_values"] or ()]
+    partition = ", ".join(f"{name}={'null' if value is None else value}" for name, value in values)
     masked = row["dv_cardinality"]
     entries = [
         ("path", row["path"]),
@@ -81,6 +84,12 @@ def file_facts(facts: TableFacts, version: int, path: str) -> tuple[tuple[str, s
         *((f"tag {key}", value) for key, value in row["tags"] or ()),
     ]
     return tuple((name, fmt.plain(text)) for name, text in entries if text)
+
+
+def partition_keys(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
+    """Return the partition columns in order: the name, and the key that the log has for it."""
+    keys = {column.path[0]: column.physical[0] for column in snapshot.statistics_columns if column.partition}
+    return tuple((name, keys.get(name, name)) for name in snapshot.partition_columns)
 
 
 def ranges_listing(facts: TableFacts, version: int, column: str) -> Listing:
@@ -114,7 +123,7 @@ def _files(facts: TableFacts, version: int) -> Listing:
     table = pa.table(
         {
             "path": files.column("path"),
-            "partition": partition_texts(files.column("partition_values"), snapshot.partition_columns),
+            "partition": partition_words(files.column("partition_values"), partition_keys(snapshot)),
             "num_records": files.column("num_records"),
             "size": files.column("size"),
             "dv_cardinality": files.column("dv_cardinality"),

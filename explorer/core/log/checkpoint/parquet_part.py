@@ -10,11 +10,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.errors import IncompleteCheckpoint
@@ -27,37 +26,54 @@ from explorer.core.log.checkpoint.file_columns import (
     stated_struct,
     unique_ids,
 )
-from explorer.core.protocol.arrow.arrays import Int64s, int64s, mask, one_array, strings, validity
+from explorer.core.log.checkpoint.kept_columns import KeptPart
+from explorer.core.protocol.arrow.arrays import Int64s, Mask, int64s, mask, one_array, strings, validity
 from explorer.core.protocol.arrow.row_groups import RowGroups, in_parallel
 from explorer.core.protocol.json_values import JsonValue
-from explorer.core.protocol.logical_files import RawStatistics, rows_among
+from explorer.core.protocol.logical_files import rows_among
 from explorer.core.protocol.record_counts import counts_of_column
+from explorer.core.protocol.statistics.json_statistics import (
+    ParsedTexts,
+    StatisticsLeaf,
+    parse_either,
+    parse_texts,
+    some_of,
+)
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 __all__ = ["CheckpointPart", "read_rows"]
 
+_T = TypeVar("_T")
+
 _TEXTS: Final = ("stats",)
+_IDS: Final = "identities of vectors"
 # How many texts are decoded at once where only a number of each is kept: about as many as caches hold.
 _AT_ONCE: Final = 1 << 12
 _BY_COLUMN: Final = ("minValues", "maxValues", "nullCount", "nullCounts")
 
 
 class _Group(msgspec.Struct, frozen=True):
-    """A row group and which of its rows are files (all where ``keep`` is None); other fields are about the files."""
+    """Some files of a row group: which of its rows they are, and which are files at all (None is all of them).
+
+    Paths and sizes are those of the files; where sizes are None, they are not read.
+    """
 
     index: int
     raw_paths: pa.StringArray
     paths: pa.StringArray
     sizes: pa.Array | None
-    keep: npt.NDArray[np.bool_] | None
+    keep: Mask | None
+    files: Mask | None
 
-    def kept(self, column: pa.Array) -> pa.Array:
-        """The rows of the files, of a column of the row group."""
-        return column if self.keep is None else column.filter(mask(self.keep))
+    def left(self, of_all: _T, some: Callable[[_T, Mask], _T]) -> _T:
+        """Of something about all files of the row group that about these."""
+        if self.keep is None or self.keep is self.files:
+            return of_all
+        return some(of_all, self.keep if self.files is None else self.keep[self.files])
 
-    def without(self, places: npt.NDArray[np.int64]) -> _Group:
+    def without(self, places: Int64s) -> _Group:
         """The same files without those at some places."""
         if not len(places):
             return self
@@ -71,7 +87,7 @@ class _Group(msgspec.Struct, frozen=True):
         raw_paths = self.raw_paths.filter(mask(left))
         paths = raw_paths if self.paths is self.raw_paths else self.paths.filter(mask(left))
         sizes = None if self.sizes is None else self.sizes.filter(mask(left))
-        return _Group(self.index, raw_paths, paths, sizes, keep)
+        return _Group(self.index, raw_paths, paths, sizes, keep, self.files)
 
     def known(self) -> dict[str, pa.Array]:
         """The columns of files that are already read."""
@@ -87,6 +103,7 @@ class CheckpointPart:
         broken: Makes the error for a file that cannot be read.
         action: Which rows; columns of `explorer.core.protocol.logical_files.SCHEMA` are those of ``add``.
         groups: Which row groups; None takes all.
+        kept: What is kept of the file; None keeps nothing.
 
     Raises:
         IncompleteCheckpoint: The file is not a Parquet file.
@@ -98,9 +115,11 @@ class CheckpointPart:
         broken: Callable[[str], IncompleteCheckpoint],
         action: Literal["add", "remove"] = "add",
         groups: Sequence[int] | None = None,
+        kept: KeptPart | None = None,
     ) -> None:
         self._broken = broken
         self._action = action
+        self._kept = kept
         with self._reading():
             self._rows = RowGroups(file)
             self._members = _members(self._rows.schema, action)
@@ -112,6 +131,11 @@ class CheckpointPart:
     def num_rows(self) -> int:
         """How many files."""
         return sum(len(group.paths) for group in self._groups)
+
+    @property
+    def num_bytes(self) -> int:
+        """About how much memory it holds: that of paths and sizes."""
+        return sum(column.nbytes for group in self._groups for column in group.known().values())
 
     @property
     def num_groups(self) -> int:
@@ -187,26 +211,22 @@ class CheckpointPart:
         Raises:
             IncompleteCheckpoint: A page is broken, or a column has a type that no action has.
         """
-        known = {name for group in self._groups[:1] for name in group.known()}
-        members = members_of([name for name in names if name not in known], self._members)
         with self._reading():
-            made = in_parallel(lambda group: self._columns(group, names, members), self._groups)
+            made = in_parallel(lambda group: self._columns(group, names), self._groups)
         return [[group[place] for group in made] for place in range(len(names))]
 
-    def statistics(self, paths: Sequence[tuple[str, ...]]) -> Iterator[RawStatistics]:
-        """Read the statistics, a row group at a time: the columns of ``stats_parsed`` at these physical paths, and
-        ``stats`` where it is all there is or where the struct is null.
+    def statistics(self, leaves: Sequence[StatisticsLeaf]) -> Iterator[ParsedTexts]:
+        """Read the statistics of some columns, a row group at a time.
 
         Raises:
             IncompleteCheckpoint: A page is broken.
         """
-        struct = "stats_parsed.numRecords" in self._members
-        names = [f"{member}.{'.'.join(path)}" for path in paths for member in _BY_COLUMN]
-        wanted = [f"stats_parsed.{name}" for name in ("numRecords", "tightBounds", *names)]
         for group in self._groups:
-            parsed = stated_struct(self._values(group, wanted)["stats_parsed"]) if struct else None
-            values = self._values(group, _TEXTS) if parsed is None or parsed.null_count else {}
-            yield RawStatistics(parsed, plain("stats", pa.string(), len(group.paths), values))
+            if self._kept is None:
+                yield self._statistics(group.index, group.keep, leaves)
+            else:
+                make = partial(self._statistics, group.index, group.files)
+                yield group.left(self._kept.statistics(group.index, leaves, make), some_of)
 
     def _starts(self) -> Int64s:
         """The place of the first file of each row group, and at the end the number of all files."""
@@ -233,7 +253,7 @@ class CheckpointPart:
         raw_paths = (raw_paths if keep is None else raw_paths.filter(mask(keep))).cast(pa.string())
         if sizes is not None:
             sizes = (sizes if keep is None else sizes.filter(mask(keep))).cast(pa.int64())
-        return _Group(index, raw_paths, decoded_paths(raw_paths), sizes, keep)
+        return _Group(index, raw_paths, decoded_paths(raw_paths), sizes, keep, keep)
 
     def _found(self, group: _Group, wanted: pa.StringArray) -> list[tuple[int, str, str | None]]:
         """The files of a row group whose path is wanted: place in the group, path, deletion-vector id."""
@@ -245,45 +265,78 @@ class CheckpointPart:
 
     def _vector_ids(self, group: _Group, rows: pa.Int64Array) -> list[str | None]:
         """The identities of the deletion vectors of some files, None without one."""
-        kinds = self._values(group, ["deletionVector.storageType"]).get("deletionVector")
-        if kinds is None or kinds.take(rows).null_count == len(rows):
-            return [None] * len(rows)
-        vectors = self._values(group, ["deletionVector"])["deletionVector"]
-        identities: list[str | None] = unique_ids(vectors.take(rows)).to_pylist()
+        if self._kept is None:
+            found = self._ids(group.index, group.keep, rows)
+        else:
+            make = partial(self._ids, group.index, group.files)
+            (whole,) = self._kept.columns(group.index, [_IDS], lambda _: [make()])
+            found = group.left(whole, _filtered).take(rows)
+        identities: list[str | None] = found.to_pylist()
         return identities
 
-    def _columns(self, group: _Group, names: Sequence[str], members: Sequence[str]) -> list[pa.Array]:
-        """Columns of the files of a row group, made of members of their actions."""
-        known, length = group.known(), len(group.paths)
-        values = self._values(group, members, alone=len(self._groups) == 1)
-        return [
-            known[name] if name in known else column_of(name, length, values, partial(self._counts, group))
-            for name in names
-        ]
+    def _ids(self, index: int, keep: Mask | None, places: pa.Int64Array | None = None) -> pa.StringArray:
+        """The identities of the deletion vectors of some rows of a row group, or of those at some places of them."""
+        kinds = self._values(index, keep, ["deletionVector.storageType"]).get("deletionVector")
+        chosen = kinds if kinds is None or places is None else kinds.take(places)
+        if chosen is None or chosen.null_count == len(chosen):
+            return pa.nulls(self._length(index, keep) if places is None else len(places), pa.string())
+        vectors = self._values(index, keep, ["deletionVector"])["deletionVector"]
+        return unique_ids(vectors if places is None else vectors.take(places))
 
-    def _counts(self, group: _Group) -> pa.Array:
+    def _columns(self, group: _Group, names: Sequence[str]) -> list[pa.Array]:
+        """Columns of the files of a row group."""
+        columns = dict(group.known())
+        missing = [name for name in names if name not in columns]
+        if self._kept is None:
+            made = self._made(group.index, group.keep, missing)
+        else:
+            whole = self._kept.columns(group.index, missing, partial(self._made, group.index, group.files))
+            made = [group.left(column, _filtered) for column in whole]
+        columns |= zip(missing, made, strict=True)
+        return [columns[name] for name in names]
+
+    def _made(self, index: int, keep: Mask | None, names: Sequence[str]) -> list[pa.Array]:
+        """Columns of some rows of a row group, made of members of their actions."""
+        values = self._values(index, keep, members_of(names, self._members), alone=len(self._groups) == 1)
+        length = self._length(index, keep)
+        return [column_of(name, length, values, partial(self._counts, index, keep)) for name in names]
+
+    def _statistics(self, index: int, keep: Mask | None, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
+        """Parse the members of ``stats_parsed``, and ``stats`` where it is all there is or where the struct is null."""
+        members = [f"{member}.{'.'.join(leaf.path)}" for leaf in leaves for member in _BY_COLUMN]
+        wanted = [f"stats_parsed.{member}" for member in ("numRecords", "tightBounds", *members)]
+        struct = "stats_parsed.numRecords" in self._members
+        parsed = stated_struct(self._values(index, keep, wanted)["stats_parsed"]) if struct else None
+        values = self._values(index, keep, _TEXTS) if parsed is None or parsed.null_count else {}
+        texts = plain("stats", pa.string(), self._length(index, keep), values)
+        return parse_texts(texts, leaves) if parsed is None else parse_either(parsed, texts, leaves)
+
+    def _length(self, index: int, keep: Mask | None) -> int:
+        return int(self._rows.metadata.row_group(index).num_rows if keep is None else np.count_nonzero(keep))
+
+    def _counts(self, index: int, keep: Mask | None) -> pa.Array:
         """The counts in the texts of statistics; these are most of a checkpoint, so few are in memory at once."""
         if "stats" not in self._members:
-            return pa.nulls(len(group.paths), pa.int64())
+            return pa.nulls(self._length(index, keep), pa.int64())
         found, start = [], 0
         with self._reading():
-            for batch in self._rows.batches(group.index, _AT_ONCE, [f"{self._action}.stats"], alone=False):
+            for batch in self._rows.batches(index, _AT_ONCE, [f"{self._action}.stats"], alone=False):
                 action = batch.column(0)
                 action.validate(full=True)
-                keep = None if group.keep is None else mask(group.keep[start : start + len(action)])
                 texts = action.flatten()[0].cast(pa.string())
-                found.append(counts_of_column(texts if keep is None else texts.filter(keep)))
+                chosen = texts if keep is None else texts.filter(mask(keep[start : start + len(action)]))
+                found.append(counts_of_column(chosen))
                 start += len(action)
         return one_array(found, pa.int64())
 
-    def _values(self, group: _Group, members: Sequence[str], *, alone: bool = True) -> Values:
-        """Members of the actions that are files; those that the file does not have are left out."""
+    def _values(self, index: int, keep: Mask | None, members: Sequence[str], *, alone: bool = True) -> Values:
+        """Members of the actions in some rows; those that the file does not have are left out."""
         present = [member for member in members if member.partition(".")[0] in self._members]
         if not present:
             return {}
         with self._reading():
-            values = self._read(group.index, present, alone=alone)
-            return {name: group.kept(value) for name, value in values.items()}
+            values = self._read(index, present, alone=alone)
+            return values if keep is None else {name: _filtered(value, keep) for name, value in values.items()}
 
     def _read(self, index: int, members: Sequence[str], *, alone: bool) -> Values:
         """Members of the action in a row group, as arrays with the action's nulls applied."""
@@ -310,6 +363,10 @@ def read_rows(file: pa.NativeFile, names: Sequence[str]) -> dict[str, list[JsonV
         pa.ArrowException, OSError, ValueError: The file cannot be read.
     """
     return RowGroups(file).present(names)
+
+
+def _filtered(column: pa.Array, keep: Mask) -> pa.Array:
+    return column.filter(mask(keep))
 
 
 def _members(schema: pa.Schema, action: str) -> frozenset[str]:

@@ -7,12 +7,15 @@ commitInfo is ignored (D-22); removed domains are suppressed (DOMAIN-005).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import IncompleteCheckpoint
+from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.checkpoint.parquet_part import CheckpointPart, read_rows
 from explorer.core.log.commit import decode_commit
 from explorer.core.log.log_path import SIDECAR_FOLDER, LogPath
@@ -82,13 +85,26 @@ def read_checkpoint_state(store: LogStore, checkpoint: Checkpoint) -> TableState
     )
 
 
-def open_checkpoint_files(store: LogStore, checkpoint: Checkpoint) -> list[FileSource]:
+def open_checkpoint_files(
+    store: LogStore, checkpoint: Checkpoint, kept: KeptColumns | None = None
+) -> Sequence[FileSource]:
     """Open the live files, those in sidecars included; their columns are read when asked for.
+
+    Args:
+        store: The table's store.
+        checkpoint: The checkpoint.
+        kept: Keeps what is read of it; None keeps nothing.
 
     Raises:
         IncompleteCheckpoint: A part or a sidecar is missing or unreadable.
         LimitExceeded: They are too many for one process.
     """
+    if kept is None:
+        return _open_files(store, checkpoint, None)
+    return kept.opened((store, checkpoint), partial(_open_files, store, checkpoint, kept))
+
+
+def _open_files(store: LogStore, checkpoint: Checkpoint, kept: KeptColumns | None) -> list[FileSource]:
     sources: list[FileSource] = []
     size = sum(part.size for part in checkpoint.parts)
     check_checkpoint(checkpoint.version, size)
@@ -97,12 +113,12 @@ def open_checkpoint_files(store: LogStore, checkpoint: Checkpoint) -> list[FileS
             sources.append(LineSource([line.add for line in _json_lines(store, part) if line.add is not None]))
             sidecars = _sidecars(store, part)
         else:
-            opened = _open(store, part.path, part)
+            opened = _open(store, part.path, part, kept=kept)
             sources.append(opened)
             sidecars = _sidecars(store, part) if opened.holds("sidecar") else []
         size += sum(sidecar.size_in_bytes for sidecar in sidecars)
         check_checkpoint(checkpoint.version, size)
-        sources.extend(_open(store, _sidecar_path(sidecar), part) for sidecar in sidecars)
+        sources.extend(_open(store, _sidecar_path(sidecar), part, kept=kept) for sidecar in sidecars)
     return [source for source in sources if source.num_rows]
 
 
@@ -173,10 +189,19 @@ def _small_rows(store: LogStore, part: LogPath, names: tuple[str, ...]) -> dict[
         raise unreadable(part, str(error)) from error
 
 
-def _open(store: LogStore, path: str, part: LogPath, action: Literal["add", "remove"] = "add") -> CheckpointPart:
+def _open(
+    store: LogStore,
+    path: str,
+    part: LogPath,
+    action: Literal["add", "remove"] = "add",
+    kept: KeptColumns | None = None,
+) -> CheckpointPart:
     holder, key = store.elsewhere(path) if is_absolute(path) else (store, path)
+    kept_part = None if kept is None else kept.part(store, part, path)
     try:
-        return CheckpointPart(holder.open_input(key), lambda reason: unreadable(part, f"{path}: {reason}"), action)
+        return CheckpointPart(
+            holder.open_input(key), lambda reason: unreadable(part, f"{path}: {reason}"), action, kept=kept_part
+        )
     except FileNotFoundError as error:
         raise unreadable(part, f"{path} is missing", vanished=True) from error
 

@@ -21,8 +21,13 @@ from explorer.core.protocol.partition_values import partition_column
 from explorer.core.protocol.schema.column_mapping import mapping_mode
 from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, StructType, parse_schema
 from explorer.core.protocol.schema.nested_types import PathTree, path_tree, walk_structs
-from explorer.core.protocol.statistics.file_statistics import parse_either
-from explorer.core.protocol.statistics.json_statistics import Bounds, ParsedTexts, StatisticsLeaf, parse_texts
+from explorer.core.protocol.statistics.json_statistics import (
+    Bounds,
+    ParsedTexts,
+    StatisticsLeaf,
+    parse_either,
+    parse_texts,
+)
 
 __all__ = ["TypedColumns", "typed_columns"]
 

@@ -19,17 +19,14 @@ from explorer.core.errors import CorruptTable
 from explorer.core.protocol.arrow.arrays import bools, int64s, one_array, strings
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.limits import check_column
-from explorer.core.protocol.logical_files import LogicalFiles, RawStatistics
+from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.partition_values import ZoneDoubt, partition_column, zone_doubt
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
 from explorer.core.protocol.schema.nested_types import walk_structs
 from explorer.core.protocol.statistics.json_statistics import (
     Bounds,
-    ParsedTexts,
     StatisticsLeaf,
     concatenated,
-    parse_struct,
-    parse_texts,
 )
 
 __all__ = [
@@ -38,7 +35,6 @@ __all__ = [
     "StatisticsProblem",
     "column_ranges",
     "coverage",
-    "parse_either",
     "statistics_columns",
     "statistics_table",
 ]
@@ -161,11 +157,10 @@ class FileStatistics:
             return
         parts, start = [], 0
         for source in self._files.sources:
-            for raw in source.statistics([leaf.path for leaf in missing]):
-                part = _parse(raw, missing)
+            for part in source.statistics(missing):
                 self._problems.update(dict.fromkeys((row + start, reason) for row, reason in part.problems))
                 parts.append(part)
-                start += len(raw.texts)
+                start += len(part.tight)
         found = concatenated(parts, missing)
         self._bounds |= found.bounds
         self._tight = found.tight
@@ -266,35 +261,6 @@ def statistics_table(statistics: FileStatistics, columns: Sequence[StatisticsCol
 
 def _leaf(column: StatisticsColumn) -> StatisticsLeaf:
     return StatisticsLeaf(column.physical, column.type)
-
-
-def _parse(raw: RawStatistics, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
-    """Parse statistics: those of the struct where there is one, else the texts."""
-    return parse_texts(raw.texts, leaves) if raw.parsed is None else parse_either(raw.parsed, raw.texts, leaves)
-
-
-def parse_either(parsed: pa.StructArray, texts: pa.StringArray | None, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
-    """Take statistics out of ``stats_parsed``, and where that is null out of the texts."""
-    found = parse_struct(parsed, leaves)
-    if texts is None or not parsed.null_count:
-        return found
-    return _where(parsed.is_valid(), found, parse_texts(texts, leaves))
-
-
-def _where(chosen: pa.BooleanArray, first: ParsedTexts, second: ParsedTexts) -> ParsedTexts:
-    import pyarrow.compute as pc
-
-    bounds = {
-        leaf: Bounds(
-            pc.if_else(chosen, one.low, second.bounds[leaf].low),
-            pc.if_else(chosen, one.high, second.bounds[leaf].high),
-            pc.if_else(chosen, one.nulls, second.bounds[leaf].nulls),
-        )
-        for leaf, one in first.bounds.items()
-    }
-    tight = pc.if_else(chosen, first.tight, second.tight)
-    records = pc.if_else(chosen, first.num_records, second.num_records)
-    return ParsedTexts(tight, records, bounds, first.problems + second.problems)
 
 
 def _stack(arrays: list[pa.Array], kinds: list[pa.DataType]) -> pa.ChunkedArray:

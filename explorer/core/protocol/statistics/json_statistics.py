@@ -16,14 +16,22 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import Int32s, bools, int64s, strings
+from explorer.core.protocol.arrow.arrays import Int32s, Mask, bools, int64s, mask, strings
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.arrow.typed_arrays import typed_column, without_nan
 from explorer.core.protocol.schema.data_types import PrimitiveType, PrimitiveValue
 from explorer.core.protocol.schema.nested_types import PathTree, path_tree
 from explorer.core.protocol.statistics.bounds import bound_value, count_value, decode_statistics
 
-__all__ = ["Bounds", "ParsedTexts", "StatisticsLeaf", "concatenated", "parse_struct", "parse_texts"]
+__all__ = [
+    "Bounds",
+    "ParsedTexts",
+    "StatisticsLeaf",
+    "concatenated",
+    "parse_either",
+    "parse_texts",
+    "some_of",
+]
 
 _ROWS: Final = 1 << 16
 _FEW: Final = 16
@@ -81,7 +89,7 @@ def parse_texts(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf]) -> Pars
     return found if rows is None else _spread(found, rows, texts)
 
 
-def parse_struct(column: pa.StructArray, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
+def _parse_struct(column: pa.StructArray, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
     """Take the leaves out of ``stats_parsed`` of a checkpoint; a null struct has no statistics."""
     import pyarrow.compute as pc
 
@@ -91,6 +99,27 @@ def parse_struct(column: pa.StructArray, leaves: Sequence[StatisticsLeaf]) -> Pa
         return found
     tight = pc.if_else(column.is_valid(), found.tight, pa.nulls(len(column), pa.bool_()))
     return msgspec.structs.replace(found, tight=tight)
+
+
+def parse_either(parsed: pa.StructArray, texts: pa.StringArray | None, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
+    """Take statistics out of ``stats_parsed``, and where that is null out of the texts."""
+    found = _parse_struct(parsed, leaves)
+    if texts is None or not parsed.null_count:
+        return found
+    return _where(parsed.is_valid(), found, parse_texts(texts, leaves))
+
+
+def some_of(parsed: ParsedTexts, left: Mask) -> ParsedTexts:
+    """The statistics of some of the files."""
+    if left.all():
+        return parsed
+    chosen, places = mask(left), np.cumsum(left) - 1
+    bounds = {
+        leaf: Bounds(found.low.filter(chosen), found.high.filter(chosen), found.nulls.filter(chosen))
+        for leaf, found in parsed.bounds.items()
+    }
+    problems = tuple((int(places[row]), reason) for row, reason in parsed.problems if left[row])
+    return ParsedTexts(parsed.tight.filter(chosen), parsed.num_records.filter(chosen), bounds, problems)
 
 
 def concatenated(parts: Sequence[ParsedTexts], leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
@@ -108,6 +137,22 @@ def concatenated(parts: Sequence[ParsedTexts], leaves: Sequence[StatisticsLeaf])
     tight = _joined([part.tight for part in parts], pa.bool_())
     records = _joined([part.num_records for part in parts], pa.int64())
     return ParsedTexts(tight, records, bounds, tuple(problem for part in parts for problem in part.problems))
+
+
+def _where(chosen: pa.BooleanArray, first: ParsedTexts, second: ParsedTexts) -> ParsedTexts:
+    import pyarrow.compute as pc
+
+    bounds = {
+        leaf: Bounds(
+            pc.if_else(chosen, one.low, second.bounds[leaf].low),
+            pc.if_else(chosen, one.high, second.bounds[leaf].high),
+            pc.if_else(chosen, one.nulls, second.bounds[leaf].nulls),
+        )
+        for leaf, one in first.bounds.items()
+    }
+    tight = pc.if_else(chosen, first.tight, second.tight)
+    records = pc.if_else(chosen, first.num_records, second.num_records)
+    return ParsedTexts(tight, records, bounds, first.problems + second.problems)
 
 
 def _blocks(

@@ -1,0 +1,123 @@
+"""What was read of checkpoints, kept for the other versions that begin with the same one.
+
+Protocol section: Checkpoints. Invariants: a checkpoint is known by its store and by name, size, time and ETag of its
+parts, so that one written again is another one; what is kept never has more bytes than it may, and what was not used
+for longest goes first; the answer is the same with it and without.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from typing import Final, cast
+
+import msgspec
+import pyarrow as pa
+
+from explorer.core.protocol.logical_files import FileSource
+from explorer.core.protocol.statistics.json_statistics import ParsedTexts, StatisticsLeaf
+
+__all__ = ["KeptColumns", "KeptPart"]
+
+_MOST_BYTES: Final = 1 << 28
+_TOTALS: Final = "totals"
+# An open file counts as much as this, so that there are never many, as a process can have only so many.
+_OPEN_FILE: Final = 1 << 20
+
+
+class KeptColumns:
+    """What was used last, of any number of tables; it may be used on several threads at once.
+
+    Args:
+        most_bytes: How much is kept in all. A column with more than half of it is not kept.
+    """
+
+    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+        self._most = most_bytes
+        self._lock = threading.Lock()
+        self._values: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()
+        self._bytes = 0
+
+    @property
+    def num_bytes(self) -> int:
+        """How much is kept."""
+        return self._bytes
+
+    def find(self, key: Hashable) -> object | None:
+        """The value kept under a key; None if there is none."""
+        with self._lock:
+            if key not in self._values:
+                return None
+            self._values.move_to_end(key)
+            return self._values[key][0]
+
+    def put(self, key: Hashable, value: object, num_bytes: int) -> None:
+        """Keep a value of so many bytes, if it is not too large."""
+        with self._lock:
+            if num_bytes > self._most // 2:
+                return
+            self._bytes += num_bytes - self._values.pop(key, (None, 0))[1]
+            self._values[key] = value, num_bytes
+            while self._bytes > self._most:
+                self._bytes -= self._values.popitem(last=False)[1][1]
+
+    def opened(self, key: Hashable, open_files: Callable[[], Sequence[FileSource]]) -> Sequence[FileSource]:
+        """The files of a checkpoint, opened once; they hold the paths, and keep other columns here."""
+        known = self.find(key)
+        if known is not None:
+            return cast("Sequence[FileSource]", known)
+        sources = open_files()
+        self.put(key, sources, sum(source.num_bytes + _OPEN_FILE for source in sources))
+        return sources
+
+    def part(self, *identity: object) -> KeptPart:
+        """What is kept of one file of a checkpoint."""
+        return KeptPart(self, identity)
+
+
+class KeptPart:
+    """What is kept of one file of a checkpoint, row group by row group, about all files in it.
+
+    Args:
+        columns: Where it is kept.
+        identity: What tells this file from all others.
+    """
+
+    def __init__(self, columns: KeptColumns, identity: tuple[object, ...]) -> None:
+        self._columns, self._identity = columns, identity
+
+    def columns(
+        self, group: int, names: Sequence[str], make: Callable[[Sequence[str]], Sequence[pa.Array]]
+    ) -> list[pa.Array]:
+        """Columns of a row group; those that are not kept are made in one go."""
+        found = {name: self._columns.find((*self._identity, group, name)) for name in names}
+        missing = [name for name, column in found.items() if column is None]
+        for name, column in zip(missing, make(missing) if missing else (), strict=True):
+            self._columns.put((*self._identity, group, name), column, column.nbytes)
+            found[name] = column
+        return [cast("pa.Array", found[name]) for name in names]
+
+    def statistics(
+        self, group: int, leaves: Sequence[StatisticsLeaf], make: Callable[[Sequence[StatisticsLeaf]], ParsedTexts]
+    ) -> ParsedTexts:
+        """The statistics of a row group; those of leaves that are not kept are parsed in one go."""
+        wanted: tuple[StatisticsLeaf | str, ...] = (*leaves, _TOTALS)
+        found = {leaf: self._columns.find((*self._identity, group, leaf)) for leaf in wanted}
+        missing = [leaf for leaf in leaves if found[leaf] is None]
+        if missing or found[_TOTALS] is None:
+            found.update(self._put(group, make(missing)))
+        parts = [cast("ParsedTexts", found[leaf]) for leaf in wanted]
+        problems = dict.fromkeys(problem for part in parts for problem in part.problems)
+        bounds = {leaf: part.bounds[leaf] for leaf, part in zip(leaves, parts, strict=False)}
+        return msgspec.structs.replace(parts[-1], bounds=bounds, problems=tuple(problems))
+
+    def _put(self, group: int, parsed: ParsedTexts) -> dict[StatisticsLeaf | str, object | None]:
+        totals = msgspec.structs.replace(parsed, bounds={})
+        parts: dict[StatisticsLeaf | str, object | None] = {_TOTALS: totals}
+        self._columns.put((*self._identity, group, _TOTALS), totals, parsed.tight.nbytes + parsed.num_records.nbytes)
+        for leaf, bounds in parsed.bounds.items():
+            part = parts[leaf] = msgspec.structs.replace(parsed, bounds={leaf: bounds})
+            size = bounds.low.nbytes + bounds.high.nbytes + bounds.nulls.nbytes
+            self._columns.put((*self._identity, group, leaf), part, size)
+        return parts

@@ -1,0 +1,67 @@
+"""The first reading of a table's log: how far it is, what can be shown meanwhile, and a way to end it."""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+from explorer.core.errors import Cancelled, ExplorerError
+from explorer.core.versions.delta_log import DeltaLog
+from explorer.views import TableFacts
+
+__all__ = ["TableReading"]
+
+_MOST_COMMITS: Final = 5_000
+
+
+class TableReading:
+    """One reading; its methods may be called from any thread.
+
+    Args:
+        log: The log, before its history is read; its reading is watched from here on.
+        title: The table's name for people.
+
+    Attributes:
+        done, total: How many commits are read, and how many there are; 0 before that is known.
+        stopped: Whether a person ended it.
+    """
+
+    def __init__(self, log: DeltaLog, title: str) -> None:
+        self.done = self.total = 0
+        self.stopped = False
+        self._title = title
+        self._part = _newest_part(log)
+        self._facts: TableFacts | None = None
+        self._lock = threading.Lock()
+        log.watch(self._tell)
+
+    def stop(self) -> None:
+        """End it: what reads gets the error `Cancelled` soon."""
+        self.stopped = True
+
+    def newest(self) -> TableFacts | None:
+        """What is known of the newest versions without the older ones; None where that cannot be said.
+
+        The first call reads the commits since the newest checkpoint.
+        """
+        with self._lock:
+            if self._facts is None and self._part is not None:
+                part, self._part = self._part, None
+                try:
+                    self._facts = TableFacts(part, self._title, partial=True)
+                except ExplorerError:
+                    return None  # the whole reading says what is wrong
+            return self._facts
+
+    def _tell(self, done: int, total: int) -> None:
+        self.done, self.total = done, total
+        if self.stopped:
+            raise Cancelled("The reading of the log was ended.", operation="read the log")
+
+
+def _newest_part(log: DeltaLog) -> DeltaLog | None:
+    try:
+        part = log.newest_part()
+    except ExplorerError:
+        return None  # the whole reading says what is wrong
+    return part if part is not None and len(part.listing.commits) <= _MOST_COMMITS else None
