@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
 import nbformat
 import pytest
@@ -42,7 +43,7 @@ trait = ipywidgets.Label("the trait is 30")
 panel.observe(lambda change: setattr(trait, "value", f"the trait is {change['new']}"), "version")
 trait
 """
-THEIRS = {
+THEIRS: Final[dict[str, tuple[str, ...]]] = {
     "jupyterlab": (),
     # Its shortcuts hear that other settings are loaded before their own are, with any notebook and with none.
     "notebook": ("script: Cannot read properties of undefined (reading 'schema')",),
