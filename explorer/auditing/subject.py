@@ -99,7 +99,7 @@ class Subject:
         now: The present, with a zone.
         missing: Those of its needed locations at which there is no file; None if nobody looked.
         looked: What else was looked at, because somebody asked.
-        commits, lineage, risks: The same as the log would give, from whoever has read it already.
+        commits, lineage, risks, contradictions: The same as the log would give, from whoever has read it already.
         problem: Why the history cannot be read, if that is known already.
         mine: The clients in use, as somebody named them.
 
@@ -119,6 +119,7 @@ class Subject:
         commits: Callable[[], pa.Table] | None = None,
         lineage: Callable[[], Lineage] | None = None,
         risks: Callable[[], VersionRisks] | None = None,
+        contradictions: Callable[[], tuple[tuple[int, str, str], ...]] | None = None,
         problem: ExplorerError | None = None,
         mine: Sequence[MyClient] = (),
     ) -> None:
@@ -129,7 +130,7 @@ class Subject:
         self.looked = looked
         self._missing = missing
         self._commits, self._lineage = commits or log.history, lineage or log.column_lineage
-        self._risks = risks or log.version_risks
+        self._risks, self._contradictions = risks or log.version_risks, contradictions or log.contradictions
         self._unreadable = problem
 
     @property
@@ -191,7 +192,7 @@ class Subject:
     def contradictions(self) -> tuple[tuple[int, str, str], ...]:
         """What commits must not say of a file and do: version, kind and path; never out of what is kept of the log."""
         self.read()
-        return self.log.contradictions()
+        return self._contradictions()
 
     @cached_property
     def times(self) -> Int64s:

@@ -10,13 +10,18 @@ import gzip
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import traitlets
+from markupsafe import Markup
 from plotly.graph_objects import FigureWidget
 
+from explorer.jupyter.markup import tag
 from explorer.views.figures.plotly import Figure
 
 __all__ = ["LeanFigure"]
+
+_AWAITED: Final = tag("p", "The chart is drawn when the kernel answers.", class_="dte-muted")
 
 
 class LeanFigure(FigureWidget):  # type: ignore[misc]  # plotly publishes no types
@@ -24,14 +29,17 @@ class LeanFigure(FigureWidget):  # type: ignore[misc]  # plotly publishes no typ
 
     Args:
         figure: What is drawn; its width is left to the page.
+        picture: Stands in its place until the page can draw it, and where no kernel lives.
         **options: More of plotly's configuration.
     """
 
     _esm = Path(__file__).with_name("figure.js")
+    picture = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, figure: Figure, **options: Any) -> None:
+    def __init__(self, figure: Figure, picture: Markup = _AWAITED, **options: Any) -> None:
         layout = {key: part for key, part in figure["layout"].items() if key != "width"}
         super().__init__({"data": figure["data"], "layout": layout})
+        self.picture = picture
         self._config = {"displayModeBar": False, "responsive": True, **options}
         self.on_msg(self._asked)
 

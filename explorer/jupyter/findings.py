@@ -1,14 +1,64 @@
-"""What the rules find in a table, as one line of the widget that opens to all of it."""
+"""What the rules find in a table, as one line of the widget that opens to all of it.
+
+Invariant: the rules read a long log once more, which takes longer than all else that is shown first; so of a long log
+the line is drawn when they are done, on a thread.
+"""
 
 from __future__ import annotations
 
+import logging
+import threading
+
+import ipywidgets
 from markupsafe import Markup
 
 from explorer import formatting as fmt
 from explorer.auditing import Audit, Finding
+from explorer.core.errors import TableError
 from explorer.jupyter.markup import joined, tag
+from explorer.jupyter.panels import problem_panel
+from explorer.views import TableFacts
 
-__all__ = ["findings_line"]
+__all__ = ["FindingsLine", "findings_line"]
+
+_log = logging.getLogger(__name__)
+
+
+class FindingsLine(ipywidgets.HTML):  # type: ignore[misc]  # ipywidgets publishes no types
+    """The line of one table.
+
+    Args:
+        long: A log of more commits is read on a thread.
+    """
+
+    def __init__(self, long: int = 2_000) -> None:
+        self._long = long
+        self._facts: TableFacts | None = None
+        super().__init__()
+
+    def ask(self, facts: TableFacts) -> None:
+        """Say what the rules find, unless that was asked of the same facts before."""
+        if facts is self._facts:
+            return
+        self._facts = facts
+        if len(facts.commits) <= self._long:
+            self.value = findings_line(facts.audit())
+            return
+        self.value = tag("p", "The rules read the log\u2026", class_="dte-caption")
+        threading.Thread(target=self._find, args=(facts,), name="findings", daemon=True).start()
+
+    def _find(self, facts: TableFacts) -> None:
+        try:
+            facts.prepare_audit()
+        except TableError as error:
+            _log.info("an audit of %s leaves rules open: %s", facts.location, error)
+        try:
+            said = findings_line(facts.audit())
+        except Exception as error:  # noqa: BLE001 - a fault of ours is shown to the person and logged
+            _log.exception("%s could not be audited", facts.location)
+            said = problem_panel(error)
+        if facts is self._facts:
+            self.value = said
 
 
 def findings_line(audit: Audit) -> Markup:

@@ -1,5 +1,5 @@
 // What the widget needs from its page: whether the page is dark, how wide the widget is, that the timeline gets the
-// mouse, and which rows of its lists are ticked.
+// mouse and the controls get the keys, and which rows of its lists are ticked.
 
 const WATCHED = ["class", "style", "data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-kind"];
 
@@ -58,6 +58,16 @@ function keepMouse(root) {
   return () => root.removeEventListener("mousedown", keep);
 }
 
+// Between cells JupyterLab and Notebook take plain keys for their commands before a focused control hears them: an arrow
+// moves to another cell instead of moving a slider. Keys with Ctrl, Alt or Meta stay theirs.
+function keepKeys(root) {
+  const keep = ({ target, ctrlKey, altKey, metaKey }) => {
+    if (root.contains(target)) target.toggleAttribute("data-lm-suppress-shortcuts", !(ctrlKey || altKey || metaKey));
+  };
+  window.addEventListener("keydown", keep, true);
+  return () => window.removeEventListener("keydown", keep, true);
+}
+
 // A box in front of a row tells the kernel, which draws the page of the list again.
 function hearTicks(root, model) {
   const tell = ({ target }) => {
@@ -75,7 +85,7 @@ function render({ model, el }) {
   const start = () => {
     const root = el.closest(".dte");
     // The element joins the page only after render has returned.
-    if (root && el.isConnected) undo = [followTheme(root, model), followWidth(root), keepMouse(root), hearTicks(root, model)];
+    if (root && el.isConnected) undo = [followTheme, followWidth, keepMouse, keepKeys, hearTicks].map((part) => part(root, model));
     else waiting = requestAnimationFrame(start);
   };
   start();

@@ -17,6 +17,7 @@ import pyarrow as pa
 from explorer import formatting as fmt
 from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.tables import Ticks, listing_table
+from explorer.jupyter.waiting import told
 from explorer.views.listing import Listing, ListingColumn, ListingPage
 
 __all__ = ["ListBox", "Select", "offer"]
@@ -64,15 +65,18 @@ class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no
         self.order = ipywidgets.Dropdown(options=[(order, "")], tooltip="order", layout={"width": "200px"})
         self.before = ipywidgets.Button(description="\u2039", tooltip="previous page", layout={"width": "36px"})
         self.after = ipywidgets.Button(description="\u203a", tooltip="next page", layout={"width": "36px"})
-        self.place = ipywidgets.HTML()
+        self.place, self._wait = ipywidgets.HTML(), ipywidgets.HTML()
         narrow = {"width": "auto", "display": "none"}
         self.select_all = ipywidgets.Button(tooltip="select every file that the filter leaves", layout=narrow)
         self.select_none = ipywidgets.Button(description="Select none", layout=narrow)
         self.rows = ipywidgets.HTML(layout={"overflow": "auto", "max_height": "460px"})
         tools = ipywidgets.HBox(
-            [*more, self.find, self.order, self.before, self.after, self.place, self.select_all, self.select_none],
+            [
+                *more, self.find, self.order, self.before, self.after, self.place, self._wait, self.select_all,
+                self.select_none,
+            ],
             layout={"flex_flow": "row wrap", "align_items": "center"},
-        )
+        )  # fmt: skip
         super().__init__([tools, self.rows])
         for control in (self.find, self.order):
             control.observe(self._turn_to_first, "value")
@@ -116,7 +120,7 @@ class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no
             key, _, direction = (self.order.value or "").rpartition(" ")
             listing = self._narrowed(self._kept)
             arranged = listing.arranged(sort=key, descending=direction == "descending", find=self.find.value)
-            self._matching = asked, replace(arranged, table=arranged.matching(), sort="", find="")
+            self._matching = asked, arranged.settled()
         return replace(self._matching[1], page_size=self._page_size).at(self._page)
 
     @property
@@ -130,7 +134,8 @@ class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no
 
     def _turn_to_first(self, _change: Any) -> None:
         self._page = 1
-        self._draw()
+        with told(self._wait, f"arranging the {self._label}"):
+            self._draw()
 
     def _turn(self, pages: int) -> None:
         self._page = max(1, self._page + pages)
@@ -168,7 +173,7 @@ class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no
     def _select_matching(self) -> None:
         listing = self.listing
         if listing is not None:
-            self._choose(listing.table.column("path").to_pylist(), selected=True)
+            self._choose(listing.matching().column("path").to_pylist(), selected=True)
 
     def _choose(self, paths: Sequence[str], *, selected: bool) -> None:
         if self._select is not None:

@@ -15,11 +15,11 @@ from explorer.jupyter.displays import card_html
 from explorer.jupyter.markup import empty_tag, joined, tag
 from explorer.views import TableView
 from explorer.views.cards import Card, card_of
-from explorer.views.figures.still_bars import SPAN, bars_of
+from explorer.views.figures.still_bars import SPAN, StillBar, bars_of
 from explorer.views.figures.theme import LIGHT
 from explorer.views.table.commits import commit_sentence
 
-__all__ = ["picture_html", "picture_text"]
+__all__ = ["picture_html", "picture_text", "strip_html"]
 
 _MARKS: Final = 96
 _COLOURS: Final = {"a": LIGHT.added, "r": LIGHT.removed, "m": LIGHT.remasked, "u": LIGHT.idle}
@@ -28,7 +28,26 @@ _NOTE: Final = "A picture of the widget as it was; run the cell to use it."
 
 def picture_html(view: TableView) -> Markup:
     """Return the chosen version, the commits as bars, and the latest of them as a table."""
-    return joined((_strip(view), card_html(_card(view)), tag("p", tag("small", _NOTE))))
+    return joined((strip_html(view), card_html(_card(view)), tag("p", tag("small", _NOTE))))
+
+
+def strip_html(view: TableView) -> Markup | None:
+    """Return the commits as bars, in light colours where the page has no others; None where there are not two."""
+    if len(view.facts.commits) < 2:
+        return None
+    first, last = view.facts.whole
+    timeline = view.facts.timeline(None, _MARKS)
+    bars = bars_of(timeline)
+    kinds = (
+        tag("g", *(_rectangle(bar) for bar in bars if bar.kind == kind), fill=fill, class_=f"dte-still-{kind}")
+        for kind, fill in _COLOURS.items()
+    )
+    label = f"{timeline.unit} added above and removed below, v{first} to v{last}"
+    picture = tag(
+        "svg", *kinds, xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {SPAN} 100", width="100%", height="72",
+        preserveAspectRatio="none", role="img", aria_label=label,
+    )  # fmt: skip
+    return tag("div", picture, tag("p", tag("small", label)))
 
 
 def picture_text(view: TableView) -> str:
@@ -53,21 +72,5 @@ def _card(view: TableView) -> Card:
     return Card(f"{view.facts.name}, v{view.version}", facts, card_of(view.facts.log.history_record()).rows)
 
 
-def _strip(view: TableView) -> Markup | None:
-    if len(view.facts.commits) < 2:
-        return None
-    first, last = view.facts.whole
-    timeline = view.facts.timeline(None, _MARKS)
-    bars = (
-        empty_tag(
-            "rect", x=f"{bar.x:.1f}", y=f"{bar.y:.1f}", width=f"{bar.width:.1f}", height=f"{bar.height:.1f}",
-            fill=_COLOURS[bar.kind],
-        )
-        for bar in bars_of(timeline)
-    )  # fmt: skip
-    label = f"{timeline.unit} added above and removed below, v{first} to v{last}"
-    picture = tag(
-        "svg", *bars, xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {SPAN} 100", width="100%", height="72",
-        preserveAspectRatio="none", role="img", aria_label=label,
-    )  # fmt: skip
-    return tag("div", picture, tag("p", tag("small", label)))
+def _rectangle(bar: StillBar) -> Markup:
+    return empty_tag("rect", x=f"{bar.x:.1f}", y=f"{bar.y:.1f}", width=f"{bar.width:.1f}", height=f"{bar.height:.1f}")

@@ -24,7 +24,7 @@ _RULES = """
   --jp-ui-inverse-font-color1: var(--on-accent); color-scheme: light; }
 .dte.dte-dark:not(.dte-auto) { color-scheme: dark; }
 .dte:not(.dte-auto) input, .dte:not(.dte-auto) select { color: var(--ink); background: var(--surface); }
-.dte:not(.dte-auto) .widget-toggle-button.mod-active { background: var(--accent-ground); color: var(--accent); }
+.dte .widget-toggle-button.mod-active { background: var(--accent-ground); color: var(--accent); box-shadow: none; }
 .dte:not(.dte-auto) input::placeholder { color: var(--muted); }
 .dte { background: var(--surface); color: var(--ink); border: 1px solid var(--line); border-radius: 8px;
   padding: 12px 14px; font: 13px/1.45 var(--jp-ui-font-family, Roboto, system-ui, sans-serif); overflow: hidden; }
@@ -44,6 +44,19 @@ _RULES = """
 .dte .dte-added { color: var(--added); }
 .dte .dte-removed { color: var(--removed-ink); }
 .dte .dte-remasked { color: var(--remasked); }
+.dte .dte-tabs { width: 100%; margin: 10px 0 6px; border-bottom: 1px solid var(--line); }
+.dte .dte-tabs .widget-toggle-buttons, .dte .dte-tabs.widget-toggle-buttons { margin-bottom: 0; }
+.dte .dte-tabs .widget-toggle-button, .dte .dte-tabs .widget-toggle-button:hover { background: none; box-shadow: none;
+  color: var(--muted); border: 0; border-bottom: 2px solid transparent; margin: 0 0 -1px; padding: 0 11px; }
+.dte .dte-tabs .widget-toggle-button:hover { color: var(--ink); }
+.dte .dte-tabs .widget-toggle-button.mod-active { background: none; color: var(--accent); font-weight: 600;
+  border-bottom-color: var(--accent); }
+.dte .dte-tabs .widget-toggle-button:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }
+.dte .dte-still-u { fill: var(--idle); } .dte .dte-still-a { fill: var(--added); }
+.dte .dte-still-r { fill: var(--removed); } .dte .dte-still-m { fill: var(--remasked); }
+.dte.jupyter-widgets-disconnected::before { display: block; margin: 0 0 8px; padding: 6px 10px; border-radius: 6px;
+  content: "No kernel answers: this is what was shown. Run the cell to use it."; background: var(--warning-ground);
+  color: var(--warning); font: inherit; }
 .dte .dte-cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(230px, 1fr)); gap: 10px;
   align-items: start; margin: 4px 0; }
 .dte .dte-card { border: 1px solid var(--line); border-radius: 8px; padding: 8px 10px; min-width: 0;

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
+from markupsafe import Markup
+
 from explorer.jupyter.figure import LeanFigure
+from explorer.jupyter.markup import joined
+from explorer.jupyter.static_picture import strip_html
 from explorer.views import TableView
 from explorer.views.figures.plotly import Figure, Part
 from explorer.views.table.timeline import Timeline
@@ -35,7 +39,7 @@ class TimelineChart:
         self._timeline: Timeline = view.bars(_LEFT)
         self._drawing = False
         double = "reset" if view.zoomable else False
-        self.widget = LeanFigure(self._figure(), scrollZoom=view.zoomable, doubleClick=double)
+        self.widget = LeanFigure(self._figure(), self._picture(), scrollZoom=view.zoomable, doubleClick=double)
         self._listen()
         self.widget.layout.on_change(self._zoomed, "xaxis.range")
 
@@ -52,6 +56,9 @@ class TimelineChart:
             for trace, fresh in zip(self.widget.data, figure["data"], strict=True):
                 trace.update(fresh, overwrite=False)
             self.widget.layout.update(figure["layout"], overwrite=False)
+
+    def _picture(self) -> Markup:
+        return joined([strip_html(self._view)])
 
     def _figure(self) -> Figure:
         """The figure as wide as its place, whatever width it was made for; many versions can be shown in part."""
@@ -81,6 +88,7 @@ class TimelineChart:
     def renew(self) -> None:
         """Draw all of it again, for other versions."""
         self._timeline = self._view.bars(_LEFT)
+        self.widget.picture = self._picture()
         figure = self._figure()
         self._drawing = True
         try:

@@ -20,7 +20,7 @@ from explorer.core.errors import ExplorerError, RequestError
 from explorer.jupyter.checked_traits import Checked
 from explorer.jupyter.controls import VersionControls
 from explorer.jupyter.displays import card_html
-from explorer.jupyter.findings import findings_line
+from explorer.jupyter.findings import FindingsLine
 from explorer.jupyter.host_page import HostPage
 from explorer.jupyter.panels import problem_panel, signs, version_line
 from explorer.jupyter.results import FORMS, changes_found, check_paths, converted, rows_found, selected_table
@@ -29,6 +29,7 @@ from explorer.jupyter.style import ROOT, style_sheet
 from explorer.jupyter.tab_panel import TabPanel
 from explorer.jupyter.tabs import TABS
 from explorer.jupyter.timeline_chart import TimelineChart
+from explorer.jupyter.waiting import told
 from explorer.views import TableFacts, TableView
 from explorer.views.cards import card_of
 from explorer.views.rows.row_work import change_range
@@ -104,7 +105,7 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
             self._failure = error
         else:
             self._view = TableView(facts)
-        parts = self._built(self._view) if self._view else [_text(problem_panel(self._broken())), self._notice]
+        parts = self._built(self._view, tab) if self._view else [_text(problem_panel(self._broken())), self._notice]
         super().__init__([_text(f"<style>{style_sheet()}</style>", display="none"), self._host, *parts])
         self.add_class(ROOT)
         if self._view is not None:
@@ -123,7 +124,6 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         self._host.on_msg(self._heard)
         self.theme = theme
         if self._view is not None:
-            self._tabs.value = self.tab
             self._draw(self._view)
         self._paint()
 
@@ -353,19 +353,22 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         assert self._failure is not None, "a table without a view is one that could not be read"
         return self._failure
 
-    def _built(self, view: TableView) -> list[Any]:
+    def _built(self, view: TableView, tab: str) -> list[Any]:
         self._controls = VersionControls(
             view.facts.first, view.facts.last, self._ask, self._ask_named, lambda: self._try(self.refresh)
         )
-        self._line, self._place = _text(), ipywidgets.VBox()
+        self._line, self._findings = _text(), FindingsLine()
+        self._wait, self._place = _text(), ipywidgets.VBox()
+        first = tab if tab in list(TABS) else self.tab
         self._tabs = ipywidgets.ToggleButtons(
-            options=[(tab.title, name) for name, tab in TABS.items()], style={"button_width": "auto"}
+            options=[(part.title, name) for name, part in TABS.items()], value=first, style={"button_width": "auto"}
         )
+        self._tabs.add_class(f"{ROOT}-tabs")
         self._tabs.observe(lambda change: self.set_trait("tab", change["new"]), "value")
         if len(view.facts.commits):
             self._chart = TimelineChart(view, self._clicked)
         drawing = [self._chart.widget, _text(signs())] if self._chart else []
-        return [self._controls, self._line, *drawing, self._tabs, self._notice, self._place]
+        return [self._controls, self._line, self._findings, *drawing, self._tabs, self._notice, self._wait, self._place]
 
     def _clicked(self, version: int, shift: bool) -> None:
         assert self.version is not None
@@ -417,10 +420,11 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
 
     def _draw(self, view: TableView) -> None:
         self._controls.show(view.version, view.compared, view.other)
-        self._line.value = version_line(view, datetime.now(UTC)) + findings_line(view.facts.audit())
+        self._line.value = version_line(view, datetime.now(UTC))
         if self._chart is not None:
             self._chart.move()
         self._draw_tab()
+        self._findings.ask(view.facts)
 
     def _turned(self, _change: Any) -> None:
         self._tabs.value = self.tab
@@ -428,10 +432,11 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
 
     def _draw_tab(self) -> None:
         """Draw the shown part; the others are drawn when they are opened."""
-        shown = self.panel(self.tab)
-        for panel in self._panels.values():
-            panel.layout.display = None if panel is shown else "none"
-        shown.draw()
+        with told(self._wait, f"{TABS[self.tab].title} at v{self.version}"):
+            shown = self.panel(self.tab)
+            for panel in self._panels.values():
+                panel.layout.display = None if panel is shown else "none"
+            shown.draw()
 
     def _paint(self, _change: Any = None) -> None:
         name = self._host.theme if self.theme == "auto" else self.theme

@@ -94,6 +94,7 @@ class Listing:
         sort: Key of the column sorted by, empty for the order of the table.
         find: Text that one of ``searched`` must contain, in any case.
         page: From 1.
+        places: Which rows of the table match, in order, once that was worked out; see `settled`.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Listing:
     find: str = ""
     page: int = 1
     page_size: int = 50
+    places: pa.Array | None = None
 
     def arranged(self, *, sort: str | None = None, descending: bool | None = None, find: str | None = None) -> Listing:
         """Return the list with another order and filter; an unknown sort key leaves the order of the table."""
@@ -115,7 +117,12 @@ class Listing:
             descending=self.descending if descending is None else descending,
             find=self.find if find is None else find,
             page=1,
+            places=None,
         )
+
+    def settled(self) -> Listing:
+        """Return the list with its filter and order worked out: each page of it takes its own rows and no more."""
+        return self if self.places is not None else replace(self, places=self._places())
 
     def at(self, page: int) -> Listing:
         """Return the list at another page; a page past the end is the last one."""
@@ -128,32 +135,45 @@ class Listing:
 
     def matching(self) -> pa.Table:
         """Return the rows that match, in order."""
-        rows = self.table
-        if self.find and self.searched:
-            kept = (
-                pc.fill_null(pc.match_substring(rows.column(key).cast(pa.string()), self.find, ignore_case=True), False)
-                for key in self.searched
-            )
-            rows = rows.filter(reduce(pc.or_, kept))
-        if self.sort:
-            order = "descending" if self.descending else "ascending"
-            rows = rows.take(pc.sort_indices(rows, sort_keys=[(self.sort, order)]))
-        return rows
+        places = self.settled().places
+        return self.table if places is None else self.table.take(places)
 
     def paged(self) -> ListingPage:
         """Return the rows of the page as records."""
-        rows = self.matching()
-        pages = max(1, -(-rows.num_rows // self.page_size))
+        places = self.settled().places
+        matched = self.total if places is None else len(places)
+        pages = max(1, -(-matched // self.page_size))
         page = min(self.page, pages)
         start = (page - 1) * self.page_size
+        if places is None:
+            rows = self.table.slice(start, self.page_size)
+        else:
+            rows = self.table.take(places.slice(start, self.page_size))
         return ListingPage(
-            rows=tuple(rows.slice(start, self.page_size).to_pylist()),
-            first=start + 1 if rows.num_rows else 0,
-            last=min(start + self.page_size, rows.num_rows),
-            matched=rows.num_rows,
+            rows=tuple(rows.to_pylist()),
+            first=start + 1 if matched else 0,
+            last=min(start + self.page_size, matched),
+            matched=matched,
             page=page,
             pages=pages,
         )
+
+    def _places(self) -> pa.Array | None:
+        """Work out which rows match, in order; None stands for all of them in the order of the table."""
+        places = None
+        if self.find and self.searched:
+            found = (
+                pc.match_substring(self.table.column(key).cast(pa.string()), self.find, ignore_case=True)
+                for key in self.searched
+            )
+            kept = reduce(pc.or_, (pc.fill_null(texts, False) for texts in found))
+            places = pc.indices_nonzero(kept)
+        if self.sort:
+            values = self.table.column(self.sort)
+            kept_values = values if places is None else values.take(places)
+            order = pc.array_sort_indices(kept_values, order="descending" if self.descending else "ascending")
+            places = order if places is None else places.take(order)
+        return places
 
     def to_csv(self) -> str:
         """Return all matching rows as CSV with a header, whole values, null as an empty field."""

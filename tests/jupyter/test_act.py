@@ -204,6 +204,10 @@ def test_rows_are_checked_deleted_and_cancelled_with_the_kernel_free(location: s
     planned(panel, "add-constraint", name="positive", expression="amount > 10")
     assert "The rows must be checked" in shown(widget)
     panel.look.click()
+    panel.stop.click()
+    until(panel, lambda: "Cancelled: the rows were not checked." in shown(widget))
+    panel.look.click()
+    assert "Cancelled" not in shown(widget)
     assert visible(panel.stop)
     until(panel, lambda: visible(panel.back))
     assert "This must not be committed" in shown(widget)
@@ -213,7 +217,9 @@ def test_rows_are_checked_deleted_and_cancelled_with_the_kernel_free(location: s
     assert visible(panel.stop)
     panel.stop.click()
     assert visible(panel.show_plan)
+    assert "Cancelled: no plan was made." in shown(widget)
     panel.show_plan.click()
+    assert "Cancelled" not in shown(widget)
     until(panel, lambda: visible(panel.commit))
     panel.name.value, panel.reason.value = "sales", "They break the rule."
     offered: list[object] = []

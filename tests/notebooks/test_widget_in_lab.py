@@ -6,7 +6,6 @@ import re
 import shutil
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
 
 import nbformat
 import pytest
@@ -14,6 +13,7 @@ from playwright.sync_api import Locator, Page, Playwright, expect
 
 from tests.e2e.conftest import FAST
 from tests.notebooks.lab import TOKEN, running_lab
+from tests.support.served_pages import watch
 from tests.support.shared_tables import REPOSITORY
 from tests.support.small_logs import PROTOCOL, add, metadata, write_log
 
@@ -53,21 +53,17 @@ def test_widget_draws_and_answers_in_a_dark_lab(jupyter_home: Path, playwright: 
     story.cells += [nbformat.v4.new_code_cell(text, id=name) for name, text in _MORE.items()]
     _damaged(folder / "damaged")
     nbformat.write(story, folder / "story.ipynb")
-    strangers: list[str] = []
-    faults: list[str] = []
     with running_lab(folder, jupyter_home / "runtime", theme="JupyterLab Dark") as address:
         browser = playwright.chromium.launch(executable_path=chromium, args=BROWSER_OPTIONS)
         try:
             page = browser.new_page(viewport={"width": 1440, "height": 1000})
-            page.on("request", lambda request: strangers.append(request.url) if _leaves(request.url) else None)
-            page.on("pageerror", lambda error: faults.append(str(error)))
+            wrong = watch(page)
             _run_all(page, f"{address}lab/tree/story.ipynb?token={TOKEN}")
             _drive(page)
             _look_at_the_others(page)
         finally:
             browser.close()
-    assert strangers == []
-    assert faults == []
+    assert wrong == []
 
 
 _MORE = {
@@ -101,11 +97,6 @@ def _look_at_the_others(page: Page) -> None:
         "rgb(34, 38, 43)",
         "rgb(43, 48, 54)",
     }
-
-
-def _leaves(url: str) -> bool:
-    parts = urlsplit(url)
-    return parts.scheme not in {"data", "blob"} and parts.hostname not in {"127.0.0.1", "localhost"}
 
 
 def _run_all(page: Page, address: str) -> None:

@@ -72,7 +72,7 @@ pytest_add_cli_args_test_selection = {tests}
 process_isolation = "forkserver"
 timeout_constant = 20
 """
-"""The constant, in seconds of which mutmut waits 15 times as many, keeps a busy machine from taking slow for noticed."""
+"""mutmut waits 15 times the constant, in seconds: a busy machine must not take slow for noticed."""
 
 
 def measure(name: str) -> dict[str, Any]:

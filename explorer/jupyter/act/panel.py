@@ -65,6 +65,7 @@ class ActPanel(TabPanel):
         self._lock = threading.RLock()
         self._planned = False
         self._complaint: ExplorerError | None = None
+        self._said_last = ""
         # The widget is made of a table, which plans and commits; what only reads of it is typed as its log.
         table = cast("ChangeableTable", explored.table)
         read_only = bool(getattr(explored.table, "read_only", False))
@@ -130,6 +131,7 @@ class ActPanel(TabPanel):
         match self.desk.state:
             case Planning():
                 self._planned = False
+                self._said_last = "Cancelled: no plan was made."
                 self.desk.forget()
             case Looking():
                 self.desk.stop_reading()
@@ -184,6 +186,7 @@ class ActPanel(TabPanel):
         check = check_answers(facts, self.question, self.desk.sheet, form, asked=self._planned)
         self.form.show(check)
         self._check.value = _check_line(check)
+        self._progress.value = tag("p", self._said_last, class_="dte-muted", role="status") if self._said_last else ""
         self._show_only(self.show_plan)
         self.form.layout.display = None
 
@@ -224,12 +227,14 @@ class ActPanel(TabPanel):
         amount = "all rows" if rows is None else fmt.plural(rows, "row")
         asks = plan.needs_rows and not plan.looked_at_rows and not stale
         nothing = "Nothing has been written." if plan.commit_version is not None else "Nothing has been done."
+        stopped = "Cancelled: the rows were not checked. Check them again at any time."
         looked = f"The rows were checked at v{plan.read_version} in {draft.look.elapsed:.1f} s."
         return joined(
             (
                 problem_lines(draft.look.problem) if draft.look.problem is not None else None,
                 tag("p", "The table has a newer version: plan again before this is done.", class_="dte-warn")
                 if stale else None,
+                tag("p", stopped, role="status") if draft.look.outcome == "cancelled" else None,
                 tag("p", f"A check reads {amount}.{start_notice()}", class_="dte-muted") if asks else None,
                 tag("p", looked, class_="dte-muted") if plan.looked_at_rows and draft.look.elapsed else None,
                 tag("p", draft.approval_problem, class_="dte-wrong", role="alert") if draft.approval_problem else None,
@@ -289,7 +294,7 @@ class ActPanel(TabPanel):
 
     def _answered(self) -> None:
         """Plan answers that are complete, as far as that is cheap."""
-        self._complaint = None
+        self._complaint, self._said_last = None, ""
         if self.kind.value:
             form = self.form.ask(str(self.kind.value), self._snapshot(), self.form.answers)
             if self._planned:
@@ -304,7 +309,7 @@ class ActPanel(TabPanel):
         if check.missing or check.errors:
             self.draw()
             return
-        self._planned = True
+        self._planned, self._said_last = True, ""
         self._ask(form)
         self.draw()
 

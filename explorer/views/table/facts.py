@@ -249,6 +249,16 @@ class TableFacts:
         """Return what the rules find in the table as it is now, by the log alone."""
         return self.keep(("audit", self._now()), lambda: audit(self.subject()))
 
+    def prepare_audit(self) -> None:
+        """Read the log again for an audit, as its rules ask; other questions are answered meanwhile.
+
+        Raises:
+            TableError: It cannot be read; an audit names the rules that cannot be answered for that.
+        """
+        self.keep("recorded", self.log.history_record)
+        found = self.log.contradictions()
+        self.keep("contradictions", lambda: found)
+
     def subject(self) -> Subject:
         """Return the table as rules and reports are asked of it, with what is known already."""
         return Subject(
@@ -257,6 +267,7 @@ class TableFacts:
             commits=lambda: self.commits.history,
             lineage=self.lineage,
             risks=lambda: self.keep("risks", self.log.version_risks),
+            contradictions=lambda: self.keep("contradictions", self.log.contradictions),
             problem=self.problem,
             mine=my_clients(),
         )

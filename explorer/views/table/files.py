@@ -119,7 +119,7 @@ def row_strip(
 
 def _files(facts: TableFacts, version: int) -> Listing:
     snapshot = facts.snapshot(version)
-    files = snapshot.files()
+    files = snapshot.files(["path", "partition_values", "num_records", "size", "dv_cardinality", "modification_time"])
     table = pa.table(
         {
             "path": files.column("path"),
