@@ -8,10 +8,10 @@ from typing import Any
 
 from explorer.core.errors import RequestError
 from explorer.views import TableView
+from explorer.views.clustering_advice import ClusteringAdvice, clustering_advice
 from explorer.views.figures.charts import BARS
 from explorer.views.listing import Listing
 from explorer.views.problems import Problem, problem_of
-from explorer.views.table.clustering import ClusteringAdvice, clustering_advice
 from explorer.views.table.coverage import Covered, coverage_of
 from explorer.views.table.files import ranges_listing
 from explorer.views.table.funnel import Funnel, asked_columns, compared_words, funnel_of, read_files, rule_listing

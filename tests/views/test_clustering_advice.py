@@ -9,7 +9,7 @@ import pytest
 
 import explorer
 from explorer.core.protocol.actions import DomainMetadata, Protocol
-from explorer.views.table.clustering import ClusteringAdvice, clustering_advice
+from explorer.views.clustering_advice import ClusteringAdvice, clustering_advice
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.funnel import funnel_of
 from tests.support.small_logs import PROTOCOL, Line, add, commit_info, metadata, write_log
