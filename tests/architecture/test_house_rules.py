@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from tests.architecture.sources import REPOSITORY, modules
+from tests.prove.proofs import PROOFS
 
 DRAWERS = {"common", "helper", "helpers", "manager", "misc", "process", "tools", "util", "utils"}
 
@@ -43,8 +44,7 @@ def test_no_file_names_a_registry_or_a_machine_path() -> None:
 
 
 def test_every_test_of_two_doses_is_tried_in_the_whole_one() -> None:
-    recipe = (REPOSITORY / "Makefile").read_text("utf-8").partition("\nprove:")[2].partition("\n\n")[0]
-    tried = tuple(re.findall(r"\btests/[\w/.]+", recipe))
+    tried = tuple(proof.tests.partition("::")[0] for proof in PROOFS)
     dosed = re.compile(r"^from tests\.support\.dose import ", re.MULTILINE)
     files = {path.relative_to(REPOSITORY).as_posix(): path for path in (REPOSITORY / "tests").rglob("test_*.py")}
     found = [name for name, path in files.items() if dosed.search(path.read_text("utf-8"))]

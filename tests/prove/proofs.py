@@ -156,10 +156,34 @@ PROOFS: Final = (
         "what is kept of a history beside a reading without it, on every log; rewritten logs and broken indexes",
     ),
     Proof(
+        "kept-columns",
+        _COMMITS,
+        "tests/core/versions/test_kept_columns.py",
+        "columns that are kept of checkpoints beside a reading without them, in random steps over every table",
+    ),
+    Proof(
+        "signed-reports",
+        _AUDIT,
+        "tests/auditing/test_signed_reports.py",
+        "any byte of a report or a statement struck, against its signature",
+    ),
+    Proof(
+        "widget-controls",
+        _PAGES,
+        "tests/jupyter/test_controls.py",
+        "every control of the notebook widget, on the demo tables",
+    ),
+    Proof(
         "widget-tables",
         _PAGES,
         "tests/jupyter/test_golden_tables.py",
         "the widget on every golden table",
+    ),
+    Proof(
+        "interop",
+        _OTHERS,
+        "tests/interop",
+        "all tests beside delta-spark: new tables, catalogs, maintenance of the log, object stores with jars",
     ),
     Proof(
         "intents-side-by-side",
