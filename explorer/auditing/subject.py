@@ -99,7 +99,8 @@ class Subject:
         now: The present, with a zone.
         missing: Those of its needed locations at which there is no file; None if nobody looked.
         looked: What else was looked at, because somebody asked.
-        commits, lineage, risks, contradictions: The same as the log would give, from whoever has read it already.
+        commits, lineage, risks, contradictions: The same as the log would give, from whoever has read it already;
+            contradictions are None while the log is being read for them.
         problem: Why the history cannot be read, if that is known already.
         mine: The clients in use, as somebody named them.
 
@@ -119,7 +120,7 @@ class Subject:
         commits: Callable[[], pa.Table] | None = None,
         lineage: Callable[[], Lineage] | None = None,
         risks: Callable[[], VersionRisks] | None = None,
-        contradictions: Callable[[], tuple[tuple[int, str, str], ...]] | None = None,
+        contradictions: Callable[[], tuple[tuple[int, str, str], ...] | None] | None = None,
         problem: ExplorerError | None = None,
         mine: Sequence[MyClient] = (),
     ) -> None:
@@ -189,8 +190,11 @@ class Subject:
         return Commits(self._commits())
 
     @cached_property
-    def contradictions(self) -> tuple[tuple[int, str, str], ...]:
-        """What commits must not say of a file and do: version, kind and path; never out of what is kept of the log."""
+    def contradictions(self) -> tuple[tuple[int, str, str], ...] | None:
+        """What commits must not say of a file and do: version, kind and path; never out of what is kept of the log.
+
+        None while the log is being read for it.
+        """
         self.read()
         return self._contradictions()
 

@@ -191,7 +191,7 @@ def _table(view: TableView, address: Address, work: WindowWork, *, may_commit: b
     try:
         tab.ask(view, address, work)
         shown = tab.view(view, address, work)
-        card = audit_card(facts.audit(), address)
+        card = audit_card(facts.audit(wait=False), address)
         values = shown.values | _shared(view, address) | {"card": card}
         regions |= render_blocks(shown.template or tab.template, **values)
         regions["bar"] = _bar_of_version(view, address, card, may_commit=may_commit, person=person)

@@ -110,6 +110,8 @@ class Session:
         # Since when the page of which query is awaited, and the reading whose early page is on show.
         self._awaited: tuple[str, float] | None = None
         self._table_reading: TableReading | None = None
+        # The table whose log was read again for its audit, at the wish of this window.
+        self._audited: TableFacts | None = None
         self._early_spark = early_spark
         self._spark = SparkStart(self._spark_changed)
         self._listed: list[TableRef] = []
@@ -210,7 +212,7 @@ class Session:
             self.shown, self._sent, lost = replace(self._made, regions={}, timeline=None), {}, True
         if self.complete and not lost and same and self.screen.like(drawn_for):
             self.answer(message)
-            self._prepare_spark()
+            self._go_on()
         else:
             self._go(message)
 
@@ -339,9 +341,14 @@ class Session:
         if self._early_spark:
             self._spark.begin()
 
-    def _prepare_spark(self) -> None:
+    def _go_on(self) -> None:
+        """Begin what the page that is shown will need, and read the log for the rules that have no answer in it."""
         if self._early_spark and self.shown.needs_spark:
             self._spark.begin()
+        facts = None if self.view is None else self.view.facts
+        if facts is not None and facts is not self._audited and facts.awaits_log:
+            self._audited = facts
+            self._compute(self._newest, facts.prepare_audit, lambda _: self._draw_again())
 
     def _spark_changed(self, state: Mapping[str, str]) -> None:
         """Say how far the start is; when it has ended, what the page says of it is drawn again."""
@@ -430,7 +437,7 @@ class Session:
             rows = [row for row in self._reading.rows(self._listed) if row.row_id in rendered.pending]
             if known := [row for row in rows if not row.pending]:
                 self._show_read(known)
-        self._prepare_spark()
+        self._go_on()
 
     def _draw(self, rendered: Rendered, number: int) -> None:
         """Send what differs from what the window shows."""

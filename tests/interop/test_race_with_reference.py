@@ -82,7 +82,7 @@ def test_a_race_of_changes_of_rows_with_the_reference_writer(
     told += [{**json.loads(each["what"]), "outcome": each["outcome"]} for each in answers]
     opened = explorer.open_table(folder)
     # Of a change that it lost the reference leaves the new rows and the vectors.
-    record_property("found", check_rows(opened, told, orphans=2 * len(lost)))
+    record_property("found", dict(check_rows(opened, told, orphans=2 * len(lost))))
     theirs_now = Counter(tuple(row.values()) for row in reference_writer.rows(folder).to_pylist())
     assert theirs_now == Counter(tuple(row.values()) for row in opened.rows().toArrow().to_pylist())
 
@@ -104,6 +104,6 @@ def test_a_race_with_the_reference_writer(
     for each in answers:
         outcome = "committed" if each["outcome"] == "committed" else "conflicted"
         told.append({"what": "append", "id": each["id"], "outcome": outcome, "version": None, "rows": 3, "why": each})
-    record_property("found", check_race(table, told, 1))
+    record_property("found", dict(check_race(table, told, 1)))
     rows = reference_writer.rows(folder).num_rows
     assert rows == explorer.open_table(location).snapshot().num_records

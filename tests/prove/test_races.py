@@ -17,7 +17,7 @@ def test_a_race_on_the_local_disk(tmp_path: Path, dose: Dose, record_property: C
     location = (tmp_path / "table").as_uri()
     table = new_race(location, {})
     told = race(location, {}, [(OURS, dose.commits)] * dose.racers)
-    record_property("found", check_race(table, told, 1))
+    record_property("found", dict(check_race(table, told, 1)))
 
 
 @pytest.mark.timeout(3600)
@@ -25,7 +25,7 @@ def test_a_race_on_the_local_disk(tmp_path: Path, dose: Dose, record_property: C
 def test_a_race_on_s3(bucket: dict[str, str], dose: Dose, record_property: Callable[[str, object], None]) -> None:
     table = new_race("s3://races/ours", bucket)
     told = race("s3://races/ours", bucket, [(OURS, dose.commits)] * dose.racers)
-    record_property("found", check_race(table, told, 1))
+    record_property("found", dict(check_race(table, told, 1)))
 
 
 @pytest.mark.interop
@@ -38,4 +38,4 @@ def test_a_race_with_deltalake(place: str, tmp_path: Path, dose: Dose, request: 
     others = max(1, dose.racers // 4)
     racers = [(OURS, dose.commits)] * (dose.racers - others) + [("tests.prove.other_racer", dose.commits)] * others
     told = race(location, options, racers)
-    request.node.user_properties.append(("found", check_race(table, told, 1)))
+    request.node.user_properties.append(("found", dict(check_race(table, told, 1))))

@@ -71,7 +71,7 @@ def test_a_race_of_changes_of_rows(place: str, masks: bool, tmp_path: Path, requ
     lost = sum(each["outcome"] != "committed" for each in told if "racer" in each)
     outcomes = check(table, told, orphans=lost)
     assert any(name.endswith(" committed") for name in outcomes)
-    request.node.user_properties.append(("found", outcomes))
+    request.node.user_properties.append(("found", dict(outcomes)))
 
 
 @pytest.mark.skipif(not WHOLE_DOSE, reason="takes minutes: only under make prove; threads race in every run")
@@ -87,4 +87,4 @@ def test_a_race_of_processes_that_change_rows(
         monkeypatch.setenv("DELTA_EXPLORER_SPARK", address)
         told = race(location, options, [("tests.prove.row_racer", 10)] * 16)
     outcomes = check(explorer.open_table(location, storage_options=options or None), told)
-    request.node.user_properties.append(("found", outcomes))
+    request.node.user_properties.append(("found", dict(outcomes)))

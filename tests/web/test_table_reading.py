@@ -1,5 +1,6 @@
 """A table whose log takes long to read: its newest part is on the page meanwhile, with a count and a way to end it."""
 
+import os
 import threading
 from pathlib import Path
 
@@ -51,6 +52,9 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gated:
     columns = metadata({"id": "long"})
     commits = [[commit_info("WRITE", user_name=f"writer {n % 3}"), add(f"{n}.parquet", 2)] for n in range(COMMITS)]
     folder = write_log(tmp_path / "w" / "t", [[commit_info("CREATE TABLE"), PROTOCOL, columns], *commits])
+    # Times of commits that share a millisecond depend on those before them, which the newest part does not have.
+    for version in range(COMMITS + 1):
+        os.utime(folder / "_delta_log" / f"{version:020}.json", (1_750_000_000 + version,) * 2)
     files = [add(f"{n}.parquet", 2) for n in range(CHECKPOINT)]
     write_checkpoint(open_store(str(folder), None, None), CHECKPOINT, [PROTOCOL, columns, *files], "classic")
     return Gated(folder.parent)

@@ -36,8 +36,11 @@ _ELSEWHERE: Final = frozenset(
 )
 
 
-def _contradictions(subject: Subject) -> tuple[Finding, ...]:
-    found = [each for each in subject.contradictions if not _VECTOR_FILE.search(each[2])]
+def _contradictions(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    stated = subject.contradictions
+    if stated is None:
+        return NotAnswered("the log is being read again for it")
+    found = [each for each in stated if not _VECTOR_FILE.search(each[2])]
     if not found:
         return ()
     worst = [each for each in found if each[1] in _WORSE] or found
@@ -88,7 +91,7 @@ def _form(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     report = subject.looked.integrity
     if report is None:
         return NotAnswered(_UNVERIFIED)
-    known = {(each[0], kind) for each in subject.contradictions for kind in _alike(each[1])}
+    known = {(each[0], kind) for each in subject.contradictions or () for kind in _alike(each[1])}
     problems = [
         each for each in report.problems if each.kind not in _ELSEWHERE and (each.version, each.kind) not in known
     ]

@@ -291,6 +291,11 @@ class DeltaLog:
         """
         return horizon(self.history_record(), self.version_risks(), now, look)
 
+    @property
+    def is_history_kept(self) -> bool:
+        """True if the history is one that was kept from an earlier process, so that `contradictions` reads the log."""
+        return self.history_record().kept
+
     @located
     def contradictions(self) -> tuple[tuple[int, str, str], ...]:
         """What commits must not say of a file and do: version, kind and path, out of the log and nothing kept of it.
@@ -298,7 +303,7 @@ class DeltaLog:
         A history that was kept from an earlier process is replaced by the one that is read here, so that the log is
         read whole once, however often somebody asks and however it grows.
         """
-        if self.history_record().kept:
+        if self.is_history_kept:
             self._history, self._reader = read_history(self.store, self.listing, None, follow=self._follows)
         return self.history_record().lifetimes.contradictions
 

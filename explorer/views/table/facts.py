@@ -245,9 +245,20 @@ class TableFacts:
         """
         return self.keep(("horizon", self._now()), lambda: self.log.horizon(self._clock()))
 
-    def audit(self) -> Audit:
-        """Return what the rules find in the table as it is now, by the log alone."""
-        return self.keep(("audit", self._now()), lambda: audit(self.subject()))
+    def audit(self, *, wait: bool = True) -> Audit:
+        """Return what the rules find in the table as it is now, by the log alone.
+
+        Args:
+            wait: Read the log again for the rules that trust nothing that is kept of it; else they have no answer while
+                `awaits_log` is true.
+        """
+        unread = not wait and self.awaits_log
+        return self.keep(("audit", self._now(), unread), lambda: audit(self.subject(unread=unread)))
+
+    @property
+    def awaits_log(self) -> bool:
+        """True until somebody has read the log for the rules that trust nothing that is kept of it."""
+        return self.problem is None and self.log.is_history_kept
 
     def prepare_audit(self) -> None:
         """Read the log again for an audit, as its rules ask; other questions are answered meanwhile.
@@ -259,15 +270,19 @@ class TableFacts:
         found = self.log.contradictions()
         self.keep("contradictions", lambda: found)
 
-    def subject(self) -> Subject:
-        """Return the table as rules and reports are asked of it, with what is known already."""
+    def subject(self, *, unread: bool = False) -> Subject:
+        """Return the table as rules and reports are asked of it, with what is known already.
+
+        Args:
+            unread: Leave open what the log has to be read again for.
+        """
         return Subject(
             self.log,
             self._clock(),
             commits=lambda: self.commits.history,
             lineage=self.lineage,
             risks=lambda: self.keep("risks", self.log.version_risks),
-            contradictions=lambda: self.keep("contradictions", self.log.contradictions),
+            contradictions=lambda: None if unread else self.keep("contradictions", self.log.contradictions),
             problem=self.problem,
             mine=my_clients(),
         )

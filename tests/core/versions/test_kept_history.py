@@ -17,6 +17,7 @@ import explorer
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s
 from explorer.storage import open_store
 from explorer.storage.kept_indexes import KeptFolder
+from explorer.views import TableFacts
 from tests.support import small_logs
 from tests.support.dose import WHOLE_DOSE, some_of
 from tests.support.faulty_store import FaultyStore
@@ -183,6 +184,25 @@ def test_integrity_is_judged_by_the_log_itself(folder: Path, tmp_path: Path) -> 
     store.requests.clear()
     assert table.verify().last_version == 29
     assert len([request for request in store.requests if request.startswith("read")]) > 0
+
+
+def test_an_audit_that_does_not_wait_leaves_open_what_the_log_has_to_be_read_for(folder: Path, tmp_path: Path) -> None:
+    indexes = kept_in(tmp_path / "kept")
+    opened(folder, indexes)[0].history()
+    table, store = opened(folder, indexes)
+    facts = TableFacts(table)
+    assert facts.awaits_log
+    early = facts.audit(wait=False)
+    assert [each.rule.id for each in early.not_answered if "read again" in each.not_answered] == [
+        "contradictory-actions"
+    ]
+    assert commits_read(store) == 30, "the newest version, which has no checkpoint"
+    facts.prepare_audit()
+    assert not facts.awaits_log
+    assert commits_read(store) == 60
+    found = facts.audit(wait=False)
+    assert found == facts.audit()
+    assert [each.rule for each in found.findings if each.rule == "contradictory-actions"] == ["contradictory-actions"]
 
 
 def test_who_asks_for_integrity_again_pays_for_the_new_commits_alone(folder: Path, tmp_path: Path) -> None:
