@@ -73,7 +73,7 @@ def home_page(
         "first_row": (page - 1) * _PAGE + 1,
         "roots": catalog.roots.locations,
         "cut": catalog.roots.cut,
-        "unreadable": catalog.roots.unreadable,
+        "unreadable_folders": catalog.roots.unreadable,
         "progress": progress,
     }
     regions = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": ""}

@@ -33,7 +33,8 @@ def _refuses_a_stream_by_name(address: str) -> None:
     session = SparkSession.builder.remote(address).create()
     try:
         stream = session.readStream.format("rate").load().selectExpr("value AS id").writeStream
-        with pytest.raises(PicklingError, match="stays in the process that opened the table"):
+        with pytest.raises(PicklingError, match="foreachBatch") as refused:
             stream.foreachBatch(writer)
+        assert "stays in the process that opened the table" in str(refused.value.__context__)
     finally:
         session.client.close()

@@ -28,7 +28,7 @@ Change = tuple[str, Row]
 
 NAMES: Final = ("id", "v", "p")
 SCHEMA: Final = pa.schema([("id", pa.int64()), ("v", pa.int32()), ("p", pa.string())])
-LENGTH: Final = 12 if WHOLE_DOSE else 4
+LENGTH: Final = 12 if WHOLE_DOSE else 6
 SEEDS: Final = range(20 if WHOLE_DOSE else 2)
 
 
