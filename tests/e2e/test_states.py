@@ -8,11 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Error
 
-from explorer.web.ports import BLOCKED_PORTS
 from tests.e2e.conftest import plotted, settle
-from tests.support.dose import WHOLE_DOSE
 from tests.support.hostile_tables import HOSTILE
 from tests.support.small_logs import add, commit_info, write_log
 
@@ -187,20 +184,3 @@ def test_rows_whose_files_were_vacuumed_under_an_open_page_name_the_cause(opened
     assert "Choose a version whose files still exist" in said
     assert "Traceback" not in said
     assert page.get_by_role("button", name="Show 100 rows").is_enabled()
-
-
-def test_a_browser_refuses_the_ports_that_are_refused_and_no_other_one(windows: Any) -> None:
-    page = windows.new_page()
-    blocked = BLOCKED_PORTS - {0} if WHOLE_DOSE else {5060, 10080}
-    unsafe = {port for port in blocked | {port + 2 for port in blocked} if "ERR_UNSAFE_PORT" in _refusal(page, port)}
-    page.close()
-    assert unsafe == (blocked | {port + 2 for port in blocked}) & BLOCKED_PORTS
-
-
-def _refusal(page: Any, port: int) -> str:
-    """Why a browser does not open a page of this machine, where nothing is to be found."""
-    try:
-        page.goto(f"http://127.0.0.1:{port}/nothing", wait_until="commit", timeout=2_000)
-    except Error as error:
-        return str(error)
-    return ""
