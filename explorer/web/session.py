@@ -49,6 +49,9 @@ __all__ = ["Session", "show_failure"]
 _log = logging.getLogger(__name__)
 _WORKERS = ThreadPoolExecutor(max_workers=8, thread_name_prefix="explorer-page")
 _PATIENCE = 0.6
+# So many times as long for what comes with the page itself: it is seen before the scripts are loaded, and what comes
+# later is not.
+_AT_FIRST = 2.5
 _LOOK_EVERY = 3_000
 _REPORT_EVERY = 400
 _CHART_HEIGHT = 210
@@ -479,7 +482,7 @@ class Session:
     def _first(self) -> tuple[Rendered, bool]:
         future = _WORKERS.submit(self._render, self.query, self.theme, self.screen)
         try:
-            rendered = future.result(timeout=_PATIENCE)
+            rendered = future.result(timeout=_PATIENCE * (_AT_FIRST if self.kind == "table" else 1))
         except NotYet:
             address = _address(self.query)
             if self.kind == "table":
