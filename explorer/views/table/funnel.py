@@ -6,7 +6,6 @@ one; sizes and rows are unknown where a file's are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,18 +16,7 @@ import pyarrow.compute as pc
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Mask
 from explorer.core.protocol.schema.data_types import format_column
-from explorer.core.protocol.sql.predicates import (
-    And,
-    Comparison,
-    Constant,
-    Expression,
-    IsNull,
-    Like,
-    Not,
-    Or,
-    Unsplittable,
-    parse_predicate,
-)
+from explorer.core.protocol.sql.predicates import Comparison, IsNull, Like, parse_predicate, parts_of
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.listing import Listing, ListingColumn
 from explorer.views.table.facts import TableFacts
@@ -131,7 +119,8 @@ def funnel_of(facts: TableFacts, version: int, where: str, scale: int = 0) -> Fu
 
 def asked_columns(where: str) -> tuple[str, ...]:
     """Return the dotted names of the columns that a condition compares, as it spells them."""
-    return tuple(dict.fromkeys(format_column(path) for path in _columns_of(parse_predicate(where))))
+    leaves = (part for part in parts_of(parse_predicate(where)) if isinstance(part, Comparison | Like | IsNull))
+    return tuple(dict.fromkeys(format_column(leaf.column) for leaf in leaves))
 
 
 def rule_listing(facts: TableFacts, version: int, where: str, column: str, kind: str) -> Listing:
@@ -165,19 +154,6 @@ def compared_words(before: Funnel, after: Funnel) -> str:
     size = after.read.size - before.read.size
     less = f"{fmt.size(abs(size))} {'more' if size > 0 else 'less'}" if size else "as many bytes"
     return f"{words}, {less} at v{after.version} than at v{before.version}."
-
-
-def _columns_of(part: Expression) -> Iterator[tuple[str, ...]]:
-    match part:
-        case And() | Or():
-            for each in part.parts:
-                yield from _columns_of(each)
-        case Not():
-            yield from _columns_of(part.part)
-        case Comparison() | Like() | IsNull():
-            yield part.column
-        case Constant() | Unsplittable():
-            return
 
 
 def _rules(facts: TableFacts, version: int, where: str) -> pa.Array:

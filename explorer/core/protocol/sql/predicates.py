@@ -8,7 +8,7 @@ with its position.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, Literal
 
 import msgspec
@@ -29,6 +29,7 @@ __all__ = [
     "Or",
     "Unsplittable",
     "parse_predicate",
+    "parts_of",
 ]
 
 Operator = Literal["=", "<", "<=", ">", ">=", "<=>"]
@@ -100,6 +101,17 @@ class Or(msgspec.Struct, frozen=True):
 
 
 Expression = Comparison | Like | IsNull | Constant | Unsplittable | Not | And | Or
+
+
+def parts_of(condition: Expression) -> Iterator[Expression]:
+    """A condition and all that it is made of, in the order in which it is written."""
+    yield condition
+    match condition:
+        case And() | Or():
+            for part in condition.parts:
+                yield from parts_of(part)
+        case Not():
+            yield from parts_of(condition.part)
 
 
 def parse_predicate(text: str) -> Expression:

@@ -8,7 +8,7 @@ anywhere. What the log does not say is not estimated, and why is said.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -18,7 +18,7 @@ import pyarrow as pa
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, int64s, numbers
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.schema.data_types import StructType
-from explorer.core.protocol.sql.predicates import And, Comparison, Expression, IsNull, Like, Not, Or
+from explorer.core.protocol.sql.predicates import Comparison, Expression, IsNull, Like, Not, parts_of
 from explorer.core.protocol.statistics.column_facts import BoundValues, ColumnFacts, Side
 from explorer.core.protocol.statistics.data_skipping import answerable
 from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
@@ -136,10 +136,11 @@ def _of_texts(
     name: str, path: _Path, condition: Expression, facts: Mapping[_Path, ColumnFacts], layout: _Layout
 ) -> ClusteringEstimate:
     """At best a file for each text and partition: how many rows share a text is nowhere in the log."""
-    leaves, negated = list(_leaves(condition)), any(isinstance(part, Not) for part in _parts(condition))
-    texts = {leaf.value.text for leaf in leaves if isinstance(leaf, Comparison) and leaf.column == path}
-    equal = all(isinstance(leaf, Comparison) and leaf.operator == "=" for leaf in leaves if leaf.column == path)
-    if negated or not equal:
+    parts = list(parts_of(condition))
+    asked = [part for part in parts if isinstance(part, Comparison | Like | IsNull) and part.column == path]
+    texts = {part.value.text for part in asked if isinstance(part, Comparison)}
+    equal = all(isinstance(part, Comparison) and part.operator == "=" for part in asked)
+    if not equal or any(isinstance(part, Not) for part in parts):
         return ClusteringEstimate(name, why="how many rows a range of texts holds is not in the log")
     files = len(layout.rows)
     never = msgspec.structs.replace(facts[path], all_null=np.ones(files, bool), none_null=np.zeros(files, bool))
@@ -208,17 +209,3 @@ def _typed(values: Float64s, facts: ColumnFacts) -> BoundValues:
     if facts.type.name != "decimal":
         return values
     return pa.Array.from_buffers(pa.float64(), len(values), [None, pa.py_buffer(values)]).cast(to_arrow(facts.type))
-
-
-def _parts(part: Expression) -> Iterator[Expression]:
-    yield part
-    match part:
-        case And() | Or():
-            for each in part.parts:
-                yield from _parts(each)
-        case Not():
-            yield from _parts(part.part)
-
-
-def _leaves(condition: Expression) -> Iterator[Comparison | Like | IsNull]:
-    return (part for part in _parts(condition) if isinstance(part, Comparison | Like | IsNull))

@@ -8,7 +8,7 @@ time is raised by a millisecond (STATS-011, D-37). Everything is evaluated colum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, assert_never
 
 import msgspec
@@ -29,6 +29,7 @@ from explorer.core.protocol.sql.predicates import (
     Or,
     Unsplittable,
     parse_predicate,
+    parts_of,
 )
 from explorer.core.protocol.statistics.column_facts import ColumnFacts
 from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
@@ -155,7 +156,9 @@ class _Evaluation:
         counts = counts_of_rules(of_rule)
         names = strings(list(rules)).take(int64s(first))
         files = pa.Table.from_arrays([self._statistics.paths, mask(kept), names], ["path", "kept", "rule"])
-        return SkippingResult(files, counts, tuple(_unsplittable(self._condition)))
+        return SkippingResult(
+            files, counts, tuple(part for part in parts_of(self._condition) if isinstance(part, Unsplittable))
+        )
 
     def _dropped(self, seen: Callable[[ColumnFacts], ColumnFacts], *, hopeful: bool = False) -> Mask:
         """Files in which no row can make the condition TRUE.
@@ -241,16 +244,3 @@ def _without_rows(statistics: FileStatistics) -> Mask:
     records, known = numbers(statistics.num_records)
     masked, _ = numbers(statistics.num_masked)
     return known & (records <= masked)
-
-
-def _unsplittable(part: Expression) -> Iterator[Unsplittable]:
-    match part:
-        case And() | Or():
-            for each in part.parts:
-                yield from _unsplittable(each)
-        case Not():
-            yield from _unsplittable(part.part)
-        case Unsplittable():
-            yield part
-        case _:
-            return

@@ -5,20 +5,18 @@ Protocol sections: Deletion Vectors, Add CDC File, Identity Columns.
 
 from __future__ import annotations
 
-import msgspec
-
 from explorer.core.transaction.carried_fields import unknown_fields
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.intents.documents import intent_kind
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.proposal import Circumstances, Estimate, Proposal, Writing, Written
+from explorer.core.transaction.proposal import Circumstances, Proposal, Written
 from explorer.core.transaction.proposals.rows.append_rows import numberings
 from explorer.core.transaction.proposals.rows.change_rows import change_rows
 from explorer.core.transaction.proposals.rows.delete_rows import hides_rows, records_changes, touched_files
 from explorer.core.transaction.row_engine import FoundChanges
-from explorer.core.transaction.row_preparation.found_files import Found, OnVersion
+from explorer.core.transaction.row_preparation.found_files import Found, OnVersion, to_be_written
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.reads import Reads, lasting, rows_matched, rows_meeting
 from explorer.core.versions.snapshot import Snapshot
@@ -76,11 +74,8 @@ def changing(
             )
 
         stay = 0 if masked else sum(file.rows_left for file in at.touched)
-        return msgspec.structs.replace(
-            complete(Written((), marks={one.column: one.last(counts.inserted) for one in at.numbered})),
-            writing=Writing(at.write, complete),
-            estimate=Estimate(rows=counts.new + stay),
-        )
+        marks = {one.column: one.last(counts.inserted) for one in at.numbered}
+        return to_be_written(Written((), marks=marks), at.write, complete, counts.new + stay)
 
     return change
 

@@ -18,7 +18,7 @@ from explorer.core.transaction.row_engine import RowEngine
 from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Found", "OnVersion", "kept_files", "rewriting", "vet_partitions"]
+__all__ = ["Found", "OnVersion", "kept_files", "rewriting", "to_be_written", "vet_partitions"]
 
 
 OnVersion: TypeAlias = Callable[[Snapshot], Proposal]
@@ -47,11 +47,21 @@ def rewriting(
 ) -> Proposal:
     """A proposal that replaces files: as far as it is known before the rows that stay are written."""
     stay = sum(file.rows_left for file in kept)
-    return msgspec.structs.replace(
-        complete(Written((), rows=stay)),
-        writing=Writing(write, complete),
-        estimate=Estimate(rows=stay),
-    )
+    return to_be_written(Written((), rows=stay), write, complete, stay)
+
+
+def to_be_written(
+    known: Written, write: Callable[[], Written], complete: Callable[[Written], Proposal], rows: int
+) -> Proposal:
+    """A proposal as far as it is known before its rows are written.
+
+    Args:
+        known: What is known of that which will be written.
+        write: Writes it.
+        complete: Makes the proposal of what was written.
+        rows: How many rows there will be.
+    """
+    return msgspec.structs.replace(complete(known), writing=Writing(write, complete), estimate=Estimate(rows=rows))
 
 
 def vet_partitions(engine: RowEngine, snapshot: Snapshot, where: str | None) -> None:

@@ -17,12 +17,12 @@ from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule
-from explorer.core.transaction.proposal import Circumstances, Estimate, Proposal, Writing, Written
+from explorer.core.transaction.proposal import Circumstances, Proposal, Written
 from explorer.core.transaction.proposals.rows.append_rows import numberings
 from explorer.core.transaction.proposals.rows.delete_rows import hides_rows, records_changes, touched_files
 from explorer.core.transaction.proposals.rows.overwrite_rows import Replaced, overwrite_rows, replaced_files
 from explorer.core.transaction.row_engine import Incoming, RowEngine
-from explorer.core.transaction.row_preparation.found_files import OnVersion
+from explorer.core.transaction.row_preparation.found_files import OnVersion, to_be_written
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.reads import Reads, exactly, lasting, rows_meeting
 from explorer.core.versions.snapshot import Snapshot
@@ -88,11 +88,8 @@ def overwriting(
             )
 
         stay = 0 if masked else sum(file.rows_left for file in at.replaced.partial)
-        return msgspec.structs.replace(
-            complete(Written((), marks={one.column: one.last(new_rows) for one in at.numbered})),
-            writing=Writing(at.write, complete),
-            estimate=Estimate(rows=new_rows + stay),
-        )
+        marks = {one.column: one.last(new_rows) for one in at.numbered}
+        return to_be_written(Written((), marks=marks), at.write, complete, new_rows + stay)
 
     return overwrite
 
