@@ -6,13 +6,16 @@ Children are made by fork, so that none has to start Python anew.
 
 from __future__ import annotations
 
-import importlib
 import os
 import random
 import sys
+import tempfile
+from pathlib import Path
 
 import explorer
+from explorer.storage import open_store
 from tests.prove.racer import append_plan, remove_plan
+from tests.support.small_logs import METADATA, PROTOCOL, write
 
 __all__: list[str] = []
 
@@ -20,9 +23,8 @@ __all__: list[str] = []
 def main() -> None:
     """Make a child for each line, and tell its process number."""
     location = sys.argv[1]
-    warm = explorer.open_table(location)
-    append_plan(warm, "warm", 1)
-    importlib.import_module("pyarrow.parquet")
+    with tempfile.TemporaryDirectory() as folder:
+        _warm_up(Path(folder).as_uri())
     for number, _ in enumerate(sys.stdin):
         child = os.fork()
         if child == 0:
@@ -32,6 +34,14 @@ def main() -> None:
         os.waitpid(child, 0)
         sys.stdout.write("gone\n")
         sys.stdout.flush()
+
+
+def _warm_up(location: str) -> None:
+    """Commit to a table of its own, so that what the first commits load is loaded before children are made."""
+    write(open_store(location), {0: (PROTOCOL, METADATA)})
+    warm = explorer.open_table(location)
+    warm.commit(append_plan(warm, "warm", 1))
+    warm.commit(remove_plan(warm, "warm", random.Random(0))[0])
 
 
 def _commit_for_ever(location: str, number: int) -> None:
