@@ -8,7 +8,8 @@ matter (REPLAY-009, REPLAY-011).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
@@ -68,18 +69,32 @@ def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tup
     Raises:
         VersionGap: A commit vanished since it was listed.
     """
-    for batch in _batches(paths):
-        try:
-            contents = store.read_many([path.path for path in batch])
-        except FileNotFoundError as error:
-            raise VersionGap(
-                f"A commit between versions {batch[0].version} and {batch[-1].version} vanished while the log was "
-                f"read ({error}). A clean-up of the log is running. Open the table again.",
-                vanished=True,
-                earliest=batch[0].version,
-                latest=batch[-1].version,
-            ) from error
-        yield from zip(batch, contents, strict=True)
+    batches = list(_batches(paths))
+    if len(batches) < 2:
+        for batch in batches:
+            yield from _read(store, batch)
+        return
+    with ThreadPoolExecutor(1) as ahead:
+        coming = ahead.submit(_read, store, batches[0])
+        for following in (*batches[1:], ()):
+            read = coming.result()
+            if following:
+                coming = ahead.submit(_read, store, following)
+            yield from read
+
+
+def _read(store: LogStore, batch: Sequence[LogPath]) -> list[tuple[LogPath, bytes]]:
+    try:
+        contents = store.read_many([path.path for path in batch])
+    except FileNotFoundError as error:
+        raise VersionGap(
+            f"A commit between versions {batch[0].version} and {batch[-1].version} vanished while the log was "
+            f"read ({error}). A clean-up of the log is running. Open the table again.",
+            vanished=True,
+            earliest=batch[0].version,
+            latest=batch[-1].version,
+        ) from error
+    return list(zip(batch, contents, strict=True))
 
 
 def _batches(paths: Iterable[LogPath]) -> Iterator[list[LogPath]]:
