@@ -100,6 +100,7 @@ def _photograph(url: str, root: str, pages: Mapping[str, str], *, whole: bool) -
                 _open(page, url + PAGES[name].format(root=root))
                 page.screenshot(path=TARGET / f"{name}-light-{size}.png", full_page=whole)
                 if size == "2560":
+                    page.wait_for_timeout(1_200)  # the page measures its figures for the paper once a second
                     page.pdf(path=TARGET / f"{name}.pdf", prefer_css_page_size=True)
             page.close()
         browser.close()
