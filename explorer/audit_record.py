@@ -8,7 +8,7 @@ days count for nobody, and are left out when the record is opened.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -90,23 +90,30 @@ class AuditRecord:
 
     def _open(self, day: date) -> None:
         """Take the lines that count, and leave out those that count no more."""
-        end = kept = 0
+        kept: list[tuple[int, int, _Line]] = []
+        end = 0
         for line, found in self._lines():
-            end += len(line)
             if found.day >= day:
-                kept += len(line)
-        if kept < end:
-            with written_aside(str(self._path)) as file:
-                file.writelines(line for line, found in self._lines() if found.day >= day)
+                kept.append((end, len(line), found))
+            end += len(line)
+        if sum(length for _, length, _ in kept) < end:
+            self._leave_out_others([(start, length) for start, length, _ in kept])
         else:
             with self._path.open("ab") as file:
                 file.truncate(end)
         place = 0
-        for line, found in self._lines():
+        for _, length, found in kept:
             if found.looks == self._looks and found.day == day:
                 self.versions[found.location] = found.document.version
-                self._places[found.location] = (place, len(line))
-            place += len(line)
+                self._places[found.location] = (place, length)
+            place += length
+
+    def _leave_out_others(self, spans: Iterable[tuple[int, int]]) -> None:
+        """Write the file again with some spans of it alone: of each the start and the length, in bytes."""
+        with self._path.open("rb") as source, written_aside(str(self._path)) as file:
+            for start, length in spans:
+                source.seek(start)
+                file.write(source.read(length))
 
     def _lines(self) -> Iterator[tuple[bytes, _Line]]:
         """The whole lines."""

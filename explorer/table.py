@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
@@ -116,6 +117,18 @@ def context_of(roots: AllowedRoots | None) -> Context:
     from explorer.system import system_context
 
     return system_context(SparkRowEngine(), None if roots is None else roots.check_source)
+
+
+@dataclass(frozen=True, slots=True)
+class _Looks:
+    """What an audit or a report looks at beside the actions of the log; `Table.audit` says what each is."""
+
+    check_files: bool
+    verify: bool
+    check_rows: bool
+    check_footers: bool
+    chain_head: str | None
+    clients: str | os.PathLike[str] | None
 
 
 class Table(DeltaLog):
@@ -402,42 +415,24 @@ class Table(DeltaLog):
         """
         from explorer.auditing import audit
 
-        subject = self._subject(
-            now,
-            check_files=check_files,
-            verify=verify,
-            check_rows=check_rows,
-            check_footers=check_footers,
-            chain_head=chain_head,
-            clients=clients,
-        )
-        return audit(subject)
+        looks = _Looks(check_files, verify, check_rows, check_footers, chain_head, clients)
+        return audit(self._subject(now, looks))
 
-    def _subject(
-        self,
-        now: datetime | None,
-        *,
-        check_files: bool,
-        verify: bool,
-        check_rows: bool,
-        check_footers: bool,
-        chain_head: str | None,
-        clients: str | os.PathLike[str] | None,
-    ) -> Subject:
+    def _subject(self, now: datetime | None, looks: _Looks) -> Subject:
         """The table as rules are asked of it, with what else is to be looked at."""
         from explorer.auditing import Looked, Subject
         from explorer.auditing.footers import look_at_footers
         from explorer.system import my_clients
 
         looked = Looked(
-            stored=self.store.list_files() if check_files else None,
-            integrity=self.verify() if verify else None,
-            chain_head=chain_head,
-            rows=self._check_rules() if check_rows else None,
-            footers=look_at_footers(self.snapshot(), self.store) if check_footers else None,
+            stored=self.store.list_files() if looks.check_files else None,
+            integrity=self.verify() if looks.verify else None,
+            chain_head=looks.chain_head,
+            rows=self._check_rules() if looks.check_rows else None,
+            footers=look_at_footers(self.snapshot(), self.store) if looks.check_footers else None,
         )
         present = datetime.now(UTC) if now is None else now
-        return Subject(self, present, looked=looked, mine=my_clients(clients))
+        return Subject(self, present, looked=looked, mine=my_clients(looks.clients))
 
     def _check_rules(self) -> CheckReport:
         """Check the table's own rules; a table without any needs no engine."""
@@ -496,15 +491,8 @@ class Table(DeltaLog):
         from explorer.auditing import audit
         from explorer.auditing.report import table_report
 
-        subject = self._subject(
-            now,
-            check_files=check_files,
-            verify=True,
-            check_rows=check_rows,
-            check_footers=check_footers,
-            chain_head=chain_head,
-            clients=clients,
-        )
+        looks = _Looks(check_files, True, check_rows, check_footers, chain_head, clients)
+        subject = self._subject(now, looks)
         return table_report(
             subject,
             audit(subject),

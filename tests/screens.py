@@ -1,15 +1,17 @@
 """Take screenshots of every page, light and dark, wide and narrow, into ``build/screens``.
 
-    python -m tests.screens [FOLDER OF TABLES]
+    python -m tests.screens [--only PAGE,PAGE] [--whole] [FOLDER OF TABLES]
 
 Every page is taken at 1440 and 1024 px in both themes; the `MAIN` ones also on a telephone, on a very wide window, at
-200 % zoom and on paper. Without a folder the demo warehouse is built in a temporary one. Screenshots are looked at by
-people; nothing is compared.
+200 % zoom and on paper. ``--only`` takes some of the `PAGES`, ``--whole`` to their ends. Without a folder the demo
+warehouse is built in a temporary one. Screenshots are looked at by people; nothing is compared.
 """
 
+import argparse
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -51,11 +53,17 @@ SIZES = (("375", 375, 812, 1), ("2560", 2560, 1300, 1), ("zoom", 720, 450, 2))
 
 def main() -> None:
     """Serve the tables and photograph the pages."""
+    parser = argparse.ArgumentParser(prog="python -m tests.screens", description="Take screenshots of every page.")
+    parser.add_argument("tables", nargs="?", type=Path, metavar="FOLDER", help="tables like those of the demo")
+    parser.add_argument("--only", default=",".join(PAGES), help="pages by name, with commas between them")
+    parser.add_argument("--whole", action="store_true", help="take each page to its end")
+    asked = parser.parse_args()
     if CHROMIUM is None:
         sys.exit("no Chromium on this machine")
+    pages = {name: PAGES[name] for name in asked.only.split(",")}
     with tempfile.TemporaryDirectory() as folder:
-        if len(sys.argv) > 1:
-            root = Path(sys.argv[1]).resolve()
+        if asked.tables is not None:
+            root = asked.tables.resolve()
         else:
             from explorer.demo import build_warehouse
 
@@ -66,13 +74,13 @@ def main() -> None:
         )
         try:
             assert server.stdout is not None
-            _photograph(server.stdout.readline().strip(), root.name)
+            _photograph(server.stdout.readline().strip(), root.name, pages, whole=asked.whole)
         finally:
             server.terminate()
             server.wait(timeout=20)
 
 
-def _photograph(url: str, root: str) -> None:
+def _photograph(url: str, root: str, pages: Mapping[str, str], *, whole: bool) -> None:
     from playwright.sync_api import sync_playwright
 
     TARGET.mkdir(parents=True, exist_ok=True)
@@ -81,17 +89,18 @@ def _photograph(url: str, root: str) -> None:
         for theme in ("light", "dark"):
             for width in (1440, 1024):
                 page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
-                for name, query in PAGES.items():
+                for name, query in pages.items():
                     _open(page, url + query.format(root=root))
-                    page.screenshot(path=TARGET / f"{name}-{theme}-{width}.png")
+                    page.screenshot(path=TARGET / f"{name}-{theme}-{width}.png", full_page=whole)
                 page.close()
         for size, width, height, pixels in SIZES:
             viewport = {"width": width, "height": height}
             page = browser.new_page(viewport=viewport, color_scheme="light", device_scale_factor=pixels)
-            for name in MAIN:
+            for name in (name for name in MAIN if name in pages):
                 _open(page, url + PAGES[name].format(root=root))
-                page.screenshot(path=TARGET / f"{name}-light-{size}.png")
+                page.screenshot(path=TARGET / f"{name}-light-{size}.png", full_page=whole)
                 if size == "2560":
+                    page.wait_for_timeout(1_200)  # the page measures its figures for the paper once a second
                     page.pdf(path=TARGET / f"{name}.pdf", prefer_css_page_size=True)
             page.close()
         browser.close()

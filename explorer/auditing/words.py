@@ -52,7 +52,7 @@ def runs(versions: Integers) -> tuple[tuple[int, int], ...]:
 
 def named(names: Sequence[str]) -> str:
     """Return some names of many: ``a, b and 3 more``."""
-    shown = ", ".join(fmt.shorten(fmt.plain(name, 200), 40) for name in names[:_MOST_NAMED])
+    shown = ", ".join(fmt.shorten(fmt.plain(name, 200), 60) for name in names[:_MOST_NAMED])
     more = len(names) - _MOST_NAMED
     return f"{shown} and {more:,} more" if more > 0 else shown
 

@@ -1,7 +1,7 @@
 """What the rules find in a table, as one line of the widget that opens to all of it.
 
-Invariant: the rules read a long log once more, which takes longer than all else that is shown first; so of a long log
-the line is drawn when they are done, on a thread.
+Invariant: what rules say that trust nothing kept of the log (`TableFacts.awaits_log`) comes later: the log is read for
+them on a thread, and the line is drawn again.
 """
 
 from __future__ import annotations
@@ -25,14 +25,9 @@ _log = logging.getLogger(__name__)
 
 
 class FindingsLine(ipywidgets.HTML):  # type: ignore[misc]  # ipywidgets publishes no types
-    """The line of one table.
+    """The line of one table."""
 
-    Args:
-        long: A log of more commits is read on a thread.
-    """
-
-    def __init__(self, long: int = 2_000) -> None:
-        self._long = long
+    def __init__(self) -> None:
         self._facts: TableFacts | None = None
         super().__init__()
 
@@ -41,11 +36,10 @@ class FindingsLine(ipywidgets.HTML):  # type: ignore[misc]  # ipywidgets publish
         if facts is self._facts:
             return
         self._facts = facts
-        if len(facts.commits) <= self._long:
-            self.value = findings_line(facts.audit())
-            return
-        self.value = tag("p", "The rules read the log\u2026", class_="dte-caption")
-        threading.Thread(target=self._find, args=(facts,), name="findings", daemon=True).start()
+        self.value = findings_line(facts.audit(wait=False))
+        if facts.awaits_log:
+            self.value += tag("p", "Some rules read the log\u2026", class_="dte-caption")
+            threading.Thread(target=self._find, args=(facts,), name="findings", daemon=True).start()
 
     def _find(self, facts: TableFacts) -> None:
         try:

@@ -43,14 +43,20 @@ def version_line(view: TableView, now: datetime) -> Markup:
     return tag("div", *parts, class_="dte-head")
 
 
-def signs() -> Markup:
-    """Explain the marks of the timeline."""
+def signs(*, many: bool) -> Markup:
+    """Explain the marks of the timeline.
+
+    Args:
+        many: A bar may stand for several versions.
+    """
     entries = (
         ("dte-added", "+ added"),
         ("dte-removed", "\u2212 removed (hatched)"),
         ("dte-remasked", "~ masked (outline)"),
-        (None, "solid the median commit, pale the largest"),
+        (None, "\u00b1 updated (dotted)"),
+        *([(None, "solid the median commit, pale the largest")] if many else ()),
         (None, "\u25c7 schema, protocol or properties"),
+        (None, "\u2691 a reason, \u2690 a checkpoint"),
         (None, "click chooses, Shift+click compares"),
     )
     return tag("div", *(tag("span", text, class_=kind) for kind, text in entries), class_="dte-signs")

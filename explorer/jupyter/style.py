@@ -24,6 +24,10 @@ _RULES = """
   --jp-ui-inverse-font-color1: var(--on-accent); color-scheme: light; }
 .dte.dte-dark:not(.dte-auto) { color-scheme: dark; }
 .dte:not(.dte-auto) input, .dte:not(.dte-auto) select { color: var(--ink); background: var(--surface); }
+/* The arrow of ipywidgets is black in every theme. */
+.dte { --jp-widgets-dropdown-arrow: url("data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' \
+viewBox='0 0 18 18'%3E%3Cpath d='M5 7.5 9 11.5 13 7.5' fill='none' stroke='%237d8590' \
+stroke-width='1.6'/%3E%3C/svg%3E"); }
 .dte .widget-toggle-button.mod-active { background: var(--accent-ground); color: var(--accent); box-shadow: none; }
 .dte:not(.dte-auto) input::placeholder { color: var(--muted); }
 .dte { background: var(--surface); color: var(--ink); border: 1px solid var(--line); border-radius: 8px;

@@ -367,7 +367,7 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         self._tabs.observe(lambda change: self.set_trait("tab", change["new"]), "value")
         if len(view.facts.commits):
             self._chart = TimelineChart(view, self._clicked)
-        drawing = [self._chart.widget, _text(signs())] if self._chart else []
+        drawing = [self._chart.widget, _text(signs(many=self.view.zoomable))] if self._chart else []
         return [self._controls, self._line, self._findings, *drawing, self._tabs, self._notice, self._wait, self._place]
 
     def _clicked(self, version: int, shift: bool) -> None:
@@ -427,6 +427,7 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         self._findings.ask(view.facts)
 
     def _turned(self, _change: Any) -> None:
+        self._say(None)
         self._tabs.value = self.tab
         self._draw_tab()
 

@@ -185,6 +185,19 @@ def test_clients_that_refuse_are_a_note_with_the_feature_that_they_lack() -> Non
     assert (finding.severity, "columnMapping" in _said(finding)) == ("info", True)
 
 
+def test_clients_that_refuse_for_the_reader_version_count_and_so_does_every_other_that_refuses() -> None:
+    table = written(loaded("0.parquet"), protocol=small_logs.MASKED)
+    refusing = [client for client in Subject(table, NOW).clients if client.read == "no"]
+    assert [client.client for client in refusing if client.because == ("minReaderVersion 3",)]
+    others = [
+        client for client in refusing if not {"minReaderVersion 3", "deletionVectors"}.intersection(client.because)
+    ]
+    finding = _found(table, "refusing-clients")
+    assert finding.title.startswith(f"{len(refusing) - len(others)} clients, ")
+    assert f"{len(others)} more for other reasons" in _said(finding)
+    assert len(others) > 0
+
+
 def test_a_raised_protocol_names_the_commit_what_was_before_and_what_is_new() -> None:
     upgrade = [_info("UPGRADE PROTOCOL"), small_logs.MASKED]
     finding = _found(written(loaded("0.parquet"), upgrade), "protocol-raised")

@@ -1,14 +1,16 @@
 """What people come for, walked on the demo tables in a browser: each way from the list of tables to its end.
 
-    python -m tests.e2e.journeys [FOLDER FOR PICTURES]
+    python -m tests.e2e.journeys [--only LETTERS] [--write] [FOLDER FOR PICTURES]
 
-prints a line for each journey: clicks, fields filled in, seconds. ``docs/journeys.md`` holds the table, and
-``test_journeys.py`` walks them in the whole dose. They write to the tables: give them a copy.
+prints a line for each journey: clicks, fields filled in, seconds. ``--write`` keeps what was walked to its end in
+``docs/journeys.json`` and makes the table of ``docs/journeys.md`` from it. ``test_journeys.py`` walks them in the whole
+dose. They write to the tables: a copy is built for them.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import json
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,8 +21,13 @@ from typing import Any
 
 from tests.e2e.conftest import ARGUMENTS, CHROMIUM, settle
 from tests.support.served_pages import SERVE_COMMITS, served, watch
+from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["JOURNEYS", "Walk"]
+__all__ = ["JOURNEYS", "PAGE", "Walk", "page_of", "recorded"]
+
+PAGE = REPOSITORY / "docs" / "journeys.md"
+RECORD = PAGE.with_suffix(".json")
+MARKS = ("<!-- made: journeys -->\n", "<!-- end -->\n")
 
 _SPARK = 600_000  # ms that rows may take: the first of them start Spark
 
@@ -64,6 +71,12 @@ class Walk:
         """Fill in a field."""
         self.fields += 1
         self.page.locator(selector).first.fill(text)
+
+    def choose(self, selector: str, option: str) -> None:
+        """Choose of a list; it counts as a field."""
+        self.fields += 1
+        self.page.locator(selector).select_option(option)
+        settle(self.page)
 
     def see(self, text: str, within: str = "body", timeout: float = 300_000) -> None:
         """Wait until a text is on the page."""
@@ -230,7 +243,8 @@ def who_is_locked_out(walk: Walk) -> None:
     walk.click("link", "Act", within="#tabs")
     walk.click("link", "Enable a feature")
     walk.stop()
-    walk.click_at("label.option:has-text('rowTracking')")
+    walk.choose("#f-feature", "rowTracking")
+    walk.see("Ready.", "#act-check")
     walk.click("button", "Show the plan")
     walk.wait("#losses tbody tr")
     walk.stop()
@@ -264,7 +278,7 @@ def colleague(walk: Walk) -> None:
     there = walk.page.context.new_page()
     there.set_default_timeout(300_000)
     there.goto(copied)
-    there.get_by_text("compared with v14").first.wait_for()
+    there.locator("#strip").get_by_text("compared with v14").first.wait_for()
     there.close()
 
 
@@ -283,26 +297,57 @@ JOURNEYS: dict[str, Callable[[Walk], None]] = {
 }
 
 
+def recorded() -> dict[str, dict[str, float]]:
+    """What is kept of each journey that was walked to its end: clicks, fields and seconds, by its letter."""
+    found: dict[str, dict[str, float]] = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    return found
+
+
+def page_of(page: str, record: dict[str, dict[str, float]]) -> str:
+    """Return the page with its table made from a record."""
+    before, _, rest = page.partition(MARKS[0])
+    rows = ["| | Who asks what | Ends at | Clicks | Fields | Seconds |", "|---|---|---|---|---|---|"]
+    for letter, walk in JOURNEYS.items():
+        asked, _, end = (walk.__doc__ or "").removeprefix(f"{letter}. ").rstrip(".").partition(" Ends ")
+        taken = record.get(letter)
+        numbers = (
+            [f"{taken[name]:.0f}" for name in ("clicks", "fields", "seconds")] if taken else ["not walked", "", ""]
+        )
+        rows.append(f"| {' | '.join([letter, asked, end.removeprefix('at '), *numbers])} |")
+    return f"{before}{MARKS[0]}\n" + "\n".join(rows) + f"\n\n{MARKS[1]}" + rest.partition(MARKS[1])[2]
+
+
 def main() -> None:
-    """Build the demo tables, walk every journey on them, and print what each took."""
+    """Build the demo tables, walk journeys on them, and print what each took."""
     from playwright.sync_api import sync_playwright
 
     from explorer.demo import build_warehouse
 
-    pictures = Path(sys.argv[1]) if len(sys.argv) > 1 else None
-    if pictures is not None:
-        pictures.mkdir(parents=True, exist_ok=True)
+    parser = argparse.ArgumentParser(prog="python -m tests.e2e.journeys", description="Walk the journeys.")
+    parser.add_argument("pictures", nargs="?", type=Path, metavar="FOLDER", help="where each stop is photographed")
+    parser.add_argument("--only", default="".join(JOURNEYS), metavar="LETTERS", help="these journeys, such as ik")
+    parser.add_argument("--write", action="store_true", help="renew the table of docs/journeys.md")
+    asked = parser.parse_args()
+    if asked.pictures is not None:
+        asked.pictures.mkdir(parents=True, exist_ok=True)
+    record = recorded()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "demo"
         build_warehouse(root, datetime.now(UTC).date())
         with served(root, SERVE_COMMITS, Path(folder) / "server.log") as url, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-            for letter in sys.argv[2] if len(sys.argv) > 2 else JOURNEYS:
-                _print(letter, browser, url, pictures)
+            for letter in asked.only:
+                record.pop(letter, None)
+                if (taken := _walked(letter, browser, url, asked.pictures)) is not None:
+                    record[letter] = taken
             browser.close()
+    if asked.write:
+        RECORD.write_text(json.dumps(dict(sorted(record.items())), indent=1) + "\n")
+        PAGE.write_text(page_of(PAGE.read_text(), record))
 
 
-def _print(letter: str, browser: Any, url: str, pictures: Path | None) -> None:
+def _walked(letter: str, browser: Any, url: str, pictures: Path | None) -> dict[str, float] | None:
+    """Walk one journey and print what it took; None if its end was not reached, or the page had a fault."""
     context = browser.new_context(
         viewport={"width": 1440, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
     )
@@ -320,10 +365,11 @@ def _print(letter: str, browser: Any, url: str, pictures: Path | None) -> None:
     except Exception as error:  # noqa: BLE001  # the other journeys are still to be walked
         walk.stop()
         end = f"not reached: {error}".splitlines()[0]
-    seconds = time.monotonic() - started
-    about = (JOURNEYS[letter].__doc__ or "").removeprefix(f"{letter}. ")
-    print(f"| {letter} | {about} | {walk.clicks} | {walk.fields} | {seconds:.1f} | {end} | {wrong or ''}", flush=True)
+    seconds = round(time.monotonic() - started, 1)
+    print(f"| {letter} | {walk.clicks} | {walk.fields} | {seconds} | {end} | {wrong or ''}", flush=True)
     context.close()
+    whole = end == "reached" and not wrong
+    return {"clicks": walk.clicks, "fields": walk.fields, "seconds": seconds} if whole else None
 
 
 if __name__ == "__main__":

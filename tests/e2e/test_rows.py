@@ -60,6 +60,12 @@ def test_changes_and_differences_of_two_versions_are_read_when_asked(opened: Any
     assert page.locator(".feed i").count() >= 1
     _read(page, "#lead", "Read the changes")
     assert page.locator("#lead tbody td.sign").count() >= 1
+    places = page.locator("#lead td.pin, #lead th.pin").evaluate_all(
+        """cells => cells.map(cell => [cell, cell.previousElementSibling].map(each => each.getBoundingClientRect()))
+            .map(([cell, before]) => [cell.top - before.top, Math.min(0, cell.left - before.right)])"""
+    )
+    assert len(places) >= 2
+    assert {tuple(map(round, place)) for place in places} == {(0, 0)}, "the pinned column stands in its line"
     page.get_by_role("link", name="Diff", exact=True).click()
     settle(page)
     page.locator("#diff-keys").fill("id")

@@ -123,6 +123,14 @@ def test_a_version_or_a_time_that_is_typed_is_gone_to_or_refused_in_words(widget
     assert "TimestampOutOfRange" not in shown(widget)
 
 
+def test_what_was_refused_is_said_until_another_part_is_opened(widget: TableExplorer) -> None:
+    with pytest.raises(VersionNotFound):
+        widget.version = 10_000
+    assert "No such version" in shown(widget)
+    widget.tab = "columns"
+    assert "No such version" not in shown(widget)
+
+
 def test_compared_version_may_be_the_later_one(widget: TableExplorer) -> None:
     widget.go(1, 3)
     assert "back in time" in shown(widget)

@@ -85,11 +85,13 @@ def _wrong_of_all(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _refusing_of_all(subject: Subject) -> tuple[Finding, ...]:
-    """Clients that refuse for a feature that the table has; one that reads no Delta table at all is no news."""
-    features = subject.requirements.reader_features
-    refusing = [client for client in subject.clients if client.read == "no" and features.intersection(client.because)]
+    """Clients that refuse for what the table demands of readers; one that reads no Delta table at all is no news."""
+    needs = {*subject.requirements.reader_features, f"minReaderVersion {subject.protocol.min_reader_version}"}
+    all_refusing = [client for client in subject.clients if client.read == "no"]
+    refusing = [client for client in all_refusing if needs.intersection(client.because)]
     if not refusing:
         return ()
+    others = len(all_refusing) - len(refusing)
     count = fmt.plural(len(refusing), "client")
     return (
         Finding(
@@ -100,6 +102,7 @@ def _refusing_of_all(subject: Subject) -> tuple[Finding, ...]:
             evidence=(
                 Evidence(_names(refusing)),
                 Evidence(f"because of {named(_features(refusing))}"),
+                *([Evidence(f"{others} more for other reasons")] if others else ()),
                 Evidence(_as_of(refusing)),
             ),
             effect="They say so when they open it.",

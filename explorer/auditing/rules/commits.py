@@ -11,7 +11,7 @@ from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding
 from explorer.auditing.rule import Rule
 from explorer.auditing.subject import Subject
-from explorer.auditing.words import commit_evidence, duration, runs, spans, time_text
+from explorer.auditing.words import commit_evidence, duration, runs, spans
 from explorer.core.protocol.arrow.arrays import Int64s
 
 __all__ = ["COMMIT_RULES"]
@@ -153,7 +153,7 @@ def _silence(subject: Subject) -> tuple[Finding, ...]:
         Finding(
             rule="silent-loader",
             severity="warning" if alive else "info",
-            label=f"silent since {time_text(int(times[place]))}",
+            label=f"silent for {_about(late)}",
             title=f"A loader that came about every {_about(usual).removeprefix('1 ')} has not come for {_about(late)}",
             evidence=(commit_evidence(subject, version), Evidence(f"its last commit is v{version}")),
             effect="Rows that it should have brought are lacking, and no query says so."

@@ -492,10 +492,13 @@ class Page {
     }
   }
 
-  // A figure that is drawn before its place has a size comes out 700 px wide; whichever draw ends last, it fits here.
+  // A figure that is drawn before its place has a size comes out 700 px wide, and one that takes the place of another
+  // may keep its height; whichever draw ends last, it fits here.
   fit(plot) {
-    const width = plot.getRootNode().host?.clientWidth;
-    if (width && plot._fullLayout && Math.abs(plot._fullLayout.width - width) > 1) window.Plotly.relayout(plot, { width });
+    const { clientWidth: width, clientHeight: height } = plot.getRootNode().host ?? {};
+    const drawn = plot._fullLayout;
+    if (!width || !height || !drawn) return;
+    if (Math.abs(drawn.width - width) > 1 || Math.abs(drawn.height - height) > 1) window.Plotly.relayout(plot, { width, height });
   }
 
   // A mark that stands for a column or a file chooses it; the figure says which of the two its marks are.
