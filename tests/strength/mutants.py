@@ -39,7 +39,10 @@ class Part:
 PARTS: Final[dict[str, Part]] = {
     "deletion-vectors": Part(
         ("protocol/deletion_vectors",),
-        ("tests/core/protocol/test_deletion_vectors.py", "tests/conformance/test_deletion_vector_files.py"),
+        (
+            *("tests/core/protocol/test_deletion_vectors.py", "tests/conformance/test_deletion_vector_files.py"),
+            "tests/core/transaction/test_new_files.py",
+        ),
     ),
     "replay": Part(
         ("log/replay",),
@@ -55,7 +58,64 @@ PARTS: Final[dict[str, Part]] = {
             "tests/core/protocol/test_partition_values.py",
             "tests/core/protocol/test_partition_zones.py",
             "tests/core/protocol/test_statistics.py",
+            "tests/core/transaction/test_new_files.py",
         ),
+    ),
+    "names-of-the-log": Part(
+        ("log/log_path", "log/last_checkpoint", "log/log_segment", "protocol/file_paths"),
+        (
+            *("tests/core/log/test_log_path.py", "tests/core/log/test_last_checkpoint.py"),
+            *("tests/core/log/test_log_segment.py", "tests/conformance/test_commits.py"),
+            *("tests/conformance/test_reconciliation.py", "tests/core/versions/test_delta_log.py"),
+        ),
+    ),
+    "commits": Part(
+        ("log/commit", "log/table_state", "log/version_checksum"),
+        (
+            *("tests/conformance/test_commits.py", "tests/conformance/test_protocol_and_metadata.py"),
+            *("tests/core/log/test_small_actions.py", "tests/core/log/test_bad_input.py"),
+            *("tests/core/log/test_checksum_writer.py", "tests/core/log/test_verify.py"),
+        ),
+    ),
+    "commit-times": Part(
+        ("versions/commit_times",),
+        ("tests/core/versions/test_commit_times.py", "tests/core/versions/test_history.py"),
+    ),
+    "history": Part(
+        ("versions/lifetimes/events", "versions/lifetimes/builder", "versions/history_totals", "versions/diff"),
+        (
+            *("tests/core/versions/test_history.py", "tests/core/versions/test_diff_totals.py"),
+            *("tests/core/versions/test_successor.py", "tests/conformance/test_reconciliation.py"),
+        ),
+    ),
+    "retention": Part(
+        ("versions/retention/expiry", "versions/retention/version_states", "versions/retention/horizon"),
+        (
+            *("tests/core/versions/test_retention.py", "tests/core/versions/test_version_states.py"),
+            "tests/core/versions/test_horizon.py",
+        ),
+    ),
+    "skipping": Part(
+        ("protocol/sql/predicates", "protocol/statistics/skipping_truth", "protocol/statistics/data_skipping"),
+        ("tests/core/protocol/test_skipping.py", "tests/core/protocol/test_expressions.py"),
+    ),
+    "vacuum": Part(
+        ("maintenance/vacuum", "maintenance/unused_files", "maintenance/log_cleanup"),
+        (
+            *("tests/core/maintenance/test_vacuum.py", "tests/core/maintenance/test_log_cleanup.py"),
+            "tests/core/maintenance/test_maintenance.py",
+        ),
+    ),
+    "features": Part(
+        ("protocol/table_features", "protocol/protocol_evolution"),
+        (
+            *("tests/core/protocol/test_protocol_evolution.py", "tests/conformance/test_protocol_and_metadata.py"),
+            *("tests/core/transaction/test_dropped_features.py", "tests/core/transaction/test_property_settings.py"),
+        ),
+    ),
+    "conflicts": Part(
+        ("transaction/commit/conflicts", "transaction/commit/outcomes"),
+        ("tests/core/transaction/test_conflicts.py", "tests/core/transaction/test_committer.py"),
     ),
 }
 

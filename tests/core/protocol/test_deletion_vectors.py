@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pyroaring import BitMap
 
 from explorer.core.errors import CorruptDeletionVector, UnsupportedFeature
 from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVectorId
@@ -199,6 +200,42 @@ def test_encoding_gives_the_bytes_of_the_worked_example() -> None:
     assert data == FRAMES[5:49]
     assert zlib.crc32(data) == 0xACD74A79
     assert z85_encode(data) == INLINE
+
+
+@pytest.mark.conformance("DV-015", "DV-017")
+@pytest.mark.parametrize("parts", [[], [[5]], [[0, 7], [], [1, 4_294_967_295]]])
+def test_a_bitmap_of_the_older_form_gives_the_rows_of_each_of_its_parts(parts: list[list[int]]) -> None:
+    bitmaps = [BitMap(part).serialize() for part in parts]
+    data = struct.pack("<ii", 1681511376, len(parts)) + b"".join(struct.pack("<i", len(b)) + b for b in bitmaps)
+    rows = decode_bitmap(data, DeletionVectorId("i", ""))
+    assert rows.tolist() == [(high << 32) + low for high, part in enumerate(parts) for low in part]
+    assert rows.dtype == np.uint64
+
+
+@pytest.mark.parametrize("size", [-1, 100])
+def test_a_part_of_the_older_form_that_lies_about_its_size_is_refused(size: int) -> None:
+    first = BitMap([5]).serialize()
+    data = struct.pack("<iii", 1681511376, 2, len(first)) + first + struct.pack("<i", size) + BitMap([6]).serialize()
+    with pytest.raises(CorruptDeletionVector, match="a part reaches beyond the end"):
+        decode_bitmap(data, DeletionVectorId("i", ""))
+
+
+@pytest.mark.parametrize("length", range(4))
+def test_bytes_that_are_shorter_than_a_magic_number_are_refused(length: int) -> None:
+    with pytest.raises(CorruptDeletionVector, match=r"vector iabc .*it is shorter than its magic number"):
+        decode_bitmap(encode_bitmap(np.array(ROWS, np.uint64))[:length], DeletionVectorId("i", "abc"))
+
+
+def test_what_is_wrong_with_a_vector_is_told_of_it_and_of_its_file() -> None:
+    with pytest.raises(CorruptDeletionVector) as refused:
+        decode_bitmap(b"\x00" * 8, DeletionVectorId("p", "file:///v.bin", 1))
+    assert (refused.value.unique_id, refused.value.path) == ("pfile:///v.bin@1", "file:///v.bin")
+    with pytest.raises(CorruptDeletionVector, match=r"inline bytes are 44, the descriptor says 45") as refused:
+        read_rows(open_store("memory://vectors/t"), descriptor("i", INLINE, 45, 6))
+    assert (refused.value.unique_id, refused.value.path) == (f"i{INLINE}", None)
+    with pytest.raises(CorruptDeletionVector, match="not Z85") as refused:
+        read_rows(open_store("memory://vectors/t"), descriptor("i", "Hell~", 4, 1))
+    assert refused.value.unique_id == "iHell~"
 
 
 @pytest.mark.conformance("DV-013")

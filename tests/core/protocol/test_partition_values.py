@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from explorer.core.errors import CorruptTable, RequestError
-from explorer.core.protocol.partition_values import format_partition_value, parse_partition_value
+from explorer.core.protocol.partition_values import format_partition_value, parse_partition_value, partition_column
 from explorer.core.protocol.schema.data_types import PrimitiveType, parse_schema
 from tests.support.small_schemas import field, struct
 
@@ -31,10 +32,15 @@ def _kind(name: str) -> PrimitiveType:
         ("2021-01-02 03:04:05.123456", datetime(2021, 1, 2, 3, 4, 5, 123_456, tzinfo=UTC)),
         ("2021-01-02T03:04:05+05:30", datetime(2021, 1, 1, 21, 34, 5, tzinfo=UTC)),
         ("2021-01-02T03:04:05-08:00", datetime(2021, 1, 2, 11, 4, 5, tzinfo=UTC)),
+        ("2021-01-02T03:04:05.123456789Z", datetime(2021, 1, 2, 3, 4, 5, 123_456, tzinfo=UTC)),
+        ("2021-01-02T03:04:05+18:00", datetime(2021, 1, 1, 9, 4, 5, tzinfo=UTC)),
+        ("2021-01-02", datetime(2021, 1, 2, tzinfo=UTC)),
     ],
 )
 def test_instants_are_read_with_a_blank_or_in_iso_form(text: str, moment: datetime) -> None:
-    assert parse_partition_value(text, _kind("timestamp"), "p") == moment
+    found = parse_partition_value(text, _kind("timestamp"), "p")
+    assert isinstance(found, datetime)
+    assert (found, found.tzinfo) == (moment, UTC)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +51,11 @@ def test_instants_are_read_with_a_blank_or_in_iso_form(text: str, moment: dateti
         ("decimal(5,2)", "0", Decimal("0.00")),
         ("byte", "127", 127),
         ("short", "-32768", -32768),
+        ("integer", "2147483647", 2147483647),
+        ("long", "-9223372036854775808", -(1 << 63)),
+        ("float", "-0.5", -0.5),
+        ("double", "1e300", 1e300),
+        ("decimal(5,2)", "0.05", Decimal("0.05")),
         ("binary", "\u00e9", b"\xe9"),
         ("binary", "\u20ac", b"\xe2\x82\xac"),
         ("boolean", "TRUE", True),
@@ -67,12 +78,28 @@ def test_values_at_the_ends_of_their_type_are_read(kind: str, text: str, value: 
         ("date", "today"),
         ("timestamp", "noon"),
         ("timestamp", "2021-01-02T03:04:05.1234567890Z"),
+        ("timestamp", "2021-01-02T03:04:05+18:01"),
+        ("timestamp", "2021-01-02T03:04:05+05:60"),
     ],
 )
 def test_a_text_that_is_no_value_of_the_type_names_the_column(kind: str, text: str) -> None:
     with pytest.raises(CorruptTable, match="p") as caught:
         parse_partition_value(text, _kind(kind), "p")
+    facts = caught.value.facts()
+    assert (facts["column"], facts["found"], facts["expected"]) == ("p", text, kind)
+    assert f"{text!r} of column 'p' is not of type {kind}" in caught.value.message
+
+
+def test_a_column_of_several_values_cannot_partition_and_is_named() -> None:
+    kind = parse_schema(json.dumps(struct(field("p", {"type": "array", "elementType": "long", "containsNull": True}))))
+    with pytest.raises(CorruptTable, match=r"'p' of type array<.+> cannot be a partition column") as caught:
+        parse_partition_value("1", kind.fields[0].type, "p")
     assert caught.value.column == "p"
+
+
+def test_no_files_give_an_empty_column_of_the_type() -> None:
+    found = partition_column(pa.array([], pa.map_(pa.string(), pa.string())), "p", _kind("date"), "p")
+    assert (len(found), found.type) == (0, pa.date32())
 
 
 def test_numbers_are_written_in_full_and_bytes_that_clients_read_differently_are_not_written() -> None:
