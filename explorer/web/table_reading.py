@@ -12,6 +12,7 @@ from explorer.views import TableFacts
 __all__ = ["TableReading"]
 
 _MOST_COMMITS: Final = 5_000
+_FROM_COMMITS: Final = 100
 
 
 class TableReading:
@@ -54,6 +55,9 @@ class TableReading:
             return self._facts
 
     def _tell(self, done: int, total: int) -> None:
+        if not self.total and total >= _FROM_COMMITS:
+            # Before anything else: it is soon done while nothing else is read, and is what a page shows first.
+            self.newest()
         self.done, self.total = done, total
         if self.stopped:
             raise Cancelled("The reading of the log was ended.", operation="read the log")
