@@ -332,8 +332,9 @@ class Session:
         facts, address = reading.newest(), _address(query)
         if facts is None:
             return None
-        may_commit = self._catalog.allow_commits
-        return early_page(address, facts, reading, self.theme, self.screen, may_commit=may_commit)
+        with reading.early.page():
+            may_commit = self._catalog.allow_commits
+            return early_page(address, facts, reading, self.theme, self.screen, may_commit=may_commit)
 
     def _show_early(self, reading: TableReading, rendered: Rendered | None) -> None:
         if rendered is not None and self._awaited is not None and reading is self._table_reading:

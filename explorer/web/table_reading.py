@@ -8,6 +8,7 @@ from typing import Final
 from explorer.core.errors import Cancelled, ExplorerError
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.views import TableFacts
+from explorer.web.right_of_way import RightOfWay
 
 __all__ = ["TableReading"]
 
@@ -25,11 +26,13 @@ class TableReading:
     Attributes:
         done, total: How many commits are read, and how many there are; 0 before that is known.
         stopped: Whether a person ended it.
+        early: Pages of the newest part come before the reading of the rest.
     """
 
     def __init__(self, log: DeltaLog, title: str) -> None:
         self.done = self.total = 0
         self.stopped = False
+        self.early = RightOfWay()
         self._title = title
         self._part = _newest_part(log)
         self._facts: TableFacts | None = None
@@ -58,6 +61,7 @@ class TableReading:
         if not self.total and total >= _FROM_COMMITS:
             # Before anything else: it is soon done while nothing else is read, and is what a page shows first.
             self.newest()
+        self.early.give_way()
         self.done, self.total = done, total
         if self.stopped:
             raise Cancelled("The reading of the log was ended.", operation="read the log")

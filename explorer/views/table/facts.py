@@ -27,6 +27,7 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.diff import SnapshotDiff
 from explorer.core.versions.retention.horizon import Horizon
 from explorer.core.versions.retention.version_states import VersionStates
+from explorer.core.versions.settings_history import SettingChange, setting_changes
 from explorer.core.versions.snapshot import Snapshot
 from explorer.system import my_clients
 from explorer.views.table.commits import Commits, plain_reason
@@ -177,6 +178,15 @@ class TableFacts:
         """Return the columns' lineage over all versions."""
         return self.keep("lineage", self.log.column_lineage)
 
+    def settings(self) -> tuple[SettingChange, ...]:
+        """Return every change of a column, property, constraint, feature and domain that the history tells."""
+        return self.keep("settings", lambda: setting_changes(self.log.history_record()))
+
+    @property
+    def settings_at_hand(self) -> bool:
+        """Whether `settings` answers at once."""
+        return "settings" in self._kept
+
     def coverage(self, version: int) -> pa.Table:
         """Return which columns have statistics in how many files."""
         return self.keep(("coverage", version), self.snapshot(version).statistics_coverage)
@@ -290,6 +300,8 @@ class TableFacts:
             risks, lineage = self._known_or_none(self.log.version_risks), self._known_or_none(self.lineage)
             if risks is not None:
                 self.keep("risks", lambda: risks)
+                changes = setting_changes(self.log.history_record())
+                self.keep("settings", lambda: changes)
             self._lanes_at_hand = self.lanes() if len(self.commits) else ()
             commits, unread = self.commits, judged[1]
             # Nothing that the rules ask for may wait for this object's lock: who holds it may be waiting for them.
