@@ -207,7 +207,8 @@ class HistoryReader:
         Args:
             listing: The log, of which `reads_on` is true.
             last: Do not go on afterwards: less is kept.
-            watch: Called every some hundred commits, or some megabytes of them, with the number of those read, and of all; may raise.
+            watch: Called every some hundred commits, or some megabytes of them, with the number of those read, and of
+                all; may raise.
 
         Raises:
             MalformedAction: A commit is broken.
