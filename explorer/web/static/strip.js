@@ -54,7 +54,10 @@ class Strip {
     this.window = null;
     this.slot.classList.remove("dragging");
     if (!figure.data) {
-      if (this.layout) window.Plotly.relayout(this.place, { shapes, annotations, "xaxis.range": [...this.range] });
+      if (!this.layout) return;
+      // All marks are drawn anew when the axis is set: only where a drag or the wheel has moved it.
+      const moved = this.place._fullLayout?.xaxis.range.some((end, place) => end !== this.range[place]);
+      window.Plotly.relayout(this.place, { shapes, annotations, ...(moved && { "xaxis.range": [...this.range] }) });
       return;
     }
     this.layout = figure.layout;
