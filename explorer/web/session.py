@@ -53,6 +53,7 @@ _PAGES = RightOfWay()
 _PATIENCE = 0.6
 # So many times as long for what comes with the page itself, before a part of it is shown instead.
 _AT_FIRST = 1.6
+_FEW_TABLES = 40
 _LOOK_EVERY = 3_000
 _REPORT_EVERY = 400
 _CHART_HEIGHT = 210
@@ -134,7 +135,9 @@ class Session:
             "wake-spark": self._wake_spark,
             **handlers(self),
         }
+        self._answered = False
         self.shown, self.complete = self._first()
+        self._answered = True
         # What the page was made with; a browser that says hello has seen nothing else.
         self._made = self.shown
         self._sent = dict(self.shown.regions)
@@ -554,11 +557,20 @@ class Session:
             early = None if reading is None else self._early(query, reading)
             return early or problem_page(address, error, may_commit=self._catalog.allow_commits)
 
+    def _visible_first(self, refs: Sequence[TableRef]) -> list[TableRef]:
+        """Tables, those before the others whose rows the window shows."""
+        shown = self.shown.rows if self._answered else ()
+        return sorted(refs, key=lambda ref: TableSummary(ref).row_id not in shown)
+
     def _home(self, address: Address, *, patience: float) -> Rendered:
-        """The list of tables: names at once, and what is known of them; the rest comes as it is read."""
+        """The list of tables: names at once, and what is known of them; the rest comes as it is read.
+
+        Of many tables none is read before the names are sent.
+        """
         try:
             refs = self._listed = self._catalog.refs()
-            self._reading.begin(refs, patience=patience)
+            if self._answered or len(refs) <= _FEW_TABLES:
+                self._reading.begin(self._visible_first(refs), patience=patience)
             progress, rows = self._reading.progress, self._reading.rows(refs)
             self._all_read = not any(row.pending for row in rows) and not progress.running
             return home_page(self._catalog, address, rows, progress, self._since)
