@@ -162,3 +162,29 @@ def test_the_newest_part_says_of_its_commits_what_the_whole_log_says(served: Gat
     assert rows.equals(table.history(limit=rows.num_rows))
     assert part.version_range() == (CHECKPOINT, COMMITS)
     assert table.version_range() == (0, COMMITS)
+
+
+def test_the_newest_part_of_a_log_that_ends_with_a_checkpoint_begins_with_the_one_before(tmp_path: Path) -> None:
+    columns = metadata({"id": "long"})
+    commits = [[commit_info("WRITE"), add(f"{n}.parquet", 2)] for n in range(30)]
+    folder = write_log(tmp_path / "t", [[commit_info("CREATE TABLE"), PROTOCOL, columns], *commits])
+    store = open_store(str(folder), None, None)
+    for version in (10, 20, 30):
+        files = [add(f"{n}.parquet", 2) for n in range(version)]
+        write_checkpoint(store, version, [PROTOCOL, columns, *files], "classic")
+    (folder / "_delta_log" / "_last_checkpoint").write_text('{"version": 30, "size": 32}')
+    part = explorer.open_table(folder).newest_part()
+    assert part is not None
+    assert part.version_range() == (20, 30)
+    assert part.history().column("version").to_pylist() == list(range(30, 20, -1))
+
+
+def test_the_newest_part_is_known_before_the_older_commits_are_read(tmp_path: Path, served: Gated) -> None:
+    reading = TableReading(served.open("w/t"), "t")
+    assert reading._facts is None
+    reading._tell(0, COMMITS + 1)
+    assert reading._facts is not None
+    assert reading._facts.first == CHECKPOINT
+    few = TableReading(served.open("w/t"), "t")
+    few._tell(0, 50)
+    assert few._facts is None
