@@ -1,6 +1,7 @@
 """A table whose log takes long to read: its newest part is on the page meanwhile, with a count and a way to end it."""
 
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -88,6 +89,13 @@ def test_the_newest_part_is_shown_while_the_rest_is_read(served: Gated) -> None:
     assert "<rect" in shown.regions["still"]
     assert shown.timeline is not None
     assert shown.hidden["tabs"]
+    # The twelve newest commits, its schema and the newest commit itself fill the page.
+    assert re.findall(r'<td class="version">v(\d+)</td>', shown.regions["rest"]) == [
+        str(version) for version in range(COMMITS, COMMITS - 12, -1)
+    ]
+    assert "writer 2" in shown.regions["rest"]
+    assert '<td class="mono" title="long">long</td>' in shown.regions["rest"]
+    assert "This commit" in shown.regions["side"]
     said = "".join(shown.regions.values())
     for claim in ("log gone", "data gone", "finding", "since v1480"):
         assert claim not in said.replace("Findings, older versions", ""), claim
