@@ -517,7 +517,8 @@ class Session:
             return self._home(address, patience=0), False
         # What comes with the page is seen before the scripts are loaded, and what comes later is not.
         early = _WORKERS.submit(self._first_part, address)
-        wait((future, early), timeout=_PATIENCE, return_when=FIRST_COMPLETED)
+        either: tuple[Future[Any], ...] = future, early
+        wait(either, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
         if not early.done() or early.result() is None:
             wait((future,), timeout=_PATIENCE)
         if future.done():
