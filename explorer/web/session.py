@@ -37,10 +37,9 @@ from explorer.web.home.tables import home_morning, home_page, home_rows, progres
 from explorer.web.page import Page
 from explorer.web.pages import Rendered, notice, problem_page, table_page, waiting_page
 from explorer.web.render import render
-from explorer.web.right_of_way import RightOfWay
 from explorer.web.served_tables import Catalog, TableSummary
 from explorer.web.strip import Screen
-from explorer.web.table_reading import TableReading
+from explorer.web.table_reading import RightOfWay, TableReading
 from explorer.web.tabs import begin_work, export_named, handlers
 from explorer.web.window import Handler, Message
 from explorer.web.window_work import NewWindow, WindowWork

@@ -1,19 +1,59 @@
-"""The first reading of a table's log: how far it is, what can be shown meanwhile, and a way to end it."""
+"""The first reading of a table's log: how far it is, what can be shown meanwhile, and a way to end it.
+
+Pages come before what is read in the background, as both share the processor: see `RightOfWay`.
+"""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from explorer.core.errors import Cancelled, ExplorerError
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.views import TableFacts
-from explorer.web.right_of_way import RightOfWay
 
-__all__ = ["TableReading"]
+__all__ = ["RightOfWay", "TableReading"]
 
 _MOST_COMMITS: Final = 5_000
 _FROM_COMMITS: Final = 100
+_LONGEST: Final = 3.0
+
+
+class RightOfWay:
+    """The order of pages and of what is read in the background; its methods may be called from any thread.
+
+    What waits goes on when no page is being made, and after some seconds in any case.
+    """
+
+    def __init__(self) -> None:
+        self._free = threading.Condition()
+        self._pages = 0
+
+    @contextmanager
+    def page(self) -> Iterator[None]:
+        """Make a page: others wait meanwhile."""
+        with self._free:
+            self._pages += 1
+        try:
+            yield
+        finally:
+            with self._free:
+                self._pages -= 1
+                self._free.notify_all()
+
+    def give_way(self, longest: float = _LONGEST) -> bool:
+        """Wait while pages are made.
+
+        Args:
+            longest: Seconds to wait at most.
+
+        Returns:
+            Whether none is being made now.
+        """
+        with self._free:
+            return self._free.wait_for(lambda: not self._pages, timeout=longest)
 
 
 class TableReading:
