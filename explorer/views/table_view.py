@@ -59,6 +59,7 @@ class TableView(param.Parameterized):
     width = param.Integer(default=1200, doc="Pixels that the strip is drawn for.")
     mapped = param.Boolean(default=True, doc="Draw the map of the whole history below a strip that can be zoomed.")
     folded = param.Boolean(default=False, doc="Draw the strip as one low row.")
+    at_hand = param.Boolean(default=False, doc="Draw the lanes that are at hand, and wait for no others.")
 
     def __init__(self, facts: TableFacts, **state: Any) -> None:
         version = state.pop("version", None)
@@ -105,7 +106,7 @@ class TableView(param.Parameterized):
     @property
     def lanes(self) -> tuple[Lane, ...]:
         """The stripes of the strip: what can be read, what may be lost, where the feed was recorded."""
-        return self.facts.lanes()
+        return self.facts.lanes_at_hand() if self.at_hand else self.facts.lanes()
 
     @property
     def zoomable(self) -> bool:

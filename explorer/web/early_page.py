@@ -1,10 +1,12 @@
-"""The page of a table whose older commits are not read yet: its newest version, the commits since the newest
-checkpoint, and how far the reading is.
+"""The page of a table whose older commits are not read yet: its newest version with schema and protocol, the commits
+since the newest checkpoint, and how far the reading is.
 
 What follows from the whole history (findings, lanes, tabs) is not on it.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from explorer.views import TableFacts, TableView
 from explorer.views.table.overview import overview_of
@@ -16,6 +18,7 @@ from explorer.web.table_reading import TableReading
 
 __all__ = ["PROGRESS", "early_page", "reading_line"]
 
+_NEWEST: Final = 12
 PROGRESS = "table-reading"
 """The id of the element that says how far the reading is."""
 
@@ -38,7 +41,8 @@ def early_page(
     """
     view = TableView(facts, theme=theme, width=screen.strip, mapped=False, folded=screen.low)
     regions = dict.fromkeys(TABLE_REGIONS, "")
-    values = {"version": view.version, "commit": view.commit, "reading": reading, "facts": facts}
+    newest = [facts.commits.record(version) for version in facts.commits.versions[: -_NEWEST - 1 : -1].tolist()]
+    values = {"version": view.version, "commit": view.commit, "reading": reading, "facts": facts, "newest": newest}
     regions |= render_blocks("early", overview=overview_of(facts, view.version), address=address, **values)
     regions["bar"] = bar(address, facts.location, commit=view.commit, may_commit=may_commit)
     timeline = None

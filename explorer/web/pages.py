@@ -7,8 +7,12 @@ the server's loop.
 from __future__ import annotations
 
 import logging
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from explorer.auditing import Audit
 from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.protocol.actions import Protocol
 from explorer.views import TableFacts, TableView
@@ -30,6 +34,10 @@ from explorer.web.window_work import WindowWork
 __all__ = ["TABLE_REGIONS", "Rendered", "bar", "notice", "problem_page", "table_page", "waiting_page"]
 
 _log = logging.getLogger(__name__)
+_JUDGES = ThreadPoolExecutor(max_workers=2, thread_name_prefix="explorer-judge")
+_JUDGED_SOON = 0.2
+# Of more it takes longer than that, and the page would be made more slowly meanwhile.
+_JUDGED_COMMITS = 20_000
 TABLE_REGIONS = (
     "bar", "strip", "still", "opening", "commits", "tabs", "notice", "lead", "charthead", "chartfoot", "rest", "side",
 )  # fmt: skip
@@ -49,6 +57,7 @@ class Rendered:
         rows: Ids of the rows of the list of tables that are on the page.
         pending: Of those, the ones that were not read when it was drawn.
         needs_spark: What it offers next needs Spark.
+        audit: The audit whose findings it shows; None where there was none at hand.
         is_early: More is being read of the table than it shows; it is not the page that was asked for.
     """
 
@@ -62,11 +71,18 @@ class Rendered:
     rows: frozenset[str] = frozenset()
     pending: frozenset[str] = frozenset()
     needs_spark: bool = False
+    audit: Audit | None = None
     is_early: bool = False
 
 
 def table_page(
-    catalog: Catalog, address: Address, theme: str, work: WindowWork, screen: Screen | None = None
+    catalog: Catalog,
+    address: Address,
+    theme: str,
+    work: WindowWork,
+    screen: Screen | None = None,
+    *,
+    wait: bool = True,
 ) -> Rendered:
     """Return the page of a table; every error but an ended reading becomes the state that shows it.
 
@@ -76,6 +92,8 @@ def table_page(
         theme: ``light`` or ``dark``, for the figures.
         work: The window's running work.
         screen: The window's size; a usual one unless given.
+        wait: Wait for the findings and the lanes. Otherwise the page has those that are at hand a moment later, and
+            says where there are none yet; `TableFacts.is_judged` tells whether there are newer ones to come.
 
     Raises:
         Cancelled: A person ended the reading of its log.
@@ -88,6 +106,7 @@ def table_page(
     except Exception as error:  # noqa: BLE001  # shown and logged: a page must never stay blank
         return problem_page(address, error, may_commit=catalog.allow_commits)
     try:
+        _judge(facts, wait=wait)
         view = _view(facts, address, theme, screen)
         return _table(view, _numbered(address, view), work, may_commit=catalog.allow_commits)
     except Exception as error:  # noqa: BLE001  # as above
@@ -158,6 +177,18 @@ def _facts(catalog: Catalog, address: Address) -> TableFacts:
         return catalog.facts_before(address.table, gap)
 
 
+def _judge(facts: TableFacts, *, wait: bool) -> None:
+    """Find out the lanes and findings, in a moment unless they are to be waited for."""
+    if facts.is_judged:
+        return
+    if wait:
+        facts.judge()
+    elif facts.audit_at_hand() is None and len(facts.commits) <= _JUDGED_COMMITS:
+        # What it raises is raised again where the rest of it is waited for.
+        with suppress(NotYet):
+            _JUDGES.submit(facts.judge).exception(timeout=_JUDGED_SOON)
+
+
 def _view(facts: TableFacts, address: Address, theme: str, screen: Screen) -> TableView:
     return TableView(
         facts,
@@ -172,6 +203,7 @@ def _view(facts: TableFacts, address: Address, theme: str, screen: Screen) -> Ta
         axis=address.axis,
         width=screen.strip,
         folded=address.fold == "1" or (address.fold == "" and screen.low),
+        at_hand=True,
     )
 
 
@@ -187,11 +219,11 @@ def _numbered(address: Address, view: TableView) -> Address:
 def _table(view: TableView, address: Address, work: WindowWork, *, may_commit: bool) -> Rendered:
     facts, tab = view.facts, tab_named(address.tab)
     regions = dict.fromkeys(TABLE_REGIONS, "") | _around(view, address, work)
-    person = work.of(ActDesk).person
+    person, found = work.of(ActDesk).person, facts.audit_at_hand()
     try:
         tab.ask(view, address, work)
         shown = tab.view(view, address, work)
-        card = audit_card(facts.audit(wait=False), address)
+        card = None if found is None else audit_card(found, address)
         values = shown.values | _shared(view, address) | {"card": card}
         regions |= render_blocks(shown.template or tab.template, **values)
         regions["bar"] = _bar_of_version(view, address, card, may_commit=may_commit, person=person)
@@ -221,6 +253,7 @@ def _table(view: TableView, address: Address, work: WindowWork, *, may_commit: b
         chart_key=(id(facts), tab.key, view.theme, *shown.drawn),
         view=view,
         needs_spark=shown.needs_spark,
+        audit=found,
     )
 
 
@@ -248,7 +281,7 @@ def _around(view: TableView, address: Address, work: WindowWork) -> dict[str, st
     return regions
 
 
-def _bar_of_version(view: TableView, address: Address, card: AuditCard, *, may_commit: bool, person: str) -> str:
+def _bar_of_version(view: TableView, address: Address, card: AuditCard | None, *, may_commit: bool, person: str) -> str:
     facts = view.facts
     return bar(
         address,

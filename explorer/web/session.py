@@ -10,7 +10,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
 from dataclasses import replace
@@ -39,7 +39,7 @@ from explorer.web.pages import Rendered, notice, problem_page, table_page, waiti
 from explorer.web.render import render
 from explorer.web.served_tables import Catalog, TableSummary
 from explorer.web.strip import Screen
-from explorer.web.table_reading import TableReading
+from explorer.web.table_reading import RightOfWay, TableReading
 from explorer.web.tabs import begin_work, export_named, handlers
 from explorer.web.window import Handler, Message
 from explorer.web.window_work import NewWindow, WindowWork
@@ -48,10 +48,11 @@ __all__ = ["Session", "show_failure"]
 
 _log = logging.getLogger(__name__)
 _WORKERS = ThreadPoolExecutor(max_workers=8, thread_name_prefix="explorer-page")
+_PAGES = RightOfWay()
 _PATIENCE = 0.6
-# So many times as long for what comes with the page itself: it is seen before the scripts are loaded, and what comes
-# later is not.
-_AT_FIRST = 2.5
+# So many times as long for what comes with the page itself, before a part of it is shown instead.
+_AT_FIRST = 1.6
+_FEW_TABLES = 40
 _LOOK_EVERY = 3_000
 _REPORT_EVERY = 400
 _CHART_HEIGHT = 210
@@ -115,6 +116,7 @@ class Session:
         self._table_reading: TableReading | None = None
         # The table whose log was read again for its audit, at the wish of this window.
         self._audited: TableFacts | None = None
+        self._judging = False
         self._early_spark = early_spark
         self._spark = SparkStart(self._spark_changed)
         self._listed: list[TableRef] = []
@@ -132,7 +134,9 @@ class Session:
             "wake-spark": self._wake_spark,
             **handlers(self),
         }
+        self._answered = False
         self.shown, self.complete = self._first()
+        self._answered = True
         # What the page was made with; a browser that says hello has seen nothing else.
         self._made = self.shown
         self._sent = dict(self.shown.regions)
@@ -330,8 +334,9 @@ class Session:
         facts, address = reading.newest(), _address(query)
         if facts is None:
             return None
-        may_commit = self._catalog.allow_commits
-        return early_page(address, facts, reading, self.theme, self.screen, may_commit=may_commit)
+        with reading.early.page():
+            may_commit = self._catalog.allow_commits
+            return early_page(address, facts, reading, self.theme, self.screen, may_commit=may_commit)
 
     def _show_early(self, reading: TableReading, rendered: Rendered | None) -> None:
         if rendered is not None and self._awaited is not None and reading is self._table_reading:
@@ -349,9 +354,29 @@ class Session:
         if self._early_spark and self.shown.needs_spark:
             self._spark.begin()
         facts = None if self.view is None else self.view.facts
-        if facts is not None and facts is not self._audited and facts.awaits_log:
+        if facts is None or self._judging:
+            return
+        if not facts.is_judged:
+            self._judge(facts.judge)
+        elif self.shown.audit is not facts.audit_at_hand():
+            self._draw_again()
+        elif facts is not self._audited and facts.awaits_log:
             self._audited = facts
-            self._compute(self._newest, facts.prepare_audit, lambda _: self._draw_again())
+            self._judge(partial(_judge_again, facts))
+
+    def _judge(self, work: Callable[[], object]) -> None:
+        """Find out what the page does not show yet, then draw it again; one such work at a time."""
+        self._judging = True
+
+        def judged(done: Future[object]) -> None:
+            self._later(partial(self._judged, done), self._newest)
+
+        _WORKERS.submit(work).add_done_callback(judged)
+
+    def _judged(self, done: Future[object]) -> None:
+        self._judging = False
+        done.result()
+        self._draw_again()
 
     def _spark_changed(self, state: Mapping[str, str]) -> None:
         """Say how far the start is; when it has ended, what the page says of it is drawn again."""
@@ -480,29 +505,42 @@ class Session:
     # --- on a worker's thread
 
     def _first(self) -> tuple[Rendered, bool]:
+        """The page to answer the request with: all of it if it is there soon, else what is known soon."""
         future = _WORKERS.submit(self._render, self.query, self.theme, self.screen)
+        is_table = self.kind == "table"
         try:
-            rendered = future.result(timeout=_PATIENCE * (_AT_FIRST if self.kind == "table" else 1))
+            return self._whole(future.result(timeout=_PATIENCE * (_AT_FIRST if is_table else 1)))
         except NotYet:
             address = _address(self.query)
-            if self.kind == "table":
-                return self._first_part(address), False
+        if not is_table:
             return self._home(address, patience=0), False
+        # What comes with the page is seen before the scripts are loaded, and what comes later is not.
+        early = _WORKERS.submit(self._first_part, address)
+        either: tuple[Future[Any], ...] = future, early
+        wait(either, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
+        if not early.done() or early.result() is None:
+            wait((future,), timeout=_PATIENCE)
+        if future.done():
+            return self._whole(future.result())
+        part = early.result() if early.done() else None
+        if part is None:
+            return waiting_page(address, may_commit=self._catalog.allow_commits), False
+        self._table_reading = self._read_of(address)
+        return part, False
+
+    def _whole(self, rendered: Rendered) -> tuple[Rendered, bool]:
         # What is read before the browser listens would be lost: it asks again.
         return rendered, self._all_read
 
-    def _first_part(self, address: Address) -> Rendered:
-        """What is known soon of a table whose log takes long to read."""
-        waiting = waiting_page(address, may_commit=self._catalog.allow_commits)
+    def _first_part(self, address: Address) -> Rendered | None:
+        """What is known soon of a table whose log takes long to read; None where there is nothing, or an error."""
         reading = self._read_of(address)
         if reading is None:
-            return waiting
+            return None
         try:
-            early = _WORKERS.submit(self._early, self.query, reading).result(timeout=_PATIENCE)
-        except (ExplorerError, NotYet):
-            return waiting  # it comes with a report, and what is wrong with the table with its page
-        self._table_reading = reading
-        return early or waiting
+            return self._early(self.query, reading)
+        except ExplorerError:
+            return None  # what is wrong with the table is said by its page
 
     def _render(self, query: str, theme: str, screen: Screen) -> Rendered:
         try:
@@ -512,17 +550,27 @@ class Session:
         if not address.table:
             return self._home(address, patience=_PATIENCE / 2)
         try:
-            return table_page(self._catalog, address, theme, self._work, screen)
+            with _PAGES.page():
+                return table_page(self._catalog, address, theme, self._work, screen, wait=False)
         except Cancelled as error:
             reading = self._catalog.reading(address.table)
             early = None if reading is None else self._early(query, reading)
             return early or problem_page(address, error, may_commit=self._catalog.allow_commits)
 
+    def _visible_first(self, refs: Sequence[TableRef]) -> list[TableRef]:
+        """Tables, those before the others whose rows the window shows."""
+        shown = self.shown.rows if self._answered else ()
+        return sorted(refs, key=lambda ref: TableSummary(ref).row_id not in shown)
+
     def _home(self, address: Address, *, patience: float) -> Rendered:
-        """The list of tables: names at once, and what is known of them; the rest comes as it is read."""
+        """The list of tables: names at once, and what is known of them; the rest comes as it is read.
+
+        Of many tables none is read before the names are sent.
+        """
         try:
             refs = self._listed = self._catalog.refs()
-            self._reading.begin(refs, patience=patience)
+            if self._answered or len(refs) <= _FEW_TABLES:
+                self._reading.begin(self._visible_first(refs), patience=patience)
             progress, rows = self._reading.progress, self._reading.rows(refs)
             self._all_read = not any(row.pending for row in rows) and not progress.running
             return home_page(self._catalog, address, rows, progress, self._since)
@@ -559,6 +607,16 @@ def _together(document: Document | None) -> Iterator[None]:
         yield
     finally:
         document.unhold()
+
+
+def _judge_again(facts: TableFacts) -> None:
+    """Read the log again for the rules that trust nothing that is kept of it, and ask all rules once more."""
+
+    def watch(_done: int, _total: int) -> None:
+        _PAGES.give_way()
+
+    facts.prepare_audit(watch)
+    facts.judge()
 
 
 def _theme(message: Message) -> str:

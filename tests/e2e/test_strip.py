@@ -181,9 +181,28 @@ def test_both_versions_have_a_tag_and_a_least_width_and_are_told_where_they_are_
     cursor, other = bands[0], bands[2]
     assert (cursor["x1"] - cursor["x0"]) * pixel >= 7.9
     assert (other["x1"] - other["x0"]) * pixel >= 7.9
-    assert {"<b>v400</b>", "v100"} <= {note["text"] for note in _layout(page, "annotations")}
+    assert page.locator(".version-tag").all_inner_texts() == ["v400", "v100"]
     page = at(f"{LONG}&v=400&c=100&zoom=150-250")
-    assert {"<b>v400 \u203a</b>", "\u2039 v100"} <= {note["text"] for note in _layout(page, "annotations")}
+    assert page.locator(".version-tag").all_inner_texts() == ["v400 \u203a", "\u2039 v100"]
+
+
+def test_a_step_draws_the_cursor_anew_and_no_mark(at: Any) -> None:
+    page = at(f"{LONG}&v=400")
+    page.evaluate("""() => {
+        window.redrawn = 0;
+        const marks = document.querySelector("#strip-figure .cartesianlayer");
+        const look = new MutationObserver((changes) => { window.redrawn += changes.length; });
+        look.observe(marks, { subtree: true, childList: true, attributes: true });
+    }""")
+    page.keyboard.press("ArrowLeft")
+    settle(page)
+    assert page.locator(".version-tag.chosen").inner_text() == "v399"
+    assert page.evaluate("redrawn") == 0
+    cursor = next(shape["xanchor"] for shape in _layout(page, "shapes") if shape.get("xanchor") is not None)
+    assert cursor == pytest.approx(399, abs=2)
+    page.keyboard.press("+")
+    settle(page)
+    assert page.evaluate("redrawn") > 0
 
 
 def test_a_lonely_commit_is_chosen_by_a_click_on_its_bar(at: Any) -> None:

@@ -151,3 +151,26 @@ def test_what_the_tab_keeps_does_not_stand_in_for_what_others_keep(catalog: Cata
     for tab in at_least_one((*(tab.key for tab in TABS), *(tab.key for tab in TABS))):
         page = _page(catalog, f"?t=w/t&tab={tab}&col=id")
         assert 'class="card problem' not in page.regions["lead"], tab
+
+
+def test_the_line_of_a_long_history_has_no_more_points_than_its_drawing_has_places(tmp_path: Path) -> None:
+    now = small_logs.LONG_AGO
+    created = [small_logs.commit_info("CREATE TABLE"), small_logs.PROTOCOL, small_logs.metadata({"id": "long"})]
+    commits = [
+        [
+            small_logs.commit_info("WRITE"),
+            small_logs.add(f"{n + 1}.parquet", 1),
+            small_logs.remove(f"{n}.parquet", deletion_timestamp=now - (2_000 - n) * DAY // 400),
+        ]
+        for n in range(1, 2_000)
+    ]
+    first = [small_logs.commit_info("WRITE"), small_logs.add("1.parquet", 1)]
+    small_logs.write_log(tmp_path / "t", [created, first, *commits])
+    facts = TableFacts(explorer.open_table(tmp_path / "t"), clock=lambda: moment(now))
+    found = retention_curve(facts, None)
+    points = [tuple(map(float, point.split(","))) for point in found.points.split(" ")]
+    assert len(facts.horizon().retentions) > 1_900
+    # Two for each of its 300 units, where it goes up.
+    assert 200 < len(points) < 610
+    assert points == sorted(points, key=lambda point: (point[0], -point[1]))
+    assert points[-1][0] == 300.0

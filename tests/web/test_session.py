@@ -202,6 +202,52 @@ def test_the_list_of_tables_is_filled_in_row_by_row_and_can_be_stopped(
     session._close(None)
 
 
+def test_of_many_tables_the_names_are_sent_before_the_first_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_figures()
+    monkeypatch.setattr("explorer.web.session._FEW_TABLES", 2)
+    for number in range(3):
+        hostile_tables.empty_table(tmp_path / "w" / f"t{number}")
+    window = Window.__new__(Window)
+    window.document, window.page, window.number = Document(), Heard(), 0
+    with set_curdoc(window.document):
+        window.session = Session(Catalog([str(tmp_path / "w")]), "", "light", page=window.page)
+    assert window.session.shown.regions["lead"].count("not read yet") >= 3
+    assert window.session._reading.progress.total == 0
+    assert not window.session.complete
+    answer = window.ask("hello", query="", theme="light", shown="light", mark=window.session.mark)
+    assert "not read yet" not in answer["regions"]["lead"]
+    assert window.session._reading.progress.total == 3
+    window.session._close(None)
+
+
+def test_a_page_without_findings_says_so_and_shows_them_when_they_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_figures()
+    # As if the table had so many commits that nobody waits for what the rules find.
+    monkeypatch.setattr("explorer.web.pages._JUDGED_COMMITS", 0)
+    created = hostile_tables.created({"id": "long"})
+    small_logs.write_log(tmp_path / "w" / "t", [created, *([small_logs.add(f"{n}", 3)] for n in range(5))])
+    window = Window.__new__(Window)
+    window.document, window.page, window.number = Document(), Heard(), 0
+    with set_curdoc(window.document):
+        window.session = Session(Catalog([str(tmp_path / "w")]), "?t=w/t", "light", page=window.page)
+    first = window.session.shown
+    assert "The rules are being asked" in first.regions["lead"]
+    for claim in ("Nothing found", "finding ", "some not answered", "readable at least"):
+        assert claim not in "".join(first.regions.values()), claim
+    assert first.timeline is not None
+    assert window.session.complete
+    window.ask("hello", query="?t=w/t", theme="light", shown="light", mark=window.session.mark)
+    drawn = window.until(lambda message: "found nothing" in message.get("regions", {}).get("lead", ""))
+    assert "The rules are being asked" not in drawn["regions"]["lead"]
+    # The strip has its lanes now; their place was kept.
+    assert drawn["strip"]["layout"]["height"] == first.timeline.figure["layout"]["height"]
+    window.session._close(None)
+
+
 def test_what_was_drawn_before_the_browser_listened_is_sent_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """A table whose log takes long to read: its newest part is on the page meanwhile, with a count and a way to end it."""
 
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -88,6 +89,13 @@ def test_the_newest_part_is_shown_while_the_rest_is_read(served: Gated) -> None:
     assert "<rect" in shown.regions["still"]
     assert shown.timeline is not None
     assert shown.hidden["tabs"]
+    # The twelve newest commits, its schema and the newest commit itself fill the page.
+    assert re.findall(r'<td class="version">v(\d+)</td>', shown.regions["rest"]) == [
+        str(version) for version in range(COMMITS, COMMITS - 12, -1)
+    ]
+    assert "writer 2" in shown.regions["rest"]
+    assert '<td class="mono" title="long">long</td>' in shown.regions["rest"]
+    assert "This commit" in shown.regions["side"]
     said = "".join(shown.regions.values())
     for claim in ("log gone", "data gone", "finding", "since v1480"):
         assert claim not in said.replace("Findings, older versions", ""), claim
@@ -162,3 +170,29 @@ def test_the_newest_part_says_of_its_commits_what_the_whole_log_says(served: Gat
     assert rows.equals(table.history(limit=rows.num_rows))
     assert part.version_range() == (CHECKPOINT, COMMITS)
     assert table.version_range() == (0, COMMITS)
+
+
+def test_the_newest_part_of_a_log_that_ends_with_a_checkpoint_begins_with_the_one_before(tmp_path: Path) -> None:
+    columns = metadata({"id": "long"})
+    commits = [[commit_info("WRITE"), add(f"{n}.parquet", 2)] for n in range(30)]
+    folder = write_log(tmp_path / "t", [[commit_info("CREATE TABLE"), PROTOCOL, columns], *commits])
+    store = open_store(str(folder), None, None)
+    for version in (10, 20, 30):
+        files = [add(f"{n}.parquet", 2) for n in range(version)]
+        write_checkpoint(store, version, [PROTOCOL, columns, *files], "classic")
+    (folder / "_delta_log" / "_last_checkpoint").write_text('{"version": 30, "size": 32}')
+    part = explorer.open_table(folder).newest_part()
+    assert part is not None
+    assert part.version_range() == (20, 30)
+    assert part.history().column("version").to_pylist() == list(range(30, 20, -1))
+
+
+def test_the_newest_part_is_known_before_the_older_commits_are_read(tmp_path: Path, served: Gated) -> None:
+    reading = TableReading(served.open("w/t"), "t")
+    assert reading._facts is None
+    reading._tell(0, COMMITS + 1)
+    assert reading._facts is not None
+    assert reading._facts.first == CHECKPOINT
+    few = TableReading(served.open("w/t"), "t")
+    few._tell(0, 50)
+    assert few._facts is None

@@ -297,14 +297,16 @@ class DeltaLog:
         return self.history_record().kept
 
     @located
-    def contradictions(self) -> tuple[tuple[int, str, str], ...]:
+    def contradictions(self, watch: Callable[[int, int], None] | None = None) -> tuple[tuple[int, str, str], ...]:
         """What commits must not say of a file and do: version, kind and path, out of the log and nothing kept of it.
 
         A history that was kept from an earlier process is replaced by the one that is read here, so that the log is
         read whole once, however often somebody asks and however it grows.
         """
         if self.is_history_kept:
-            self._history, self._reader = read_history(self.store, self.listing, None, follow=self._follows)
+            self._history, self._reader = read_history(
+                self.store, self.listing, None, follow=self._follows, watch=watch
+            )
         return self.history_record().lifetimes.contradictions
 
     @located
@@ -373,6 +375,10 @@ class DeltaLog:
         """
         listing = self._recent
         older = [checkpoint for checkpoint in listing.checkpoints if checkpoint.version < listing.latest]
+        if not older and listing.checkpoints:
+            # The newest version has a checkpoint itself: the part begins with the one before, if there is one.
+            listing = self.listing
+            older = [checkpoint for checkpoint in listing.checkpoints if checkpoint.version < listing.latest]
         if not older or listing.first_recorded() > older[-1].version + 1:
             return None
         start = older[-1].version
@@ -478,12 +484,13 @@ class DeltaLog:
         self._listed, self._outdated = found.without_checkpoints(self._unusable), False
 
     def _snapshot(self, version: int) -> Snapshot:
-        found = self._snapshots.get(version)
+        # Taken out and put back at the end in steps that threads cannot interrupt: two may ask at once.
+        found = self._snapshots.pop(version, None)
         if found is None:
-            found = self._snapshots[version] = self.on_segment(version, self._load)
-            while len(self._snapshots) > _KEPT_SNAPSHOTS:
-                self._snapshots.popitem(last=False)
-        self._snapshots.move_to_end(version)
+            found = self.on_segment(version, self._load)
+        self._snapshots[version] = found
+        while len(self._snapshots) > _KEPT_SNAPSHOTS:
+            self._snapshots.popitem(last=False)
         return found
 
     def _load(self, segment: LogSegment) -> Snapshot:

@@ -26,6 +26,7 @@ from explorer.core.versions.provenance import CommitRecord, KnownState
 __all__ = ["FirstReadable", "HistoryReader", "Recorder", "first_read"]
 
 _WATCHED: Final = 200
+_WATCHED_BYTES: Final = 16 << 20
 _SMALL: Final = ("commitInfo", "metaData", "protocol", "txn", "domainMetadata", "cdc")
 
 
@@ -206,17 +207,22 @@ class HistoryReader:
         Args:
             listing: The log, of which `reads_on` is true.
             last: Do not go on afterwards: less is kept.
-            watch: Called every some hundred commits with the number of those read, and of all; may raise.
+            watch: Called every some hundred commits, or some megabytes of them, with the number of those read, and of
+                all; may raise.
 
         Raises:
             MalformedAction: A commit is broken.
         """
         paths = self.unread(listing)
-        known = len(self._read)
+        known, size = len(self._read), 0
+        if watch is not None:
+            watch(known, known + len(paths))
         for place, (commit, path) in enumerate(zip(read_commits(self._store, paths), paths, strict=True)):
-            if watch is not None and not place % _WATCHED:
+            if watch is not None and place and (not place % _WATCHED or size >= _WATCHED_BYTES):
                 watch(known + place, known + len(paths))
+                size = 0
             self._take(commit, path)
+            size += path.size
         if self._pending is not None:
             self._pass(self._pending)
         return History(

@@ -262,9 +262,9 @@ def _tag(timeline: Timeline, axis_: Axis, end: int) -> tuple[str, float, float]:
 def _tag_look(axis_: Axis, at: float, text: str, *colours: str) -> Part:
     ground, border, ink = colours
     return {
-        "xref": "paper", "yref": "paper", "x": at / axis_.plot, "y": 1, "yanchor": "bottom", "xanchor": "center",
-        "yshift": 3, "showarrow": False, "text": text, "borderpad": 2, "height": 12, "bgcolor": ground,
-        "bordercolor": border, "font": {"size": 11, "color": ink},
+        "name": "tag", "xref": "paper", "yref": "paper", "x": at / axis_.plot, "y": 1, "yanchor": "bottom",
+        "xanchor": "center", "yshift": 3, "showarrow": False, "text": text, "borderpad": 2, "height": 12,
+        "bgcolor": ground, "bordercolor": border, "font": {"size": 11, "color": ink},
     }  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.diff import SnapshotDiff
 from explorer.core.versions.retention.horizon import Horizon
 from explorer.core.versions.retention.version_states import VersionStates
+from explorer.core.versions.settings_history import SettingChange, setting_changes
 from explorer.core.versions.snapshot import Snapshot
 from explorer.system import my_clients
 from explorer.views.table.commits import Commits, plain_reason
@@ -79,6 +80,11 @@ class TableFacts:
         self.name: str = name or log.name
         self.location: str = log.location
         self._lock = threading.RLock()
+        # Taken before the other one, never after it.
+        self._judging = threading.Lock()
+        self._judged: tuple[datetime, bool] | None = None
+        self._lanes_at_hand: tuple[Lane, ...] | None = None
+        self._audit_at_hand: Audit | None = None
         self._kept: OrderedDict[Hashable, object] = OrderedDict()
         self.problem: TableError | None = before
         self.commits = Commits(None)
@@ -172,6 +178,15 @@ class TableFacts:
         """Return the columns' lineage over all versions."""
         return self.keep("lineage", self.log.column_lineage)
 
+    def settings(self) -> tuple[SettingChange, ...]:
+        """Return every change of a column, property, constraint, feature and domain that the history tells."""
+        return self.keep("settings", lambda: setting_changes(self.log.history_record()))
+
+    @property
+    def settings_at_hand(self) -> bool:
+        """Whether `settings` answers at once."""
+        return "settings" in self._kept
+
     def coverage(self, version: int) -> pa.Table:
         """Return which columns have statistics in how many files."""
         return self.keep(("coverage", version), self.snapshot(version).statistics_coverage)
@@ -255,19 +270,71 @@ class TableFacts:
         unread = not wait and self.awaits_log
         return self.keep(("audit", self._now(), unread), lambda: audit(self.subject(unread=unread)))
 
+    def audit_at_hand(self) -> Audit | None:
+        """Return the findings of the last `judge`; None before the first."""
+        return self._audit_at_hand
+
+    def lanes_at_hand(self) -> tuple[Lane, ...]:
+        """Return the lanes of the last `judge`; before the first those of retention are empty."""
+        if self.partial:
+            return ()
+        if self._lanes_at_hand is not None:
+            return self._lanes_at_hand
+        feed = self.feed_lane()
+        return (Lane("log", ()), Lane("data", ()), *(() if feed is None else (feed,)))
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether `judge` was asked some minutes ago at most, and would find nothing else."""
+        return self.partial or self._judged == (self._now(), self.awaits_log)
+
+    def judge(self) -> None:
+        """Find out what takes long on a large log, its lanes and findings; other questions are answered meanwhile.
+
+        It does not read the log again: see `prepare_audit`.
+        """
+        with self._judging:
+            if self.is_judged:
+                return
+            judged = self._now(), self.awaits_log
+            risks, lineage = self._known_or_none(self.log.version_risks), self._known_or_none(self.lineage)
+            if risks is not None:
+                self.keep("risks", lambda: risks)
+                changes = setting_changes(self.log.history_record())
+                self.keep("settings", lambda: changes)
+            self._lanes_at_hand = self.lanes() if len(self.commits) else ()
+            commits, unread = self.commits, judged[1]
+            # Nothing that the rules ask for may wait for this object's lock: who holds it may be waiting for them.
+            found = audit(
+                Subject(
+                    self.log,
+                    self._clock(),
+                    commits=lambda: commits.history,
+                    lineage=None if lineage is None else lambda: lineage,
+                    risks=None if risks is None else lambda: risks,
+                    contradictions=(lambda: None) if unread else self.log.contradictions,
+                    problem=self.problem,
+                    mine=my_clients(),
+                )
+            )
+            self._audit_at_hand, self._judged = found, judged
+
     @property
     def awaits_log(self) -> bool:
         """True until somebody has read the log for the rules that trust nothing that is kept of it."""
         return self.problem is None and self.log.is_history_kept
 
-    def prepare_audit(self) -> None:
+    def prepare_audit(self, watch: Callable[[int, int], None] | None = None) -> None:
         """Read the log again for an audit, as its rules ask; other questions are answered meanwhile.
+
+        Args:
+            watch: As for `DeltaLog.watch`.
 
         Raises:
             TableError: It cannot be read; an audit names the rules that cannot be answered for that.
         """
         self.keep("recorded", self.log.history_record)
-        found = self.log.contradictions()
+        found = self.log.contradictions(watch)
         self.keep("contradictions", lambda: found)
 
     def subject(self, *, unread: bool = False) -> Subject:
@@ -286,6 +353,14 @@ class TableFacts:
             problem=self.problem,
             mine=my_clients(),
         )
+
+    @staticmethod
+    def _known_or_none(read: Callable[[], T]) -> T | None:
+        """What a question to the log answers; None if it has no answer, as whoever needs it is told why."""
+        try:
+            return read()
+        except ExplorerError:
+            return None
 
     def _now(self) -> datetime:
         """The time, to some minutes: what is found now holds for so long."""

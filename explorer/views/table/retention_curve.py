@@ -99,6 +99,9 @@ def _points(found: Horizon, days: int) -> str:
     places = np.append(found.retentions[inside] / (days * _DAY), 1.0) * _WIDTH
     top = max(int(found.num_versions[-1]), 1)
     heights = _FLOOR - _HEIGHT * found.num_versions[inside] / top
+    # Of the steps in one unit of the drawing the last: the others cannot be told from it.
+    last = np.union1d(0, np.flatnonzero(np.append(np.diff(np.round(places[:-1])) > 0, True)))
+    places, heights = np.append(places[last], places[-1]), heights[last]
     steps = [f"{places[0]:.1f},{heights[0]:.1f}"]
     for place, before, after in zip(places[1:], heights, np.append(heights[1:], heights[-1]), strict=True):
         steps += [f"{place:.1f},{before:.1f}", f"{place:.1f},{after:.1f}"]

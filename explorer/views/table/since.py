@@ -9,7 +9,6 @@ from explorer import formatting as fmt
 from explorer.core.errors import RequestError
 from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX
 from explorer.core.versions.blame import blamed
-from explorer.core.versions.settings_history import setting_changes
 from explorer.views.table.facts import TableFacts
 
 __all__ = ["SettingsSince", "column_since", "settings_since", "since_sentence"]
@@ -21,9 +20,8 @@ _LONGEST = 120
 def column_since(facts: TableFacts, name: str) -> tuple[str, ...]:
     """Return how a column is now, a sentence for each setting, and since when; none if nothing has the name."""
     history = facts.log.history_record()
-    changes = facts.keep("settings", lambda: setting_changes(history))
     try:
-        found = blamed(history, changes, name).to_pylist()
+        found = blamed(history, facts.settings(), name).to_pylist()
     except RequestError:
         return ()
     return tuple(since_sentence(row) for row in found if row["current"] and row["kind"] in _COLUMN_KINDS)
@@ -54,13 +52,18 @@ class SettingsSince:
         return "; ".join(self._said.get((kind, name), ()))
 
 
-def settings_since(facts: TableFacts, version: int) -> SettingsSince:
-    """Return since when the settings of a version were as they were; nothing where the history cannot be read."""
-    if facts.problem is not None:
+def settings_since(facts: TableFacts, version: int, *, at_hand: bool = False) -> SettingsSince:
+    """Return since when the settings of a version were as they were; nothing where the history cannot be read.
+
+    Args:
+        facts: The table's facts.
+        version: The version.
+        at_hand: Nothing, too, while it would take long.
+    """
+    if facts.problem is not None or (at_hand and not facts.settings_at_hand):
         return SettingsSince(())
     history = facts.log.history_record()
-    changes = facts.keep("settings", lambda: setting_changes(history))
-    until = [change for change in changes if change.version <= version]
+    until = [change for change in facts.settings() if change.version <= version]
     return facts.keep(("since", version), lambda: SettingsSince(blamed(history, until).to_pylist()))
 
 

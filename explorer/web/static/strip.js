@@ -9,6 +9,7 @@ const SETTLED = 180;        // ms after the last turn of the wheel until the ser
 const TWICE = 400;          // ms between the clicks of a double click
 const GRIP = 7;             // px around an edge of the brush
 const LEAST_VERSIONS = 12;
+const TAG = "tag";          // the name of the notes that are drawn here
 
 // Panel fits a figure to its place a moment later; one that was taken away meanwhile has nothing to lay out.
 const relayout = window.Plotly.relayout;
@@ -49,14 +50,24 @@ class Strip {
 
   show(figure) {
     if (figure.ends) this.ends = figure.ends;
-    const { shapes, annotations, brush } = this.ends;
+    const { shapes, brush } = this.ends;
+    const annotations = this.ends.annotations.filter((note) => note.name !== TAG);
+    const noted = JSON.stringify(annotations);
     this.brush = brush || [];
     this.window = null;
     this.slot.classList.remove("dragging");
     if (!figure.data) {
-      if (this.layout) window.Plotly.relayout(this.place, { shapes, annotations, "xaxis.range": [...this.range] });
+      if (!this.layout) return;
+      // All marks are drawn anew when the axis or a note is set: only where a drag or the wheel has moved it, or it
+      // differs. The numbers of the two versions, which differ at each step, are no notes.
+      const moved = this.place._fullLayout?.xaxis.range.some((end, place) => end !== this.range[place]);
+      const notes = noted !== this.noted && { annotations };
+      this.noted = noted;
+      window.Plotly.relayout(this.place, { shapes, ...notes, ...(moved && { "xaxis.range": [...this.range] }) });
+      this.tag();
       return;
     }
+    this.noted = noted;
     this.layout = figure.layout;
     this.meta = figure.layout.meta;
     this.range = figure.layout.xaxis.range;
@@ -65,6 +76,25 @@ class Strip {
     this.slot.classList.toggle("zoomable", Boolean(this.meta.whole));
     window.Plotly.react(this.place, figure.data, { ...figure.layout, shapes, annotations, width: this.width() }, PLOT);
     this.place.dataset.drawn = String(Number(this.place.dataset.drawn || 0) + 1);
+    this.tag();
+  }
+
+  // The numbers of the two versions, above the drawing and at their share of its width.
+  tag() {
+    const { l, r, t } = this.place._fullLayout._size;
+    for (const tag of this.place.querySelectorAll(".version-tag")) tag.remove();
+    for (const { name, x, yshift, text, bgcolor, bordercolor, font } of this.ends.annotations) {
+      if (name !== TAG) continue;
+      const tag = document.createElement("i");
+      tag.className = "version-tag";
+      tag.textContent = text.replace(/<\/?b>/g, "");
+      tag.classList.toggle("chosen", tag.textContent !== text);
+      Object.assign(tag.style, {
+        left: `calc(${l}px + (100% - ${l + r}px) * ${x})`, top: `${t - yshift}px`,
+        color: font.color, background: bgcolor, borderColor: bordercolor,
+      });
+      this.place.append(tag);
+    }
   }
 
   width() {

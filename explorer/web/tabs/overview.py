@@ -35,7 +35,7 @@ def _values(view: TableView) -> dict[str, Any]:
     snapshot = view.facts.snapshot(view.version)
     return {
         "overview": view.overview(),
-        "since": settings_since(view.facts, view.version),
+        "since": settings_since(view.facts, view.version, at_hand=True),
         "schema_string": snapshot.metadata.schema_string or "",
         "raw": "",
         "most_findings": _MOST_FINDINGS,
