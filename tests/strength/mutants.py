@@ -119,7 +119,18 @@ PARTS: Final[dict[str, Part]] = {
     ),
 }
 
-JUDGED: Final[dict[tuple[str, str], str]] = {}
+_UNSAID: Final = "parse_partition_value says what is wrong, and drops these words"
+
+JUDGED: Final[dict[tuple[str, str], str]] = {
+    ("protocol.partition_values.x__boolean", 'raise ValueError("neither true nor false")'): _UNSAID,
+    ("protocol.partition_values.x__decimal", 'raise ValueError("too many digits")'): _UNSAID,
+    ("protocol.partition_values.x__decimal", 'raise ValueError("too many digits after the point")'): _UNSAID,
+    ("protocol.partition_values.x__decimal", 'raise ValueError("not a number")'): _UNSAID,
+    ("protocol.partition_values.x__integer", 'raise ValueError("out of range")'): _UNSAID,
+    ("protocol.partition_values.x__parse", 'raise ValueError(f"{kind.name} cannot partition a table")'): _UNSAID,
+    ("protocol.partition_values.x__timestamp", 'raise ValueError("not a timestamp")'): _UNSAID,
+    ("protocol.partition_values.x__timestamp", 'raise ValueError("not a zone")'): _UNSAID,
+}
 """(function, changed line) -> why nobody could notice: the mutant is equivalent, or what it changes is not promised."""
 
 _CONFIGURATION: Final = """
@@ -168,8 +179,13 @@ def measure(name: str) -> dict[str, Any]:
 
 
 def judgement(survivor: dict[str, str]) -> str:
-    """What a person said of a survivor; empty if nobody looked at it."""
-    return JUDGED.get((survivor["function"], survivor["before"]), "")
+    """What is said of a survivor, by a rule or by a person; empty if nobody looked at it."""
+    before, after = survivor["before"], survivor["after"]
+    if before.lower() == after.replace("XX", "").lower() and before.startswith(('"', 'f"', "raise ")):
+        return "only letters of a message"
+    if before.lower() == after.lower() and (".encode(" in before or ".decode(" in before):
+        return "the same encoding by another name"
+    return JUDGED.get((survivor["function"], before), "")
 
 
 def _mutmut(folder: Any, *arguments: str) -> str:

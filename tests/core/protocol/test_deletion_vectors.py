@@ -238,6 +238,36 @@ def test_what_is_wrong_with_a_vector_is_told_of_it_and_of_its_file() -> None:
     assert refused.value.unique_id == "iHell~"
 
 
+@pytest.mark.parametrize(
+    ("file", "version", "told"),
+    [
+        (None, None, "without it."),
+        ("a.parquet", None, "without it. The data file is a.parquet."),
+        ("a.parquet", 7, "without it. The data file is a.parquet of version 7."),
+    ],
+)
+def test_the_data_file_and_the_version_are_told_where_they_are_known(
+    file: str | None, version: int | None, told: str
+) -> None:
+    with pytest.raises(CorruptDeletionVector) as refused:
+        read_rows(open_store("memory://vectors/t"), descriptor("i", INLINE, 44, 5), file, version)
+    error = refused.value
+    assert error.message.endswith(told)
+    assert (error.unique_id, error.path, error.version) == (f"i{INLINE}", file, version)
+
+
+def test_a_place_that_cannot_be_told_is_named_with_its_vector() -> None:
+    with pytest.raises(CorruptDeletionVector, match="shorter than the 20 characters of an encoded UUID") as short:
+        location(DeletionVectorId("u", "HelloWorld", 1))
+    with pytest.raises(CorruptDeletionVector, match="its text is not Z85") as odd:
+        location(DeletionVectorId("u", "~" * 20, 1))
+    assert (short.value.unique_id, odd.value.unique_id) == ("uHelloWorld@1", f"u{'~' * 20}@1")
+    with pytest.raises(UnsupportedFeature) as unknown:
+        location(DeletionVectorId("x", "", 1))
+    facts = unknown.value.facts()
+    assert (facts["features"], facts["operation"]) == (["deletion vector storage type x"], "read a deletion vector")
+
+
 @pytest.mark.conformance("DV-013")
 def test_a_frame_that_ends_within_its_checksum_is_refused() -> None:
     bitmap = encode_bitmap(np.array(ROWS, np.uint64))
