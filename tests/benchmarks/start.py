@@ -65,6 +65,7 @@ def sentence(record: dict[str, Any]) -> str:
 def _measured(command: str) -> dict[str, Any]:
     """The seconds from the command to its end, or to the first answer of the address that it serves."""
     with TemporaryDirectory(prefix="delta-table-explorer-start-") as folder:
+        Path(folder).chmod(0o755)  # as a clone is: tests act as another user too
         clone, home = Path(folder, "clone"), Path(folder, "home")
         home.mkdir()
         subprocess.run(["git", "clone", "--quiet", str(REPOSITORY), str(clone)], check=True)

@@ -27,7 +27,8 @@ LIMITS = (0, 1, 1000, 4800, 7000, 60_000)
 
 # Processes for commits under a limit: each is a copy of one that has loaded what they need.
 _PROCESSES: Final = get_context("forkserver")
-_PROCESSES.set_forkserver_preload(["tests.faults.test_refusing_disks"])
+# The committer too: another user may not read the folder that it lies in.
+_PROCESSES.set_forkserver_preload(["tests.faults.test_refusing_disks", "explorer.core.transaction.commit.committer"])
 
 
 @pytest.fixture

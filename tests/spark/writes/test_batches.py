@@ -193,7 +193,7 @@ def test_a_writer_of_batches_raises_what_keeps_a_batch_from_being_written(
 def test_a_stream_that_is_killed_and_started_again_writes_every_row_once(
     tmp_path: Path, kind: str, record_property: Callable[[str, object], None]
 ) -> None:
-    files, kills = (30, 25) if WHOLE_DOSE else (4, 1)
+    files, kills = (30, 25) if WHOLE_DOSE else (6, 1)
     table = new_table(tmp_path / "t")
     source = tmp_path / "source"
     source.mkdir()
@@ -229,13 +229,16 @@ def _killed(folder: Path, kind: str, pick: random.Random) -> Counter[str]:
         command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
     ) as process:
         assert process.stdout is not None
-        end = pick.randrange(1, 4)
+        end, begun = pick.randrange(1, 4), time.monotonic()
         for line in process.stdout:
             told[line.split()[0]] += 1
             if told["batch"] == end:
-                time.sleep(pick.random() * 2)
+                # At most as long as what came before took: the batches that are left take longer.
+                time.sleep(pick.random() * min(2, time.monotonic() - begun))
                 # The JVM too: it would go on with the batch.
                 os.killpg(process.pid, signal.SIGKILL)
                 break
+            if line.startswith("batch"):
+                begun = time.monotonic()
     assert process.returncode == (0 if told["batch"] != end else -signal.SIGKILL)
     return told
