@@ -20,7 +20,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' >/dev/null 2>&1 && echo $$p && break; \
 	done)
 
-# uv if it runs, else the standard library's venv and pip.
+# uv if it runs, else the standard library's venv, into which pip installs uv: it takes a quarter of pip's time. A pip
+# that is set to an index of its own installs all itself, as uv reads no settings of pip.
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
 
 # Spark needs Java 17 or 21. Without one the environment takes the `java` extra. The stamps are named after what was
@@ -34,7 +35,9 @@ EXTRAS := $(EXTRAS_$(JAVA))
 
 RUNTIME := $(VENV)/.runtime-$(JAVA)-java
 DEVELOPMENT := $(VENV)/.development-$(JAVA)-java
-INSTALL := $(if $(UV),uv pip install --python $(BIN)/python,$(BIN)/python -m pip install) --constraint constraints.txt
+PIP := $(BIN)/python -m pip
+UV_OR_PIP := $$(test -x $(BIN)/uv && echo $(BIN)/uv pip install --python $(BIN)/python || echo $(PIP) install)
+INSTALL := $(if $(UV),uv pip install --python $(BIN)/python,$(UV_OR_PIP)) --constraint constraints.txt
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1#/p' $(MAKEFILE_LIST) | awk -F '#' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -77,7 +80,7 @@ screens: $(DEVELOPMENT) ## screenshots of every page, light and dark, into build
 	$(BIN)/python -m tests.screens
 
 constraints: ## resolve constraints.txt again (needs uv)
-	echo pip | uv pip compile pyproject.toml - --all-extras --group dev --python-version 3.11 --upgrade --no-annotate \
+	printf 'pip\nuv\n' | uv pip compile pyproject.toml - --all-extras --group dev --python-version 3.11 --upgrade --no-annotate \
 		--no-emit-index-url --no-emit-find-links --custom-compile-command 'make constraints' --output-file constraints.txt
 
 clean: ## remove what these targets make: .venv, build, caches
@@ -88,7 +91,8 @@ $(BIN)/python:
 	$(if $(PYTHON)$(UV),,$(error No Python from 3.11 to 3.13 was found. Install one, or uv, or name one: make PYTHON=...))
 	rm -rf $(VENV)
 	$(if $(UV),uv venv --python '$(or $(PYTHON),>=3.11,<3.14)' $(VENV),$(PYTHON) -m venv $(VENV))
-	$(if $(UV),,$(INSTALL) pip)
+	$(if $(UV),,$(PIP) install --constraint constraints.txt pip)
+	$(if $(UV),,$(PIP) config list | grep -E 'index-url|no-index' || $(PIP) install --constraint constraints.txt uv)
 
 $(RUNTIME): pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) --editable '.[$(EXTRAS)]'

@@ -1,6 +1,6 @@
 """How long the README's two commands take on a fresh clone: ``python -m tests.benchmarks.start [demo] [test]``.
 
-The clone is of the last commit, the home is empty, pip installs with nothing cached and uv is left aside. It writes
+The clone is of the last commit, the home is empty, nothing is cached, and a uv of the machine is left aside. It writes
 docs/start.json, and the sentence of the README out of it.
 """
 
@@ -70,7 +70,7 @@ def _measured(command: str) -> dict[str, Any]:
         home.mkdir()
         subprocess.run(["git", "clone", "--quiet", str(REPOSITORY), str(clone)], check=True)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "VIRTUAL_ENV"))}
-        environment = {**kept, "HOME": str(home), "PIP_NO_CACHE_DIR": "1", "PYTHONPATH": ""}
+        environment = {**kept, "HOME": str(home), "PIP_NO_CACHE_DIR": "1", "UV_NO_CACHE": "1", "PYTHONPATH": ""}
         begun = time.monotonic()
         if command == "demo":
             _wait_for_the_page(clone, environment)
