@@ -31,7 +31,12 @@ _TABLES: Final = {
     "partition names with a leading underscore": (
         "PARTITIONED BY (p)",
         "'delta.columnMapping.mode'='name'",
-        ["ALTER TABLE {t} RENAME COLUMN p TO _p", f"INSERT INTO {{t}} {_ROWS}", "DELETE FROM {t} WHERE _p = '1'"],
+        [
+            "ALTER TABLE {t} RENAME COLUMN p TO _p",
+            f"INSERT INTO {{t}} {_ROWS}",
+            "DELETE FROM {t} WHERE _p = '1'",
+            "UPDATE {t} SET _p = 'a b/c%d=:é' WHERE id = 2",
+        ],
     ),
     "deletion vectors": (
         "PARTITIONED BY (p)",
@@ -63,12 +68,13 @@ _TABLES: Final = {
 }
 # On every run those of which each has something that no other has.
 _CASES: Final = [
-    ("partitioned", "interval 0 hours"),
     ("partition names with a leading underscore", "interval 0 hours"),
     ("change feed", "interval 1 week"),
 ]
 if WHOLE_DOSE:
-    _CASES += [(name, "interval 0 hours") for name in ("plain", "deletion vectors", "change feed", "restored")]
+    _CASES += [
+        (name, "interval 0 hours") for name in ("plain", "partitioned", "deletion vectors", "change feed", "restored")
+    ]
     _CASES += [(name, "interval 1 week") for name in ("partitioned", "deletion vectors")]
 _STRAYS: Final = (
     "stray.parquet",
