@@ -13,46 +13,60 @@ async function unpacked(packed) {
   return import(address).finally(() => URL.revokeObjectURL(address));
 }
 
-// A kernel that is busy answers when it is free.
-function plotly(model) {
+// A kernel that is busy answers when it is free: with what is drawn, and with plotly where the page lacks it.
+function answered(model) {
   return new Promise((resolve) => {
-    const hear = (message, [packed]) => {
+    const hear = (message, buffers) => {
       if (message?.kind !== "plotly") return;
       model.off("msg:custom", hear);
-      globalThis[LOADED] ??= unpacked(packed);
-      resolve(globalThis[LOADED]);
+      const { drawn, paths } = message;
+      paths.forEach((path, number) => {
+        const holder = path.slice(0, -1).reduce((part, key) => part[key], drawn);
+        holder[path.at(-1)] = buffers[number];
+      });
+      globalThis[LOADED] ??= unpacked(buffers[paths.length]);
+      resolve(globalThis[LOADED].then(({ default: figure }) => ({ figure, drawn })));
     };
     model.on("msg:custom", hear);
     model.send({ kind: "plotly", wanted: !globalThis[LOADED] });
   });
 }
 
+// The model as plotly's part sees it: what is drawn is none of its state, so that no saved notebook keeps it. Nor does
+// one keep the layout as the page worked it out, which plotly sets under a name that the kernel does not listen to.
+const seen = (model, drawn) => ({
+  get: (name) => (name in drawn ? drawn[name] : model.get(name)),
+  set: (name, value) => name === "_js2py_widget_layoutDelta" || model.set(name, value),
+  on: (name, hear) => model.on(name, hear),
+  off: (name, hear) => model.off(name, hear),
+  save_changes: () => model.save_changes(),
+});
+
 // The page handles no message of a model before the model is made: waiting in `initialize` would wait for ever. It shows
 // no view before `render` has returned.
 export default () => {
-  let drawn;
+  let ready;
   return {
     initialize({ model }) {
-      drawn = plotly(model).then(({ default: figure }) => {
-        const made = figure();
-        made.initialize({ model });
-        return made;
+      ready = answered(model).then(({ figure, drawn }) => {
+        const [made, its] = [figure(), seen(model, drawn)];
+        made.initialize({ model: its });
+        return (el) => made.render({ model: its, el });
       });
     },
-    render(context) {
-      const { model, el } = context;
+    render({ model, el }) {
       let undo = () => {};
       let shown = true;
       const picture = () => (el.innerHTML = model.get("picture"));
-      el.style.minHeight = `${model.get("_widget_layout")?.height ?? 0}px`;
+      el.style.minHeight = `${model.get("height")}px`;
       picture();
       model.on("change:picture", picture);
-      drawn.then((figure) => {
+      ready.then((draw) => {
         model.off("change:picture", picture);
         if (!shown) return;
         el.replaceChildren();
         el.style.minHeight = "";
-        undo = figure.render(context);
+        undo = draw(el);
       });
       return () => {
         shown = false;

@@ -1,22 +1,23 @@
 """Plotly figures whose part in the browser is sent while a page lacks it, and is in no saved notebook.
 
-A figure widget of plotly carries five megabytes of script in its state, each of them again. Here the state holds some
-lines that ask the kernel for it. Nothing is fetched from another machine.
+A figure widget of plotly carries five megabytes of script in its state, and what it draws; each of them again. Here the
+state holds some lines that ask the kernel for both. Nothing is fetched from another machine.
 """
 
 from __future__ import annotations
 
 import gzip
-from copy import deepcopy
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 import traitlets
+from ipywidgets.widgets.widget import _remove_buffers
 from markupsafe import Markup
 from plotly.graph_objects import FigureWidget
+from plotly.serializers import _py_to_js
 
 from explorer.jupyter.markup import tag
+from explorer.jupyter.scripts import script
 from explorer.views.figures.plotly import Figure
 
 __all__ = ["LeanFigure"]
@@ -33,22 +34,26 @@ class LeanFigure(FigureWidget):  # type: ignore[misc]  # plotly publishes no typ
         **options: More of plotly's configuration.
     """
 
-    _esm = Path(__file__).with_name("figure.js")
+    _esm = script("figure.js")
     picture = traitlets.Unicode().tag(sync=True)
+    height = traitlets.Int().tag(sync=True)
+    _widget_data: Any = traitlets.List().tag(sync=False)
+    _widget_layout = traitlets.Dict().tag(sync=False)
 
     def __init__(self, figure: Figure, picture: Markup = _AWAITED, **options: Any) -> None:
         layout = {key: part for key, part in figure["layout"].items() if key != "width"}
         super().__init__({"data": figure["data"], "layout": layout})
-        self.picture = picture
+        self.picture, self.height = picture, self.layout.height or 0
         self._config = {"displayModeBar": False, "responsive": True, **options}
         self.on_msg(self._asked)
 
     def _asked(self, _figure: Any, content: Any, _buffers: Any) -> None:
         match content:
             case {"kind": "plotly", "wanted": bool(wanted)}:
-                # What was changed since the figure was made reached no script; the page begins with all of it.
-                self._widget_layout, self._widget_data = deepcopy(self._layout), deepcopy(self._data)
-                self.send({"kind": "plotly"}, buffers=[_packed()] if wanted else [])
+                drawn = {"_widget_data": self._data, "_widget_layout": self._layout}
+                content, paths, buffers = _remove_buffers(_py_to_js(drawn, self))
+                script = [_packed()] if wanted else []
+                self.send({"kind": "plotly", "drawn": content, "paths": paths}, buffers=[*buffers, *script])
 
 
 @cache

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import anywidget
 import traitlets
+
+from explorer.jupyter.scripts import script
 
 __all__ = ["HostPage"]
 
@@ -19,5 +19,5 @@ class HostPage(anywidget.AnyWidget):
         theme: ``light`` or ``dark``; follows the page.
     """
 
-    _esm = Path(__file__).with_name("host_page.js")
+    _esm = script("host_page.js")
     theme = traitlets.Enum(["light", "dark"], default_value="light").tag(sync=True)

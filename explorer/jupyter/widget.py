@@ -106,7 +106,7 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         else:
             self._view = TableView(facts)
         parts = self._built(self._view, tab) if self._view else [_text(problem_panel(self._broken())), self._notice]
-        super().__init__([_text(f"<style>{style_sheet()}</style>", display="none"), self._host, *parts])
+        super().__init__([_styles(), self._host, *parts])
         self.add_class(ROOT)
         if self._view is not None:
             self.version = self._view.version if version is None else version
@@ -461,6 +461,16 @@ def _one_of(name: str, value: Any, allowed: Sequence[str]) -> str:
 
 def _shown(value: Any) -> str:
     return fmt.shorten(fmt.plain(repr(value)), 60)
+
+
+_shared: list[Any] = []
+
+
+def _styles() -> Any:
+    """The style sheet, one model for all widgets: a saved notebook keeps it once."""
+    if not _shared or _shared[0].comm is None:  # `Widget.close_all` closed it
+        _shared[:] = [_text(f"<style>{style_sheet()}</style>", display="none")]
+    return _shared[0]
 
 
 def _text(markup: str = "", **layout: str) -> Any:

@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import audits, browser, commits, growth, phases, remote, replay, rows, warm, writes
+from tests.benchmarks import audits, browser, commits, growth, phases, remote, replay, rows, warm, widget, writes
 from tests.benchmarks.report import PAGE, README, RECORD, page, readme
 from tests.benchmarks.runs import environment
 from tests.benchmarks.sets import REPOSITORY
@@ -33,6 +33,7 @@ PARTS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     "commits": commits.measure,
     "audits": audits.measure,
     "browser": browser.measure,
+    "widget": widget.measure,
     "spark": rows.measure,
     "writes": writes.measure,
 }

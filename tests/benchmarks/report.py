@@ -88,6 +88,7 @@ def page(record: dict[str, Any]) -> str:
         "commits": _commits,
         "audits": _audits,
         "browser": _browser,
+        "widget": _widget,
         "spark": _spark,
         "writes": _writes,
     }
@@ -361,6 +362,28 @@ def _browser(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield _line(row["what"], _goal_met(row, "seconds"), "" if row["goal"] is None else f"{row['goal']:g}")
     yield ""
     yield "From the key press or the click to the last change anywhere on the page."
+
+
+def _widget(rows: list[dict[str, Any]]) -> Iterator[str]:
+    yield from ("## In JupyterLab", "")
+    yield from _header("the widget of", "turn", "shown s", "goal s")
+    for row in _of(rows, "widget"):
+        goal = "" if row["goal"] is None else f"{row['goal']:g}"
+        yield _line(_PICTURED[row["what"]], row["turn"], _goal_met(row, "seconds"), goal)
+    yield ""
+    yield from _header("a page of the list of files of", "median ms", "slowest ms", "goal ms")
+    for row in _of(rows, "page"):
+        median, slowest = _goal_met(row, "seconds", 1e3), _goal_met({**row, "seconds": row["slowest"]}, "seconds", 1e3)
+        yield _line(_PICTURED[row["what"]], median, slowest, f"{row['goal'] * 1e3:.0f}")
+    yield ""
+    yield from _header("a notebook saved with the state of its widgets", "kB", "goal kB")
+    for row in _of(rows, "saved"):
+        yield _line(row["what"], _mark(-row["kilobytes"], -row["goal"], 0), f"{row['goal']:g}")
+    yield ""
+    yield (
+        "From running a cell, in a kernel that has shown the widget of another table, to the strip and the list on the "
+        "screen; from a click to another first row. Medians of three kernels; again is with what the first kept."
+    )
 
 
 def _goal_met(row: dict[str, Any], name: str, times: float = 1.0) -> str:

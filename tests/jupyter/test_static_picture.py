@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 from pathlib import Path
@@ -9,12 +10,15 @@ from typing import Any
 
 import ipywidgets
 import nbformat
+import numpy as np
 import plotly
 import pytest
+from ipywidgets.embed import dependency_state
 from nbclient import NotebookClient
 
 import explorer
 from explorer.jupyter.figure import LeanFigure
+from explorer.jupyter.tabs import TABS
 from explorer.table import Table
 from tests.jupyter.conftest import figure_of
 from tests.support.hostile_tables import HOSTILE
@@ -64,23 +68,69 @@ def test_a_table_that_cannot_be_read_is_pictured_as_its_error(tmp_path: Path) ->
     assert "MalformedAction" in found["text/plain"]
 
 
-def test_the_script_of_plotly_is_sent_when_a_page_asks_and_is_no_state(orders: Table) -> None:
+def test_plotly_and_what_it_draws_are_sent_when_a_page_asks_and_are_no_state(orders: Table) -> None:
     figure = figure_of(orders.explore())
     assert isinstance(figure, LeanFigure)
     state = figure.get_state()
     assert len(state["_esm"]) < 4_000
+    assert state.keys().isdisjoint({"_widget_data", "_widget_layout"})
     sent: list[Any] = []
     figure.send = lambda content, buffers: sent.append((content, buffers))
     figure._handle_custom_msg({"kind": "something else"}, [])
     assert sent == []
     figure.layout.title = "moved"
     figure._handle_custom_msg({"kind": "plotly", "wanted": True}, [])
-    assert figure.get_state()["_widget_layout"]["title"] == {"text": "moved"}
-    (content, [packed]) = sent[0]
-    bundled = Path(plotly.__file__).with_name("package_data") / "widgetbundle.js"
-    assert (content, gzip.decompress(packed)) == ({"kind": "plotly"}, bundled.read_bytes())
     figure._handle_custom_msg({"kind": "plotly", "wanted": False}, [])
-    assert sent[1:] == [({"kind": "plotly"}, [])]
+    (first, [*arrays, packed]), (second, again) = sent
+    bundled = Path(plotly.__file__).with_name("package_data") / "widgetbundle.js"
+    assert gzip.decompress(packed) == bundled.read_bytes()
+    assert first == second
+    assert [bytes(array) for array in arrays] == [bytes(array) for array in again]
+    assert first["drawn"]["_widget_layout"]["title"] == {"text": "moved"}
+    assert len(first["paths"]) == len(arrays)
+    assert [trace["type"] for trace in first["drawn"]["_widget_data"]] == [trace.type for trace in figure.data]
+    plain = figure.to_plotly_json()
+    for path, array in zip(first["paths"], arrays, strict=True):
+        told, meant = first["drawn"], {"_widget_data": plain["data"], "_widget_layout": plain["layout"]}
+        for key in path[:-1]:
+            told, meant = told[key], meant[key]
+        assert np.frombuffer(array, told["dtype"]).tolist() == _numbers(meant)
+
+
+def _numbers(array: Any) -> list[float]:
+    """The numbers of an array as plotly's JSON has it."""
+    coded = isinstance(array, dict)
+    found: list[float] = (np.frombuffer(base64.b64decode(array["bdata"]), array["dtype"]) if coded else array).tolist()
+    return found
+
+
+def test_every_part_can_be_embedded_in_a_page(orders: Table) -> None:
+    widget = orders.explore()
+    for tab in TABS:
+        widget.tab = tab
+    state = dependency_state([widget], drop_defaults=True)
+    assert widget.model_id in state
+    assert {state[panel.model_id]["model_name"] for panel in map(widget.panel, ("diff", "columns"))} == {"VBoxModel"}
+
+
+def test_a_figure_that_is_drawn_anew_is_closed(orders: Table) -> None:
+    widget = orders.explore(tab="columns")
+    (before,) = (child for box in widget.panel("columns").children for child in getattr(box, "children", ())
+                 if isinstance(child, LeanFigure))  # fmt: skip
+    widget.version = 1
+    assert before.comm is None
+    (after,) = (child for box in widget.panel("columns").children for child in getattr(box, "children", ())
+                if isinstance(child, LeanFigure))  # fmt: skip
+    assert after.comm is not None
+
+
+def test_widgets_share_the_style_sheet_unless_it_was_closed(orders: Table) -> None:
+    first, second = orders.explore(), orders.explore()
+    assert first.children[0] is second.children[0]
+    first.close()
+    assert orders.explore().children[0] is second.children[0]
+    second.children[0].close()
+    assert orders.explore().children[0].comm is not None
 
 
 @pytest.mark.notebook

@@ -35,7 +35,7 @@ class DiffPanel(TabPanel):
     def draw(self) -> None:
         """Compare the chosen versions; why that cannot be done is shown in its place."""
         try:
-            self._compare()
+            self._show_differences()
         except ExplorerError as error:
             self._show_fault(error)
         except Exception as error:  # noqa: BLE001 - a fault of ours is shown to the person and logged
@@ -46,7 +46,7 @@ class DiffPanel(TabPanel):
         """Stop comparing rows."""
         self.rows.cancel()
 
-    def _compare(self) -> None:
+    def _show_differences(self) -> None:
         view = self._explored.view
         for version in {view.other, view.version}:
             view.facts.snapshot(version)  # why a version cannot be read says more than why it cannot be compared

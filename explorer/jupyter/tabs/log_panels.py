@@ -70,7 +70,9 @@ class LogPanel(TabPanel):
         except Exception as error:  # noqa: BLE001 - a fault of ours is shown to the person and logged
             _log.exception("%s could not be drawn", type(self).__name__)
             self._text.value, figure, listing = problem_panel(error), None, None
-        self._chart.children = () if figure is None else (LeanFigure(figure),)
+        before, self._chart.children = self._chart.children, () if figure is None else (LeanFigure(figure),)
+        for chart in before:
+            chart.close()  # else the kernel, the page and a saved notebook would keep every figure that was ever drawn
         self.list.show_list(listing)
         self.show_selection()
 

@@ -111,22 +111,18 @@ def _line_traces(
         "hoverinfo": "text", "customdata": [quote(line.name)] * len(knots),
     }  # fmt: skip
     crosses = [_cross(line.dropped_at, row, theme, authors)] if line.dropped_at is not None else []
-    return [stream, _touch(line, row, authors), marks, *crosses]
+    return [stream, *(_touch(line, span, row, authors) for span in line.spans), marks, *crosses]
 
 
-def _touch(line: RiverLine, row: int, authors: Mapping[int, str]) -> Part:
-    """Unseen points along a line: where a pointer finds what the column was called, and chooses it."""
-    x: list[float] = []
-    texts: list[str] = []
-    for span in line.spans:
-        places = np.linspace(span.from_version - 0.3, span.to_version + 0.3, min(_POINTS, 2 + 3 * span.length))
-        versions = f"v{span.from_version}" if span.length == 1 else f"v{span.from_version} to v{span.to_version}"
-        name = f"<b>{fmt.plotly_text(span.name, 60)}</b> {fmt.plotly_text(span.type, 60)}"
-        x += places.tolist()
-        texts += [f"{name}<br>{versions}{_by(span.from_version, authors)}"] * len(places)
+def _touch(line: RiverLine, span: RiverSpan, row: int, authors: Mapping[int, str]) -> Part:
+    """Unseen points along a stretch of a line: where a pointer finds what the column was called, and chooses it."""
+    places = np.linspace(span.from_version - 0.3, span.to_version + 0.3, min(_POINTS, 2 + 3 * span.length))
+    versions = f"v{span.from_version}" if span.length == 1 else f"v{span.from_version} to v{span.to_version}"
+    name = f"<b>{fmt.plotly_text(span.name, 60)}</b> {fmt.plotly_text(span.type, 60)}"
     return {
-        "type": "scatter", "mode": "markers", "x": x, "y": [row] * len(x), "hovertext": texts, "hoverinfo": "text",
-        "customdata": [quote(line.name)] * len(x), "cliponaxis": False,
+        "type": "scatter", "mode": "markers", "x": places.round(3).tolist(), "y": [row] * len(places),
+        "hovertext": f"{name}<br>{versions}{_by(span.from_version, authors)}", "hoverinfo": "text",
+        "customdata": [quote(line.name)] * len(places), "cliponaxis": False,
         "marker": {"size": 14, "color": "rgba(0,0,0,0)"},
     }  # fmt: skip
 

@@ -209,8 +209,10 @@ def test_a_stream_that_is_killed_and_started_again_writes_every_row_once(
     assert rows_of(table)[5:] == [
         (number, 1 if kind == "merge" else None) for number in range(1_000, 1_000 + 3 * files)
     ]
-    assert table.snapshot().transactions == {"stream": files - 1}
-    assert table.latest_version() == files
+    # A kill between the two logs in which Spark notes a batch makes it take that file and the next one as one batch.
+    batches = table.snapshot().transactions["stream"] + 1
+    assert files - kills <= batches <= files
+    assert table.latest_version() == batches
     left = orphans(table)
     found = table.plan({"kind": "vacuum", "olderThan": "interval 0 seconds"}, accept=["vacuum-retention"])
     assert left <= {file.path for file in found.files}

@@ -74,7 +74,7 @@ def test_names_that_were_swapped_are_joined_both_ways() -> None:
 
 def test_every_place_of_a_line_says_its_name_and_who_gave_it_and_chooses_the_column() -> None:
     figure = river_figure(river_lines(_swapped()), LIGHT, first=0, last=9, version=9, authors={5: "REPLACE by ben"})
-    texts = [text for trace in figure["data"] for text in trace.get("hovertext", ())]
+    texts = [str(trace.get("hovertext", "")) for trace in figure["data"]]
     assert any("<b>gross</b> string" in text and "REPLACE by ben" in text for text in texts)
     chosen = {name for trace in figure["data"] for name in trace.get("customdata", ())}
     assert chosen == {"gross", "net"}
