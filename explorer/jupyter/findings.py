@@ -1,20 +1,21 @@
 """What the rules find in a table, as one line of the widget that opens to all of it.
 
-Invariant: what rules say that trust nothing kept of the log (`TableFacts.awaits_log`) comes later: the log is read for
-them on a thread, and the line is drawn again.
+Invariant: what takes long comes later, on a thread, and the line is drawn again: all rules of a large table, and those
+that trust nothing kept of the log (`TableFacts.awaits_log`), for which it is read again.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+from typing import Final
 
 import ipywidgets
 from markupsafe import Markup
 
 from explorer import formatting as fmt
 from explorer.auditing import Audit, Finding
-from explorer.core.errors import TableError
+from explorer.core.errors import ExplorerError, TableError
 from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.panels import problem_panel
 from explorer.views import TableFacts
@@ -22,6 +23,11 @@ from explorer.views import TableFacts
 __all__ = ["FindingsLine", "findings_line"]
 
 _log = logging.getLogger(__name__)
+_COMMITS: Final = 2_000
+_FILES: Final = 20_000
+"""How many there may be for the rules to be asked while a person waits for the widget."""
+_UNDER_WAY: Final = tag("p", "The rules look at the table\u2026", class_="dte-caption")
+_AWAITED: Final = tag("p", "Some rules read the log\u2026", class_="dte-caption")
 
 
 class FindingsLine(ipywidgets.HTML):  # type: ignore[misc]  # ipywidgets publishes no types
@@ -36,23 +42,44 @@ class FindingsLine(ipywidgets.HTML):  # type: ignore[misc]  # ipywidgets publish
         if facts is self._facts:
             return
         self._facts = facts
-        self.value = findings_line(facts.audit(wait=False))
-        if facts.awaits_log:
-            self.value += tag("p", "Some rules read the log\u2026", class_="dte-caption")
-            threading.Thread(target=self._find, args=(facts,), name="findings", daemon=True).start()
+        if at_once := _is_small(facts):
+            self.value = findings_line(facts.audit(wait=False))
+            if not facts.awaits_log:
+                return
+            self.value += _AWAITED
+        else:
+            self.value = _UNDER_WAY
+        threading.Thread(target=self._find, args=(facts,), kwargs={"judged": at_once}, daemon=True).start()
 
-    def _find(self, facts: TableFacts) -> None:
+    def _find(self, facts: TableFacts, *, judged: bool) -> None:
         try:
-            facts.prepare_audit()
-        except TableError as error:
-            _log.info("an audit of %s leaves rules open: %s", facts.location, error)
-        try:
+            if not judged:
+                facts.judge()
+                found = facts.audit_at_hand()
+                self._say(facts, (Markup() if found is None else findings_line(found)) + _AWAITED)
+            try:
+                facts.prepare_audit()
+            except TableError as error:
+                _log.info("an audit of %s leaves rules open: %s", facts.location, error)
             said = findings_line(facts.audit())
         except Exception as error:  # noqa: BLE001 - a fault of ours is shown to the person and logged
             _log.exception("%s could not be audited", facts.location)
             said = problem_panel(error)
+        self._say(facts, said)
+
+    def _say(self, facts: TableFacts, said: Markup) -> None:
         if facts is self._facts:
             self.value = said
+
+
+def _is_small(facts: TableFacts) -> bool:
+    """Whether the rules take no more than a moment."""
+    if len(facts.commits) > _COMMITS:
+        return False
+    try:
+        return facts.snapshot(facts.whole[1]).num_files <= _FILES
+    except ExplorerError:
+        return True  # a rule says why its files cannot be known
 
 
 def findings_line(audit: Audit) -> Markup:

@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+import explorer
 from explorer import Table
 from explorer.auditing import Subject, audit
 from explorer.jupyter.findings import FindingsLine, findings_line
@@ -53,3 +54,20 @@ def test_what_the_log_has_to_be_read_again_for_comes_later(tmp_path: Path) -> No
         time.sleep(0.01)
     assert "Some rules read the log" in said[-2]
     assert not any("added and removed" in earlier for earlier in said[:-1])
+
+
+def test_the_rules_of_a_large_table_are_asked_beside_the_widget(tmp_path: Path) -> None:
+    first = [small_logs.PROTOCOL, small_logs.METADATA, *(small_logs.add(f"{n}.parquet") for n in range(20_001))]
+    later = [small_logs.add("again.parquet"), small_logs.remove("again.parquet")]
+    table = explorer.open_table(small_logs.write_log(tmp_path / "table", [first, later]))
+    meant = findings_line(TableFacts(table).audit())
+    assert "added and removed" in meant
+    line = FindingsLine()
+    said: list[str] = []
+    line.observe(lambda change: said.append(change["new"]), "value")
+    line.ask(TableFacts(table))
+    end = time.monotonic() + 60
+    while said[-1] != meant:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert "The rules look at the table" in said[0]
