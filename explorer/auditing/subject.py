@@ -31,6 +31,7 @@ from explorer.core.versions.history import History
 from explorer.core.versions.retention.missing_files import absent, data_locations
 from explorer.core.versions.retention.version_states import VersionRisks, VersionStates
 from explorer.core.versions.snapshot import Snapshot
+from explorer.core.versions.updated_rows import rewritten_rows, updated_rows
 
 __all__ = ["Commits", "Subject", "newest_verdicts"]
 
@@ -56,6 +57,16 @@ class Commits:
             values = values.cast(pa.int64())
         found: Float64s = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return found
+
+    @property
+    def updated(self) -> Int64s:
+        """Rows that each commit updated; see `updated_rows`."""
+        return updated_rows(self._table)
+
+    @property
+    def rewritten(self) -> Float64s:
+        """Rows that each commit wrote again as they were; see `rewritten_rows`."""
+        return rewritten_rows(self._table)
 
     def flags(self, column: str) -> Mask:
         """Where a column of truth values is true."""

@@ -18,6 +18,7 @@ from explorer.core.errors import RequestError, TableNotFound
 from tests.support import small_logs
 from tests.support.audited_tables import DAY, NOW, ago, clean, loaded, written
 from tests.support.hostile_tables import HOSTILE, broken_table, empty_table, hostile_table
+from tests.support.shared_tables import reference_root
 
 FILES = "delta.deletedFileRetentionDuration"
 
@@ -108,6 +109,29 @@ def test_history_marks_add_up_to_the_commits() -> None:
         inside = [each for each in commits if mark.first <= each["version"] <= mark.last]
         assert mark.added == max(each["rows_added"] for each in inside)
     assert [mark.first for mark in history.marks[1:]] == [mark.last + 1 for mark in history.marks[:-1]]
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("name", ["change-feed", "deletion-vectors"])
+def test_rows_that_the_reference_updated_are_marked_as_updated_alone(name: str) -> None:
+    folder = reference_root() / "tables" / name
+    report = explorer.open_table(folder).report()
+    assert report.history is not None
+    marks = {mark.first: mark for mark in report.history.marks}
+    updated = 0
+    for commit in sorted((folder / "_delta_log").glob("*.json")):
+        infos = [
+            line["commitInfo"] for line in map(json.loads, commit.read_text().splitlines()) if "commitInfo" in line
+        ]
+        if infos and infos[0]["operation"] == "UPDATE":
+            mark = marks[int(commit.stem)]
+            assert mark.updated == int(infos[0]["operationMetrics"]["numUpdatedRows"])
+            assert (mark.added, mark.removed, mark.masked) == (0, 0, 0), commit.stem
+            updated += 1
+    assert updated
+    page = _Page(render(report))
+    assert "rows updated" in page.text
+    assert [kind for kind, about in page.elements if about.get("class") == "updated"].count("rect") > updated
 
 
 @pytest.mark.parametrize("days", [1, 3, 7, 30])

@@ -132,14 +132,19 @@ class Figures(Record, frozen=True, kw_only=True):
     last_time: str | None
 
 
-class HistoryMark(Record, frozen=True, kw_only=True):
-    """What the commits of a bin did: the largest amounts of one commit, so that a bin hides no extreme."""
+class HistoryMark(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What the commits of a bin did: the largest amounts of one commit, so that a bin hides no extreme.
+
+    Rows that a commit updated are none of those that it added, removed or masked. Where there are none the document
+    says nothing of them, as those written before it could.
+    """
 
     first: _Count
     last: _Count
     added: _Count
     removed: _Count
     masked: _Count
+    updated: _Count = 0
     unknown: bool
     form: bool
 

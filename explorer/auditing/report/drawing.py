@@ -70,7 +70,7 @@ class StripDrawing:
         ticks: Versions on the axis.
         scale: In words.
         states: The lane in words.
-        has_masked, has_form: Whether the legend names them.
+        has_masked, has_updated, has_form: Whether the legend names them.
     """
 
     height: float
@@ -84,6 +84,7 @@ class StripDrawing:
     scale: str
     states: str
     has_masked: bool
+    has_updated: bool
     has_form: bool
 
 
@@ -105,7 +106,7 @@ def draw_history(history: History) -> StripDrawing:
     count = (history.last - history.first) // history.width + 1
     slot = WIDTH / max(count, 1)
     wide = min(slot * 0.82, _WIDEST) if slot > 2.5 else slot
-    amounts = [amount for mark in marks for amount in (mark.added, mark.removed + mark.masked)]
+    amounts = [amount for mark in marks for amount in (mark.added, mark.removed + mark.masked, mark.updated)]
     height, scale = _scale(amounts)
 
     def middle(version: int) -> float:
@@ -113,7 +114,7 @@ def draw_history(history: History) -> StripDrawing:
 
     bars = [shape for mark in marks for shape in _bars(mark, middle(mark.first), wide, height, history.unit)]
     rows = max(len(history.labels), 1 if any(mark.removed or mark.masked for mark in marks) else 0)
-    below = _BASE + (_DOWN if any(mark.removed or mark.masked for mark in marks) else 4)
+    below = _BASE + (_DOWN if any(mark.removed or mark.masked or mark.updated for mark in marks) else 4)
     diamonds_at = below + _LABEL * len(history.labels) + 10
     lane_at = diamonds_at + 9
     labels, leaders = _labels(history, middle, below, height) if rows else ([], [])
@@ -135,6 +136,7 @@ def draw_history(history: History) -> StripDrawing:
         scale=f"{history.unit} by version{per}{scale}",
         states=_states_in_words(history),
         has_masked=any(mark.masked for mark in marks),
+        has_updated=any(mark.updated for mark in marks),
         has_form=bool(changed),
     )
 
@@ -196,6 +198,10 @@ def _height(amount: int, scale: float, room: float) -> float:
 def _bars(mark: HistoryMark, middle: float, wide: float, scale: float, unit: str) -> list[Shape]:
     x, name = _r(middle - wide / 2), _span(mark.first, mark.last)
     found: list[Shape] = []
+    if mark.updated:
+        up, down = (_height(mark.updated, scale, room) for room in (_UP, _DOWN))
+        said = f"{name}: {mark.updated:,} {unit} updated"
+        found.append(Shape("updated", x, _r(_BASE - up), _r(wide), _r(up + down), said))
     if mark.added:
         tall = _height(mark.added, scale, _UP)
         found.append(Shape("added", x, _r(_BASE - tall), _r(wide), tall, f"{name}: +{mark.added:,} {unit}"))

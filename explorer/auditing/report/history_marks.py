@@ -1,7 +1,7 @@
 """The history as marks over its versions: what came and what went, what is still readable, and commits that stand out.
 
 Invariants: a bin shows its largest commit, so it hides no extreme; an amount that no commit states is unknown and not
-0; rows that a commit only rewrote count neither as added nor as removed.
+0; rows that a commit only rewrote or updated count neither as added nor as removed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def history_marks(subject: Subject) -> History:
         )
     first, last = int(commits.versions[0]), int(commits.versions[-1])
     width = _width(last - first + 1)
-    unit, added, removed, masked = _amounts(commits)
+    unit, added, removed, masked, updated = _amounts(commits)
     form = commits.flags("metadata_changed") | commits.flags("protocol_changed")
     unknown = ~(np.isfinite(added) & np.isfinite(removed))
     bins = commits.versions // width
@@ -51,14 +51,16 @@ def history_marks(subject: Subject) -> History:
             added=int(came),
             removed=int(went),
             masked=int(hidden),
+            updated=int(changed),
             unknown=bool(open_),
-            form=bool(changed),
+            form=bool(formed),
         )
-        for start, came, went, hidden, open_, changed in zip(
+        for start, came, went, hidden, changed, open_, formed in zip(
             starts,
             _largest(added, places, len(starts)),
             _largest(removed, places, len(starts)),
             _largest(masked, places, len(starts)),
+            _largest(updated, places, len(starts)),
             _any(unknown, places, len(starts)),
             _any(form, places, len(starts)),
             strict=True,
@@ -92,15 +94,17 @@ def _width(count: int) -> int:
     return width
 
 
-def _amounts(commits: Commits) -> tuple[str, Float64s, Float64s, Float64s]:
-    """What each commit added, removed and masked: rows, or files where no commit states its rows."""
-    rewritten = np.nan_to_num(commits.numbers("rows_rewritten"))
+def _amounts(commits: Commits) -> tuple[str, Float64s, Float64s, Float64s, Float64s]:
+    """What each commit added, removed, masked and updated: rows, or files where no commit states its rows."""
+    rewritten, updated = commits.rewritten, commits.updated.astype(np.float64)
     added = np.maximum(commits.numbers("rows_added") - rewritten, 0)
     removed = np.maximum(commits.numbers("rows_removed") - rewritten, 0)
     if np.isfinite(added).any() or np.isfinite(removed).any():
-        return "rows", added, removed, np.maximum(np.nan_to_num(commits.numbers("rows_masked")), 0)
+        hidden = np.maximum(updated - np.nan_to_num(removed), 0)  # the old values of the rest are masked, not removed
+        masked = np.maximum(np.nan_to_num(commits.numbers("rows_masked")) - hidden, 0)
+        return "rows", np.maximum(added - updated, 0), np.maximum(removed - updated, 0), masked, updated
     added, removed, masked = (commits.numbers(f"num_files_{what}") for what in ("added", "removed", "remasked"))
-    return "files", added, removed, masked
+    return "files", added, removed, masked, np.zeros(len(added))
 
 
 def _largest(values: Float64s, places: Int64s, count: int) -> Float64s:

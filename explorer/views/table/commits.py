@@ -12,20 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
 from explorer.core.versions.commit_times import is_doubtful
+from explorer.core.versions.updated_rows import rewritten_rows, updated_rows
 
 __all__ = ["CommitRecord", "Commits", "TimeBasis", "commit_sentence", "plain_reason"]
-
-_UPDATED: Final = ("numUpdatedRows", "numTargetRowsUpdated")
-"""Metrics of UPDATE and of MERGE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,23 +192,12 @@ class Commits:
 
     def net(self, column: str) -> Float64s:
         """Return ``rows_added`` or ``rows_removed`` less the rows only rewritten, NaN where unknown."""
-        # Some writers count the rows that they updated among those that they copied.
-        rewritten = np.minimum(np.nan_to_num(self.values("rows_rewritten")), self._added - self.updated)
-        return np.maximum(self.values(column) - rewritten, 0)
+        return np.maximum(self.values(column) - rewritten_rows(self.history), 0)
 
     @cached_property
     def updated(self) -> Int64s:
         """Rows updated, as the operations' metrics say; 0 where they say nothing, or more than the files can hold."""
-        if not len(self):
-            return np.zeros(0, np.int64)
-        metrics = self.history.column("metrics")
-        said = np.sum([_numbers(metrics, name) for name in _UPDATED], axis=0)
-        went = np.nan_to_num(self.values("rows_removed")) + np.maximum(np.nan_to_num(self.values("rows_masked")), 0)
-        return np.where(said <= np.minimum(self._added, went), said, 0).astype(np.int64)
-
-    @property
-    def _added(self) -> Float64s:
-        return np.nan_to_num(self.values("rows_added"))
+        return updated_rows(self.history)
 
 
 def commit_sentence(commit: CommitRecord | None) -> str:
@@ -268,14 +254,6 @@ def _form_words(commit: CommitRecord) -> str:
     if commit.version == 0:
         return "table created"
     return f"{' and '.join(commit.form_changes)} changed"
-
-
-def _numbers(maps: pa.ChunkedArray, name: str) -> Int64s:
-    """A number of each map of texts; 0 where there is none that can be read."""
-    texts = pc.map_lookup(maps.combine_chunks(), name, "first")
-    numbers = pc.if_else(pc.match_substring_regex(texts, r"^[0-9]{1,18}$"), texts, None).cast(pa.int64())
-    found: Int64s = pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
 
 
 def _records_of(rows: pa.Table, updated: Int64s) -> list[CommitRecord]:

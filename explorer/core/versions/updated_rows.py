@@ -1,0 +1,57 @@
+"""Rows that a commit updated or only rewrote: they neither came nor went, though files that hold them did.
+
+Source: the operation's metrics in commitInfo, which readers may show and need not believe (protocol, Commit Provenance
+Information).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s
+
+__all__ = ["rewritten_rows", "updated_rows"]
+
+_METRICS: Final = ("numUpdatedRows", "numTargetRowsUpdated")
+"""Of UPDATE and of MERGE."""
+
+
+def updated_rows(history: pa.Table) -> Int64s:
+    """Return the rows that each commit updated; 0 where its metrics say nothing, or more than its files can hold.
+
+    Args:
+        history: As `DeltaLog.history` returns it: ``metrics``, ``rows_added``, ``rows_removed``, ``rows_masked``.
+    """
+    if not history.num_rows:
+        return np.zeros(0, np.int64)
+    said = np.sum([_numbers(history.column("metrics"), name) for name in _METRICS], axis=0)
+    came, went, masked = (_known(history, f"rows_{what}") for what in ("added", "removed", "masked"))
+    return np.where(said <= np.minimum(came, went + np.maximum(masked, 0)), said, 0).astype(np.int64)
+
+
+def rewritten_rows(history: pa.Table) -> Float64s:
+    """Return the rows that each commit wrote again as they were; 0 where that is not known.
+
+    Args:
+        history: As `updated_rows` takes it, with ``rows_rewritten``.
+    """
+    # Some writers count the rows that they updated among those that they copied.
+    return np.minimum(_known(history, "rows_rewritten"), _known(history, "rows_added") - updated_rows(history))
+
+
+def _known(history: pa.Table, name: str) -> Float64s:
+    """A column of numbers, with 0 where the log does not say."""
+    found: Float64s = pc.fill_null(history.column(name).cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _numbers(maps: pa.ChunkedArray, name: str) -> Int64s:
+    """A number of each map of texts; 0 where there is none that can be read."""
+    texts = pc.map_lookup(maps.combine_chunks(), name, "first")
+    numbers = pc.if_else(pc.match_substring_regex(texts, r"^[0-9]{1,18}$"), texts, None).cast(pa.int64())
+    found: Int64s = pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
