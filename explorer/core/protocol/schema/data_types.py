@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from math import isfinite
 from typing import Final, Generic, TypeAlias, TypeVar
 
 import msgspec
@@ -120,7 +121,7 @@ class StructType(msgspec.Struct, frozen=True):
 
     def to_json(self) -> str:
         """Serialise as a ``schemaString``."""
-        return json.dumps(visit(self, _Wire()), ensure_ascii=False, separators=(",", ":"))
+        return _ENCODER.encode(visit(self, _Wire())).decode()
 
 
 DataType = PrimitiveType | ArrayType | MapType | StructType
@@ -203,7 +204,7 @@ def parse_schema(text: str) -> StructType:
         LimitExceeded: It is nested too deeply.
     """
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_float=_number, parse_constant=Decimal)
     except json.JSONDecodeError as error:
         raise _bad(f"it is not JSON ({error})") from error
     except RecursionError as error:
@@ -216,6 +217,15 @@ def parse_schema(text: str) -> StructType:
     if not isinstance(parsed, StructType):
         raise _bad("its top level is not a struct")
     return parsed
+
+
+_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
+
+
+def _number(text: str) -> float | Decimal:
+    """A number of a column's metadata that is written back as the same number: a float where that holds it."""
+    number = float(text)
+    return number if isfinite(number) and Decimal(repr(number)) == Decimal(text) else Decimal(text)
 
 
 def parse_type(value: JsonValue) -> DataType:
@@ -238,7 +248,7 @@ def parse_type(value: JsonValue) -> DataType:
             return MapType(parse_type(key), parse_type(item), bool(value.get("valueContainsNull", True)))
         case {"type": str(name)} if name in _PRIMITIVES and len(value) == 1:
             return PrimitiveType(name)
-    raise InvalidType(f"{json.dumps(value)[:200]} is not a type")
+    raise InvalidType(f"{json.dumps(value, default=str)[:200]} is not a type")
 
 
 def type_name(kind: DataType) -> str:
@@ -277,7 +287,7 @@ def _parse_field(value: JsonValue) -> StructField:
                 raise InvalidType(f"the metadata of field {name!r} is not an object")
             return StructField(name, parse_type(kind), bool(rest.get("nullable", True)), metadata)
         case _:
-            raise InvalidType(f"{json.dumps(value)[:200]} is not a field (it needs name and type)")
+            raise InvalidType(f"{json.dumps(value, default=str)[:200]} is not a field (it needs name and type)")
 
 
 def _parse_primitive(name: str) -> PrimitiveType:
