@@ -7,14 +7,17 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import unquote
 
+import pyarrow.parquet as pq
 import pytest
 
 import explorer
+from explorer.core.versions.retention.missing_files import data_locations
 from tests.prove.race import OURS, Told, check_race, new_race, race
 from tests.prove.row_race import check as check_rows
 from tests.prove.row_race import new_race as new_row_race
-from tests.prove.row_racer import run
+from tests.prove.row_racer import PARTITIONS, run
 from tests.support.dose import WHOLE_DOSE
 from tests.support.reference_writer import ReferenceWriter
 
@@ -81,8 +84,12 @@ def test_a_race_of_changes_of_rows_with_the_reference_writer(
     assert all("DELTA_CONCURRENT" in why or "Concurrent" in why for why in lost), lost
     told += [{**json.loads(each["what"]), "outcome": each["outcome"]} for each in answers]
     opened = explorer.open_table(folder)
-    # Of a change that it lost the reference leaves the new rows and the vectors.
-    record_property("found", dict(check_rows(opened, told, orphans=2 * len(lost))))
+    # Of a change that it lost the reference leaves the new rows and the vectors, of each partition; we leave nothing.
+    record_property("found", dict(check_rows(opened, told, orphans=2 * len(PARTITIONS) * len(lost))))
+    named = set(data_locations(opened.history_record().lifetimes))
+    left = [key for key in opened.store.list_tree() if key.endswith(".parquet") and "_delta_log" not in key]
+    makers = {pq.read_metadata(folder / unquote(key)).created_by.split()[0] for key in left if key not in named}
+    assert makers <= {"parquet-mr"}
     theirs_now = Counter(tuple(row.values()) for row in reference_writer.rows(folder).to_pylist())
     assert theirs_now == Counter(tuple(row.values()) for row in opened.rows().toArrow().to_pylist())
 
