@@ -1,6 +1,9 @@
 """Run proofs in their whole dose, and renew docs/proofs.json and docs/proofs.md: ``python -m tests.prove [NAME...]``.
 
-``--page`` writes the page again and runs nothing. The exit status is 1 if a test failed.
+Without names it runs those that are due: never recorded, failed when they ran last, or whose tests changed since. Each
+is recorded when it has ended, so a run that is interrupted goes on where it stopped. ``--all`` runs every one again,
+``--due`` lists those that are due, and ``--page`` writes the page again; these two run nothing. The exit status is 1 if
+a test failed.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import sys
 
 from tests.prove.plugin import OPTION
 from tests.prove.proofs import PROOFS
-from tests.prove.record import load_record
+from tests.prove.record import due_proofs, load_record
 from tests.prove.report import PAGE, page
 from tests.support.shared_tables import REPOSITORY
 
@@ -26,28 +29,35 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.prove", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}; else all")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}; else those that are due")
+    parser.add_argument("--all", action="store_true", help="run every proof")
+    parser.add_argument("--due", action="store_true", help="only list the proofs that are due")
     parser.add_argument("--page", action="store_true", help="only write the page again")
     chosen = parser.parse_args()
     unknown = [name for name in chosen.names if name not in names]
     if unknown:
         parser.error(f"there is no proof {unknown[0]!r}: {', '.join(names)}")
-    tests = [proof.tests for proof in PROOFS if proof.name in (chosen.names or names)]
+    due = chosen.names or (names if chosen.all else due_proofs(load_record()))
+    if chosen.due:
+        print("\n".join(due))
+        return 0
     status = 0
-    if not chosen.page:
-        beside = [test for test in dict.fromkeys(tests) if not test.startswith(ALONE)]
-        alone = [test for test in dict.fromkeys(tests) if test.startswith(ALONE)]
-        status |= _run(beside, "--numprocesses", "logical", "--maxprocesses", "4", "--dist", "loadfile")
-        status |= _run(alone)
+    for proof in PROOFS if not chosen.page else ():
+        if proof.name in due:
+            print(f"{proof.name}: {proof.tests}", flush=True)
+            beside = () if proof.tests.startswith(ALONE) else _BESIDE
+            status |= _run(proof.tests, *beside)
+            PAGE.write_text(page(load_record()), "utf-8")
     PAGE.write_text(page(load_record()), "utf-8")
     return status
 
 
-def _run(tests: list[str], *options: str) -> int:
-    """Run tests, if there are any; 1 if one failed."""
-    if not tests:
-        return 0
-    command = [sys.executable, "-m", "pytest", OPTION, "--timeout", "3600", *options, *tests]
+_BESIDE = ("--numprocesses", "logical", "--maxprocesses", "4", "--dist", "loadfile")
+
+
+def _run(tests: str, *options: str) -> int:
+    """Run the tests of a proof; 1 if one failed."""
+    command = [sys.executable, "-m", "pytest", OPTION, "--timeout", "3600", *options, tests]
     environment = {**os.environ, "HYPOTHESIS_PROFILE": "prove"}
     return int(subprocess.run(command, cwd=REPOSITORY, env=environment, check=False).returncode != 0)
 

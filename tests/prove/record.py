@@ -16,7 +16,7 @@ from typing import Final
 from tests.prove.proofs import PROOFS, Proof
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["RECORD", "ProofRun", "digest", "load_record", "stale_proofs", "write_record"]
+__all__ = ["RECORD", "ProofRun", "digest", "due_proofs", "load_record", "stale_proofs", "write_record"]
 
 RECORD: Final = REPOSITORY / "docs" / "proofs.json"
 
@@ -62,3 +62,10 @@ def digest(proof: Proof) -> str:
 def stale_proofs(record: Mapping[str, ProofRun]) -> list[str]:
     """The proofs whose tests are not those that ran: changed since."""
     return [proof.name for proof in PROOFS if proof.name in record and record[proof.name].digest != digest(proof)]
+
+
+def due_proofs(record: Mapping[str, ProofRun]) -> list[str]:
+    """The proofs that never ran whole, failed when they ran last, or whose tests changed since."""
+    failed = [name for name, run in record.items() if not run.cases.keys() <= {"passed", "skipped"}]
+    stale = {*stale_proofs(record), *failed}
+    return [proof.name for proof in PROOFS if proof.name not in record or proof.name in stale]

@@ -16,9 +16,11 @@ PAGE: Final = REPOSITORY / "docs" / "proofs.md"
 _HEAD: Final = """# Proofs
 
 `make prove` takes hours; `make test` tries a small part of the same. Each proof ran whole with the result below, and
-`proofs.json` is the record that this page is written from. To run some alone, and renew them here:
+`proofs.json` is the record that this page is written from. It runs the proofs that are due: that never ran whole, that
+failed, or whose tests changed since; interrupted, it goes on where it stopped. To run some alone, or all again:
 
     python -m tests.prove race-disk kills
+    python -m tests.prove --all
 
 On a machine with two processors that other work shared: the times say what to expect, not how fast the program is.
 A case is skipped where what it needs is not there, or where it asks for nothing, and says so in the run.

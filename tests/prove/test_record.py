@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.prove.proofs import PROOFS, proofs_of
-from tests.prove.record import load_record, stale_proofs
+from tests.prove.record import ProofRun, digest, due_proofs, load_record, stale_proofs
 from tests.prove.report import PAGE, page
 from tests.support.shared_tables import REPOSITORY
 
@@ -44,3 +46,17 @@ def test_every_proof_names_tests_that_there_are() -> None:
 )
 def test_a_case_belongs_to_the_proof_that_holds_it(test: str, names: list[str]) -> None:
     assert [proof.name for proof in proofs_of(test)] == names
+
+
+def test_a_proof_is_due_that_never_ran_failed_or_changed() -> None:
+    names = [proof.name for proof in PROOFS]
+    sound = {
+        proof.name: ProofRun("2026-01-01", digest(proof), {"passed": 2, "skipped": 1}, 1.0, {}) for proof in PROOFS
+    }
+    assert due_proofs(sound) == []
+    assert due_proofs({}) == names
+    file = next(proof.name for proof in PROOFS if digest(proof))
+    changed = {**sound, file: replace(sound[file], digest="another")}
+    failed = {**changed, names[-1]: replace(sound[names[-1]], cases={"passed": 2, "failed": 1})}
+    del failed[names[0]]
+    assert due_proofs(failed) == [name for name in names if name in {names[0], file, names[-1]}]

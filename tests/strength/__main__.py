@@ -1,7 +1,8 @@
 """How strong the tests of the core are: ``python -m tests.strength``.
 
 It writes docs/strength.json, and docs/strength.md out of it. ``branches`` takes ten minutes, each part of ``mutants``
-up to an hour; ``page`` makes the page again after survivors were judged.
+up to an hour; ``page`` makes the page again after survivors were judged. Each part of ``mutants`` is recorded when it
+has ended; without names those parts run that have no record, and ``--all`` runs every one again.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ def main() -> None:
     """Run what was asked for, and write the record and the page."""
     parser = argparse.ArgumentParser(prog="python -m tests.strength", description=__doc__)
     parser.add_argument("what", choices=("branches", "mutants", "page"))
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of mutants: {', '.join(mutants.PARTS)}; else all")
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"of mutants: {', '.join(mutants.PARTS)}; else those without a record"
+    )
+    parser.add_argument("--all", action="store_true", help="every part of mutants")
     chosen = parser.parse_args()
     unknown = [name for name in chosen.parts if name not in mutants.PARTS]
     if unknown:
@@ -28,7 +32,8 @@ def main() -> None:
     if chosen.what == "branches":
         record["branches"] = {"at": _today(), **branches.measure()}
     elif chosen.what == "mutants":
-        for name in chosen.parts or mutants.PARTS:
+        missing = [name for name in mutants.PARTS if chosen.all or name not in record.get("mutants", {})]
+        for name in chosen.parts or missing:
             record.setdefault("mutants", {})[name] = {"at": _today(), **mutants.measure(name)}
             RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
     RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
