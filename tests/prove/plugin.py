@@ -57,7 +57,17 @@ class Runs:
             return
         day = datetime.now(UTC).date().isoformat()
         record = load_record()
+        asked = [str(argument) for argument in session.config.args]
+        # A proof that is a folder holds tests of other proofs: it ran if it was asked for, not if one of those was.
+        whole = {proof.name for proof in PROOFS if any(covers(each, proof.tests) for each in asked)}
         for name, cases in self._cases.items():
+            if name not in whole:
+                continue
             seconds, found = round(self._seconds[name], 1), dict(sorted(self._found[name].items()))
             record[name] = ProofRun(day, self._digests[name], dict(Counter(cases.values())), seconds, found)
         write_record(record)
+
+
+def covers(asked: str, tests: str) -> bool:
+    """Whether a run of what was asked for runs all of some tests: the same, or a folder or file that holds them."""
+    return tests == asked or tests.startswith((f"{asked.rstrip('/')}/", f"{asked}::"))

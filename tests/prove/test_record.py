@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.prove.plugin import covers
 from tests.prove.proofs import PROOFS, proofs_of
 from tests.prove.record import ProofRun, digest, due_proofs, load_record, stale_proofs
 from tests.prove.report import PAGE, page
@@ -60,3 +61,18 @@ def test_a_proof_is_due_that_never_ran_failed_or_changed() -> None:
     failed = {**changed, names[-1]: replace(sound[names[-1]], cases={"passed": 2, "failed": 1})}
     del failed[names[0]]
     assert due_proofs(failed) == [name for name in names if name in {names[0], file, names[-1]}]
+
+
+@pytest.mark.parametrize(
+    ("asked", "tests", "ran"),
+    [
+        ("tests/spark", "tests/spark", True),
+        ("tests/", "tests/spark", True),
+        ("tests/spark/writes/test_batches.py", "tests/spark", False),
+        ("tests/prove/test_races.py", "tests/prove/test_races.py::test_a_race_on_s3", True),
+        ("tests/prove/test_races.py::test_a_race_on_s3", "tests/prove/test_races.py", False),
+        ("tests/prove/test_races", "tests/prove/test_races.py", False),
+    ],
+)
+def test_a_proof_ran_whole_if_what_was_asked_for_holds_it(asked: str, tests: str, ran: bool) -> None:
+    assert covers(asked, tests) is ran
