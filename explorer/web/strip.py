@@ -112,6 +112,8 @@ def strip(view: TableView, address: Address, folded: bool) -> str:
         groups=() if bars is None else [(name, view.colours.series[place]) for place, name in enumerate(bars.groups)],
         idle=view.colours.idle,
         updates=bars is not None and bool(bars.updated.any()),
+        tags=bars is not None and bool(bars.signs.tags),
+        checkpoints=bars is not None and bool(bars.signs.checkpoints),
         summary="" if bars is None else _summary(view, bars),
         first=facts.first,
         last=facts.last,
