@@ -233,6 +233,11 @@ def _basis(commit: CommitRecord) -> TimeBasis:
 
 def _row_words(commit: CommitRecord) -> list[str]:
     masked = commit.rows_masked
+    if commit.operation == "RESTORE" and commit.rows_added and commit.rows_removed:
+        # Files that came back and files that went may hold the same rows, written again in between.
+        net = commit.rows_added - commit.rows_removed - (masked or 0)
+        sign = "+" if net > 0 else "\u2212"
+        return [f"{sign}{fmt.plural(abs(net), 'row')} net" if net else "as many rows as before"]
     return [
         f"\u0394{fmt.plural(commit.rows_updated, 'row')} updated" if commit.rows_updated else "",
         f"+{fmt.plural(commit.rows_added, 'row')}" if commit.rows_added else "",

@@ -31,6 +31,24 @@ def test_what_of_the_form_changed_is_named(changed: dict[str, bool], words: str)
     assert commit_sentence(CommitRecord(3, None, "RESTORE", "", "", **changed)) == words
 
 
+@pytest.mark.parametrize(
+    ("added", "removed", "masked", "words"),
+    [
+        (40, 30, 0, "+10 rows net"),
+        (30, 40, 0, "\u221210 rows net"),
+        (30, 30, 0, "as many rows as before"),
+        (30, 28, 1, "+1 row net"),
+        (10, 0, 0, "+10 rows"),
+        (0, 7, 0, "\u22127 rows"),
+    ],
+)
+def test_a_restore_between_files_that_were_written_again_says_what_is_left_of_it(
+    added: int, removed: int, masked: int, words: str
+) -> None:
+    rows = {"rows_added": added, "rows_removed": removed, "rows_masked": masked}
+    assert commit_sentence(CommitRecord(3, None, "RESTORE", "", "", **rows)) == words
+
+
 @pytest.mark.reference
 @pytest.mark.parametrize("name", ["change-feed", "change-feed-partitioned"])
 def test_updated_rows_are_those_of_the_recorded_feed(name: str) -> None:
