@@ -18,7 +18,7 @@ from typing import Final, Generic, TypeAlias, TypeVar
 import msgspec
 
 from explorer.core.errors import CorruptTable, UnsupportedFeature
-from explorer.core.protocol.json_values import JsonObject, JsonValue, plain_number
+from explorer.core.protocol.json_values import JsonObject, JsonValue, encode_json, exact_number, plain_number
 from explorer.core.protocol.limits import check_nesting, too_deep
 from explorer.core.protocol.schema.field_metadata import FIELD_ID, PHYSICAL_NAME
 from explorer.core.protocol.table_features import feature_of_type
@@ -120,7 +120,12 @@ class StructType(msgspec.Struct, frozen=True):
 
     def to_json(self) -> str:
         """Serialise as a ``schemaString``."""
-        return json.dumps(visit(self, _Wire()), ensure_ascii=False, separators=(",", ":"))
+        value = visit(self, _Wire())
+        try:
+            return encode_json(value).decode()
+        except UnicodeEncodeError:
+            # Half a surrogate pair: the text is refused where it is written, and is shown until then.
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 DataType = PrimitiveType | ArrayType | MapType | StructType
@@ -203,8 +208,8 @@ def parse_schema(text: str) -> StructType:
         LimitExceeded: It is nested too deeply.
     """
     try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
+        value = json.loads(text, parse_float=exact_number, parse_constant=Decimal)
+    except ValueError as error:
         raise _bad(f"it is not JSON ({error})") from error
     except RecursionError as error:
         raise too_deep("The table's schemaString") from error
@@ -238,7 +243,7 @@ def parse_type(value: JsonValue) -> DataType:
             return MapType(parse_type(key), parse_type(item), bool(value.get("valueContainsNull", True)))
         case {"type": str(name)} if name in _PRIMITIVES and len(value) == 1:
             return PrimitiveType(name)
-    raise InvalidType(f"{json.dumps(value)[:200]} is not a type")
+    raise InvalidType(f"{_shown(value)} is not a type")
 
 
 def type_name(kind: DataType) -> str:
@@ -277,7 +282,7 @@ def _parse_field(value: JsonValue) -> StructField:
                 raise InvalidType(f"the metadata of field {name!r} is not an object")
             return StructField(name, parse_type(kind), bool(rest.get("nullable", True)), metadata)
         case _:
-            raise InvalidType(f"{json.dumps(value)[:200]} is not a field (it needs name and type)")
+            raise InvalidType(f"{_shown(value)} is not a field (it needs name and type)")
 
 
 def _parse_primitive(name: str) -> PrimitiveType:
@@ -321,6 +326,10 @@ class _Name(TypeVisitor[str]):
 class _Outline(_Name):
     def struct(self, kind: StructType, types: Sequence[str]) -> str:  # noqa: ARG002 - the fields are left out
         return "struct"
+
+
+def _shown(value: JsonValue) -> str:
+    return json.dumps(value, default=str)[:200]
 
 
 class _Wire(TypeVisitor[JsonValue]):
