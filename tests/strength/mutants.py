@@ -15,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from tests.support.shared_tables import REPOSITORY
@@ -167,7 +168,7 @@ def measure(name: str) -> dict[str, Any]:
     _mutmut(folder, "run", "--max-children", str(os.cpu_count() or 1))
     states = dict(_states(folder))
     counts = Counter("killed" if state in KILLED else state for state in states.values())
-    survivors = [_survivor(folder, mutant, state) for mutant, state in sorted(states.items()) if state not in KILLED]
+    survivors = _survivors(folder, {mutant: state for mutant, state in sorted(states.items()) if state not in KILLED})
     return {
         "modules": list(part.modules),
         "tests": list(part.tests),
@@ -188,7 +189,7 @@ def judgement(survivor: dict[str, str]) -> str:
     return JUDGED.get((survivor["function"], before), "")
 
 
-def _mutmut(folder: Any, *arguments: str) -> str:
+def _mutmut(folder: Path, *arguments: str) -> str:
     environment = {**os.environ, "PYTHONPATH": "", "CI": "true"}
     environment |= {
         name: str(REPOSITORY.parent / "shared" / kind)
@@ -209,15 +210,35 @@ def _mutmut(folder: Any, *arguments: str) -> str:
     return ran.stdout
 
 
-def _states(folder: Any) -> list[tuple[str, str]]:
+def _states(folder: Path) -> list[tuple[str, str]]:
     """Each mutant with its state."""
     lines = (line.strip().rpartition(": ") for line in _mutmut(folder, "results", "--all", "true").splitlines())
     return [(mutant, state) for mutant, _, state in lines if "__mutmut_" in mutant]
 
 
-def _survivor(folder: Any, mutant: str, state: str) -> dict[str, str]:
-    """A mutant with the lines that it changed."""
-    changed = [line for line in _mutmut(folder, "show", mutant).splitlines() if line[:1] in "+-"]
+_SHOW: Final = """
+import json, sys
+from mutmut.__main__ import find_mutant
+from mutmut.mutation.diff_apply import get_diff_for_mutant
+print(json.dumps({name: get_diff_for_mutant(name, path=find_mutant(name).path) for name in json.load(sys.stdin)}))
+"""
+"""What `mutmut show` prints, of all in one process: it takes seconds to start."""
+
+
+def _survivors(folder: Path, states: dict[str, str]) -> list[dict[str, str]]:
+    """Mutants, by their states, with the lines that they changed."""
+    command = [sys.executable, "-c", _SHOW]
+    shown = subprocess.run(
+        command, cwd=folder, input=json.dumps(list(states)), capture_output=True, text=True, check=False
+    )
+    if shown.returncode:
+        raise RuntimeError(f"mutmut could not show what it changed:\n{shown.stderr[-5_000:]}")
+    found: dict[str, str] = json.loads(shown.stdout)
+    return [_survivor(mutant, found[mutant], state) for mutant, state in states.items()]
+
+
+def _survivor(mutant: str, shown: str, state: str) -> dict[str, str]:
+    changed = [line for line in shown.splitlines() if line[:1] in "+-"]
     before = [line[1:].strip() for line in changed if line.startswith("-") and not line.startswith("---")]
     after = [line[1:].strip() for line in changed if line.startswith("+") and not line.startswith("+++")]
     function = mutant.removeprefix("explorer.core.").rpartition("__mutmut_")[0]

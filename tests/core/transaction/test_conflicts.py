@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 import explorer
-from explorer.core.log.commit import decode_commit
+from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Action, CommitInfo, DomainMetadata, SetTransaction
 from explorer.core.transaction.commit.conflicts import conflict_with, holds_transaction
@@ -266,7 +266,10 @@ AT_2 = "Version 2 (WRITE) came first: "
 DOMAIN = DomainMetadata(domain="mine", configuration="{}")
 
 
-def came_first(*actions: Action, info: CommitInfo | None = CommitInfo(operation="WRITE", is_blind_append=False)) -> Any:
+WRITE = CommitInfo(operation="WRITE", is_blind_append=False)
+
+
+def came_first(*actions: Action, info: CommitInfo | None = WRITE) -> Commit:
     """A commit of version 2."""
     return decode_commit(lines([*([] if info is None else [info]), *actions]), 2, commit_name(2))
 
