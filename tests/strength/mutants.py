@@ -122,7 +122,12 @@ PARTS: Final[dict[str, Part]] = {
 
 _UNSAID: Final = "parse_partition_value says what is wrong, and drops these words"
 
-JUDGED: Final[dict[tuple[str, str], str]] = {
+JUDGED: Final[dict[tuple[str, ...], str]] = {
+    (
+        "protocol.deletion_vectors.x_encode_bitmap",
+        'return struct.pack("<i", MAGIC) + BitMap64(rows.tolist()).serialize()',
+        'return struct.pack("<I", MAGIC) + BitMap64(rows.tolist()).serialize()',
+    ): "the magic number is positive and below 2^31: its four bytes are the same with a sign and without",
     ("protocol.partition_values.x__boolean", 'raise ValueError("neither true nor false")'): _UNSAID,
     ("protocol.partition_values.x__decimal", 'raise ValueError("too many digits")'): _UNSAID,
     ("protocol.partition_values.x__decimal", 'raise ValueError("too many digits after the point")'): _UNSAID,
@@ -132,7 +137,8 @@ JUDGED: Final[dict[tuple[str, str], str]] = {
     ("protocol.partition_values.x__timestamp", 'raise ValueError("not a timestamp")'): _UNSAID,
     ("protocol.partition_values.x__timestamp", 'raise ValueError("not a zone")'): _UNSAID,
 }
-"""(function, changed line) -> why nobody could notice: the mutant is equivalent, or what it changes is not promised."""
+"""(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
+what it changes is not promised."""
 
 _CONFIGURATION: Final = """
 [tool.mutmut]
@@ -186,7 +192,8 @@ def judgement(survivor: dict[str, str]) -> str:
         return "only letters of a message"
     if before.lower() == after.lower() and (".encode(" in before or ".decode(" in before):
         return "the same encoding by another name"
-    return JUDGED.get((survivor["function"], before), "")
+    function = survivor["function"]
+    return JUDGED.get((function, before, after)) or JUDGED.get((function, before), "")
 
 
 def _mutmut(folder: Path, *arguments: str) -> str:
