@@ -115,9 +115,10 @@ PARTS: Final[dict[str, Part]] = {
         ),
     ),
     "conflicts": Part(
-        ("transaction/commit/conflicts", "transaction/commit/outcomes"),
+        ("transaction/commit/conflicts",),
         ("tests/core/transaction/test_conflicts.py", "tests/core/transaction/test_committer.py"),
     ),
+    "outcomes": Part(("transaction/commit/outcomes",), ("tests/core/transaction/test_outcomes.py",)),
 }
 
 _UNSAID: Final = "parse_partition_value says what is wrong, and drops these words"
