@@ -45,3 +45,10 @@ def test_figures_add_up_by_package() -> None:
     assert found["packages"] == {"log": [14, 15, 1, 4], "errors": [5, 5, 0, 0], "all": [19, 20, 1, 4]}
     assert found["below"] == {"log/replay": [9, 10, 1, 4]}
     assert (share([9, 10, 1, 4]), share([0, 0, 0, 0])) == (pytest.approx(100 * 10 / 14), 100)
+
+
+def test_what_is_judged_of_a_mutant_holds_for_that_change_of_the_line_alone() -> None:
+    [(function, before, after), reason] = next(item for item in mutants.JUDGED.items() if len(item[0]) == 3)
+    survivor = {"function": function, "before": before, "after": after, "state": "survived"}
+    assert mutants.judgement(survivor) == reason
+    assert mutants.judgement({**survivor, "after": after.replace("<I", ">i")}) == ""

@@ -21,7 +21,7 @@ from explorer.core.errors import MalformedAction, StorageError
 from explorer.core.log.log_path import LOG_FOLDER, parse_log_name
 from explorer.core.maintenance.unused_files import one_column
 from explorer.core.protocol.file_paths import decode_path
-from explorer.core.protocol.json_values import JsonValue
+from explorer.core.protocol.json_values import JsonValue, decode_json, encode_json
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.expiry import file_times, retention_terms
 
@@ -129,7 +129,7 @@ def _json_hits(data: bytes, constants: Constants) -> list[_Hit]:
     for line in data.split(b"\n"):
         escaped = b"\\u" in line or b"%" in line
         if line.strip() and (not needles or escaped or any(needle in line for needle in needles)):
-            hits += _walk(msgspec.json.decode(line), (), constants)
+            hits += _walk(decode_json(line), (), constants)
     return hits
 
 
@@ -149,7 +149,7 @@ def _walk(value: JsonValue, path: tuple[str, ...], constants: Constants) -> Iter
 
 def _statistics(text: str, path: tuple[str, ...], constants: Constants) -> Iterator[_Hit]:
     try:
-        yield from _walk(msgspec.json.decode(text), (*path[:-1], "stats_parsed"), constants)
+        yield from _walk(decode_json(text), (*path[:-1], "stats_parsed"), constants)
     except (msgspec.DecodeError, RecursionError):
         yield from _leaf(text, path, constants)
 
@@ -192,7 +192,7 @@ def _decoded(path: str) -> str:
 
 
 def _shown(value: JsonValue) -> str:
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    text = value if isinstance(value, str) else encode_json(value).decode()
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}\u2026"
 
 

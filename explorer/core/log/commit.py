@@ -22,7 +22,7 @@ from explorer.core.protocol.actions import (
     Protocol,
     SetTransaction,
 )
-from explorer.core.protocol.json_values import JsonValue
+from explorer.core.protocol.json_values import JsonValue, decode_json, exact_number
 from explorer.core.protocol.limits import check_lines
 from explorer.core.protocol.raw_actions import CommitLine, SmallLine
 
@@ -43,7 +43,7 @@ _SIZES = msgspec.json.Decoder(_Sized)
 _LINES = msgspec.json.Decoder(CommitLine)
 _SMALL_LINES = msgspec.json.Decoder(SmallLine)
 _NOTHING = SmallLine()
-_COMMIT_INFO = msgspec.json.Decoder(CommitInfo)
+_COMMIT_INFO = msgspec.json.Decoder(CommitInfo, float_hook=exact_number)
 
 
 class SmallActions(msgspec.Struct, frozen=True):
@@ -187,7 +187,7 @@ def parse_commit_info(raw: msgspec.Raw | bytes) -> CommitInfo:
     try:
         return _COMMIT_INFO.decode(raw)
     except msgspec.ValidationError:
-        value = msgspec.json.decode(raw)
+        value = decode_json(raw)
     if not isinstance(value, dict):
         return CommitInfo(unknown={"commitInfo": value})
     odd = {name for name in value if not _fits(name, value[name])}

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from explorer.core.protocol.json_values import JsonObject, JsonValue
+from explorer.core.protocol.json_values import JsonObject, JsonValue, encode_json
 
 __all__ = ["LastCheckpoint", "canonical_form", "digests", "encode_last_checkpoint", "parse_last_checkpoint"]
 
@@ -54,8 +54,8 @@ def encode_last_checkpoint(hint: LastCheckpoint, v2_checkpoint: JsonObject | Non
     known = {name: item for name, item in msgspec.to_builtins(hint).items() if item is not None}
     value = known if v2_checkpoint is None else known | {"v2Checkpoint": v2_checkpoint}
     # The checksum covers the text of the numbers, so it is computed from the text.
-    written = json.loads(msgspec.json.encode(value), parse_float=_Number, parse_int=_Number)
-    return msgspec.json.encode(value | {"checksum": digests(written)[0]})
+    written = json.loads(encode_json(value), parse_float=_Number, parse_int=_Number)
+    return encode_json(value | {"checksum": digests(written)[0]})
 
 
 def digests(value: JsonObject) -> tuple[str, str]:

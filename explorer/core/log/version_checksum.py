@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from explorer.core.protocol.actions import DeletionVectorDescriptor
-from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.json_values import JsonObject, exact_number
 
 __all__ = ["MASK_BINS", "ListedFile", "MaskHistogram", "SizeHistogram", "VersionChecksum", "decode_checksum"]
 
@@ -60,7 +60,7 @@ class VersionChecksum(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     all_files: tuple[ListedFile, ...] | None = None
 
 
-_DECODER: Final = msgspec.json.Decoder(VersionChecksum)
+_DECODER: Final = msgspec.json.Decoder(VersionChecksum, float_hook=exact_number)
 MASK_BINS: Final = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 2_147_483_647)
 """Where the ten bins of masked rows begin (CRC-005)."""
 

@@ -8,11 +8,13 @@ actions and for writing.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, ClassVar, Self
 
 import msgspec
+from msgspec import to_builtins
 
-from explorer.core.protocol.json_values import JsonObject, JsonValue
+from explorer.core.protocol.json_values import JsonObject, JsonValue, decode_json, encode_json
 
 __all__ = [
     "Action",
@@ -107,7 +109,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             msgspec.ValidationError: A known field has a wrong type, or a required one is missing.
             msgspec.DecodeError: The bytes are not JSON.
         """
-        return cls.from_wire(msgspec.json.decode(raw))
+        return cls.from_wire(decode_json(raw))
 
     @classmethod
     def from_wire(cls, value: JsonValue) -> Self:
@@ -123,7 +125,8 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         """Return the action as a JSON-able object in the protocol's names, without absent fields."""
         names = zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
         members = ((encoded, getattr(self, name)) for name, encoded in names if name != "unknown")
-        return {encoded: msgspec.to_builtins(value) for encoded, value in members if value is not None} | self.unknown
+        known = {name: to_builtins(value, builtin_types=(Decimal,)) for name, value in members if value is not None}
+        return known | self.unknown
 
 
 class Protocol(_Record, frozen=True, kw_only=True, rename="camel"):
@@ -285,4 +288,4 @@ for _record in (Protocol, Metadata, SetTransaction, DomainMetadata, Sidecar, Com
 
 def encode_line(action: Action) -> bytes:
     """Encode an action as one line of a commit, without the newline (LOG-007, LOG-008)."""
-    return msgspec.json.encode({action.wire_name: action.to_wire()})
+    return encode_json({action.wire_name: action.to_wire()})

@@ -1,23 +1,65 @@
-"""JSON as it is decoded: the types of a value and of an object, and numbers that the log holds as texts.
+"""JSON as it is decoded and encoded: the types of a value and of an object, and numbers.
 
 Protocol section: Delta Log Entries (an entry is newline-delimited JSON). Invariant: an alias names what the decoder
-gives and the encoder takes; what a member means, and which type it must have, is checked where it is read.
+gives and the encoder takes; what a member means, and which type it must have, is checked where it is read. A number
+that is decoded and encoded again is the same number, however long it is.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from decimal import Decimal, DecimalException
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-__all__ = ["JsonObject", "JsonValue", "plain_number"]
+import msgspec
+
+__all__ = ["JsonObject", "JsonValue", "decode_json", "encode_json", "exact_number", "plain_number"]
 
 if TYPE_CHECKING:
-    JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
+    JsonValue: TypeAlias = "bool | int | float | Decimal | str | list[JsonValue] | dict[str, JsonValue] | None"
 else:
     # msgspec reads the annotations of its records at run time, and does not support an alias that names itself.
     JsonValue = Any
 
 JsonObject: TypeAlias = dict[str, JsonValue]
 """A JSON object: the value of an action, of ``schemaString``, of ``stats``."""
+
+
+def exact_number(text: str) -> float | Decimal:
+    """A JSON number with a point or an exponent: a double where that is the same number when it is written again.
+
+    Raises:
+        ValueError: Its exponent has more digits than any number needs.
+    """
+    double = float(text)
+    try:
+        number = Decimal(text)
+    except DecimalException as error:
+        raise ValueError(f"the number {text[:40]} is out of range") from error
+    return double if Decimal(repr(double)) == number else number
+
+
+_DECODER: Final = msgspec.json.Decoder(float_hook=exact_number)
+_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
+
+
+def decode_json(data: bytes | str | msgspec.Raw) -> Any:
+    """Decode JSON of any kind, its numbers as they are.
+
+    Raises:
+        msgspec.DecodeError: It is not JSON.
+        UnicodeDecodeError: It is not UTF-8.
+        RecursionError: It is nested too deeply.
+    """
+    return _DECODER.decode(data)
+
+
+def encode_json(value: object) -> bytes:
+    """Encode a value as JSON, decimals as numbers; what `decode_json` gave becomes the same JSON.
+
+    Raises:
+        UnicodeEncodeError: A text holds half a surrogate pair.
+    """
+    return _ENCODER.encode(value)
 
 
 def plain_number(text: str) -> str:

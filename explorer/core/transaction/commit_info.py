@@ -11,7 +11,7 @@ import msgspec
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import CommitInfo, encode_line
-from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.json_values import JsonObject, decode_json
 from explorer.core.protocol.table_properties.registry import (
     ICT_ENABLEMENT_TIMESTAMP,
     ICT_ENABLEMENT_VERSION,
@@ -152,7 +152,7 @@ def commit_lines(proposal: Proposal, info: CommitInfo) -> tuple[JsonObject, ...]
 
 def shown_lines(data: bytes) -> tuple[JsonObject, ...]:
     """Return the lines of the content of a commit file as JSON objects."""
-    return tuple(msgspec.json.decode(line) for line in data.splitlines())
+    return tuple(decode_json(line) for line in data.splitlines())
 
 
 def commit_bytes(proposal: Proposal, info: CommitInfo) -> bytes:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import Int64s, Integers, Mask, bools, int64s, strings
+from explorer.core.protocol.json_values import encode_json
 from explorer.core.protocol.schema.column_mapping import MappingMode
 from explorer.core.protocol.schema.data_types import (
     StructField,
@@ -272,7 +273,7 @@ def _schema(metadata: Metadata) -> StructType:
 def _texts(field: StructField) -> dict[str, str]:
     """Field metadata as text, without what column mapping keeps there."""
     return {
-        key: value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        key: value if isinstance(value, str) else encode_json(value).decode()
         for key, value in field.metadata.items()
         if not key.startswith(COLUMN_MAPPING_PREFIX)
     }

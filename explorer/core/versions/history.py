@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from explorer.core.protocol.actions import CommitInfo, Protocol
 from explorer.core.protocol.arrow.arrays import bools, int64s, integers, known_int64s, mask, string_maps, strings
-from explorer.core.protocol.json_values import JsonObject, JsonValue
+from explorer.core.protocol.json_values import JsonObject, JsonValue, encode_json
 from explorer.core.protocol.schema.identity_marks import schema_without_marks
 from explorer.core.protocol.times import from_milliseconds
 from explorer.core.versions.commit_times import BASES
@@ -187,4 +187,4 @@ def _texts(values: JsonObject | None) -> dict[str, str | None] | None:
 
 
 def _text(value: JsonValue) -> str | None:
-    return value if value is None or isinstance(value, str) else msgspec.json.encode(value).decode()
+    return value if value is None or isinstance(value, str) else encode_json(value).decode()

@@ -21,7 +21,7 @@ from explorer.core.log.log_segment import LogListing, LogSegment
 from explorer.core.log.replay import read_small_actions
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import int64s, large_binaries, numpy_array, only_array, strings
-from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.json_values import JsonObject, encode_json, exact_number
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LaterFiles, LogicalFiles
 from explorer.core.versions.history import History
@@ -69,7 +69,7 @@ class _Facts(msgspec.Struct, frozen=True):
     base: _Base | None
 
 
-_DECODER: Final = msgspec.json.Decoder(_Facts)
+_DECODER: Final = msgspec.json.Decoder(_Facts, float_hook=exact_number)
 
 
 def read_history(
@@ -311,7 +311,7 @@ def _tables(reader: HistoryReader, history: History, commits: Sequence[LogPath])
         )
     facts = _Facts(life.first, life.readable_from, life.last, reader.builder.events_before, life.contradictions, known)
     return {
-        "log": _listed(commits).replace_schema_metadata({_FACTS: msgspec.json.encode(facts)}),
+        "log": _listed(commits).replace_schema_metadata({_FACTS: encode_json(facts)}),
         "history": history.table(),
         "lines": pa.table({"lines": large_binaries(reader.lines or [])}),
         "stays": life.kept(),

@@ -21,7 +21,7 @@ from explorer.core.protocol.actions import CommitInfo, DomainMetadata, Metadata,
 from explorer.core.protocol.arrow.arrays import bools, int64s, strings
 from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
 from explorer.core.protocol.clustering import clustering_columns
-from explorer.core.protocol.json_values import JsonValue
+from explorer.core.protocol.json_values import JsonValue, encode_json
 from explorer.core.protocol.row_tracking import DOMAIN as ROW_IDS
 from explorer.core.protocol.schema.data_types import StructField, StructType, format_column, parse_schema, type_outline
 from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, CURRENT_DEFAULT, GENERATION_EXPRESSION
@@ -243,7 +243,7 @@ def _said(field: StructField) -> dict[str, str | None]:
 
 
 def _as_text(value: JsonValue) -> str | None:
-    return value if value is None or isinstance(value, str) else msgspec.json.encode(value).decode()
+    return value if value is None or isinstance(value, str) else encode_json(value).decode()
 
 
 def _settings(metadata: Metadata, protocol: Protocol | None) -> Iterator[tuple[tuple[str, str], str]]:

@@ -277,3 +277,14 @@ def test_a_frame_that_ends_within_its_checksum_is_refused() -> None:
     for missing in range(1, len(whole) + 1):
         with pytest.raises(CorruptDeletionVector):
             unframe(whole[:-missing], wanted)
+
+
+def test_a_magic_number_alone_is_a_bitmap_that_cannot_be_decoded() -> None:
+    magic = encode_bitmap(np.array(ROWS, np.uint64))[:4]
+    with pytest.raises(CorruptDeletionVector, match="its bitmap cannot be decoded"):
+        decode_bitmap(magic, DeletionVectorId("i", "abc"))
+
+
+def test_a_magic_number_is_told_with_its_sign() -> None:
+    with pytest.raises(CorruptDeletionVector, match="its magic number is -1, not 1681511377"):
+        decode_bitmap(b"\xff" * 8, DeletionVectorId("i", "abc"))

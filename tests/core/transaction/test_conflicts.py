@@ -12,10 +12,10 @@ import msgspec
 import pytest
 
 import explorer
-from explorer.core.log.commit import decode_commit
+from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import commit_name
-from explorer.core.protocol.actions import Action, CommitInfo
-from explorer.core.transaction.commit.conflicts import conflict_with
+from explorer.core.protocol.actions import Action, CommitInfo, DomainMetadata, SetTransaction
+from explorer.core.transaction.commit.conflicts import conflict_with, holds_transaction
 from explorer.core.transaction.commit_info import isolation_level
 from explorer.core.transaction.proposal import Proposal, RowCheck
 from explorer.core.versions.reads import Reads, exactly, lasting, rows_matched, rows_meeting
@@ -258,3 +258,108 @@ def test_what_was_found_holds_as_long_as_the_files_that_change_are_the_same() ->
         write(store, {version: actions})
         assert found(explorer.Table(store).snapshot()) == wanted
     assert sought == [1, 4, 5]
+
+
+# --- what a conflict tells --------------------------------------------------------------------------------------------
+
+AT_2 = "Version 2 (WRITE) came first: "
+DOMAIN = DomainMetadata(domain="mine", configuration="{}")
+
+
+WRITE = CommitInfo(operation="WRITE", is_blind_append=False)
+
+
+def came_first(*actions: Action, info: CommitInfo | None = WRITE) -> Commit:
+    """A commit of version 2."""
+    return decode_commit(lines([*([] if info is None else [info]), *actions]), 2, commit_name(2))
+
+
+@pytest.mark.parametrize(
+    ("proposal", "winner", "action", "why"),
+    [
+        (Proposal(operation="A", parameters={}, protocol=PROTOCOL), PROTOCOL, "protocol", "both change the protocol"),
+        (
+            Proposal(operation="A", parameters={}),
+            metadata(COLUMNS),
+            "metaData",
+            "it changed the metadata that this commit depends on",
+        ),
+        (
+            Proposal(operation="A", parameters={}, transactions=(SetTransaction(app_id="app", version=2),)),
+            SetTransaction(app_id="app", version=1),
+            "txn",
+            "both write for the application 'app'",
+        ),
+        (
+            Proposal(operation="A", parameters={}, domains=(DOMAIN,)),
+            DOMAIN,
+            "domainMetadata",
+            "both set the domain 'mine'",
+        ),
+        (
+            Proposal(operation="A", parameters={}, removes=(remove("p=a/1"),)),
+            remove("p=a/1"),
+            "remove",
+            "it removed a file, or rows of a file, that this commit removes too: p=a/1",
+        ),
+        (
+            Proposal(operation="A", parameters={}, reads_files=True, is_blind_append=False),
+            remove("p=a/1"),
+            "remove",
+            "it removed a file, or rows of a file, that this commit read: p=a/1",
+        ),
+        (
+            Proposal(operation="A", parameters={}, reads_files=True, is_blind_append=False),
+            new("a", 1, 2),
+            "add",
+            "it added a file that this commit did not see, and would have read: p=a/new",
+        ),
+    ],
+)
+def test_a_conflict_tells_its_version_its_kind_and_why(
+    proposal: Proposal, winner: Action, action: str, why: str
+) -> None:
+    found = conflict_with(proposal, came_first(winner), read())
+    assert found is not None
+    assert (found.version, found.action, found.why) == (2, action, f"{AT_2}{why}.")
+
+
+@pytest.mark.parametrize(
+    ("proposal", "winner"),
+    [
+        (Proposal(operation="A", parameters={}, protocol=PROTOCOL), SetTransaction(app_id="app", version=1)),
+        (Proposal(operation="A", parameters={}), PROTOCOL),
+        (Proposal(operation="A", parameters={}, domains=(DOMAIN,)), DomainMetadata(domain="other")),
+        # the counter of row ids is no claim of either: it is counted again
+        (
+            Proposal(operation="A", parameters={}, domains=(DomainMetadata(domain="delta.rowTracking"),)),
+            DomainMetadata(domain="delta.rowTracking"),
+        ),
+        (Proposal(operation="A", parameters={}, removes=(remove("p=a/1"),)), remove("p=a/2")),
+    ],
+)
+def test_changes_of_different_things_are_no_conflict(proposal: Proposal, winner: Action) -> None:
+    assert conflict_with(proposal, came_first(winner), read()) is None
+
+
+@pytest.mark.parametrize(
+    ("info", "told"),
+    [
+        (None, "Version 2 came first: "),
+        (CommitInfo(), "Version 2 came first: "),
+        (CommitInfo(user_name="ada"), "Version 2 (by ada) came first: "),
+        (CommitInfo(operation="WRITE", user_name="a" * 300), f"Version 2 (WRITE by {'a' * 200}) came first: "),
+    ],
+)
+def test_a_conflict_tells_what_is_known_of_the_commit(info: CommitInfo | None, told: str) -> None:
+    proposal = Proposal(operation="A", parameters={}, protocol=PROTOCOL)
+    found = conflict_with(proposal, came_first(PROTOCOL, info=info), read())
+    assert found is not None
+    assert found.why == f"{told}both change the protocol."
+
+
+def test_a_commit_is_ours_by_its_identifier_alone() -> None:
+    ours = came_first(info=CommitInfo(txn_id="mine"))
+    assert holds_transaction(ours, "mine")
+    assert not holds_transaction(ours, "other")
+    assert not holds_transaction(came_first(PROTOCOL, info=None), "mine")

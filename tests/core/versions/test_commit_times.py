@@ -15,7 +15,7 @@ import explorer
 from explorer.core.errors import CorruptTable, TimestampOutOfRange
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Action, CommitInfo, Metadata, Protocol
-from explorer.core.versions.commit_times import is_doubtful
+from explorer.core.versions.commit_times import enablement, is_doubtful, mentions_in_commit_timestamps, moment
 from explorer.storage import open_store
 from tests.support import small_logs
 from tests.support.checkpoint_shapes import write_checkpoint
@@ -211,3 +211,50 @@ def test_a_file_time_an_hour_from_the_clock_of_its_writer_is_doubtful_and_a_time
         assert is_doubtful(_at(minutes), "file", _at(0)) is doubtful
         assert not is_doubtful(_at(minutes), "in-commit", _at(0))
     assert not is_doubtful(_at(0), "file", None)
+
+
+SINCE_VERSION, SINCE_TIME = "delta.inCommitTimestampEnablementVersion", "delta.inCommitTimestampEnablementTimestamp"
+
+
+@pytest.mark.conformance("ICT-003")
+@pytest.mark.parametrize(
+    ("properties", "since"),
+    [
+        ({SINCE_VERSION: "3", SINCE_TIME: "1700000000000"}, (3, 1_700_000_000_000)),
+        # one without the other says nothing: they were enabled from the first commit on
+        ({SINCE_VERSION: "3"}, (0, 0)),
+        ({SINCE_TIME: "1700000000000"}, (0, 0)),
+        ({}, (0, 0)),
+    ],
+)
+def test_when_in_commit_timestamps_were_enabled(properties: dict[str, str], since: tuple[int, int]) -> None:
+    assert enablement(properties) == since
+
+
+@pytest.mark.parametrize(
+    ("features", "properties", "mentioned"),
+    [
+        (None, {}, False),
+        ((), {}, False),
+        (("appendOnly",), {}, False),
+        (("appendOnly", "inCommitTimestamp"), {}, True),
+        (("inCommitTimestamp-preview",), {}, True),
+        (None, {"delta.enableInCommitTimestamps": "false"}, True),
+        (("appendOnly",), {SINCE_VERSION: "1"}, True),
+        ((), {SINCE_TIME: "1"}, True),
+        ((), {"delta.appendOnly": "true"}, False),
+    ],
+)
+def test_whether_in_commit_timestamps_may_ever_have_been_enabled(
+    features: tuple[str, ...] | None, properties: dict[str, str], mentioned: bool
+) -> None:
+    protocol = Protocol(min_reader_version=1, min_writer_version=7, writer_features=features)
+    metadata = msgspec.structs.replace(small_logs.METADATA, configuration=properties)
+    assert mentions_in_commit_timestamps(protocol, metadata) is mentioned
+
+
+def test_a_time_outside_the_calendar_is_told_as_it_is() -> None:
+    assert moment(1_700_000_000_123) == datetime(2023, 11, 14, 22, 13, 20, 123_000, tzinfo=UTC)
+    with pytest.raises(CorruptTable, match=r"^A commit's time is 9223372036854775807 ms since 1970, ") as caught:
+        moment((1 << 63) - 1)
+    assert caught.value.found == (1 << 63) - 1

@@ -23,7 +23,7 @@ from explorer.core.log.log_segment import Checkpoint
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction, Sidecar
 from explorer.core.protocol.file_paths import decode_path, is_absolute
-from explorer.core.protocol.json_values import JsonObject, JsonValue
+from explorer.core.protocol.json_values import JsonObject, JsonValue, decode_json
 from explorer.core.protocol.limits import check_checkpoint
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import FileSource, LineSource
@@ -217,7 +217,7 @@ def _json_lines(store: LogStore, part: LogPath) -> list[CommitLine]:
 
 def _json_objects(store: LogStore, part: LogPath) -> list[JsonObject]:
     try:
-        lines = [msgspec.json.decode(line) for line in _bytes(store, part).splitlines() if line.strip()]
+        lines = [decode_json(line) for line in _bytes(store, part).splitlines() if line.strip()]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise unreadable(part, str(error)) from error
     return [line for line in lines if isinstance(line, dict)]

@@ -25,6 +25,7 @@ from explorer.core.log.verify.checksums import compare_checksum
 from explorer.core.log.verify.hash_chain import START, link
 from explorer.core.log.verify.running_state import RunningState
 from explorer.core.protocol.actions import CommitInfo
+from explorer.core.protocol.json_values import decode_json
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_CAPTURE, CHANGE_DATA_FEED, IN_COMMIT_TIMESTAMPS
@@ -198,7 +199,7 @@ class _Walk:
         for name in (b"checkpointMetadata", b"sidecar"):
             # The search is a cheap filter; only a line that passes it is decoded.
             lines = [line for line in data.split(b"\n") if b'"%s"' % name in line]
-            if any(name.decode() in msgspec.json.decode(line) for line in lines):
+            if any(name.decode() in decode_json(line) for line in lines):
                 yield Problem(
                     "misplaced-action", path.version, path.path, f"{name.decode()} belongs only in checkpoints"
                 )

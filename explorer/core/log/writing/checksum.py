@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -23,6 +22,7 @@ from explorer.core.log.version_checksum import MASK_BINS, MaskHistogram, SizeHis
 from explorer.core.protocol.actions import CommitInfo, DeletionVectorId, Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import int64s, numbers, validity
 from explorer.core.protocol.file_paths import canonical_key
+from explorer.core.protocol.json_values import encode_json
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles, rows_among
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
@@ -113,7 +113,7 @@ def write_checksum(store: LogStore, version: int, checksum: VersionChecksum) -> 
         StorageError: The store failed.
     """
     try:
-        store.put_if_absent(checksum_name(version), msgspec.json.encode(checksum), durable=False)
+        store.put_if_absent(checksum_name(version), encode_json(checksum), durable=False)
     except FileExistsError:
         return False
     return True

@@ -21,7 +21,7 @@ from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.replay import Reconciliation, read_commit_files, replay_state
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol.file_paths import canonical_key
-from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.json_values import JsonObject, exact_number
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LineSource, LogicalFiles
 from explorer.core.protocol.raw_actions import (
@@ -212,7 +212,7 @@ class _AnyLine(msgspec.Struct, gc=False):
 
 
 _KNOWN: Final = msgspec.json.Decoder(_KnownLine)
-_ANY: Final = msgspec.json.Decoder(_AnyLine)
+_ANY: Final = msgspec.json.Decoder(_AnyLine, float_hook=exact_number)
 
 
 def _whole(commit: Commit, data: bytes) -> Commit:

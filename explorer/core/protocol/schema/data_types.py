@@ -13,13 +13,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from math import isfinite
 from typing import Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
 from explorer.core.errors import CorruptTable, UnsupportedFeature
-from explorer.core.protocol.json_values import JsonObject, JsonValue, plain_number
+from explorer.core.protocol.json_values import JsonObject, JsonValue, encode_json, exact_number, plain_number
 from explorer.core.protocol.limits import check_nesting, too_deep
 from explorer.core.protocol.schema.field_metadata import FIELD_ID, PHYSICAL_NAME
 from explorer.core.protocol.table_features import feature_of_type
@@ -121,7 +120,12 @@ class StructType(msgspec.Struct, frozen=True):
 
     def to_json(self) -> str:
         """Serialise as a ``schemaString``."""
-        return _ENCODER.encode(visit(self, _Wire())).decode()
+        value = visit(self, _Wire())
+        try:
+            return encode_json(value).decode()
+        except UnicodeEncodeError:
+            # Half a surrogate pair: the text is refused where it is written, and is shown until then.
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 DataType = PrimitiveType | ArrayType | MapType | StructType
@@ -204,8 +208,8 @@ def parse_schema(text: str) -> StructType:
         LimitExceeded: It is nested too deeply.
     """
     try:
-        value = json.loads(text, parse_float=_number, parse_constant=Decimal)
-    except json.JSONDecodeError as error:
+        value = json.loads(text, parse_float=exact_number, parse_constant=Decimal)
+    except ValueError as error:
         raise _bad(f"it is not JSON ({error})") from error
     except RecursionError as error:
         raise too_deep("The table's schemaString") from error
@@ -217,15 +221,6 @@ def parse_schema(text: str) -> StructType:
     if not isinstance(parsed, StructType):
         raise _bad("its top level is not a struct")
     return parsed
-
-
-_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
-
-
-def _number(text: str) -> float | Decimal:
-    """A number of a column's metadata that is written back as the same number: a float where that holds it."""
-    number = float(text)
-    return number if isfinite(number) and Decimal(repr(number)) == Decimal(text) else Decimal(text)
 
 
 def parse_type(value: JsonValue) -> DataType:
@@ -248,7 +243,7 @@ def parse_type(value: JsonValue) -> DataType:
             return MapType(parse_type(key), parse_type(item), bool(value.get("valueContainsNull", True)))
         case {"type": str(name)} if name in _PRIMITIVES and len(value) == 1:
             return PrimitiveType(name)
-    raise InvalidType(f"{json.dumps(value, default=str)[:200]} is not a type")
+    raise InvalidType(f"{_shown(value)} is not a type")
 
 
 def type_name(kind: DataType) -> str:
@@ -287,7 +282,7 @@ def _parse_field(value: JsonValue) -> StructField:
                 raise InvalidType(f"the metadata of field {name!r} is not an object")
             return StructField(name, parse_type(kind), bool(rest.get("nullable", True)), metadata)
         case _:
-            raise InvalidType(f"{json.dumps(value, default=str)[:200]} is not a field (it needs name and type)")
+            raise InvalidType(f"{_shown(value)} is not a field (it needs name and type)")
 
 
 def _parse_primitive(name: str) -> PrimitiveType:
@@ -331,6 +326,10 @@ class _Name(TypeVisitor[str]):
 class _Outline(_Name):
     def struct(self, kind: StructType, types: Sequence[str]) -> str:  # noqa: ARG002 - the fields are left out
         return "struct"
+
+
+def _shown(value: JsonValue) -> str:
+    return json.dumps(value, default=str)[:200]
 
 
 class _Wire(TypeVisitor[JsonValue]):

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from explorer.core.errors import InvalidIntent
-from explorer.core.protocol.json_values import JsonObject, JsonValue
+from explorer.core.protocol.json_values import JsonObject, JsonValue, decode_json, encode_json
 from explorer.core.protocol.schema import field_metadata
 from explorer.core.protocol.schema.char_types import char_type_text
 from explorer.core.protocol.schema.data_types import (
@@ -50,7 +50,7 @@ def read_field(value: JsonValue, place: str, allowed: Collection[str] = ()) -> S
         UnsupportedFeature: It uses a type that this program does not know.
     """
     try:
-        plain: JsonValue = msgspec.json.decode(msgspec.json.encode(value))
+        plain: JsonValue = decode_json(encode_json(value))
         return _field(plain, place, allowed)
     except (InvalidType, TypeError, UnicodeError, RecursionError, msgspec.MsgspecError) as error:
         raise InvalidIntent(f"The {place} cannot be read: {error}.", field=place) from error

@@ -6,9 +6,7 @@ only if it holds a dot; for a nested type only its kind is written.
 
 from __future__ import annotations
 
-import msgspec
-
-from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.json_values import JsonObject, encode_json
 from explorer.core.protocol.schema.data_types import (
     ArrayType,
     DataType,
@@ -42,7 +40,7 @@ def change_parameters(column: Column, field: StructField) -> JsonObject:
 
 def parameter_text(value: object) -> str:
     """A parameter's value: JSON as text."""
-    return msgspec.json.encode(value).decode()
+    return encode_json(value).decode()
 
 
 def _kind_name(kind: DataType) -> str:
