@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import audits, browser, commits, growth, phases, remote, replay, rows, warm, writes
+from tests.benchmarks import audits, browser, commits, driver, growth, phases, remote, replay, rows, warm, writes
 from tests.benchmarks.report import PAGE, README, RECORD, page, readme
 from tests.benchmarks.runs import environment
 from tests.benchmarks.sets import REPOSITORY
@@ -35,6 +35,7 @@ PARTS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     "browser": browser.measure,
     "spark": rows.measure,
     "writes": writes.measure,
+    "driver": driver.measure,
 }
 TOLERANCE = 0.6
 """What part of a recorded ratio a quick run must reach: one of few rounds on a busy machine varies."""

@@ -119,7 +119,9 @@ def test_partition_columns_stand_in_every_file_where_the_feature_asks_for_it(
     found = []
     for file, held in at_least_one(_stored(table, folder)):
         assert held.column_names == ["id", "v", "p"]
-        assert set(held["p"].to_pylist()) == {file["partition_values"]["p"]}, "what the log says stands in the file"
+        assert set(held["p"].to_pylist()) == {dict(file["partition_values"])["p"]}, (
+            "what the log says stands in the file"
+        )
         found += held.to_pylist()
     wanted = {n: {"id": n, "v": n % 4 + 10 * (n % 4 == 1), "p": ["a", "x y", None][n % 3]} for n in range(12) if n != 4}
     wanted[5]["p"] = "moved"
