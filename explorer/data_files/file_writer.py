@@ -131,7 +131,6 @@ class _File:
         first = len(plan.schema) + len(plan.partitions)
         for rule in range(plan.rules):
             self.broken[rule] += piece.column(first + rule).true_count
-        self._describe(batch)
         self.rows += batch.num_rows
         self._waiting.append(batch)
         self._waiting_rows += batch.num_rows
@@ -161,6 +160,9 @@ class _File:
             table = pa.Table.from_batches(self._waiting).combine_chunks()
             self._writer = self._writer or _parquet_writer(self.plan, self._sink, table)
             self._writer.write_table(table, row_group_size=max(1, table.num_rows))
+            # Once for the rows of a row group: for each batch the calls would cost more than the values.
+            for batch in table.to_batches():
+                self._describe(batch)
             self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
 
     def _describe(self, batch: pa.RecordBatch) -> None:

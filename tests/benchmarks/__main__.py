@@ -19,7 +19,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import audits, browser, commits, growth, phases, remote, replay, rows, warm, widget, writes
+from tests.benchmarks import (
+    audits, browser, commits, driver, growth, phases, remote, replay, rows, warm, widget, writes,
+)  # fmt: skip
 from tests.benchmarks.report import PAGE, README, RECORD, page, readme
 from tests.benchmarks.runs import environment
 from tests.benchmarks.sets import REPOSITORY
@@ -36,6 +38,7 @@ PARTS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     "widget": widget.measure,
     "spark": rows.measure,
     "writes": writes.measure,
+    "driver": driver.measure,
 }
 TOLERANCE = 0.6
 """What part of a recorded ratio a quick run must reach: one of few rounds on a busy machine varies."""

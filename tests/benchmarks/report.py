@@ -91,6 +91,7 @@ def page(record: dict[str, Any]) -> str:
         "widget": _widget,
         "spark": _spark,
         "writes": _writes,
+        "driver": _driver,
     }
     sections = [_HEAD]
     for name, section in parts.items():
@@ -421,6 +422,20 @@ def _writes(rows: list[dict[str, Any]]) -> Iterator[str]:
         )
     yield ""
     yield "Medians of three runs in turns after one to warm up, each on a fresh copy of the table."
+
+
+def _driver(rows: list[dict[str, Any]]) -> Iterator[str]:
+    least = rows[0]
+    yield from ("## Memory while rows are written", "")
+    yield from _header("rows of the table", "process MB", f"of that of {least['rows']:,}", "goal", "JVM MB")
+    for row in rows:
+        part = row["peak"] / least["peak"]
+        yield _line(f"{row['rows']:,}", f"{row['peak']:.0f}", _mark(-part, -1.1, 2), "at most 1.1", f"{row['jvm']:.0f}")
+    yield ""
+    yield (
+        "Peaks of the process that plans and commits, each a process of its own that appends the rows, updates 1 % of "
+        "them and deletes 0.1 % by deletion vectors. Its JVM has a heap of 1 GB and runs the tasks too."
+    )
 
 
 def _of(rows: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:

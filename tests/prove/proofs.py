@@ -198,6 +198,13 @@ PROOFS: Final = (
         "changes of rows beside delta-spark on newly made data, each going on with the other's table",
     ),
     Proof(
+        "row-changes-side-by-side",
+        _OTHERS,
+        "tests/interop/test_row_changes_side_by_side.py",
+        "20 random sequences of changes of rows here and by delta-spark on copies of a new table, each going on with "
+        "the other's: rows, feed, row ids and metrics",
+    ),
+    Proof(
         "features-side-by-side",
         _OTHERS,
         "tests/interop/test_features_side_by_side.py",

@@ -48,7 +48,7 @@ def compacted(log: DeltaLog, snapshot: Snapshot, arrangement: Arrangement, layou
         }
     )
     frame = found.frame.join(sf.broadcast(session.createDataFrame(told)), "_file")
-    frame = _ordered(frame, snapshot, arrangement) if arrangement.order else _grouped(frame, arrangement)
+    frame = _ordered(frame, arrangement) if arrangement.order else _grouped(frame, arrangement)
     tracking = snapshot.row_tracking
     names = (tracking.row_id_column, tracking.row_commit_version_column) if tracking.enabled else (None, None)
     extra = {name: source for name, source in zip(names, ("_row_id", "_row_commit_version"), strict=True) if name}
@@ -59,14 +59,14 @@ def compacted(log: DeltaLog, snapshot: Snapshot, arrangement: Arrangement, layou
 
 def _grouped(frame: DataFrame, arrangement: Arrangement) -> DataFrame:
     """The rows of a group together, in the order of their files."""
-    brought = frame.repartitionByRange(arrangement.files, _GROUP)
+    # By the number itself: to find ranges of it Spark would read every file twice.
+    brought = frame.repartitionById(arrangement.files, _GROUP)
     return brought.sortWithinPartitions(_GROUP, "_file", "_row_index")
 
 
-def _ordered(frame: DataFrame, snapshot: Snapshot, arrangement: Arrangement) -> DataFrame:
+def _ordered(frame: DataFrame, arrangement: Arrangement) -> DataFrame:
     """The rows in ranges of their order, each range a file."""
     columns = [_column(name) for name in arrangement.order]
-    del snapshot
     if arrangement.curve and len(columns) > 1:
         frame = z_ordered(frame, columns, _CURVE)
         columns = [sf.col(_CURVE)]
