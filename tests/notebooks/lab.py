@@ -36,7 +36,10 @@ DOCS = REPOSITORY / "docs"
 def running_lab(
     folder: Path, runtime: Path, *, theme: str = "JupyterLab Light", program: str = "jupyterlab"
 ) -> Iterator[str]:
-    """Serve a folder and yield the address; ``runtime`` is where Jupyter writes what it runs."""
+    """Serve a folder and yield the address; ``runtime`` is where Jupyter writes what it runs.
+
+    JupyterLab serves Notebook's pages too, below ``notebooks``.
+    """
     settings = folder / "settings" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)
     (settings / "themes.jupyterlab-settings").write_text(json.dumps({"theme": theme}))

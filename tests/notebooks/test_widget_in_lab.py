@@ -1,4 +1,4 @@
-"""The widget in a real JupyterLab and a real browser: it draws, it answers the mouse, it asks no other machine."""
+"""The widget in a real browser, in JupyterLab, Notebook and Voila: it draws, it answers, it asks no other machine."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Literal
 
 import nbformat
 import pytest
-from playwright.sync_api import Locator, Page, Playwright, expect
+from playwright.sync_api import Browser, Locator, Page, Playwright, expect
 
 from tests.e2e.conftest import FAST
-from tests.notebooks.lab import TOKEN, running_lab
+from tests.notebooks.lab import TOKEN, running_lab, running_voila
+from tests.notebooks.test_tour_in_lab import THEIRS, run_all
 from tests.support.served_pages import watch
 from tests.support.shared_tables import REPOSITORY
 from tests.support.small_logs import PROTOCOL, add, metadata, write_log
@@ -44,7 +45,7 @@ PLACE = """(version) => {
 @pytest.mark.e2e
 @pytest.mark.notebook
 @pytest.mark.timeout(420)
-def test_widget_draws_and_answers_in_a_dark_lab(jupyter_home: Path, playwright: Playwright) -> None:
+def test_widget_draws_and_answers_in_every_program(jupyter_home: Path, playwright: Playwright) -> None:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     folder = jupyter_home / "served"
     folder.mkdir()
@@ -61,11 +62,19 @@ def test_widget_draws_and_answers_in_a_dark_lab(jupyter_home: Path, playwright: 
             _run_all(page, f"{address}lab/tree/story.ipynb?token={TOKEN}")
             _drive(page)
             _look_at_the_others(page)
+            _restart_the_kernel(page)
+            page.close()
+            assert wrong == []
+            _elsewhere(browser, "notebook", f"{address}notebooks/story.ipynb?token={TOKEN}")
+            with running_voila(folder / "story.ipynb") as voila:
+                _elsewhere(browser, "voila", voila)
         finally:
             browser.close()
-    assert wrong == []
 
 
+_AFTER_LAB = "script: Command 'filebrowser:open-path' not registered."
+"""What Notebook says with any notebook where JupyterLab was open before: it takes up its folder."""
+_NO_KERNEL = "No kernel answers"
 _MORE = {
     "broken": "import explorer\nbroken = explorer.open_table('damaged').explore()\nbroken.theme = 'dark'\nbroken",
     "own-theme": "dark = orders.explore()\ndark.theme = 'dark'\ndark",
@@ -99,6 +108,35 @@ def _look_at_the_others(page: Page) -> None:
         "rgb(34, 38, 43)",
         "rgb(43, 48, 54)",
     }
+
+
+def _restart_the_kernel(page: Page) -> None:
+    """The widget says that nothing answers it any more, and what to do."""
+    said = "root => getComputedStyle(root, '::before').content"
+    root = page.locator(".widget-vbox.dte.dte-auto")
+    assert _NO_KERNEL not in root.evaluate(said)
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    expect(root).to_have_class(re.compile("jupyter-widgets-disconnected"), timeout=30_000)
+    assert _NO_KERNEL in root.evaluate(said)
+    assert "Run the cell to use it." in root.evaluate(said)
+
+
+def _elsewhere(browser: Browser, program: str, address: str) -> None:
+    """Run the story in another program, and step with a key; Voila's page runs the cells itself."""
+    page = browser.new_page(viewport={"width": 1440, "height": 1000})
+    wrong = watch(page)
+    page.goto(address, timeout=120_000, wait_until="commit")
+    if program != "voila":
+        run_all(page)
+    root = page.locator(".widget-vbox.dte.dte-auto")
+    version = root.locator(".dte-version")
+    page.locator(".dte.dte-auto .js-plotly-plot .bars").first.wait_for(state="attached", timeout=120_000)
+    last = int(version.inner_text().removeprefix("v"))
+    root.get_by_role("slider").press("ArrowLeft")
+    expect(version).to_have_text(f"v{last - 1}")
+    expect(root.get_by_text(f"v{last - 2} \u2192 v{last - 1}", exact=True)).to_be_visible()
+    page.close()
+    assert [line for line in wrong if line not in (*THEIRS[program], _AFTER_LAB)] == [], program
 
 
 def _run_all(page: Page, address: str) -> None:
