@@ -47,16 +47,20 @@ def test_a_lost_connection_is_said_at_once(watched: Any, address: str) -> None:
     settle(page)
 
 
-def test_a_figure_that_was_drawn_too_narrow_fills_its_place(opened: Any) -> None:
+def test_a_figure_that_was_drawn_too_narrow_or_too_low_fills_its_place(opened: Any) -> None:
     page = opened(TABLE)
     plot = plotted(page, "chart-slot")
-    full = width_of(plot)
-    assert full > 900
-    page.evaluate("plot => Plotly.relayout(plot, {width: 700})", plot.element_handle())
-    page.wait_for_function(
-        "([plot, full]) => Math.abs(plot.querySelector('.main-svg').clientWidth - full) < 2",
-        arg=[plot.element_handle(), full],
-    )
+    size = plot.evaluate("plot => ['clientWidth', 'clientHeight'].map(name => plot.querySelector('.main-svg')[name])")
+    assert size[0] > 900
+    assert size[1] > 120
+    # As the columns were when one of them was chosen: the figure kept the height of the one before it.
+    for drawn in ({"width": 700}, {"height": 60}):
+        page.evaluate("([plot, size]) => Plotly.relayout(plot, size)", [plot.element_handle(), drawn])
+        page.wait_for_function(
+            """([plot, size]) => ['clientWidth', 'clientHeight'].every(
+                (name, place) => Math.abs(plot.querySelector('.main-svg')[name] - size[place]) < 2)""",
+            arg=[plot.element_handle(), size],
+        )
 
 
 def test_a_copied_link_names_both_versions_and_may_follow_the_newest(opened: Any) -> None:

@@ -142,6 +142,17 @@ def test_the_table_of_commits_has_reasons_and_is_filtered_by_the_address(catalog
     assert exported.matching().column("version").to_pylist() == [3, 2]  # type: ignore[union-attr]  # it is a list
 
 
+def test_the_lines_of_a_commit_stand_in_the_wide_column(catalog: Catalog) -> None:
+    regions = _page(catalog, "?t=w/masked").regions
+    assert "Raw actions" in regions["rest"]
+    assert "Raw actions" not in regions["side"]
+
+
+def test_what_a_commit_did_is_told_whole_where_its_sentence_is_cut(catalog: Catalog) -> None:
+    strip = _page(catalog, "?t=w/masked&v=2").regions["strip"]
+    assert re.search(r'class="effect" title="2 rows masked">2 rows masked<', strip)
+
+
 def test_headers_of_signs_are_not_empty(catalog: Catalog) -> None:
     page = _page(catalog, "?t=w/masked&tab=diff&v=3&c=1")
     assert not re.search(r"<th[^>]*>\s*</th>", page.regions["lead"] + page.regions["rest"])
