@@ -20,7 +20,18 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks import (
-    audits, browser, commits, driver, growth, phases, remote, replay, rows, warm, widget, writes,
+    audits,
+    browser,
+    commits,
+    driver,
+    growth,
+    phases,
+    remote,
+    replay,
+    rows,
+    warm,
+    widget,
+    writes,
 )  # fmt: skip
 from tests.benchmarks.report import PAGE, README, RECORD, page, readme
 from tests.benchmarks.runs import environment
