@@ -105,6 +105,20 @@ def test_on_a_very_wide_window_the_header_stands_over_the_content(opened: Any) -
     assert max(left) - min(left) <= 1
 
 
+@pytest.mark.parametrize("width", [1024, 375])
+def test_a_long_sentence_of_a_commit_leaves_its_time_in_sight(opened: Any, width: int) -> None:
+    page = opened(VECTORS)
+    page.set_viewport_size({"width": width, "height": 800})
+    long = "+1,234,567 rows, 7,654,321 rows updated, 1,234 rows masked, schema and protocol changed"
+    page.evaluate("text => { document.querySelector('#strip .effect').textContent = text; }", long)
+    ends = page.evaluate("""() => ['#strip .happened time', '#strip .happened'].map(
+        place => document.querySelector(place).getBoundingClientRect().right)""")
+    assert ends[0] <= ends[1] + 1
+    effect = page.locator("#strip .effect")
+    assert effect.evaluate("part => part.scrollWidth > part.clientWidth")
+    assert effect.bounding_box()["width"] > 60, "some ten letters of it are left"
+
+
 def test_a_wide_table_keeps_its_first_column_in_sight(opened: Any) -> None:
     page = opened(f"{VECTORS}&view=table")
     page.set_viewport_size({"width": 700, "height": 800})

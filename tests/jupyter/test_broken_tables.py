@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
 import explorer
-from explorer.core.errors import EngineUnavailable, VersionGap
+from explorer.core.errors import EngineUnavailable, TableNotFound, VersionGap
 from explorer.table import Table
 from tests.jupyter.conftest import shown
 from tests.support.page_elements import Elements
@@ -91,6 +92,20 @@ def test_a_damaged_commit_is_not_said_to_be_gone(tmp_path: Path) -> None:
     text = Elements(shown(widget)).text
     assert "no longer in the log" not in text
     assert "the history cannot be read" in text
+
+
+def test_a_table_that_is_gone_is_said_and_is_a_typed_error_in_code(orders: Table) -> None:
+    widget = orders.explore()
+    shutil.rmtree(Path(orders.location.removeprefix("file://")))
+    widget._controls.refresh.click()
+    said_of_it = Elements(shown(widget)).text
+    assert "There is no Delta table at" in said_of_it
+    assert "Check the path" in said_of_it
+    assert widget.version == 5, "what was shown stays"
+    with pytest.raises(TableNotFound):
+        widget.refresh()
+    widget.version = 2
+    assert "TableNotFound" in Elements(shown(widget)).text
 
 
 def test_missing_package_is_named_with_what_to_install(orders: Table, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,7 +144,7 @@ def test_both_ends_move_in_one_step(widget: TableExplorer) -> None:
     assert set(states) == {(3, 1)}
 
 
-@pytest.mark.parametrize("version", [-1, 6, 10_000])
+@pytest.mark.parametrize("version", [-1, 6, 99_999])
 def test_version_that_is_not_there_is_refused_and_nothing_moves(widget: TableExplorer, version: int) -> None:
     before = shown(widget)
     with pytest.raises(VersionNotFound) as refused:

@@ -10,12 +10,13 @@ from tests.support.shared_tables import REPOSITORY
 
 __all__ = ["FEW", "FEWEST", "run_tests"]
 
-# A variant, an error of a row, Python in tasks, and two jobs of which one is cancelled.
+# A variant, an error of a row, Python in tasks, two jobs of which one is cancelled, and rows that are written.
 FEWEST = (
     "tests/spark/scan/test_scan.py::test_variants_with_nulls_and_inside_arrays_come_out",
     "tests/spark/checks/test_constraint_check.py::test_one_that_fails_on_a_row_does_not_keep_the_others_from_their_answer",
     "tests/spark/log/test_files_frame.py::test_totals_and_the_files_that_a_condition_needs_are_those_of_one_process",
     "tests/spark/rows/test_preview.py::test_cancelling_one_job_leaves_another_alone",
+    "tests/spark/writes/test_rows_past_the_driver.py",
 )
 FEW = (
     *FEWEST,
