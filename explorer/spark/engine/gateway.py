@@ -42,9 +42,8 @@ _CONF: Final = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # Rows go to Python's workers and come back in larger batches, of 64 MB at most as ever, and through larger buffers:
-    # an append of 1.5 million rows then takes 1.97 s of the processor and not 2.15.
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    # The sizes of what goes to Python's workers. `explorer.spark.writes.row_widths` reckons with the rows of a batch.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
     "spark.sql.execution.pandas.udf.buffer.size": "1048576",
     # Above this many paths Spark lists them in a job of its own, which is much slower (30 s for 10,000 files).
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",

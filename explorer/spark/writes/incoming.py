@@ -43,6 +43,7 @@ from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.writes.column_values import check_casts, column_value
 from explorer.spark.writes.new_rows import NewRows, breaks_rule, broken_rules, write_files
+from explorer.spark.writes.row_widths import widest_row
 from explorer.spark.writes.source_state import FileStates, file_states, unchanged_guard
 
 if TYPE_CHECKING:
@@ -63,12 +64,14 @@ class PlannedRows:
         rules: What each of them must satisfy.
         place: Where they come from.
         files: The files there, as they were when the rows were planned.
+        widest: The most bytes of text in a row; None where it is not known.
     """
 
     frame: DataFrame
     rules: tuple[RowRule, ...]
     place: object
     files: FileStates
+    widest: int | None
 
     def failure(self, error: Exception) -> ExplorerError:
         """The typed error for what running it raised."""
@@ -96,14 +99,14 @@ def incoming_rows(
         frame = source_frame(session, source)
         shaped = _shaped(frame, snapshot)
         judged = (*row_rules(snapshot), *rules)
-        rows, broken = _counted(shaped, judged, _generated_identity(snapshot.schema, frame))
+        rows, widest, broken = _counted(shaped, judged, _generated_identity(snapshot.schema, frame))
         found = _partitions(shaped, snapshot) if partitions else None
     except PySparkException as error:
         raise _refusal(error) from error
     given = {name.lower() for name in frame.columns}
     columns = tuple(field.name for field in snapshot.schema.fields if field.name.lower() in given)
     guards = tuple(rule_guard(rule, count, rows, shaped) for rule, count in broken)
-    return Incoming(rows, columns, guards, PlannedRows(shaped, judged, source, files), found)
+    return Incoming(rows, columns, guards, PlannedRows(shaped, judged, source, files, widest), found)
 
 
 def new_fields(schema: StructType, source: object) -> tuple[JsonObject, ...]:
@@ -168,7 +171,8 @@ def written_rows(
     """
     source = incoming.source
     assert isinstance(source, PlannedRows), "another engine planned these rows"
-    made = write_files(store, layout, NewRows(source, rules=source.rules, numbered=numbered, rows=incoming.rows))
+    new = NewRows(source, rules=source.rules, numbered=numbered, rows=incoming.rows, widest=source.widest)
+    made = write_files(store, layout, new)
     guards = (
         *(rule_guard(rule, count, made.rows) for rule, count in broken_rules(source.rules, made)),
         *unchanged_guard((incoming.rows, source.files), (made.rows, file_states(source.place)), "its files or rows"),
@@ -277,12 +281,17 @@ def _generated_identity(schema: StructType, frame: DataFrame) -> frozenset[str]:
 
 def _counted(
     frame: DataFrame, rules: Sequence[RowRule], numbered: frozenset[str]
-) -> tuple[int, list[tuple[RowRule, int]]]:
-    """How many rows there are and how many break each rule, in one pass; what gets its numbers later may be null."""
+) -> tuple[int, int | None, list[tuple[RowRule, int]]]:
+    """How many rows there are, the most bytes of text in one, and how many break each rule, in one pass.
+
+    What gets its numbers later may be null.
+    """
     judged = [rule for rule in rules if not (rule.kind == "not-null" and rule.name in numbered)]
     counts = [sf.count_if(breaks_rule(rule)).alias(f"rule{place}") for place, rule in enumerate(judged)]
-    found: dict[str, Any] = frame.agg(sf.count(sf.lit(1)).alias("rows"), *counts).toArrow().to_pylist()[0]
-    return found["rows"], [(rule, found[f"rule{place}"]) for place, rule in enumerate(judged)]
+    widest = sf.lit(None) if (known := widest_row(frame)) is None else known
+    asked = (sf.count(sf.lit(1)).alias("rows"), widest.alias("widest"), *counts)
+    found: dict[str, Any] = frame.agg(*asked).toArrow().to_pylist()[0]
+    return found["rows"], found["widest"], [(rule, found[f"rule{place}"]) for place, rule in enumerate(judged)]
 
 
 def rule_guard(rule: RowRule, broken: int, rows: int, among: DataFrame | None = None) -> GuardResult:

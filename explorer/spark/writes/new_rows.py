@@ -26,6 +26,7 @@ from explorer.data_files.file_plan import CHANGE_TYPE, FilePlan, held_fields
 from explorer.data_files.written_files import WrittenFiles
 from explorer.spark.scan.physical import quoted
 from explorer.spark.scan.results import Planned, Reading, to_arrow
+from explorer.spark.writes.row_widths import unweighed
 
 if TYPE_CHECKING:
     from explorer.core.protocol.log_store import LogStore
@@ -54,6 +55,7 @@ class NewRows:
         changes: They are rows of change files; ``planned`` has a column ``_change_type`` too.
         groups: A column of ``planned`` with the number of the group that rows go with; a file holds one group.
         arranged: Rows of one file lie together and in their order; otherwise they are sorted by partition.
+        widest: The most bytes of text in a row, by `widest_row`; None where it is not known.
     """
 
     planned: Planned
@@ -64,6 +66,7 @@ class NewRows:
     changes: bool = False
     groups: str | None = None
     arranged: bool = False
+    widest: int | None = None
 
 
 def write_files(store: LogStore, layout: FileLayout, new: NewRows, rows_per_file: int = ROWS_PER_FILE) -> WrittenFiles:
@@ -91,8 +94,10 @@ def write_files(store: LogStore, layout: FileLayout, new: NewRows, rows_per_file
     )
 
     def run(placed: FilePlan) -> list[dict[str, Any]]:
-        told = _arranged(layout, new).mapInArrow(file_writer.writer(placed), _TOLD)
-        found: list[dict[str, Any]] = to_arrow(Reading(told, new.planned.failure)).to_pylist()
+        rows = _arranged(layout, new)
+        told = rows.mapInArrow(file_writer.writer(placed), _TOLD)
+        with unweighed(rows, new.widest):
+            found: list[dict[str, Any]] = to_arrow(Reading(told, new.planned.failure)).to_pylist()
         return found
 
     return written_files.write_files(store, plan, run)
