@@ -119,6 +119,32 @@ def test_a_long_sentence_of_a_commit_leaves_its_time_in_sight(opened: Any, width
     assert effect.bounding_box()["width"] > 60, "some ten letters of it are left"
 
 
+def test_on_a_telephone_the_strip_s_buttons_stand_in_one_row(opened: Any) -> None:
+    for address in (VECTORS, f"{VECTORS}&v=2&c=1"):
+        page = opened(address)
+        page.set_viewport_size({"width": 375, "height": 800})
+        rows = page.evaluate("""() => [...document.querySelectorAll('#strip > :is(a, .button, details)')].map(part => {
+            const box = part.getBoundingClientRect();
+            return Math.round((box.top + box.bottom) / 2);
+        })""")
+        assert len(rows) >= 6, rows
+        assert max(rows) - min(rows) <= 2, rows
+
+
+def test_how_long_ago_gives_way_before_what_a_commit_did(opened: Any) -> None:
+    page = opened(VECTORS)
+    page.set_viewport_size({"width": 1440, "height": 800})
+    sizes = """letters => {
+        document.querySelector('#strip .happened b').textContent = 'W'.repeat(letters);
+        return ['.age', '.effect'].map(place => document.querySelector('#strip ' + place))
+            .map(part => part.scrollWidth - part.clientWidth);
+    }"""
+    cut = [page.evaluate(sizes, letters) for letters in range(5, 60)]
+    age = next(place for place, (hidden, _) in enumerate(cut) if hidden > 1)
+    effect = next(place for place, (_, hidden) in enumerate(cut) if hidden > 1)
+    assert age < effect
+
+
 def test_a_wide_table_keeps_its_first_column_in_sight(opened: Any) -> None:
     page = opened(f"{VECTORS}&view=table")
     page.set_viewport_size({"width": 700, "height": 800})

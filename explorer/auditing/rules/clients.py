@@ -102,7 +102,7 @@ def _refusing_of_all(subject: Subject) -> tuple[Finding, ...]:
             evidence=(
                 Evidence(_names(refusing)),
                 Evidence(f"because of {named(_features(refusing))}"),
-                *([Evidence(f"{others} more for other reasons")] if others else ()),
+                *([Evidence(f"{others} more for other reasons, {len(all_refusing)} in all")] if others else ()),
                 Evidence(_as_of(refusing)),
             ),
             effect="They say so when they open it.",

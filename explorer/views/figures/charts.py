@@ -22,7 +22,7 @@ __all__ = ["BARS", "HEAVY", "masked_shares", "ranges_figure", "total_over_versio
 
 BARS = 200
 HEAVY = 30.0
-_LEAST_SLOTS = 24
+_LEAST_SLOTS = 12
 _LABELLED = 40
 _NUMBERS = ("cardinality", "num_records", "share")
 _STRETCHES = 500
