@@ -216,6 +216,7 @@ def test_a_stream_that_is_killed_and_started_again_writes_every_row_once(
     left = orphans(table)
     found = table.plan({"kind": "vacuum", "olderThan": "interval 0 seconds"}, accept=["vacuum-retention"])
     assert left <= {file.path for file in found.files}
+    assert told["killed"] >= (kills + 1) // 2
     record_property("found", {**told, "orphans": len(left)})
 
 
@@ -224,7 +225,10 @@ def _arguments(folder: Path, kind: str) -> tuple[str, str, str, str]:
 
 
 def _killed(folder: Path, kind: str, pick: random.Random) -> Counter[str]:
-    """Stream in a process of its own until it is killed at some moment of some batch; what it told."""
+    """Stream in a process of its own until it is killed at some moment of some batch; what it told.
+
+    It may have ended by then, with nothing left to read.
+    """
     command = [sys.executable, "-m", "tests.spark.writes.stream_victim", *_arguments(folder, kind)]
     told = Counter[str]()
     with subprocess.Popen(
@@ -242,5 +246,6 @@ def _killed(folder: Path, kind: str, pick: random.Random) -> Counter[str]:
                 break
             if line.startswith("batch"):
                 begun = time.monotonic()
-    assert process.returncode == (0 if told["batch"] != end else -signal.SIGKILL)
+    assert process.returncode in {0, -signal.SIGKILL}
+    told["killed"] = int(process.returncode != 0)
     return told
