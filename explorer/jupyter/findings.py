@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from explorer import formatting as fmt
 from explorer.auditing import Audit, Finding
-from explorer.core.errors import ExplorerError, TableError
+from explorer.core.errors import TableError
 from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.panels import problem_panel
 from explorer.views import TableFacts
@@ -23,9 +23,6 @@ from explorer.views import TableFacts
 __all__ = ["FindingsLine", "findings_line"]
 
 _log = logging.getLogger(__name__)
-_COMMITS: Final = 2_000
-_FILES: Final = 20_000
-"""How many there may be for the rules to be asked while a person waits for the widget."""
 _UNDER_WAY: Final = tag("p", "The rules look at the table\u2026", class_="dte-caption")
 _AWAITED: Final = tag("p", "Some rules read the log\u2026", class_="dte-caption")
 
@@ -42,7 +39,7 @@ class FindingsLine(ipywidgets.HTML):  # type: ignore[misc]  # ipywidgets publish
         if facts is self._facts:
             return
         self._facts = facts
-        if at_once := _is_small(facts):
+        if at_once := facts.is_judged_soon:
             self.value = findings_line(facts.audit(wait=False))
             if not facts.awaits_log:
                 return
@@ -70,16 +67,6 @@ class FindingsLine(ipywidgets.HTML):  # type: ignore[misc]  # ipywidgets publish
     def _say(self, facts: TableFacts, said: Markup) -> None:
         if facts is self._facts:
             self.value = said
-
-
-def _is_small(facts: TableFacts) -> bool:
-    """Whether the rules take no more than a moment."""
-    if len(facts.commits) > _COMMITS:
-        return False
-    try:
-        return facts.snapshot(facts.whole[1]).num_files <= _FILES
-    except ExplorerError:
-        return True  # a rule says why its files cannot be known
 
 
 def findings_line(audit: Audit) -> Markup:

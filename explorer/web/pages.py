@@ -36,8 +36,6 @@ __all__ = ["TABLE_REGIONS", "Rendered", "bar", "notice", "problem_page", "table_
 _log = logging.getLogger(__name__)
 _JUDGES = ThreadPoolExecutor(max_workers=2, thread_name_prefix="explorer-judge")
 _JUDGED_SOON = 0.2
-# Of more it takes longer than that, and the page would be made more slowly meanwhile.
-_JUDGED_COMMITS = 20_000
 TABLE_REGIONS = (
     "bar", "strip", "still", "opening", "commits", "tabs", "notice", "lead", "charthead", "chartfoot", "rest", "side",
 )  # fmt: skip
@@ -183,8 +181,9 @@ def _judge(facts: TableFacts, *, wait: bool) -> None:
         return
     if wait:
         facts.judge()
-    elif facts.audit_at_hand() is None and len(facts.commits) <= _JUDGED_COMMITS:
-        # What it raises is raised again where the rest of it is waited for.
+    elif facts.audit_at_hand() is None and facts.is_judged_soon:
+        # A large table's page would be made more slowly meanwhile. What is raised is raised again where the rest is
+        # waited for.
         with suppress(NotYet):
             _JUDGES.submit(facts.judge).exception(timeout=_JUDGED_SOON)
 

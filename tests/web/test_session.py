@@ -230,7 +230,7 @@ def test_a_page_without_findings_says_so_and_shows_them_when_they_are_there(
 ) -> None:
     load_figures()
     # As if the table had so many commits that nobody waits for what the rules find.
-    monkeypatch.setattr("explorer.web.pages._JUDGED_COMMITS", 0)
+    monkeypatch.setattr("explorer.views.table.facts._FEW_COMMITS", 0)
     created = hostile_tables.created({"id": "long"})
     small_logs.write_log(tmp_path / "w" / "t", [created, *([small_logs.add(f"{n}", 3)] for n in range(5))])
     window = Window.__new__(Window)

@@ -40,6 +40,8 @@ __all__ = ["TableFacts"]
 
 _KEPT = 64
 _FRESH_MINUTES = 5
+# How many commits and files there may be for the rules to be asked while a person waits.
+_FEW_COMMITS, _FEW_FILES = 2_000, 20_000
 # One for all tables that a process shows, so that its 256 MiB are all that is kept of their checkpoints.
 _COLUMNS = KeptColumns()
 T = TypeVar("T")
@@ -287,6 +289,15 @@ class TableFacts:
     def is_judged(self) -> bool:
         """Whether `judge` was asked some minutes ago at most, and would find nothing else."""
         return self.partial or self._judged == (self._now(), self.awaits_log)
+
+    @property
+    def is_judged_soon(self) -> bool:
+        """Whether `judge` takes no more than a moment."""
+        if not len(self.commits):
+            return True
+        newest = self.commits.record(self.commits.last)
+        files = newest.num_files if newest is not None else None
+        return len(self.commits) <= _FEW_COMMITS and (files or 0) <= _FEW_FILES
 
     def judge(self) -> None:
         """Find out what takes long on a large log, its lanes and findings; other questions are answered meanwhile.
