@@ -18,6 +18,7 @@ from explorer.web.session import Session
 from explorer.web.tabs import TABS
 from explorer.web.window import Message
 from tests.support import hostile_tables, small_logs
+from tests.support.page_elements import Elements
 
 
 class Heard(Page):
@@ -172,7 +173,7 @@ def test_a_window_that_is_seen_follows_the_log_and_one_that_is_not_does_not(
     heard = len(window.page.heard)
     window.send("visible", visible=True)
     landed = window.until(lambda message: "The table has a newer version." in message["regions"].get("lead", ""))
-    assert "v1 is newest" in landed["regions"]["strip"]
+    assert "v1 is newest" in Elements(landed["regions"]["strip"]).text
     (said,) = [message for message in window.page.heard[heard:] if message.get("say")]
     assert (said["say"], "v=0" in said["query"].split("&")) == ("v1 landed", True)
 
