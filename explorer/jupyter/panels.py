@@ -15,7 +15,7 @@ from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import CommitRecord, commit_sentence
 from explorer.views.table.comparison import Comparison, FormChange
 
-__all__ = ["comparison_panel", "problem_lines", "problem_panel", "signs", "version_line"]
+__all__ = ["comparison_panel", "figure", "problem_lines", "problem_panel", "signs", "version_line"]
 
 _SHOWN = 20
 _COMMITS = 6
@@ -110,15 +110,22 @@ def _figures(comparison: Comparison) -> Markup:
     t = comparison.totals
     masked = f"{fmt.quantity(abs(t.rows_masked), 'row')} {'shown again' if t.rows_masked < 0 else 'masked'}"
     figures = (
-        _figure(f"+{fmt.plural(t.files_added, 'file')}", _basis(t.bytes_added, t.rows_added), "dte-added"),
-        _figure(f"\u2212{fmt.plural(t.files_removed, 'file')}", _basis(t.bytes_removed, t.rows_removed), "dte-removed"),
-        _figure(f"~{fmt.count(t.files_remasked)} re-masked", masked, "dte-remasked"),
-        _figure(_net(comparison.net_rows), "live rows, net", None),
+        figure(f"+{fmt.plural(t.files_added, 'file')}", _basis(t.bytes_added, t.rows_added), "dte-added"),
+        figure(f"\u2212{fmt.plural(t.files_removed, 'file')}", _basis(t.bytes_removed, t.rows_removed), "dte-removed"),
+        figure(f"~{fmt.count(t.files_remasked)} re-masked", masked, "dte-remasked"),
+        figure(_net(comparison.net_rows), "live rows, net", None),
     )
     return tag("div", *figures, class_="dte-figures")
 
 
-def _figure(value: str, basis: str, kind: str | None) -> Markup:
+def figure(value: str, basis: str, kind: str | None = None) -> Markup:
+    """Return a number with what it counts; a zero is small and grey.
+
+    Args:
+        value: The number, with its sign.
+        basis: What it counts.
+        kind: The class of its colour.
+    """
     shown = kind if any(character in "123456789" for character in value) else "dte-zero"
     return tag("div", tag("b", value, class_=shown), tag("span", basis, class_="dte-caption"), class_="dte-figure")
 

@@ -197,6 +197,8 @@ def test_changes_and_differences_are_those_the_reference_wrote(spark: None) -> N
     settled(widget.panel("diff").rows, lambda: widget.panel("diff").rows.figures.value != "")
     updated = expected["describe_history"][4]["operationMetrics"]["numUpdatedRows"]
     assert f"\u0394{updated}updated" in Elements(widget.panel("diff").rows.figures.value).text
+    # What there is none of has no colour.
+    assert '<b class="dte-zero">+0</b>' in widget.panel("diff").rows.figures.value
     assert Elements(widget.panel("diff").rows.rows.value).names.count("s") == int(updated)
     widget.version = 2
     assert widget.panel("diff").rows.rows.value == ""

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from explorer import formatting as fmt
 from explorer.jupyter.explored import Explored
 from explorer.jupyter.markup import joined, tag
+from explorer.jupyter.panels import figure
 from explorer.jupyter.tabs.row_panel import RowPanel
 from explorer.views.rows.differences import DifferenceCell, DifferenceRow, RowDifferences
 from explorer.views.rows.row_work import ComparedRows, comparison_estimate, key_choices
@@ -72,15 +73,13 @@ def differences_table(found: RowDifferences) -> Markup:
 
 def _figures(found: RowDifferences, *, keyed: bool) -> Markup:
     figures = [
-        _figure(f"+{fmt.count(found.inserted)}", "inserted", "dte-added"),
-        _figure(f"\u2212{fmt.count(found.deleted)}", "deleted", "dte-removed"),
-        _figure(
-            f"\u0394{fmt.count(found.updated)}", "updated" if keyed else "updated: unknown without a key", _UPDATED
-        ),
+        figure(f"+{fmt.count(found.inserted)}", "inserted", "dte-added"),
+        figure(f"\u2212{fmt.count(found.deleted)}", "deleted", "dte-removed"),
+        figure(f"\u0394{fmt.count(found.updated)}", "updated" if keyed else "updated: unknown without a key", _UPDATED),
     ]
     if found.repeated:
         repeated = "under keys that several rows share: old and new cannot be matched"
-        figures.append(_figure(fmt.count(found.repeated), repeated, None))
+        figures.append(figure(fmt.count(found.repeated), repeated, None))
     more = f" {fmt.plural(found.more_columns, 'more column')} not shown." if found.more_columns else ""
     left_out = [tag("p", f"{name} is not compared: {why}", class_="dte-caption") for name, why in found.left_out]
     note = tag("p", found.note + more, class_="dte-muted")
@@ -88,10 +87,6 @@ def _figures(found: RowDifferences, *, keyed: bool) -> Markup:
 
 
 _UPDATED = "dte-changed-rows"
-
-
-def _figure(value: str, words: str, kind: str | None) -> Markup:
-    return tag("div", tag("b", value, class_=kind), tag("span", words, class_="dte-caption"), class_="dte-figure")
 
 
 def _row(row: DifferenceRow) -> Markup:
