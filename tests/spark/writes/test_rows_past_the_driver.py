@@ -66,9 +66,7 @@ def _rows(first: int, count: int) -> Any:
 
 
 @pytest.mark.parametrize("masks", ["true", "false"])
-def test_rows_are_written_where_they_are_and_only_what_is_said_of_files_comes_here(
-    masks: str, tmp_path: Path, fetched: _Fetched
-) -> None:
+def test_only_what_is_said_of_files_comes_here(masks: str, tmp_path: Path, fetched: _Fetched) -> None:
     place = new_table(tmp_path / "t")
     properties = {
         "delta.enableDeletionVectors": masks,
