@@ -70,7 +70,12 @@ prove: $(DEVELOPMENT) ## the whole dose of what the tests try in a small one: CO
 	$(BIN)/python -m tests.strength branches
 	$(BIN)/python -m tests.strength mutants
 
-record: $(DEVELOPMENT) ## run the tests that name rows of the protocol and changed since, and renew docs/conformance.md
+# Before a commit: the tests that name rows of the protocol and changed since are run, the other pages are only written.
+record: $(DEVELOPMENT) ## renew every page of the docs that a test compares with the code or with a record
+	$(BIN)/python -m tests.architecture --write
+	$(BIN)/python -m tests.cli.reference --write
+	$(BIN)/python -m tests.prove --page
+	$(BIN)/python -m tests.strength page
 	$(BIN)/python -m tests.conformance --renew
 
 bench: $(DEVELOPMENT) ## measure the speeds that the documents state; BENCH=--quick compares with them
