@@ -7,7 +7,7 @@ Times carry their zone (UTC); ages are relative to a moment that is passed in, s
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from math import isnan
 
@@ -25,6 +25,7 @@ __all__ = [
     "quantity",
     "readable_lines",
     "shorten",
+    "shorten_apart",
     "shorten_path",
     "signed",
     "size",
@@ -133,6 +134,16 @@ def shorten(text: str, width: int = 42) -> str:
         return text
     tail = max(8, width // 3)
     return f"{text[: width - tail - 1]}\u2026{text[-tail:]}"
+
+
+def shorten_apart(texts: Sequence[str], width: int = 42) -> list[str]:
+    """Shorten names of one list in the middle, or to their ends where the middles are what tells them apart."""
+    cut = [shorten(text, width) for text in texts]
+    if len(set(cut)) == len(set(texts)):
+        return cut
+    shown = map(plain, texts)
+    ends = [text if len(text) <= width else f"\u2026{text[1 - width :]}" for text in shown]
+    return max(cut, ends, key=lambda names: len(set(names)))
 
 
 def shorten_path(path: str, width: int = 58) -> str:

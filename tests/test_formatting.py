@@ -85,6 +85,14 @@ def test_shorten_keeps_both_ends() -> None:
     assert shown.endswith(".parquet")
 
 
+def test_names_of_a_list_are_cut_where_they_stay_apart() -> None:
+    sensors = [f"measurement_of_sensor_{number:04}_in_hall" for number in range(3)]
+    assert fmt.shorten_apart(sensors, 16) == [f"\u2026or_{number:04}_in_hall" for number in range(3)]
+    keys = ["customer_primary_identifier_hash", "supplier_primary_identifier_hash"]
+    assert fmt.shorten_apart(keys, 20) == [fmt.shorten(key, 20) for key in keys]
+    assert fmt.shorten_apart(["a", "a"], 20) == ["a", "a"]
+
+
 def test_shortened_paths_keep_folder_and_file_apart() -> None:
     path = "event_date=2026-10-19/country=Germany/part-00012-9f3c1a2b-3c4d-5e6f-c000.snappy.parquet"
     shown = fmt.shorten_path(path, 58)

@@ -87,9 +87,9 @@ def test_the_remedy_opens_the_change_filled_in(catalog: Catalog) -> None:
     assert re.search(r'<input[^>]*name="f.version"[^>]*value="2"', form)
 
 
-def test_a_remedy_that_needs_spark_is_a_command_to_copy(catalog: Catalog) -> None:
-    html = unescape(_findings(_page(catalog, "?t=w/small")))
-    assert re.search(r'data-do="copy" data-text="OPTIMIZE delta\.`[^`]*w/small`"', html)
+def test_a_remedy_that_writes_rows_opens_its_change_too(catalog: Catalog) -> None:
+    address = Address.parse(_links(_findings(_page(catalog, "?t=w/small")))["Compact the files\u2026"])
+    assert (address.table, address.tab, address.act) == ("w/small", "act", "optimize")
 
 
 def test_a_table_without_findings_says_what_was_looked_for_and_what_is_open(catalog: Catalog) -> None:

@@ -12,9 +12,9 @@ from explorer.auditing.footers import FooterDifference
 from explorer.auditing.rule import NotAnswered, Rule
 from explorer.auditing.rules.queries import needed_columns, unrecorded_columns
 from explorer.auditing.subject import Subject
-from explorer.auditing.words import in_sql, named
+from explorer.auditing.words import named
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
-from explorer.core.transaction.intents.records import Purge, RecomputeStatistics
+from explorer.core.transaction.intents.records import Optimize, Purge, RecomputeStatistics
 
 __all__ = ["FILE_RULES"]
 
@@ -71,7 +71,7 @@ def _small(subject: Subject) -> tuple[Finding, ...]:
             title=f"{fmt.plural(count, 'file')} smaller than 1 MB",
             evidence=(Evidence(f"{count:,} of {fmt.plural(len(live), 'live file')}", Place("files")),),
             effect=f"A query opens each of them; compaction would leave about {after:,} in their place.",
-            remedy=Remedy("Copy the compaction", command=f"OPTIMIZE {in_sql(subject.log.location)}"),
+            remedy=Remedy("Compact the files\u2026", intent=Optimize()),
             files=count,
             size=int(sizes[small].sum()),
         ),

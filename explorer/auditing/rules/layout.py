@@ -10,8 +10,9 @@ from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import NotAnswered, Rule
 from explorer.auditing.subject import Subject
-from explorer.auditing.words import in_sql, named
+from explorer.auditing.words import named
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s
+from explorer.core.transaction.intents.records import Optimize
 
 __all__ = ["LAYOUT_RULES"]
 
@@ -116,7 +117,7 @@ def _clustering(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             f"{fmt.plural(subject.snapshot.num_files, 'file')}",
             evidence=(Evidence(f"clustered by {named(columns)}", Place("statistics", column=columns[0])),),
             effect="A condition on it skips few files; new rows are clustered only by an OPTIMIZE.",
-            remedy=Remedy("Copy the compaction", command=f"OPTIMIZE {in_sql(subject.log.location)}"),
+            remedy=Remedy("Cluster the files\u2026", intent=Optimize()),
             files=subject.snapshot.num_files,
         ),
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+from explorer import formatting as fmt
 from explorer.core.errors import RequestError
 from explorer.views import TableView
 from explorer.views.clustering_advice import ClusteringAdvice, clustering_advice
@@ -21,6 +22,8 @@ from explorer.web.tab_spec import Tab, TabSpec, arranged, listed
 from explorer.web.window_work import WindowWork
 
 __all__ = ["TAB"]
+
+_COLUMN_LETTERS: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,10 @@ def _statistics(view: TableView, address: Address, _work: WindowWork) -> Tab:
     names = [row.column for row in coverage]
     asked = _asked(view, address)
     column = _column(address, coverage, names, asked.columns)
-    values: dict[str, Any] = {"coverage": coverage, "names": names, "column": column, "asked": asked}
+    labels = fmt.shorten_apart(names, _COLUMN_LETTERS)
+    values: dict[str, Any] = {
+        "coverage": coverage, "names": names, "labels": labels, "column": column, "asked": asked
+    }  # fmt: skip
     if nothing := _why_nothing(view, address, names, column):
         return Tab(values | _undrawn(nothing))
     ranges = facts.ranges(version, column)
