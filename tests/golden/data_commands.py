@@ -34,8 +34,8 @@ refused, is done again as an intent on a copy of the table as it stood before. C
 - the operation, isolation level, tags and parameters, of conditions only that there is one;
 - the metrics but for bytes, times, and numbers of files that were written.
 
-What the reference refused must be refused, and where it changed nothing nothing may change. Layout of files, names,
-sizes and times are each writer's own. Statements that make a table with its rows are not among these.
+What the reference refused must be refused for the same reason, and where it changed nothing nothing may change. Layout
+of files, names, sizes and times are each writer's own. Statements that make a table with its rows are not among these.
 
 `tests/spark/writes/test_data_commands.py` does it: some of the statements on every run, all of them under
 `make prove` (the proof `data-commands` in [proofs.md](proofs.md)). A difference that is not listed here fails, and so

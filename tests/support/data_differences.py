@@ -1,7 +1,7 @@
 """Where the statements of the reference that write rows leave something else than the same intents here, and why.
 
 A difference names its parts as `outcome_comparison` does; ``outcome`` stands for a statement that is refused, or
-changes nothing, on one side alone.
+changes nothing, on one side alone, and ``refusal`` for one that is refused on both sides for other reasons.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["DATA_DIFFERENCES", "DataDifference"]
+__all__ = ["DATA_DIFFERENCES", "REFUSALS", "DataDifference"]
 
 
 class DataDifference(msgspec.Struct, frozen=True):
@@ -57,6 +57,11 @@ DATA_DIFFERENCES: Final[dict[str, DataDifference]] = {
         ),
         "No intent truncates: to delete every row is recorded as the deletion that it is, with its metrics.",
     ),
+    "optimize#13": DataDifference(
+        ("refusal",),
+        "The reference refuses FULL for a table that is not clustered; an optimization has no FULL, and finds "
+        "nothing to do.",
+    ),
     "partition-types#5": _DOUBLES_IN_TEXT,
     "partition-types#7": _DOUBLES_IN_TEXT,
     "protocol-features#18": DataDifference(
@@ -87,3 +92,35 @@ DATA_DIFFERENCES: Final[dict[str, DataDifference]] = {
     "timestamp-ntz#5": _NO_LAST_MILLISECOND,
     "timestamp-ntz#6": _NO_LAST_MILLISECOND,
 }
+
+REFUSALS: Final[dict[str | None, str]] = {
+    None: "changes-something|rows-found",
+    "CAST_INVALID_INPUT": "cannot be cast",
+    "DELTA_CANNOT_MODIFY_APPEND_ONLY": "append-only",
+    "DELTA_CANNOT_RESTORE_TABLE_VERSION": "can no longer be rebuilt",
+    "DELTA_CLUSTERING_WITH_PARTITION_PREDICATE": "`a` cannot be resolved",
+    "DELTA_CLUSTERING_WITH_ZORDER_BY": "is clustered by a, b",
+    "DELTA_EXCEED_CHAR_VARCHAR_LIMIT": "new-rows:length:",
+    "DELTA_FAILED_TO_MERGE_FIELDS": "do not fit the table: The value 'x' of the type",
+    "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED": "is GENERATED ALWAYS",
+    "DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED": "identity column .* cannot be updated",
+    "DELTA_METADATA_MISMATCH": "has no column",
+    "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE": "one-match-each",
+    "DELTA_NON_PARTITION_COLUMN_REFERENCE": "`id` cannot be resolved",
+    "DELTA_NOT_NULL_CONSTRAINT_VIOLATED": "new-rows:not-null:",
+    "DELTA_OPTIMIZE_FULL_NOT_SUPPORTED": "FULL",
+    "DELTA_REPLACE_WHERE_MISMATCH": "new-rows:condition:where",
+    "DELTA_REPLACE_WHERE_WITH_DYNAMIC_PARTITION_OVERWRITE": "by a condition or by partitions",
+    "DELTA_UNSUPPORTED_SUBQUERY": "subqueries are refused",
+    "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES": "new-rows:(check|generated):",
+    "DELTA_ZORDERING_COLUMN_DOES_NOT_EXIST": "is no column with an order",
+    "DELTA_ZORDERING_ON_PARTITION_COLUMN": "is a partition column",
+    "INTERNAL_ERROR": "subqueries are refused",
+    "INVALID_NON_DETERMINISTIC_EXPRESSIONS": "result differs from one reading to the next",
+    "TASK_WRITE_FAILED": "bytes above 127|result differs from one reading to the next",
+    "UNRESOLVED_COLUMN.WITH_SUGGESTION": "has no column|cannot be resolved",
+}
+"""What is said here, as an expression over the error or the guards that block, by the reference's error condition.
+
+None stands for a statement that finds nothing to change.
+"""
