@@ -132,6 +132,14 @@ PROOFS: Final = (
         "20 sequences of 12 operations against a plain model: rows, feed and row ids at every version",
     ),
     Proof(
+        "data-commands",
+        _OTHERS,
+        "tests/spark/writes/test_data_commands.py",
+        "each statement of the reference tables that writes rows as an intent on a copy of the table as it stood "
+        "before: rows, feed, row ids, bounds, operation and metrics; [data-commands.md](data-commands.md) has what "
+        "differs",
+    ),
+    Proof(
         "spark",
         _ROWS,
         "tests/spark",

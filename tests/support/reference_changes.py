@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
-from tests.support.golden_expectations import expected
-from tests.support.reference_steps import Step
-
-__all__ = ["changing_steps"]
+__all__ = ["changing_intent"]
 
 _UPDATE: Final = re.compile(r"UPDATE delta\.`<TABLE>` SET (.*?)(?: WHERE (.*))?", re.DOTALL)
-_MERGE: Final = re.compile(r"MERGE INTO delta\.`<TABLE>` t USING \((.*?)\) s ON (.*?) (WHEN .*)", re.DOTALL)
+_MERGE: Final = re.compile(
+    r"MERGE (WITH SCHEMA EVOLUTION )?INTO delta\.`<TABLE>` t USING \((.*?)\) s ON (.*?) (WHEN .*)", re.DOTALL
+)
 _WHEN: Final = re.compile(
     r"WHEN (NOT MATCHED BY SOURCE|NOT MATCHED|MATCHED)(?: AND (.*?))? THEN (.*?)"
     r"(?=\s+WHEN (?:NOT )?MATCHED|$)",
@@ -23,32 +19,20 @@ _WHEN: Final = re.compile(
 _GROUPS: Final = {"MATCHED": "matched", "NOT MATCHED": "notMatched", "NOT MATCHED BY SOURCE": "notMatchedBySource"}
 
 
-def changing_steps(root: Path) -> Iterator[tuple[Step, str | None]]:
-    """Every such step with the query of its source, None for an update."""
-    known = expected(root)
-    for path in sorted((root / "steps").glob("*.json")):
-        latest = -1
-        gone = {record["version"] for record in known[path.stem]["versions"] if "error" in record}
-        for number, step in enumerate(json.loads(path.read_text())):
-            version, error = step["version"], step.get("error")
-            found = _intent(step.get("sql", ""))
-            before = latest if version is None else version - 1
-            if found is not None and before not in gone:
-                yield Step(path.stem, number, before, version, step["sql"], found[0], error), found[1]
-            latest = latest if version is None else version
-
-
-def _intent(text: str) -> tuple[dict[str, Any], str | None] | None:
+def changing_intent(text: str) -> tuple[dict[str, Any], str | None]:
+    """The intent that says the same, and the query of its source, None for an update."""
     if (update := _UPDATE.fullmatch(text)) is not None:
         where = {} if update[2] is None else {"where": update[2]}
         return {"kind": "update", "set": _assigned(update[1]), **where}, None
-    if (merge := _MERGE.fullmatch(text)) is None:
-        return None
-    intent: dict[str, Any] = {"kind": "merge", "source": "rows", "on": _sides(merge[2])}
-    for group, condition, action in _WHEN.findall(merge[3]):
+    merge = _MERGE.fullmatch(text)
+    assert merge is not None, text
+    intent: dict[str, Any] = {"kind": "merge", "source": "rows", "on": _sides(merge[3])}
+    if merge[1] is not None:
+        intent["mergeSchema"] = True
+    for group, condition, action in _WHEN.findall(merge[4]):
         clause = _action(action.strip()) | ({"when": _sides(condition)} if condition else {})
         intent.setdefault(_GROUPS[group], []).append(clause)
-    return intent, merge[1]
+    return intent, merge[2]
 
 
 def _action(text: str) -> dict[str, Any]:

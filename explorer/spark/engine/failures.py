@@ -39,6 +39,8 @@ _NO_FIELD_IDS: Final = "Parquet file schema doesn't contain any field Ids"
 _SETTING_ADVICE: Final = re.compile(
     r"\s*If necessary set \S+ to \S+ to bypass this error\.?|\nRewrite the query.*", re.DOTALL
 )
+# A traceback of a Python worker, up to the error that ended it.
+_TRACEBACK: Final = re.compile(r"^.*Traceback \(most recent call last\):\n.*\n[\w.]+: ", re.DOTALL)
 _CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
 _FROM_EXPRESSIONS: Final = (
     "ARITHMETIC_OVERFLOW",
@@ -111,10 +113,10 @@ def condition_of(error: Exception) -> str | None:
 
 
 def first_sentence(error: Exception) -> str:
-    """What Spark said, without its condition, SQL state, position marks and plan."""
+    """What Spark or an error in a worker said, without its condition, SQL state, position marks, traceback and plan."""
     messages = [message for message in messages_of(error) if "awaitResult" not in message]
     text = messages[0].strip() if messages else type(error).__name__
-    text = _CONDITION.sub("", text, count=1).strip()
+    text = _CONDITION.sub("", _TRACEBACK.sub("", text), count=1).strip()
     text = re.split(r"\s*SQLSTATE:|\n==|;\n", text)[0]
     text = " ".join(_SETTING_ADVICE.sub("", text).split())
     return text if text.endswith((".", "?", "!")) else text + "."

@@ -90,3 +90,14 @@ def test_a_value_that_does_not_fit_its_type_fails_and_is_never_made_null(table: 
     finally:
         session.conf.unset("spark.sql.ansi.enabled")
     assert table.latest_version() == 0
+
+
+def test_a_partition_value_that_no_worker_can_write_is_named_in_a_sentence(tmp_path: Path) -> None:
+    path = write_table(tmp_path / "t", [column("id", "integer"), column("p", "binary")], [], ["p"])
+    table = explorer.open_table(path)
+    plan = table.plan({"kind": "append", "source": "rows"}, rows=_frame("X'FF00' AS p"))
+    with pytest.raises(InvalidIntent) as raised:
+        table.commit(plan)
+    said = "The partition value b'\\xff\\x00' holds bytes above 127, which clients read differently. It is not written."
+    assert raised.value.message == f"The rows do not fit the table: {said}"
+    assert table.latest_version() == 0

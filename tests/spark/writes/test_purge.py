@@ -13,6 +13,7 @@ import pytest
 import explorer
 from explorer.core.errors import ExpressionRefused
 from explorer.spark.scan.scan import scan
+from tests.support.data_commands import data_commands
 from tests.support.golden_expectations import expected
 from tests.support.other_readers import duckdb_connection
 from tests.support.reference_steps import Step, copy_before, reference_commit
@@ -23,16 +24,11 @@ from tests.support.spark_tables import DataFile, column, write_table
 pytestmark = [pytest.mark.spark, pytest.mark.reference, pytest.mark.usefixtures("spark_engine")]
 
 ROOT = reference_root()
-REORGS = [
-    Step(path.stem, number, version - 1, version, step["sql"], {"kind": "purge"})
-    for path in sorted((ROOT / "steps").glob("*.json"))
-    for number, step in enumerate(json.loads(path.read_text()))
-    if "APPLY (PURGE)" in step.get("sql", "") and (version := step["version"]) is not None
-]
+PURGES = [one.step for one in data_commands(ROOT) if one.command == "REORG" and one.step.version is not None]
 
 
 @pytest.mark.conformance("DV-022", "FILE-005", "FILE-010", "FILE-016", "ROWTRACK-003", "ROWTRACK-008", "ROWTRACK-009")
-@pytest.mark.parametrize("step", REORGS, ids=lambda step: step.name)
+@pytest.mark.parametrize("step", PURGES, ids=lambda step: step.name)
 def test_a_purge_of_the_reference_leaves_the_same_rows(step: Step, tmp_path: Path) -> None:
     table = explorer.open_table(copy_before(ROOT, step, tmp_path, with_data=True))
     plan = table.plan(step.intent, user="steward")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -22,6 +21,7 @@ from explorer.core.protocol.actions import DomainMetadata
 from explorer.spark.scan.scan import scan
 from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
+from tests.support.data_commands import data_commands
 from tests.support.dose import WHOLE_DOSE
 from tests.support.golden_expectations import expected
 from tests.support.other_readers import duckdb_connection
@@ -34,9 +34,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.reference, pytest.mark.usefixtures(
 
 ROOT = reference_root()
 EXPECTED = expected(ROOT)
-_DELETE: Final = re.compile(r"DELETE FROM delta\.`<TABLE>`(?: WHERE (.*))?", re.DOTALL)
-# The reference finds nothing to object to; we refuse what reads other data or differs from one reading to the next.
-REFUSED_BY_US: Final = ["copy-on-write#19", "copy-on-write#20"]
+DELETES: Final = [one.step for one in data_commands(ROOT) if one.step.text.startswith("DELETE") and not one.lost]
+# What reads other data, or differs from one reading to the next, is refused here and there.
+REFUSED: Final = ["copy-on-write#19", "copy-on-write#20"]
 # Tables whose rows are deleted as those of another table are: their logs differ in what a deletion does not look at.
 ALIKE: Final = {
     *("change-feed", "checkpoint-default", "checkpoint-json-stats", "checkpoint-multipart", "checkpoint-struct-stats"),
@@ -44,28 +44,10 @@ ALIKE: Final = {
 }
 
 
-def _deletes() -> Iterator[Step]:
-    for path in sorted((ROOT / "steps").glob("*.json")):
-        latest = -1
-        versions = EXPECTED[path.stem]["versions"]
-        gone = {record["version"] for record in versions if "error" in record}
-        for number, step in enumerate(json.loads(path.read_text())):
-            found = _DELETE.fullmatch(step.get("sql", ""))
-            version, error = step["version"], step.get("error")
-            if found is not None:
-                intent = {"kind": "delete", "where": found[1] or "true"}
-                before = latest if version is None else version - 1
-                if before in gone:
-                    continue
-                yield Step(path.stem, number, before, version, step["sql"], intent, error)
-            latest = latest if version is None else version
-
-
 def _some_deletes() -> list[Step]:
     """All in the whole dose; else of each table that differs the last that makes a commit, and all that make none."""
-    found = list(_deletes())
-    last = {step.table: step for step in found if step.version is not None and step.table not in ALIKE}
-    return [step for step in found if WHOLE_DOSE or step.version is None or step is last.get(step.table)]
+    last = {step.table: step for step in DELETES if step.version is not None and step.table not in ALIKE}
+    return [step for step in DELETES if WHOLE_DOSE or step.version is None or step is last.get(step.table)]
 
 
 @pytest.mark.conformance("FILE-002", "FILE-005", "FILE-010", "FILE-011", "FILE-016", "LOG-019", "META-004")
@@ -84,7 +66,7 @@ def _some_deletes() -> list[Step]:
 @pytest.mark.parametrize("step", _some_deletes(), ids=lambda step: step.name)
 def test_a_deletion_of_the_reference_leaves_the_same_rows(step: Step, tmp_path: Path) -> None:
     table = explorer.open_table(copy_before(ROOT, step, tmp_path, with_data=True))
-    if step.name in REFUSED_BY_US or (step.error is not None and "UNRESOLVED" in step.error.get("condition", "")):
+    if step.name in REFUSED or (step.error is not None and "UNRESOLVED" in step.error.get("condition", "")):
         with pytest.raises(ExplorerError):
             table.plan(step.intent)
         return
