@@ -31,7 +31,8 @@ _HARMLESS: Final = frozenset(
 _ELSEWHERE: Final = frozenset(
     {
         *("gap", "truncated-log", "unreadable-commit", "no-metadata", "no-protocol", "former-property"),
-        *("checkpoint-differs", "unreadable-checkpoint", "checksum-differs", "unreadable-checksum"),
+        *("checkpoint-differs", "unreadable-checkpoint", "compaction-differs"),
+        *("checksum-differs", "unreadable-checksum"),
     }
 )
 
@@ -74,6 +75,16 @@ def _checkpoints(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         {"checkpoint-differs", "unreadable-checkpoint"},
         ("checkpoint", "error", "does not hold what the commits give"),
         "A reader begins at the newest checkpoint, so it answers differently from one that reads the commits.",
+    )
+
+
+def _compactions(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    return _of_kinds(
+        subject,
+        {"compaction-differs"},
+        ("compaction", "error", "does not hold what the commits give"),
+        "A reader that takes the compaction for its commits, as delta-spark does, can answer with other rows, without "
+        "an error. The commits hold all that is true: take the compaction out of the log\u2019s folder.",
     )
 
 
@@ -200,6 +211,13 @@ INTEGRITY_RULES: Final = (
         "checkpoints against replay",
         "Readers begin at a checkpoint and trust it.",
         _checkpoints,
+    ),
+    Rule(
+        "compaction-differs",
+        "error",
+        "compactions of the log against their commits",
+        "Some readers take a compaction for the commits that it stands for.",
+        _compactions,
     ),
     Rule(
         "tampered-log",

@@ -14,6 +14,7 @@ from explorer.core.log.log_path import checkpoint_name, commit_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.log.verify.hash_chain import seal
 from explorer.core.log.verify.verify import IntegrityReport, verify
+from explorer.core.log.writing.compaction import write_compaction
 from explorer.core.protocol.actions import Action, DomainMetadata, Metadata, SetTransaction
 from explorer.core.protocol.log_store import LogStore
 from tests.support.checkpoint_shapes import write_checkpoint
@@ -268,3 +269,45 @@ def test_the_chain_knows_neither_order_nor_spacing_but_every_change() -> None:
     assert heads[0] == heads[1]
     assert len(set(heads)) == 4
     assert report({0: (*START, add("b"))}).chain_head != report({0: START}).chain_head
+
+
+COMPACTED = {0: START, 1: (add("b"),), 2: (remove("a"), add("c")), 3: (remove("b"),)}
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ((remove("b"), remove("a"), add("c"), add("b")), ["b has an add", "b has more than one action"]),
+        ((remove("a"), remove("b")), ["c has no add"]),
+        ((remove("b"), add("c")), ["a has no remove"]),
+        ((add("c"), add("d"), add("e")), ["2 files, such as a, have no remove", "2 files, such as d, have an add"]),
+        ((b"{",), ["00000000000000000001.00000000000000000003.compacted.json"]),
+    ],
+)
+def test_a_compaction_that_says_another_thing_than_its_commits(held: tuple[Any, ...], said: list[str]) -> None:
+    store = new_store()
+    name = "_delta_log/00000000000000000001.00000000000000000003.compacted.json"
+    store.put_if_absent(name, lines(held))
+    found = report(COMPACTED, store).problems
+    assert [(each.kind, each.version, each.file) for each in found] == [("compaction-differs", 1, name)] * len(said)
+    for expected, detail in zip(
+        said, sorted(each.detail.removeprefix("it is not reconciled: ") for each in found), strict=True
+    ):
+        assert expected in detail
+
+
+def test_a_compaction_that_holds_what_its_commits_leave_is_sound_and_needs_no_removes_where_it_begins_at_0() -> None:
+    store = new_store()
+    write(store, COMPACTED)
+    for first, last in ((0, 1), (1, 3), (2, 3)):
+        assert write_compaction(store, list_log(store), first, last) is not None
+    store.put_if_absent(f"_delta_log/{0:020}.{2:020}.compacted.json", lines([PROTOCOL, METADATA, add("b"), add("c")]))
+    assert verify(store).problems == ()
+
+
+def test_a_compaction_of_commits_that_are_gone_is_not_held_to_them() -> None:
+    store = new_store()
+    write(store, COMPACTED)
+    assert write_compaction(store, list_log(store), 1, 2) is not None
+    store.delete(commit_name(1))
+    assert [each.kind for each in verify(store).problems] == ["gap"]

@@ -22,6 +22,7 @@ from explorer.core.log.log_path import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind,
 from explorer.core.log.log_segment import Checkpoint, LogListing, arrange_log, list_names
 from explorer.core.log.table_state import same_metadata, same_protocol
 from explorer.core.log.verify.checksums import compare_checksum
+from explorer.core.log.verify.compactions import compare_compaction
 from explorer.core.log.verify.hash_chain import START, link
 from explorer.core.log.verify.running_state import RunningState
 from explorer.core.protocol.actions import CommitInfo
@@ -47,7 +48,7 @@ class Problem(msgspec.Struct, frozen=True):
             ``no-metadata``, ``no-protocol`` (versions cannot be read); ``duplicate-action``, ``contradictory-action``,
             ``unremoved-vector``, ``misplaced-action``, ``clock-went-back``, ``no-in-commit-timestamp``,
             ``incomplete-checkpoint``, ``checkpoint-differs``, ``checksum-differs``, ``unreadable-checksum``,
-            ``unusable-hint``, ``stale-hint``, ``stray-compaction``, ``orphan-file``,
+            ``compaction-differs``, ``unusable-hint``, ``stale-hint``, ``stray-compaction``, ``orphan-file``,
             ``former-property`` (a property with an older name, which has no effect).
         version: The version it is about, None for the log as a whole.
         file: Key of the file below the table's root.
@@ -98,7 +99,7 @@ def verify(store: LogStore) -> IntegrityReport:
     problems += _orphans(names)
     problems += _incomplete(paths)
     problems += _hint(store, listing)
-    problems += _stray(listing)
+    problems += _compactions(store, listing)
     walk = _Walk(store, listing)
     problems += walk.problems()
     ordered = sorted(problems, key=lambda problem: (problem.version is None, problem.version or 0))
@@ -337,12 +338,30 @@ def _hint(store: LogStore, listing: LogListing) -> Iterator[Problem]:
         yield Problem("stale-hint", hint.version, LAST_CHECKPOINT, detail)
 
 
-def _stray(listing: LogListing) -> Iterator[Problem]:
-    """Compactions of commits that never existed, or that vanished: the versions they end with do not count."""
+def _compactions(store: LogStore, listing: LogListing) -> Iterator[Problem]:
+    """Compactions that say another thing than their commits, and those of commits that never existed, or vanished."""
     for path in listing.compactions:
         if path.last_version > listing.latest:
             detail = f"it reaches to version {path.last_version}; the newest commit or checkpoint is {listing.latest}"
+            # The versions that it ends with do not count.
             yield Problem("stray-compaction", path.version, path.path, detail)
+            continue
+        commits = [
+            listing.commits[version]
+            for version in range(path.version, path.last_version + 1)
+            if version in listing.commits
+        ]
+        if len(commits) <= path.last_version - path.version:
+            continue
+        try:
+            for detail in compare_compaction(store, path, commits):
+                yield Problem("compaction-differs", path.version, path.path, detail)
+        except FileNotFoundError:
+            continue
+        except ExplorerError as error:
+            # A commit that cannot be read is told where it stands.
+            if getattr(error, "path", None) == path.path:
+                yield Problem("compaction-differs", path.version, path.path, error.message)
 
 
 def _earliest(listing: LogListing) -> int | None:
