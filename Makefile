@@ -76,6 +76,7 @@ record: $(DEVELOPMENT) ## renew every page of the docs that a test compares with
 	$(BIN)/python -m tests.cli.reference --write
 	$(BIN)/python -m tests.prove --page
 	$(BIN)/python -m tests.strength page
+	$(BIN)/python -m tests.golden.data_commands
 	$(BIN)/python -m tests.conformance --renew
 
 bench: $(DEVELOPMENT) ## measure the speeds that the documents state; BENCH=--quick compares with them
