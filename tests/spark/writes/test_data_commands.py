@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 
 import explorer
 from explorer.core.errors import ExplorerError
+from explorer.core.transaction.commit_plan import CommitResult
 from explorer.spark.engine.session import engine
 from tests.support.data_commands import COMMANDS, DataCommand, data_commands
 from tests.support.data_differences import DATA_DIFFERENCES, REFUSALS
@@ -77,11 +78,11 @@ def test_another_change_than_that_of_the_reference_is_seen(
     one = msgspec.structs.replace(found, step=step)
     table = explorer.open_table(copy_before(ROOT, one.step, tmp_path, with_data=True))
     result = _done(table, one)
-    assert isinstance(result, explorer.CommitResult)
+    assert isinstance(result, CommitResult)
     assert parts <= _unlike(table, result, one, tmp_path).keys()
 
 
-def _done(table: explorer.Table, one: DataCommand) -> explorer.CommitResult | str:
+def _done(table: explorer.Table, one: DataCommand) -> CommitResult | str:
     """What was committed; the reasons where the intent is refused or changes nothing."""
     try:
         plan = table.plan(one.step.intent, rows=_rows(table, one), user="steward")
@@ -115,9 +116,7 @@ def _rows(table: explorer.Table, one: DataCommand) -> DataFrame | None:
     return frame.toDF(*names[: len(frame.columns)])
 
 
-def _unlike(
-    table: explorer.Table, result: explorer.CommitResult, one: DataCommand, folder: Path
-) -> dict[str, tuple[Any, Any]]:
+def _unlike(table: explorer.Table, result: CommitResult, one: DataCommand, folder: Path) -> dict[str, tuple[Any, Any]]:
     """In what the copy differs from the reference's table, each cut off after the version."""
     step, version = one.step, result.version
     assert version is not None
