@@ -50,10 +50,10 @@ def runs(versions: Integers) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def named(names: Sequence[str]) -> str:
-    """Return some names of many: ``a, b and 3 more``."""
+def named(names: Sequence[str], total: int = 0) -> str:
+    """Return some names of many: ``a, b and 3 more``; ``total`` is how many there are if more than are given."""
     shown = ", ".join(fmt.shorten(fmt.plain(name, 200), 60) for name in names[:_MOST_NAMED])
-    more = len(names) - _MOST_NAMED
+    more = max(total, len(names)) - _MOST_NAMED
     return f"{shown} and {more:,} more" if more > 0 else shown
 
 

@@ -12,8 +12,10 @@ import pytest
 
 import explorer
 from explorer.auditing import Audit, Finding, Looked, Subject, audit
+from explorer.auditing.rules.integrity import ELSEWHERE, FAULTS
 from explorer.core.errors import CorruptTable
 from explorer.core.log.log_path import commit_name
+from explorer.core.log.verify.verify import Problem
 from explorer.core.protocol.actions import DomainMetadata, Protocol
 from explorer.core.transaction.intents.records import DropFeature, SetNotNull, SyncIdentity
 from explorer.core.transaction.row_engine import CheckReport, CheckResult
@@ -99,6 +101,12 @@ def test_what_replay_contradicts_is_found_only_if_somebody_asks() -> None:
         assert _silent(whole, rule, integrity=whole.verify())
 
 
+def test_each_kind_of_fault_that_verifying_finds_has_words_or_a_rule_of_its_own() -> None:
+    kinds = set(re.findall(r"``([a-z-]+)``", Problem.__doc__ or ""))
+    assert kinds
+    assert kinds == FAULTS.keys() | ELSEWHERE
+
+
 @pytest.mark.golden
 @pytest.mark.reference
 def test_a_compaction_that_is_not_reconciled_is_an_error_and_that_of_another_writer_is_not() -> None:
@@ -116,10 +124,10 @@ def test_a_log_that_does_not_keep_to_the_protocol_is_a_warning_and_what_harms_no
     store.put_if_absent("_delta_log/_last_checkpoint", b"{")
     table = explorer.Table(store)
     note = _found(table, "log-faults", integrity=table.verify())
-    assert (note.severity, "unusable-hint" in note.title) == ("info", True)
+    assert (note.severity, "a hint at the newest checkpoint that cannot be used" in note.title) == ("info", True)
     back = timed([[committed(HOUR)], [committed(2 * HOUR)]])
     fault = _found(back, "log-faults", integrity=back.verify())
-    assert (fault.severity, fault.versions, "clock-went-back" in fault.title) == ("warning", ((2, 2),), True)
+    assert (fault.severity, fault.versions, "a clock that went back" in fault.title) == ("warning", ((2, 2),), True)
 
 
 def test_a_log_that_was_rewritten_does_not_hold_the_saved_head() -> None:

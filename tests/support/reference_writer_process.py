@@ -109,10 +109,10 @@ class Commands:
         if not frame.columns:
             return {}
         # A variant as the recorded expectations have it: its JSON text.
-        shown = [
-            sf.to_json(sf.col(f"`{f.name}`")).alias(f.name) if isinstance(f.dataType, st.VariantType) else f"`{f.name}`"
-            for f in frame.schema.fields
-        ]
+        shown = []
+        for field in frame.schema.fields:
+            column = sf.col(f"`{field.name.replace('`', '``')}`")
+            shown.append(sf.to_json(column).alias(field.name) if isinstance(field.dataType, st.VariantType) else column)
         # Not toArrow: it refuses nulls in what the schema calls not null, as the metrics of OPTIMIZE are.
         batches = frame.select(*shown)._collect_as_arrow(empty_list_if_zero_records=False)
         feather.write_feather(pa.Table.from_batches(batches), target, compression="uncompressed")

@@ -51,10 +51,16 @@ def _mine(subject: Subject, access: Access) -> tuple[Finding, ...]:
                 Evidence(f"sources of {dates[0]}" if len(dates) == 1 else f"sources of {dates[0]} to {dates[-1]}"),
                 *([Evidence(f"owner: {named(owners)}")] if owners else ()),
             ),
-            effect="They do not refuse the table, so nobody notices." if is_wrong else "They say so when they open it.",
+            effect=_effect(is_wrong, one),
             remedy=_list_them(subject),
         ),
     )
+
+
+def _effect(is_wrong: bool, one: bool) -> str:
+    if is_wrong:
+        return f"{'It does' if one else 'They do'} not refuse the table, so nobody notices."
+    return f"{'It says' if one else 'They say'} so when {'it opens' if one else 'they open'} the table."
 
 
 def _wrong_of_all(subject: Subject) -> tuple[Finding, ...]:
@@ -76,9 +82,7 @@ def _wrong_of_all(subject: Subject) -> tuple[Finding, ...]:
                 Evidence(_as_of(wrong)),
                 *([Evidence(f"has written this table: {named([client.client for client in used])}")] if used else ()),
             ),
-            effect="They do not refuse the table, so nobody notices."
-            if used
-            else "They do not refuse the table, so nobody notices. None of them has written it.",
+            effect=_effect(True, one) + ("" if used else f" {'It has not' if one else 'None of them has'} written it."),
             remedy=_list_them(subject),
         ),
     )
@@ -105,7 +109,7 @@ def _refusing_of_all(subject: Subject) -> tuple[Finding, ...]:
                 *([Evidence(f"{others} more for other reasons, {len(all_refusing)} in all")] if others else ()),
                 Evidence(_as_of(refusing)),
             ),
-            effect="They say so when they open it.",
+            effect=_effect(False, len(refusing) == 1),
             remedy=_list_them(subject),
         ),
     )

@@ -16,7 +16,7 @@ from explorer.auditing.words import commit_evidence, named, runs, spans
 from explorer.core.log.verify.hash_chain import links
 from explorer.core.log.verify.verify import Problem
 
-__all__ = ["INTEGRITY_RULES"]
+__all__ = ["ELSEWHERE", "FAULTS", "INTEGRITY_RULES"]
 
 # A writer that drops deletion vectors removes their files as if they were data files, so that VACUUM takes them.
 _VECTOR_FILE: Final = re.compile(r"(\A|/)deletion_vector_[^/]*\.bin\Z")
@@ -27,8 +27,23 @@ _MOST_DETAILS: Final = 4
 _HARMLESS: Final = frozenset(
     {"stale-hint", "unusable-hint", "stray-compaction", "orphan-file", "incomplete-checkpoint"}
 )
-# What other rules find, without a replay.
-_ELSEWHERE: Final = frozenset(
+# The others, in words.
+FAULTS: Final = {
+    "two-names": "two commits of one version",
+    "duplicate-action": "two actions for the same thing in one commit",
+    "contradictory-action": "actions of one commit that contradict each other",
+    "unremoved-vector": "a deletion vector replaced without a removal",
+    "misplaced-action": "an action that belongs only in checkpoints",
+    "clock-went-back": "a clock that went back",
+    "no-in-commit-timestamp": "a commit without its time",
+    "incomplete-checkpoint": "a checkpoint that lacks parts",
+    "unusable-hint": "a hint at the newest checkpoint that cannot be used",
+    "stale-hint": "a hint at a checkpoint that is not the newest",
+    "stray-compaction": "a compaction of commits that do not exist",
+    "orphan-file": "a temporary file that was left behind",
+}
+# What other rules find.
+ELSEWHERE: Final = frozenset(
     {
         *("gap", "truncated-log", "unreadable-commit", "no-metadata", "no-protocol", "former-property"),
         *("checkpoint-differs", "unreadable-checkpoint", "compaction-differs"),
@@ -104,7 +119,7 @@ def _form(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         return NotAnswered(_UNVERIFIED)
     known = {(each[0], kind) for each in subject.contradictions or () for kind in _alike(each[1])}
     problems = [
-        each for each in report.problems if each.kind not in _ELSEWHERE and (each.version, each.kind) not in known
+        each for each in report.problems if each.kind not in ELSEWHERE and (each.version, each.kind) not in known
     ]
     if not problems:
         return ()
@@ -114,7 +129,7 @@ def _form(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             rule="log-faults",
             severity="info" if _HARMLESS.issuperset(kinds) else "warning",
             label=fmt.plural(len(problems), "fault of the log", "faults of the log"),
-            title=f"The log does not keep to the protocol: {', '.join(kinds)}",
+            title=f"The log does not keep to the protocol: {', '.join(FAULTS[kind] for kind in kinds)}",
             evidence=_details(problems),
             effect="Readers are not known to answer wrongly because of it; what wrote it may do so again.",
             versions=_versions(problems),

@@ -41,8 +41,10 @@ def _missing(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             severity="error",
             label=f"{fmt.plural(count, 'file')} missing",
             title=f"{fmt.plural(count, 'live file')} {'is' if count == 1 else 'are'} not there",
-            evidence=(Evidence(named(names), Place("files", subject.version)),),
-            effect="A query that needs one of them fails.",
+            evidence=(Evidence(named(names, count), Place("files", subject.version)),),
+            effect="A query that needs it fails until it is put back from a backup."
+            if count == 1
+            else "A query that needs one of them fails until they are put back from a backup.",
             versions=((subject.version, subject.version),),
             files=count,
         ),
