@@ -49,7 +49,9 @@ class Runs:
             if report.when == "teardown":
                 for name, found in report.user_properties:
                     if name == FOUND and isinstance(found, dict):
-                        self._found[proof.name].update(found)
+                        # An error is counted by its class: its text names the version and the folder.
+                        for what, count in found.items():
+                            self._found[proof.name][what.partition(" [")[0]] += count
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Renew the record of the proofs of which every test was handed out."""
