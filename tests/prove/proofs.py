@@ -233,6 +233,13 @@ PROOFS: Final = (
         "what deviates, each with its cause",
     ),
     Proof(
+        "client-verdicts-of-the-reference",
+        _OTHERS,
+        "tests/interop/test_client_verdicts.py",
+        "delta-spark reads every golden and reference table, and writes to a copy, as the matrix says; "
+        "[clients.md](clients.md) has what deviates, each with its cause",
+    ),
+    Proof(
         "erasure",
         _AUDIT,
         "tests/auditing/erasure",
