@@ -7,6 +7,8 @@ from typing import Any
 
 import ipywidgets
 
+from explorer.jupyter.parts import button, look, style
+
 __all__ = ["VersionControls"]
 
 
@@ -31,29 +33,27 @@ class VersionControls(ipywidgets.HBox):  # type: ignore[misc]  # ipywidgets publ
         self._first, self._last, self._ask, self._ask_named = first, last, ask, ask_named
         self._version, self._other = last, last
         self._compared: int | None = None
-        narrow = {"width": "36px"}
-        self.back = ipywidgets.Button(description="\u2039", tooltip="the version before", layout=narrow)
-        self.onward = ipywidgets.Button(description="\u203a", tooltip="the next version", layout=narrow)
+        self.back = button("\u2039", tooltip="the version before", width="36px", lasting=True)
+        self.onward = button("\u203a", tooltip="the next version", width="36px", lasting=True)
         # A slider whose ends are equal is an error in the browser.
         ends = {"min": first, "max": max(last, first + 1), "value": last}
         self.slider = ipywidgets.IntSlider(
-            **ends, description="version", continuous_update=False, disabled=first == last, layout={"width": "360px"}
-        )
-        self.other = ipywidgets.BoundedIntText(
-            min=first, max=last, value=last, description="compared with", layout={"width": "190px"},
-            style={"description_width": "initial"},
+            **ends, description="version", continuous_update=False, disabled=first == last,
+            layout=look(width="360px"), style=style(ipywidgets.IntSlider),
         )  # fmt: skip
-        self.reset = ipywidgets.Button(
-            description="version before", tooltip="compare with the version before", layout={"width": "auto"}
-        )
+        self.other = ipywidgets.BoundedIntText(
+            min=first, max=last, value=last, description="compared with", layout=look(width="190px"),
+            style=style(ipywidgets.BoundedIntText, description_width="initial"),
+        )  # fmt: skip
+        self.reset = button("version before", tooltip="compare with the version before", lasting=True)
         self.named = ipywidgets.Text(
             placeholder="go to a version or time (UTC)", tooltip="version, or time: the newest version at or before it",
-            continuous_update=False, layout={"width": "210px"},
+            continuous_update=False, layout=look(width="210px"), style=style(ipywidgets.Text),
         )  # fmt: skip
-        self.refresh = ipywidgets.Button(description="\u21bb", tooltip="look for new versions", layout=narrow)
+        self.refresh = button("\u21bb", tooltip="look for new versions", width="36px", lasting=True)
         super().__init__(
             [self.back, self.slider, self.onward, self.refresh, self.named, self.other, self.reset],
-            layout={"flex_flow": "row wrap", "align_items": "center"},
+            layout=look(flex_flow="row wrap", align_items="center"),
         )
         self.slider.observe(self._slid, "value")
         self.other.observe(self._typed, "value")

@@ -21,10 +21,7 @@ __all__ = ["card_html", "register"]
 
 # An output cell keeps its style when the page is saved, so each card brings what it needs. The names begin with `dtc`,
 # as JupyterLab's own rules for tables reach into every output.
-_STYLE: Final = (
-    f".dtc{{{css_variables(LIGHT)}}}"
-    f'body[data-jp-theme-light="false"] .dtc{{{css_variables(DARK)}}}'
-    f"@media (prefers-color-scheme: dark){{body:not([data-jp-theme-light]) .dtc{{{css_variables(DARK)}}}}}"
+_RULES: Final = (
     ".dtc{display:inline-block;box-sizing:border-box;min-width:min(440px,100%);max-width:100%;"
     "padding:9px 13px 11px;border:1px solid var(--line);border-radius:8px;"
     "background:var(--surface);color:var(--ink);font:13px/1.45 var(--jp-ui-font-family,system-ui,sans-serif)}"
@@ -39,6 +36,13 @@ _STYLE: Final = (
     "text-align:left!important;vertical-align:top}.dtc th{color:var(--muted);font-weight:500}"
     ".dtc tbody tr{background:none!important}"
     ".dtc p{margin:5px 0 0;color:var(--muted);font-size:12px}"
+)
+_LIGHT, _DARK = (css_variables(theme, of=_RULES) for theme in (LIGHT, DARK))
+_STYLE: Final = (
+    f".dtc{{{_LIGHT}}}"
+    f'body[data-jp-theme-light="false"] .dtc{{{_DARK}}}'
+    f"@media (prefers-color-scheme: dark){{body:not([data-jp-theme-light]) .dtc{{{_DARK}}}}}"
+    f"{_RULES}"
 )
 
 

@@ -18,6 +18,7 @@ from explorer.auditing import Audit, Finding
 from explorer.core.errors import TableError
 from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.panels import problem_panel
+from explorer.jupyter.parts import look, style
 from explorer.views import TableFacts
 
 __all__ = ["FindingsLine", "findings_line"]
@@ -32,7 +33,7 @@ class FindingsLine(ipywidgets.HTML):  # type: ignore[misc]  # ipywidgets publish
 
     def __init__(self) -> None:
         self._facts: TableFacts | None = None
-        super().__init__()
+        super().__init__(layout=look(), style=style(ipywidgets.HTML))
 
     def ask(self, facts: TableFacts) -> None:
         """Say what the rules find, unless that was asked of the same facts before."""

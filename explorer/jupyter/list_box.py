@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.jupyter.markup import joined, tag
+from explorer.jupyter.parts import button, look, row, style, text
 from explorer.jupyter.tables import Ticks, listing_table
 from explorer.jupyter.waiting import told
 from explorer.views.listing import Listing, ListingColumn, ListingPage
@@ -60,22 +61,23 @@ class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no
         self._shown: ListingPage | None = None
         self._page = 1
         self.find = ipywidgets.Text(
-            placeholder=f"filter {looks_in}", tooltip=f"filter {looks_in}", layout={"width": "220px"}
+            placeholder=f"filter {looks_in}",
+            tooltip=f"filter {looks_in}",
+            layout=look(width="220px"),
+            style=style(ipywidgets.Text),
         )
-        self.order = ipywidgets.Dropdown(options=[(order, "")], tooltip="order", layout={"width": "200px"})
-        self.before = ipywidgets.Button(description="\u2039", tooltip="previous page", layout={"width": "36px"})
-        self.after = ipywidgets.Button(description="\u203a", tooltip="next page", layout={"width": "36px"})
-        self.place, self._wait = ipywidgets.HTML(), ipywidgets.HTML()
-        narrow = {"width": "auto", "display": "none"}
-        self.select_all = ipywidgets.Button(tooltip="select every file that the filter leaves", layout=narrow)
-        self.select_none = ipywidgets.Button(description="Select none", layout=narrow)
-        self.rows = ipywidgets.HTML(layout={"overflow": "auto", "max_height": "460px"})
-        tools = ipywidgets.HBox(
-            [
-                *more, self.find, self.order, self.before, self.after, self.place, self._wait, self.select_all,
-                self.select_none,
-            ],
-            layout={"flex_flow": "row wrap", "align_items": "center"},
+        self.order = ipywidgets.Dropdown(
+            options=[(order, "")], tooltip="order", layout=look(width="200px"), style=style(ipywidgets.Dropdown)
+        )
+        self.before = button("\u2039", tooltip="previous page", width="36px")
+        self.after = button("\u203a", tooltip="next page", width="36px")
+        self.place, self._wait = text(), text()
+        self.select_all = button(tooltip="select every file that the filter leaves", display="none")
+        self.select_none = button("Select none", display="none")
+        self.rows = text(overflow="auto", max_height="460px")
+        tools = row(
+            *more, self.find, self.order, self.before, self.after, self.place, self._wait, self.select_all,
+            self.select_none,
         )  # fmt: skip
         super().__init__([tools, self.rows])
         for control in (self.find, self.order):

@@ -39,7 +39,8 @@ def listing_table(listing: Listing, page: ListingPage, label: str, ticks: Ticks 
         tag("tr", _tick(ticks, place, row), *(_cell(column, row) for column in listing.columns))
         for place, row in enumerate(page.rows)
     )
-    table = tag("table", tag("thead", head), tag("tbody", body), aria_label=label)
+    name = None if ticks is None else ticks.name
+    table = tag("table", tag("thead", head), tag("tbody", body), aria_label=label, data_list=name)
     return tag("div", table, class_="dte-list")
 
 
@@ -47,7 +48,7 @@ def _tick(ticks: Ticks | None, place: int, row: dict[str, Any]) -> Markup | None
     if ticks is None:
         return None
     checked = "" if row["path"] in ticks.selected else None
-    named = {"data_list": ticks.name, "data_row": place, "aria_label": f"select {row['path']}"}
+    named = {"data_row": place, "aria_label": f"select {row['path']}"}
     return tag("td", empty_tag("input", type="checkbox", checked=checked, **named), class_="dte-tick")
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from markupsafe import Markup
 
-from explorer.jupyter.figure import LeanFigure
+from explorer.jupyter.browser.figure import LeanFigure
 from explorer.jupyter.markup import joined
 from explorer.jupyter.static_picture import strip_html
 from explorer.views import TableView

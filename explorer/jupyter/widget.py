@@ -17,15 +17,17 @@ import ipywidgets
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError, RequestError
+from explorer.jupyter.browser.host_page import HostPage
+from explorer.jupyter.browser.page_kit import page_kit
+from explorer.jupyter.browser.style import ROOT
 from explorer.jupyter.checked_traits import Checked
 from explorer.jupyter.controls import VersionControls
 from explorer.jupyter.displays import card_html
 from explorer.jupyter.findings import FindingsLine
-from explorer.jupyter.host_page import HostPage
 from explorer.jupyter.panels import problem_panel, signs, version_line
+from explorer.jupyter.parts import look, style, text
 from explorer.jupyter.results import FORMS, changes_found, check_paths, converted, rows_found, selected_table
 from explorer.jupyter.static_picture import picture_html, picture_text
-from explorer.jupyter.style import ROOT, style_sheet
 from explorer.jupyter.tab_panel import TabPanel
 from explorer.jupyter.tabs import TABS
 from explorer.jupyter.timeline_chart import TimelineChart
@@ -95,18 +97,18 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         self.table, self.allow_commits = table, allow_commits
         self._view: TableView | None = None
         self._failure: ExplorerError | None = None
-        self._host = HostPage(layout={"display": "none"})
+        self._host = HostPage(layout=look(display="none"))
         self._chart: TimelineChart | None = None
         self._panels: dict[str, TabPanel] = {}
-        self._notice = _text()
+        self._notice = text()
         try:
             facts = TableFacts(table)
         except ExplorerError as error:
             self._failure = error
         else:
             self._view = TableView(facts)
-        parts = self._built(self._view, tab) if self._view else [_text(problem_panel(self._broken())), self._notice]
-        super().__init__([_styles(), self._host, *parts])
+        parts = self._built(self._view, tab) if self._view else [text(problem_panel(self._broken())), self._notice]
+        super().__init__([page_kit(look(display="none")), self._host, *parts])
         self.add_class(ROOT)
         if self._view is not None:
             self.version = self._view.version if version is None else version
@@ -357,17 +359,18 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         self._controls = VersionControls(
             view.facts.first, view.facts.last, self._ask, self._ask_named, lambda: self._try(self.refresh)
         )
-        self._line, self._findings = _text(), FindingsLine()
-        self._wait, self._place = _text(), ipywidgets.VBox()
+        self._line, self._findings = text(), FindingsLine()
+        self._wait, self._place = text(), ipywidgets.VBox(layout=look())
         first = tab if tab in list(TABS) else self.tab
         self._tabs = ipywidgets.ToggleButtons(
-            options=[(part.title, name) for name, part in TABS.items()], value=first, style={"button_width": "auto"}
-        )
+            options=[(part.title, name) for name, part in TABS.items()], value=first, layout=look(),
+            style=style(ipywidgets.ToggleButtons, button_width="auto"),
+        )  # fmt: skip
         self._tabs.add_class(f"{ROOT}-tabs")
         self._tabs.observe(lambda change: self.set_trait("tab", change["new"]), "value")
         if len(view.facts.commits):
             self._chart = TimelineChart(view, self._clicked)
-        drawing = [self._chart.widget, _text(signs(many=self.view.zoomable))] if self._chart else []
+        drawing = [self._chart.widget, text(signs(many=self.view.zoomable))] if self._chart else []
         return [self._controls, self._line, self._findings, *drawing, self._tabs, self._notice, self._wait, self._place]
 
     def _clicked(self, version: int, shift: bool) -> None:
@@ -461,17 +464,3 @@ def _one_of(name: str, value: Any, allowed: Sequence[str]) -> str:
 
 def _shown(value: Any) -> str:
     return fmt.shorten(fmt.plain(repr(value)), 60)
-
-
-_shared: list[Any] = []
-
-
-def _styles() -> Any:
-    """The style sheet, one model for all widgets: a saved notebook keeps it once."""
-    if not _shared or _shared[0].comm is None:  # `Widget.close_all` closed it
-        _shared[:] = [_text(f"<style>{style_sheet()}</style>", display="none")]
-    return _shared[0]
-
-
-def _text(markup: str = "", **layout: str) -> Any:
-    return ipywidgets.HTML(markup, layout=layout)

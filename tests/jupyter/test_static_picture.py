@@ -7,6 +7,7 @@ import gzip
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import ipywidgets
 import nbformat
@@ -17,7 +18,7 @@ from ipywidgets.embed import dependency_state
 from nbclient import NotebookClient
 
 import explorer
-from explorer.jupyter.figure import LeanFigure
+from explorer.jupyter.browser.figure import LeanFigure
 from explorer.jupyter.tabs import TABS
 from explorer.table import Table
 from tests.jupyter.conftest import figure_of
@@ -39,7 +40,11 @@ def test_the_display_holds_the_widget_and_a_picture_of_it(orders: Table) -> None
     assert set(found) == {VIEW, "text/html", "text/plain"}
     page = Elements(found["text/html"])
     assert page.names.count("svg") == 1
-    assert page.names.count("rect") == 4  # v1 to v3 add rows, v5 removes some
+    outlines = [value or "" for name, value in page.attributes if name == "d"]
+    assert sum(outline.count("M") for outline in outlines) == 4  # v1 to v3 add rows, v5 removes some
+    picture = found["text/html"]
+    drawn = ElementTree.fromstring(picture[picture.index("<svg") : picture.index("</svg>") + len("</svg>")])  # noqa: S314  # ours
+    assert len(drawn) == 4, "an element that is not closed hides those after it"
     for text in ("orders, v3", "WRITE by etl", "+30", "DELETE"):
         assert text in page.text, text
         assert text in found["text/plain"], text

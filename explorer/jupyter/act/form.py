@@ -10,6 +10,7 @@ import ipywidgets
 from explorer import formatting as fmt
 from explorer.core.versions.snapshot import Snapshot
 from explorer.jupyter.markup import tag
+from explorer.jupyter.parts import text
 from explorer.views.act.answer_check import Check
 from explorer.views.act.intent_form import IntentForm, intent_form
 from explorer.views.act.intents.fields import FormField
@@ -83,7 +84,7 @@ class AnswerForm(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes
                 parts = [self._ticks(field, place, answers) for place in range(len(field.choices))]
             case _:
                 parts = [self._add(field.name, _control(field, snapshot)), self._note(field.name)]
-        return ipywidgets.VBox([ipywidgets.HTML(label), *parts])
+        return ipywidgets.VBox([text(label), *parts])
 
     def _pairs(self, field: FormField, answers: Mapping[str, str]) -> list[Any]:
         """A row for each key and its value, and one more."""
@@ -119,7 +120,7 @@ class AnswerForm(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes
         return control
 
     def _note(self, name: str) -> Any:
-        note = self._notes[name] = ipywidgets.HTML()
+        note = self._notes[name] = text()
         return note
 
     def _answer(self, name: str, control: Any) -> str:

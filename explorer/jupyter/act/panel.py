@@ -25,6 +25,7 @@ from explorer.jupyter.act.tables import OneTable
 from explorer.jupyter.explored import Explored
 from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.panels import problem_lines, problem_panel
+from explorer.jupyter.parts import button, look, row, style, text
 from explorer.jupyter.tab_panel import TabPanel
 from explorer.views.act.answer_check import Check, check_answers, plans_at_once
 from explorer.views.act.desk.desk import Desk
@@ -71,8 +72,8 @@ class ActPanel(TabPanel):
         read_only = bool(getattr(explored.table, "read_only", False))
         tables = OneTable(table, allow_commits=explored.allow_commits and not read_only, changed=self._refresh)
         self.desk = Desk(tables, "", signed_in=False, changed=self.draw)
-        self._top = ipywidgets.HTML(_why_read_only(explored, read_only=read_only))
-        self._text, self._check, self._body, self._progress = (ipywidgets.HTML() for _ in range(4))
+        self._top = text(_why_read_only(explored, read_only=read_only))
+        self._text, self._check, self._body, self._progress = (text() for _ in range(4))
         self.kind = ipywidgets.Dropdown(
             options=_kinds(explored.view.facts.snapshot(explored.view.facts.last)), description="change",
             layout={"width": "420px"}, style={"description_width": "initial"},
@@ -85,9 +86,9 @@ class ActPanel(TabPanel):
         self._ways = ipywidgets.HBox([], layout={"flex_flow": "row wrap"})
         self._make_buttons()
         rows = [
-            _row(self.kind, self.person), self._text, self.form, self._check, _row(self.back, self.show_plan),
-            self._body, self._ways, _row(self.accepted, self.accept), _row(self.look, self.stop), self._progress,
-            _row(self.reason, self.name, self.commit), _row(self.show_version, self.try_again, self.again),
+            row(self.kind, self.person), self._text, self.form, self._check, row(self.back, self.show_plan),
+            self._body, self._ways, row(self.accepted, self.accept), row(self.look, self.stop), self._progress,
+            row(self.reason, self.name, self.commit), row(self.show_version, self.try_again, self.again),
         ]  # fmt: skip
         super().__init__(explored, [self._top, *rows])
         self.kind.observe(self._chosen, "value")
@@ -260,11 +261,11 @@ class ActPanel(TabPanel):
 
     def _show_only(self, *buttons: Any) -> None:
         self.form.layout.display = "none"
-        for button in (
+        for control in (
             self.show_plan, self.back, self.look, self.stop, self.accepted, self.accept, self.reason, self.name,
             self.commit, self.again, self.try_again, self.show_version,
         ):  # fmt: skip
-            button.layout.display = None if button in buttons else "none"
+            control.layout.display = None if control in buttons else "none"
 
     def _buttons_of(self, draft: Draft) -> list[Any]:
         """A button for each next step of a guard that did not pass."""
@@ -430,14 +431,12 @@ def _check_line(check: Check) -> Markup | str:
 
 
 def _button(label: str, action: Callable[[], None], *, primary: bool = False) -> Any:
-    button = ipywidgets.Button(description=label, button_style="primary" if primary else "", layout={"width": "auto"})
-    button.on_click(lambda _: action())
-    return button
+    made = button(label, primary=primary)
+    made.on_click(lambda _: action())
+    return made
 
 
 def _field(placeholder: str, width: str) -> Any:
-    return ipywidgets.Text(placeholder=placeholder, tooltip=placeholder, layout={"width": width})
-
-
-def _row(*parts: Any) -> Any:
-    return ipywidgets.HBox(list(parts), layout={"flex_flow": "row wrap", "align_items": "center"})
+    return ipywidgets.Text(
+        placeholder=placeholder, tooltip=placeholder, layout=look(width=width), style=style(ipywidgets.Text)
+    )

@@ -12,6 +12,7 @@ from explorer import formatting as fmt
 from explorer.jupyter.explored import Explored
 from explorer.jupyter.list_box import ListBox
 from explorer.jupyter.markup import joined, tag
+from explorer.jupyter.parts import text
 from explorer.jupyter.tabs.row_panel import RowPanel
 from explorer.views.rows.change_spans import ChangeSpan, VersionCounts, change_counts
 from explorer.views.rows.row_work import (
@@ -60,7 +61,7 @@ class ChangesPanel(RowPanel):
             description="pair updates by", placeholder="row id, if there is one; or key columns",
             style={"description_width": "initial"}, layout={"width": "auto", "flex": "1 1 260px"},
         )  # fmt: skip
-        self.strip, self.counts = ipywidgets.HTML(), ipywidgets.HTML()
+        self.strip, self.counts = text(), text()
         self.list = ListBox("changes", "these changes", "by version", page_size=_PAGE)
         self.list.show_list(None)
         super().__init__(explored, [self.source, self.key_columns], [self.strip, self.counts, self.list])

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 
-import ipywidgets
-
 from explorer.core.errors import ExplorerError
 from explorer.jupyter.explored import Explored
 from explorer.jupyter.panels import comparison_panel, problem_panel
+from explorer.jupyter.parts import text
 from explorer.jupyter.tab_panel import TabPanel
 from explorer.jupyter.tabs.differences_panel import DifferencesPanel
 from explorer.jupyter.tabs.file_list import FileList
@@ -27,7 +26,7 @@ class DiffPanel(TabPanel):
     """
 
     def __init__(self, explored: Explored) -> None:
-        self._text = ipywidgets.HTML()
+        self._text = text()
         self.files = FileList(lambda paths, on: explored.select(paths, selected=on))
         self.rows = DifferencesPanel(explored)
         super().__init__(explored, [self._text, self.files, self.rows])

@@ -9,6 +9,7 @@ from explorer import formatting as fmt
 from explorer.jupyter.explored import Explored
 from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.panels import figure
+from explorer.jupyter.parts import style, text
 from explorer.jupyter.tabs.row_panel import RowPanel
 from explorer.views.rows.differences import DifferenceCell, DifferenceRow, RowDifferences
 from explorer.views.rows.row_work import ComparedRows, comparison_estimate, key_choices
@@ -28,10 +29,11 @@ class DifferencesPanel(RowPanel):
         self._compared = ComparedRows(self.draw)
         self.key_columns = ipywidgets.Combobox(
             description="match rows by", placeholder="no key: an update is a delete and an insert",
-            style={"description_width": "initial"}, layout={"width": "auto", "flex": "1 1 320px"},
+            style=style(ipywidgets.Combobox, description_width="initial"),
+            layout={"width": "auto", "flex": "1 1 320px"},
         )  # fmt: skip
-        self.rows = ipywidgets.HTML(layout={"overflow": "auto", "max_height": "460px"})
-        self.figures = ipywidgets.HTML()
+        self.rows = text(overflow="auto", max_height="460px")
+        self.figures = text()
         super().__init__(explored, [self.key_columns], [self.figures, self.rows])
         self.key_columns.observe(lambda _: self.draw(), "value")
 

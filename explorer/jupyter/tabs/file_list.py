@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.jupyter.list_box import ListBox, Select, offer
+from explorer.jupyter.parts import look, style
 from explorer.views.listing import Listing
 from explorer.views.table.comparison import CHANGES, SIGNS, Comparison
 
@@ -27,8 +28,9 @@ class FileList(ListBox):
 
     def __init__(self, select: Select) -> None:
         self.change = ipywidgets.ToggleButtons(
-            options=[("all", "all")], style={"button_width": "auto"}, tooltips=["every file that differs"]
-        )
+            options=[("all", "all")], tooltips=["every file that differs"], layout=look(),
+            style=style(ipywidgets.ToggleButtons, button_width="auto"),
+        )  # fmt: skip
         super().__init__(
             "files that differ",
             "path or partition",

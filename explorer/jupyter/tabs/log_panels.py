@@ -14,11 +14,12 @@ from markupsafe import Markup
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError
+from explorer.jupyter.browser.figure import LeanFigure
 from explorer.jupyter.explored import Explored
-from explorer.jupyter.figure import LeanFigure
 from explorer.jupyter.list_box import ListBox, offer
 from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.panels import problem_panel
+from explorer.jupyter.parts import look, text
 from explorer.jupyter.tab_panel import TabPanel
 from explorer.views.figures.plotly import Figure
 from explorer.views.listing import Listing
@@ -55,7 +56,7 @@ class LogPanel(TabPanel):
         *,
         files: bool = False,
     ) -> None:
-        self._text, self._chart = ipywidgets.HTML(), ipywidgets.VBox()
+        self._text, self._chart = text(), ipywidgets.VBox(layout=look())
         select = (lambda paths, on: explored.select(paths, selected=on)) if files else None
         self.list = ListBox(*lists, "in the order of the log", page_size=_PAGE, select=select)
         self.list.show_list(None)
@@ -152,7 +153,7 @@ class StatisticsPanel(LogPanel):
             continuous_update=False, layout={"width": "auto", "flex": "1 1 320px"},
         )  # fmt: skip
         self.column = ipywidgets.Dropdown(options=[("no column", "")], tooltip="column", layout={"width": "220px"})
-        controls = ipywidgets.HBox([self.where, self.column], layout={"flex_flow": "row wrap"})
+        controls = ipywidgets.HBox([self.where, self.column], layout=look(flex_flow="row wrap"))
         super().__init__(explored, ("files", "path or rule"), [controls], files=True)
         self._drawing = False
         self.where.value = explored.predicate

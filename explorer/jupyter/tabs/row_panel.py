@@ -18,6 +18,7 @@ from explorer.core.errors import ExplorerError
 from explorer.jupyter.explored import Explored
 from explorer.jupyter.markup import tag
 from explorer.jupyter.panels import problem_lines, problem_panel
+from explorer.jupyter.parts import button, row, text
 from explorer.jupyter.tab_panel import TabPanel
 from explorer.views.rows.spark_work import WorkState
 
@@ -44,14 +45,11 @@ class RowPanel(TabPanel):
         self, explored: Explored, question: Sequence[ipywidgets.Widget], answer: Sequence[ipywidgets.Widget]
     ) -> None:
         self._lock = threading.RLock()
-        self.head, self.progress = ipywidgets.HTML(), ipywidgets.HTML()
-        self.begin = ipywidgets.Button(button_style="primary", layout={"width": "auto"})
-        self.stop = ipywidgets.Button(description="Cancel", layout={"width": "auto", "display": "none"})
-        asking = ipywidgets.HBox(
-            [*question, self.begin, self.stop], layout={"flex_flow": "row wrap", "align_items": "center"}
-        )
-        self.asking = asking
-        super().__init__(explored, [self.head, asking, self.progress, *answer])
+        self.head, self.progress = text(), text()
+        self.begin = button(primary=True)
+        self.stop = button("Cancel", display="none")
+        self.asking = row(*question, self.begin, self.stop, lasting=False)
+        super().__init__(explored, [self.head, self.asking, self.progress, *answer])
         self.begin.on_click(lambda _: self.ask())
         self.stop.on_click(lambda _: self.cancel())
 

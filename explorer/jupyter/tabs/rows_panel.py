@@ -10,6 +10,7 @@ from explorer import formatting as fmt
 from explorer.jupyter.explored import Explored
 from explorer.jupyter.list_box import ListBox
 from explorer.jupyter.markup import tag
+from explorer.jupyter.parts import button, text
 from explorer.jupyter.tabs.row_panel import RowPanel
 from explorer.views.rows.row_work import PAGE_ROWS, PagedRows, RowsAsked, live_rows, rows_estimate
 
@@ -30,11 +31,11 @@ class RowsPanel(RowPanel):
         self._rows = PagedRows(self.draw)
         self.where = ipywidgets.Text(tooltip="only rows for which (SQL)", layout={"width": "auto", "flex": "1 1 320px"})
         self.masked = ipywidgets.Checkbox(description="masked rows too", indent=False, layout={"width": "auto"})
-        self.note = ipywidgets.HTML()
+        self.note = text()
         self.list = ListBox("rows", "these rows", "in the order of the files", page_size=PAGE_ROWS)
         self.list.show_list(None)
-        self.back = ipywidgets.Button(description="Rows before", layout={"width": "auto"})
-        self.onward = ipywidgets.Button(description=f"Next {PAGE_ROWS} rows", layout={"width": "auto"})
+        self.back = button("Rows before")
+        self.onward = button(f"Next {PAGE_ROWS} rows")
         self.pages = ipywidgets.HBox([self.back, self.onward])
         self._shown: object = None
         super().__init__(explored, [self.where, self.masked], [self.note, self.list, self.pages])

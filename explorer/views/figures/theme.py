@@ -121,7 +121,13 @@ def theme_named(name: str) -> Theme:
     return DARK if name == "dark" else LIGHT
 
 
-def css_variables(theme: Theme) -> str:
-    """Return the tokens as CSS custom properties: ``--accent-ground:#E8F1FB;...``."""
+def css_variables(theme: Theme, of: str | None = None) -> str:
+    """Return the tokens as CSS custom properties: ``--accent-ground:#E8F1FB;...``.
+
+    Args:
+        theme: The colours.
+        of: Rules of CSS; tokens that they do not use are left out.
+    """
     values = {key: value for key, value in asdict(theme).items() if isinstance(value, str) and key != "name"}
-    return "".join(f"--{key.replace('_', '-')}:{value};" for key, value in values.items())
+    tokens = {f"--{key.replace('_', '-')}": value for key, value in values.items()}
+    return "".join(f"{name}:{value};" for name, value in tokens.items() if of is None or f"var({name})" in of)

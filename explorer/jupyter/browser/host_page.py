@@ -5,7 +5,7 @@ from __future__ import annotations
 import anywidget
 import traitlets
 
-from explorer.jupyter.scripts import script
+from explorer.jupyter.browser.page_kit import part_script
 
 __all__ = ["HostPage"]
 
@@ -19,5 +19,5 @@ class HostPage(anywidget.AnyWidget):
         theme: ``light`` or ``dark``; follows the page.
     """
 
-    _esm = script("host_page.js")
+    _esm = part_script("page")
     theme = traitlets.Enum(["light", "dark"], default_value="light").tag(sync=True)

@@ -71,7 +71,8 @@ function keepKeys(root) {
 // A box in front of a row tells the kernel, which draws the page of the list again.
 function hearTicks(root, model) {
   const tell = ({ target }) => {
-    const { list, row } = target.dataset;
+    const { row } = target.dataset;
+    const { list } = target.closest("table")?.dataset ?? {};
     if (list === undefined || row === undefined) return;
     model.send({ list, row: Number(row), selected: target.checked });
   };
@@ -79,7 +80,7 @@ function hearTicks(root, model) {
   return () => root.removeEventListener("change", tell);
 }
 
-function render({ model, el }) {
+export const page = (model) => (el) => {
   let undo = [];
   let waiting = 0;
   const start = () => {
@@ -93,6 +94,4 @@ function render({ model, el }) {
     cancelAnimationFrame(waiting);
     for (const step of undo) step();
   };
-}
-
-export default { render };
+};

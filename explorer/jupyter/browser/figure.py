@@ -1,7 +1,7 @@
 """Plotly figures whose part in the browser is sent while a page lacks it, and is in no saved notebook.
 
 A figure widget of plotly carries five megabytes of script in its state, and what it draws; each of them again. Here the
-state holds some lines that ask the kernel for both. Nothing is fetched from another machine.
+script in the page kit asks the kernel for both. Nothing is fetched from another machine.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from markupsafe import Markup
 from plotly.graph_objects import FigureWidget
 from plotly.serializers import _py_to_js
 
+from explorer.jupyter.browser.page_kit import part_script
 from explorer.jupyter.markup import tag
-from explorer.jupyter.scripts import script
 from explorer.views.figures.plotly import Figure
 
 __all__ = ["LeanFigure"]
@@ -34,7 +34,7 @@ class LeanFigure(FigureWidget):  # type: ignore[misc]  # plotly publishes no typ
         **options: More of plotly's configuration.
     """
 
-    _esm = script("figure.js")
+    _esm = part_script("figure")
     picture = traitlets.Unicode().tag(sync=True)
     height = traitlets.Int().tag(sync=True)
     _widget_data: Any = traitlets.List().tag(sync=False)

@@ -42,37 +42,30 @@ const seen = (model, drawn) => ({
   save_changes: () => model.save_changes(),
 });
 
-// The page handles no message of a model before the model is made: waiting in `initialize` would wait for ever. It shows
-// no view before `render` has returned.
-export default () => {
-  let ready;
-  return {
-    initialize({ model }) {
-      ready = answered(model).then(({ figure, drawn }) => {
-        const [made, its] = [figure(), seen(model, drawn)];
-        made.initialize({ model: its });
-        return (el) => made.render({ model: its, el });
-      });
-    },
-    render({ model, el }) {
-      let undo = () => {};
-      let shown = true;
-      const picture = () => (el.innerHTML = model.get("picture"));
-      el.style.minHeight = `${model.get("height")}px`;
-      picture();
-      model.on("change:picture", picture);
-      ready.then((draw) => {
-        model.off("change:picture", picture);
-        if (!shown) return;
-        el.replaceChildren();
-        el.style.minHeight = "";
-        undo = draw(el);
-      });
-      return () => {
-        shown = false;
-        model.off("change:picture", picture);
-        undo();
-      };
-    },
+export const figure = (model) => {
+  const ready = answered(model).then(({ figure, drawn }) => {
+    const [made, its] = [figure(), seen(model, drawn)];
+    made.initialize({ model: its });
+    return (el) => made.render({ model: its, el });
+  });
+  return (el) => {
+    let undo = () => {};
+    let shown = true;
+    const picture = () => (el.innerHTML = model.get("picture"));
+    el.style.minHeight = `${model.get("height")}px`;
+    picture();
+    model.on("change:picture", picture);
+    ready.then((draw) => {
+      model.off("change:picture", picture);
+      if (!shown) return;
+      el.replaceChildren();
+      el.style.minHeight = "";
+      undo = draw(el);
+    });
+    return () => {
+      shown = false;
+      model.off("change:picture", picture);
+      undo();
+    };
   };
 };
