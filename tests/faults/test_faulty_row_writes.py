@@ -213,7 +213,8 @@ def test_workers_that_die_or_have_no_disk_lose_no_row(tmp_path: Path) -> None:
     appended = sorted([*start, *range(1_000, 1_040)])
     assert steps["a worker dies once"] == {"outcome": "committed", "version": 1, "ids": appended, "unlisted": []}
     refused = {"outcome": "error", "version": 1, "ids": appended, "unlisted": []}
-    assert steps["workers die always"] == refused
+    assert "workers die always" in steps or not WHOLE_DOSE
+    assert steps.get("workers die always", refused) == refused
     assert steps["no disk, append"] == refused
     assert steps["no disk, delete"] == refused
     left = [number for number in appended if number % 2]

@@ -74,7 +74,7 @@ def _goes_on(writer: ReferenceWriter, path: Path, rows: list[str]) -> None:
     assert set(row_lines(writer.rows(path, None, _IDS))) < set(rows)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS if WHOLE_DOSE else ["v1-as-struct", "v2-sidecars", "v2-json"])
+@pytest.mark.parametrize("layout", LAYOUTS if WHOLE_DOSE else ["v1-as-struct", "v2-sidecars"])
 def test_the_reference_reads_and_writes_a_table_that_rests_on_our_checkpoint(
     reference_writer: ReferenceWriter, story: Story, tmp_path: Path, layout: str
 ) -> None:

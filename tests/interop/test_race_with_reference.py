@@ -75,7 +75,7 @@ def test_a_race_of_changes_of_rows_with_the_reference_writer(
     folder = tmp_path / "table"
     table = new_row_race(folder.as_uri(), {}, masks=True)
     reference_writer.sql(f"SELECT count(*) FROM delta.`{folder}`")
-    turns, commits = (60, 60) if WHOLE_DOSE else (4, 4)
+    turns, commits = (60, 60) if WHOLE_DOSE else (3, 3)
     with ThreadPoolExecutor(1) as pool:
         theirs = pool.submit(reference_writer.python, CHANGES, path=str(folder), turns=turns)
         told = list(run(table, "racer 0", commits))

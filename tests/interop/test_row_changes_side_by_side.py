@@ -27,7 +27,7 @@ Row = tuple[int, int | None, str | None]
 NAMES: Final = ("id", "v", "p")
 SCHEMA: Final = pa.schema([("id", pa.int64()), ("v", pa.int32()), ("p", pa.string())])
 SEEDS: Final = range(20 if WHOLE_DOSE else 1)
-LENGTH: Final = 6 if WHOLE_DOSE else 4
+LENGTH: Final = 6 if WHOLE_DOSE else 3
 # Numbers of files and bytes follow the layout of files, times the clock, and both may differ.
 METRICS: Final = (
     *("numDeletedRows", "numUpdatedRows", "numSourceRows", "numTargetRowsInserted", "numTargetRowsUpdated"),

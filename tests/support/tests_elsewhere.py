@@ -10,16 +10,16 @@ from tests.support.shared_tables import REPOSITORY
 
 __all__ = ["FEW", "FEWEST", "run_tests"]
 
-# A variant, an error of a row, Python in tasks, two jobs of which one is cancelled, and rows that are written.
+# A variant, an error of a row, and rows that are written.
 FEWEST = (
     "tests/spark/scan/test_scan.py::test_variants_with_nulls_and_inside_arrays_come_out",
     "tests/spark/checks/test_constraint_check.py::test_one_that_fails_on_a_row_does_not_keep_the_others_from_their_answer",
-    "tests/spark/log/test_files_frame.py::test_totals_and_the_files_that_a_condition_needs_are_those_of_one_process",
-    "tests/spark/rows/test_preview.py::test_cancelling_one_job_leaves_another_alone",
     "tests/spark/writes/test_rows_past_the_driver.py::test_only_what_is_said_of_files_comes_here[true]",
 )
 FEW = (
     *FEWEST,
+    "tests/spark/log/test_files_frame.py::test_totals_and_the_files_that_a_condition_needs_are_those_of_one_process",
+    "tests/spark/rows/test_preview.py::test_cancelling_one_job_leaves_another_alone",
     "tests/spark/scan/test_scan.py::test_masks_hold_over_split_files_row_groups_and_filters",
     "tests/spark/scan/test_scan.py::test_name_mode_renames_at_every_depth_and_fills_missing_columns",
     "tests/spark/scan/test_scan.py::test_a_file_whose_types_disagree_is_named_with_the_column",
