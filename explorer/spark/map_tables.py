@@ -28,7 +28,7 @@ Look = Callable[[str], dict[str, Any]]
 
 _MOST_TASKS: Final = 256
 # What the tasks do not need: pages, notebooks, figures, the demo.
-_LEFT_OUT: Final = frozenset({"assets", "cli", "demo", "jupyter", "views", "web", "__pycache__"})
+_LEFT_OUT: Final = frozenset({"cli", "demo", "jupyter", "views", "web", "__pycache__"})
 _equipped: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
 
 
@@ -94,8 +94,8 @@ def package() -> str:
     root = Path(__file__).resolve().parents[1]
     target = os.path.join(folder, "explorer.zip")
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as package:
-        for file in sorted(root.rglob("*.py")):
+        for file in sorted(root.rglob("*")):
             inside = file.relative_to(root)
-            if not _LEFT_OUT.intersection(inside.parts):
+            if file.is_file() and not _LEFT_OUT.intersection(inside.parts):
                 package.write(file, str(Path("explorer") / inside))
     return target

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -46,9 +47,12 @@ def test_the_program_that_is_sent_to_workers_is_whole(tmp_path: Path) -> None:
     from explorer.spark.map_tables import package
 
     root = write_table(tmp_path / "t", [column("id", "long")], [DataFile("a.parquet", pa.table({"id": [1, 2]}))])
-    asked = (
-        f"from explorer.survey import look; import explorer; print(explorer.__file__, look({str(root)!r}, verify=True))"
-    )
+    asked = f"""
+import explorer
+from explorer.survey import look
+print(explorer.__file__, look({str(root)!r}, verify=True))
+print("audited:", len(explorer.open_table({str(root)!r}).audit().silent))
+"""
     answer = subprocess.run(
         [sys.executable, "-P", "-c", asked],
         cwd=tmp_path,
@@ -60,6 +64,7 @@ def test_the_program_that_is_sent_to_workers_is_whole(tmp_path: Path) -> None:
     assert answer.stdout.startswith(f"{package()}/explorer/__init__.py")
     assert "'num_records': 2" in answer.stdout
     assert "'error': None" in answer.stdout
+    assert re.search(r"audited: \d\d", answer.stdout), answer.stdout
 
 
 def test_nothing_to_look_at_and_what_no_task_can_see(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent
 from explorer.core.protocol.file_paths import decode_path
@@ -194,7 +195,11 @@ def source_frame(session: SparkSession, source: object) -> DataFrame:
         InvalidIntent: It is none of these, or a Delta table.
     """
     if isinstance(source, pa.Table):
-        return session.createDataFrame(source)
+        if source.num_rows:
+            return session.createDataFrame(source)
+        # Spark Connect asks for the types of a table without rows.
+        zoneless = session.conf.get("spark.sql.timestampType") == "TIMESTAMP_NTZ"
+        return session.createDataFrame([], from_arrow_schema(source.schema, prefer_timestamp_ntz=zoneless))
     if not isinstance(source, str):
         # A DataFrame of Spark Connect is of another class than one of Spark's own.
         if not hasattr(source, "mapInArrow"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,7 @@ def planned(table: explorer.Table, intent: dict[str, Any], rows: Any = None) -> 
     return plan
 
 
+Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 LATER = {"other rows": rows_from(5), "more rows": rows_from(0, 11)}
 WRITTEN_AGAIN = [(kind, later) for kind in ("append", "merge", "overwrite") for later in LATER]
 
@@ -86,27 +87,35 @@ def test_a_folder_that_gets_a_file_after_the_plan_is_not_committed(tmp_path: Pat
     assert table.commit(planned(table, {"kind": "append", "source": str(source)})).outcome == "committed"
 
 
-def _other_ids(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for _ in batches:
-        yield pa.RecordBatch.from_pydict({"id": sorted(random.SystemRandom().sample(range(100), 3)), "v": [1.0] * 3})
+# A function in a function is sent to workers as it is: those of a Connect server have neither tests nor program.
+def _other_ids() -> Task:
+    def ids(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            found = sorted(random.SystemRandom().sample(range(100), 3))
+            yield pa.RecordBatch.from_pydict({"id": found, "v": [1.0] * 3})
+
+    return ids
 
 
-def _other_values(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        values = [1 + random.SystemRandom().random() for _ in range(batch.num_rows)]
-        yield pa.RecordBatch.from_pydict({"id": batch.column(0), "v": pa.array(values)})
+def _other_values() -> Task:
+    def values(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            found = [1 + random.SystemRandom().random() for _ in range(batch.num_rows)]
+            yield pa.RecordBatch.from_pydict({"id": batch.column(0), "v": pa.array(found)})
+
+    return values
 
 
 @pytest.mark.parametrize("properties", [{"delta.enableDeletionVectors": "true"}, {}], ids=["masks", "rewrites"])
 def test_rows_that_match_others_at_each_reading_are_not_committed(tmp_path: Path, properties: dict[str, str]) -> None:
     table = new_table(tmp_path / "t", properties)
-    rows = engine().session().range(1).mapInArrow(_other_ids, "id long, v double")
+    rows = engine().session().range(1).mapInArrow(_other_ids(), "id long, v double")
     refused(table, planned(table, {**MERGE, "notMatched": []}, rows), "source-unchanged")
 
 
 def test_values_that_differ_at_each_reading_are_those_of_the_commit(tmp_path: Path) -> None:
     table = new_table(tmp_path / "t", FEED)
-    rows = engine().session().range(95, 105, 1, 1).mapInArrow(_other_values, "id long, v double")
+    rows = engine().session().range(95, 105, 1, 1).mapInArrow(_other_values(), "id long, v double")
     assert table.commit(planned(table, MERGE, rows)).outcome == "committed"
     found = {row["id"]: row["v"] for row in table.rows().toArrow().to_pylist()}
     assert sorted(found) == list(range(105))
