@@ -55,7 +55,7 @@ def signs(*, many: bool) -> Markup:
         ("dte-remasked", "~ masked (outline)"),
         (None, "\u00b1 updated (dotted)"),
         *([(None, "solid the median commit, pale the largest")] if many else ()),
-        (None, "\u25c7 schema, protocol or properties"),
+        (None, "\u25c7 schema or properties, \u25c6 protocol"),
         (None, "\u2691 a reason, \u2690 a checkpoint"),
         (None, "click chooses, Shift+click compares"),
     )

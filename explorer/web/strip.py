@@ -113,6 +113,7 @@ def strip(view: TableView, address: Address, folded: bool) -> str:
         idle=view.colours.idle,
         updates=bars is not None and bool(bars.updated.any()),
         tags=bars is not None and bool(bars.signs.tags),
+        protocols=bars is not None and bool(bars.signs.protocols),
         checkpoints=bars is not None and bool(bars.signs.checkpoints),
         summary="" if bars is None else _summary(view, bars),
         first=facts.first,

@@ -31,7 +31,10 @@ class LowerRows:
         self._axis = Axis.of(timeline, frame)
 
     def signs(self) -> list[Part]:
-        """Diamonds and flags in their own row, thinned to what there is room for; words where they fit."""
+        """Diamonds and flags in their own row, thinned to what there is room for; words where they fit.
+
+        The diamond of another protocol is filled.
+        """
         t, theme, y = self._t, self._theme, self._rows.sign
         form = self._apart(t.signs.form)
         flags = self._flag_places([version for version, _ in t.signs.tags], list(form.values()))
@@ -39,8 +42,10 @@ class LowerRows:
         taken = [*form.values(), *flags.values()]
         places = self._places(t.signs.checkpoints if room else ()).tolist()
         checks = [place for place in places if all(abs(place - other) > self._near for other in taken)]
+        jumps = {version for version, _ in t.signs.protocols}
         diamond: Part = {
-            "symbol": "diamond", "size": 8.5, "color": theme.surface, "line": {"color": theme.ink, "width": 1.4},
+            "symbol": "diamond", "size": 8.5, "line": {"color": theme.ink, "width": 1.4},
+            "color": [theme.ink if version in jumps else theme.surface for version in form],
         }  # fmt: skip
         return [
             points("schema, protocol or properties", _floats(list(form.values())), y, diamond, lower=True),

@@ -90,7 +90,7 @@ class Signs:
 
     Attributes:
         form: Versions whose schema, protocol or properties changed.
-        protocols: Of those, the ones that changed the protocol, and its new versions in words.
+        protocols: Of those, which are drawn filled, the ones that changed the protocol, and its new versions in words.
         tags: Versions whose commit carries a text of its author (``userMetadata``), with the text.
         checkpoints: Versions with a checkpoint.
     """

@@ -29,7 +29,9 @@ def traces(count: int = 1_000, window: tuple[int, int] | None = None, **more: An
     """The traces of a history by name, as drawn in 1,200 pixels."""
     timeline = timeline_of(history(rows_of(5, count)), window, marks=most_marks(1_200), signs=more.get("signs"))
     frame = Frame(whole=(0, count - 1))
-    drawn = timeline_figure(timeline, LIGHT, frame, lanes=more.get("lanes", ()), history=more.get("map"))
+    drawn = timeline_figure(
+        timeline, more.get("theme", LIGHT), frame, lanes=more.get("lanes", ()), history=more.get("map")
+    )
     return {str(trace["name"]): trace for trace in drawn["data"]}
 
 
@@ -54,6 +56,15 @@ def test_no_sign_lies_on_the_bars_and_all_signs_have_their_row() -> None:
     for name, versions in (("schema, protocol or properties", [100, 300]), ("tags", [500]), ("checkpoints", [700])):
         assert (found[name]["x"].tolist(), found[name]["yaxis"]) == (versions, "y3")
     assert found["signs in words"]["text"] == ["protocol 1 \u00b7 7", "close"]
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+def test_the_diamond_of_another_protocol_is_filled(theme: Theme) -> None:
+    signs = Signs(np.array([100, 300]), ((300, "protocol 1 \u00b7 7"),))
+    assert traces(signs=signs, theme=theme)["schema, protocol or properties"]["marker"]["color"] == [
+        theme.surface,
+        theme.ink,
+    ]
 
 
 def test_a_note_stands_beside_the_diamond_of_its_commit() -> None:
