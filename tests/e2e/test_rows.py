@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 from explorer.auditing.report import verify_report
 from tests.e2e.conftest import settle
@@ -69,7 +70,10 @@ def test_changes_and_differences_of_two_versions_are_read_when_asked(opened: Any
     page.get_by_role("link", name="Diff", exact=True).click()
     settle(page)
     page.locator("#diff-keys").fill("id")
+    page.set_viewport_size({"width": 1280, "height": 460})
     _read(page, "#row-differences", "Compare rows")
+    # The answer is below what was on the screen: the page goes there.
+    expect(page.locator("#row-differences [data-result]")).to_be_in_viewport(ratio=0.5)
     assert "keys=id" in page.url
     assert "rows that differ" in page.locator("#row-differences").inner_text()
 

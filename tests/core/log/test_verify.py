@@ -18,7 +18,7 @@ from explorer.core.log.writing.compaction import write_compaction
 from explorer.core.protocol.actions import Action, DomainMetadata, Metadata, SetTransaction
 from explorer.core.protocol.log_store import LogStore
 from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, lines, new_store, remove, vector, write
+from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, lines, metadata, new_store, remove, vector, write
 
 START: tuple[Action, ...] = (PROTOCOL, METADATA, add("a"))
 
@@ -303,6 +303,41 @@ def test_a_compaction_that_holds_what_its_commits_leave_is_sound_and_needs_no_re
         assert write_compaction(store, list_log(store), first, last) is not None
     store.put_if_absent(f"_delta_log/{0:020}.{2:020}.compacted.json", lines([PROTOCOL, METADATA, add("b"), add("c")]))
     assert verify(store).problems == ()
+
+
+NEW_SCHEMA = metadata({"id": "long", "name": "string"})
+OLD_BATCH, BATCH = SetTransaction(app_id="loader", version=4), SetTransaction(app_id="loader", version=5)
+OLD_DOMAIN, DOMAIN = (DomainMetadata(domain="d", configuration=text, removed=False) for text in ("one", "two"))
+GONE = DomainMetadata(domain="gone", configuration="", removed=True)
+SMALL = {
+    0: START,
+    1: (OLD_BATCH, OLD_DOMAIN, DomainMetadata(domain="gone", configuration="x", removed=False), NEW_SCHEMA),
+    2: (BATCH, DOMAIN, GONE, MASKED),
+}
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ((BATCH, DOMAIN, GONE, NEW_SCHEMA, MASKED), []),
+        ((OLD_BATCH, DOMAIN, GONE, NEW_SCHEMA, MASKED),
+         ["its transaction of 'loader' is not the newest"]),
+        ((DOMAIN, GONE, NEW_SCHEMA, MASKED), ["it has no transaction of 'loader'"]),
+        ((BATCH, OLD_DOMAIN, NEW_SCHEMA, MASKED),
+         ["it has no metadata of the domain 'gone'", "its metadata of the domain 'd' is not the newest"]),
+        ((BATCH, SetTransaction(app_id="other", version=1), DOMAIN, GONE, METADATA),
+         ["it has a transaction of 'other'", "it has no protocol", "its metaData is not the newest"]),
+        ((BATCH, DOMAIN, GONE, NEW_SCHEMA, PROTOCOL),
+         ["its protocol is not the newest"]),
+    ],
+)  # fmt: skip
+def test_a_compaction_whose_small_actions_are_not_those_of_its_commits(held: tuple[Any, ...], said: list[str]) -> None:
+    store = new_store()
+    store.put_if_absent(f"_delta_log/{1:020}.{2:020}.compacted.json", lines(held))
+    found = report(SMALL, store).problems
+    assert [each.kind for each in found] == ["compaction-differs"] * len(said)
+    for expected, detail in zip(said, sorted(each.detail for each in found), strict=True):
+        assert expected in detail
 
 
 def test_a_compaction_of_commits_that_are_gone_is_not_held_to_them() -> None:
