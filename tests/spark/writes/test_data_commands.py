@@ -36,7 +36,7 @@ COMPARED: Final = [one for one in STATEMENTS if one.step.intent and not one.lost
 # The hash of these is over CHAR values as Spark pads them, which stand unpadded in the files.
 PADDED: Final = "char-varchar"
 # How many of each command every run tries.
-EVERY_RUN: Final = {"INSERT INTO": 7, "UPDATE": 5, "MERGE": 5, "OPTIMIZE": 5, "REORG": 2, "RESTORE": 2}
+EVERY_RUN: Final = {"INSERT INTO": 9, "UPDATE": 7, "MERGE": 7, "OPTIMIZE": 8, "REORG": 2, "RESTORE": 3}
 
 
 def _chosen() -> Iterator[DataCommand]:
