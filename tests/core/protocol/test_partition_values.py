@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pytest
@@ -107,3 +108,49 @@ def test_numbers_are_written_in_full_and_bytes_that_clients_read_differently_are
     assert format_partition_value(Decimal("0.0000001"), "decimal(10,7)") == "0.0000001"
     with pytest.raises(RequestError, match="above 127"):
         format_partition_value(b"\xe9", "binary")
+
+
+@pytest.mark.conformance("PART-003", "PART-006", "PART-007", "PART-009")
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        ("string", None, None),
+        ("string", "", None),
+        ("binary", b"", None),
+        ("string", "a b", "a b"),
+        ("integer", -7, "-7"),
+        ("boolean", True, "true"),
+        ("boolean", False, "false"),
+        ("double", 0.1, "0.1"),
+        ("double", float("inf"), "Infinity"),
+        ("double", float("-inf"), "-Infinity"),
+        ("double", float("nan"), "NaN"),
+        ("date", date(2021, 1, 2), "2021-01-02"),
+        ("timestamp_ntz", datetime(2021, 1, 2, 3, 4, 5, tzinfo=UTC).replace(tzinfo=None), "2021-01-02 03:04:05"),
+        (
+            "timestamp_ntz",
+            datetime(2021, 1, 2, 3, 4, 5, 6, tzinfo=UTC).replace(tzinfo=None),
+            "2021-01-02 03:04:05.000006",
+        ),
+        ("timestamp", datetime(2021, 1, 2, 3, 4, tzinfo=UTC), "2021-01-02T03:04:00.000000Z"),
+        ("timestamp", datetime(2021, 1, 2, 3, 4, 5, 6, ZoneInfo("Asia/Kolkata")), "2021-01-01T21:34:05.000006Z"),
+        ("binary", b"ab", "ab"),
+    ],
+)
+def test_a_value_is_written_in_the_form_of_its_type_and_read_again(kind: str, value: Any, text: str | None) -> None:
+    written = format_partition_value(value, kind)
+    assert written == text
+    again = parse_partition_value(written, _kind(kind), "p")
+    assert repr(again) == repr(None if text is None else value.astimezone(UTC) if kind == "timestamp" else value)
+
+
+def test_a_day_without_a_time_is_midnight_and_a_place_takes_the_files_of_its_own_maps_alone() -> None:
+    midnight = parse_partition_value("2021-01-02", _kind("timestamp_ntz"), "p")
+    assert midnight == datetime(2021, 1, 2, tzinfo=UTC).replace(tzinfo=None)
+    maps = pa.array(
+        [[("p", "1")], [("p", "2"), ("q", "x")], [("q", "y")], [("p", "4")]], pa.map_(pa.string(), pa.string())
+    )
+    for start in range(5):
+        for stop in range(start, 5):
+            found = partition_column(maps.slice(start, stop - start), "p", _kind("integer"), "p")
+            assert found.to_pylist() == [1, 2, None, 4][start:stop]
