@@ -21,11 +21,13 @@ ANSWER_WITHIN = 60_000  # ms: on a busy machine a page of 10,000 versions takes 
 TYPED = "id'\"<b>&"
 
 # The controls in the order of the document. A control is known by what it does: a link by the parts of the address that
-# it changes, with their values if `every`; anything else by its kind, its names and, without those, its text.
+# it changes, with their values where each is to be pressed ("all", or in "main" alone); anything else by its kind, its
+# names and, without those, its text.
 FIND = """
-every => {
+singly => {
   const here = new URLSearchParams(location.search);
   const kind = element => {
+    const every = singly === "all" || (singly === "main" && element.closest("main"));
     if (element.matches("a[href]")) {
       const href = element.getAttribute("href");
       if (!href.startsWith("?")) return `link ${href}`;
@@ -106,7 +108,8 @@ class Crawler:
     Args:
         page: The browser's page.
         address: The address of the server, without its last slash.
-        every: Press each control; otherwise one of those that change the same part of the address.
+        every: Press each control of the first page, and on later pages each of the page's own part; of what stands
+            around it there, and without this everywhere, one of those that change the same part of the address.
         once: Press a control on the first page that has it, and on no later one.
         without: Beginnings of the names of controls that are not pressed.
     """
@@ -118,6 +121,7 @@ class Crawler:
         self._page, self._address, self._events = page, address, watch(page)
         self._every, self._once, self._without = every, once, tuple(without)
         self._known: set[str] = set()
+        self._singly = "all" if every else ""
 
     def visit(self, query: str) -> int:
         """Open a page and press what is on it.
@@ -134,6 +138,7 @@ class Crawler:
             self._page.keyboard.press(key)
             self.crawl.pressed += 1
             self._judge(query, f"key {key}")
+        self._singly = "main" if self._every else ""
         return len(controls) + len(KEYS)
 
     def _not_yet(self, names: Sequence[str]) -> list[str]:
@@ -153,7 +158,7 @@ class Crawler:
         return len(self.crawl.wrong) == before
 
     def _controls(self) -> list[str]:
-        return list(self._page.evaluate(FIND, self._every))
+        return list(self._page.evaluate(FIND, self._singly))
 
     def _press(self, query: str, name: str) -> None:
         self._again(query)

@@ -129,6 +129,14 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         'return struct.pack("<i", MAGIC) + BitMap64(rows.tolist()).serialize()',
         'return struct.pack("<I", MAGIC) + BitMap64(rows.tolist()).serialize()',
     ): "the magic number is positive and below 2^31: its four bytes are the same with a sign and without",
+    (
+        "protocol.deletion_vectors.x__read_frame",
+        "return holder.read_range(key, offset, descriptor.size_in_bytes + 8)",
+    ): "one byte more is read and not looked at: a frame may be followed by the next",
+    (
+        "protocol.deletion_vectors.x_z85_decode",
+        'raise _corrupt(vector, f"its text is not Z85 ({error})") from error',
+    ): "five characters above the largest number: the same error, without the decoder's own words",
     ("protocol.partition_values.x__boolean", 'raise ValueError("neither true nor false")'): _UNSAID,
     ("protocol.partition_values.x__decimal", 'raise ValueError("too many digits")'): _UNSAID,
     ("protocol.partition_values.x__decimal", 'raise ValueError("too many digits after the point")'): _UNSAID,

@@ -127,8 +127,7 @@ def decode_bitmap(data: bytes, vector: DeletionVectorId) -> RowIndexes:
     (magic,) = struct.unpack_from("<i", data)
     try:
         if magic == MAGIC:
-            bitmap = BitMap64.deserialize(data[4:])
-            rows = np.frombuffer(bitmap.to_array(), dtype=np.uint64) if bitmap else np.empty(0, np.uint64)
+            rows = np.frombuffer(BitMap64.deserialize(data[4:]).to_array(), dtype=np.uint64)
         elif magic == LEGACY_MAGIC:
             rows = _decode_legacy(data[4:])
         else:

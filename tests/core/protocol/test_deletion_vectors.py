@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import uuid
 import zlib
 from pathlib import Path
 
@@ -15,9 +16,11 @@ from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVec
 from explorer.core.protocol.deletion_vectors import (
     decode_bitmap,
     encode_bitmap,
+    encode_vectors,
     location,
     read_rows,
     unframe,
+    vector_file_name,
     z85_decode,
     z85_encode,
 )
@@ -99,7 +102,9 @@ def test_a_vector_at_an_absolute_place_is_read_from_there(tmp_path: Path) -> Non
     assert read_rows(store, descriptor("p", f"{folder.as_uri()}/v.bin", 44, 6, 1)).tolist() == ROWS
 
 
-@pytest.mark.parametrize(("length", "reason"), [(3, "before the vector begins"), (10, "within the vector")])
+@pytest.mark.parametrize(
+    ("length", "reason"), [(3, "before the vector begins"), (4, "within the vector"), (10, "within the vector")]
+)
 def test_a_file_that_ends_too_soon_says_where(length: int, reason: str) -> None:
     with pytest.raises(CorruptDeletionVector, match=f"the file ends {reason}"):
         unframe(FRAMES[1 : 1 + length], descriptor("u", "vBn[lx{q8@P<9BNH/isA", 44, 6, 1))
@@ -149,7 +154,8 @@ def test_vectors_in_one_file_are_found_by_their_offset(offset: int, size: int, r
 
 def test_the_empty_vector() -> None:
     empty = descriptor("i", "^Bg9^0000000000", 12, 0)
-    assert read_rows(open_store("memory://vectors/t"), empty).tolist() == []
+    rows = read_rows(open_store("memory://vectors/t"), empty)
+    assert (rows.tolist(), rows.dtype) == ([], np.uint64)
 
 
 @pytest.mark.parametrize(
@@ -288,3 +294,15 @@ def test_a_magic_number_alone_is_a_bitmap_that_cannot_be_decoded() -> None:
 def test_a_magic_number_is_told_with_its_sign() -> None:
     with pytest.raises(CorruptDeletionVector, match="its magic number is -1, not 1681511377"):
         decode_bitmap(b"\xff" * 8, DeletionVectorId("i", "abc"))
+
+
+@pytest.mark.conformance("DV-007", "DV-012", "DV-021")
+def test_vectors_that_are_written_are_read_from_where_their_descriptors_say() -> None:
+    identity = uuid.UUID("61d16c75-6994-46b7-a15b-8b538852e50e")
+    masked = [np.array(ROWS, np.uint64), np.array([0, 2**32 + 5], np.uint64)]
+    content, descriptors = encode_vectors(identity, masked)
+    assert content == FRAMES
+    store = open_store("memory://written/t")
+    store.put_if_absent(vector_file_name(identity), content)
+    assert [location(one.id) for one in descriptors] == [vector_file_name(identity)] * 2
+    assert [read_rows(store, one).tolist() for one in descriptors] == [rows.tolist() for rows in masked]
