@@ -156,9 +156,9 @@ class Engine:
 
     def _starting(self) -> str:
         """One sentence on a start that is not done."""
-        so_far = f"{time.monotonic() - self._began:.0f} s"
+        so_far = f"{time.monotonic() - self._began:.0f} s so far"
         if self._expected is not None:
-            so_far += f" of about {self._expected:.0f} s, the time of the last start here"
+            so_far += f"; the last start here took {self._expected:.0f} s"
         return f"Spark is starting: {self._phase} ({so_far})."
 
     def _report(self, phase: str) -> None:

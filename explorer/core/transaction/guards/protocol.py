@@ -57,8 +57,17 @@ def evolution_guard(before: Protocol | None, proposal: Proposal) -> GuardResult:
         return GuardResult(
             "protocol-evolution", "fail", evidence | {"detail": detail}, "Raise the protocol in another way."
         )
-    detail = f"The protocol becomes ({after.min_reader_version}, {after.min_writer_version})."
-    return GuardResult("protocol-evolution", "pass", evidence | {"detail": detail})
+    return GuardResult("protocol-evolution", "pass", evidence | {"detail": _protocol_change(before, after)})
+
+
+def _protocol_change(before: Protocol | None, after: Protocol) -> str:
+    """One sentence on a protocol that changes: its versions, or only its features."""
+    versions = f"({after.min_reader_version}, {after.min_writer_version})"
+    if before is None:
+        return f"The protocol becomes {versions}."
+    if (before.min_reader_version, before.min_writer_version) != (after.min_reader_version, after.min_writer_version):
+        return f"The protocol goes from ({before.min_reader_version}, {before.min_writer_version}) to {versions}."
+    return f"The protocol keeps its versions {versions}; its list of features changes."
 
 
 def needs_guard(snapshot: Snapshot | None, proposal: Proposal) -> GuardResult | None:
