@@ -253,12 +253,25 @@ PROOFS: Final = (
         "statistics of the log beside the footers of the live files of every golden and reference table",
     ),
     Proof(
-        "crawl",
+        "crawl-demo",
         _PAGES,
-        "tests/prove/test_crawl.py",
-        "Chromium presses every link, button, menu, list, field and key of every tab of every table of the demo and "
-        "of the odd ones, in both themes, where commits are allowed; an error shown or logged, a script's error, an "
-        "answer of status 400 or one that does not come, a request off the machine each fail it",
+        "tests/prove/test_crawl.py::test_every_control_of_every_tab_of_a_demo_table",
+        "Chromium presses every link, button, menu, list, field and key of every tab of every table of the demo, in "
+        "both themes, where commits are allowed (the strip and the header singly on a table's first tab, by kind on "
+        "the others); an error shown or logged, a script's error, an answer of status 400 or one that does not come, "
+        "a request off the machine each fail it",
+    ),
+    Proof(
+        "crawl-odd",
+        _PAGES,
+        "tests/prove/test_crawl.py::test_every_control_of_every_tab_of_an_odd_table",
+        "the same on odd tables: one commit, 10,000 commits, 2,000 columns, nested, with a gap, broken, hostile names",
+    ),
+    Proof(
+        "crawl-lists",
+        _PAGES,
+        "tests/prove/test_crawl.py::test_every_control_of_the_list_of_tables",
+        "the same on the list of tables and the record of activity",
     ),
     Proof("browser", _PAGES, "tests/e2e", "the browser's tests with a Chromium as users have it, axe's every rule"),
     Proof(

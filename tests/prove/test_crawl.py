@@ -22,8 +22,10 @@ pytestmark = [
     ),
 ]
 
-DEMO = ("archive/sensors-damaged", "crm/customers", "finance/ledger", "sales/orders", "web/events")
-TABLES = (*(f"demo/{name}" for name in DEMO), *(f"odd/{name}" for name in ODD_TABLES))
+DEMO = (
+    *("archive/sensors-damaged", "crm/customers", "finance/invoices", "finance/ledger"),
+    *("sales/orders", "web/events"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +64,25 @@ def crawler(request: pytest.FixtureRequest, browser: Any, lake_served: tuple[str
     assert "ERROR:" not in log.read_text()[before:]
 
 
-@pytest.mark.timeout(3_600)
-@pytest.mark.parametrize("table", TABLES)
-def test_every_control_of_every_tab_of_a_table(crawler: Crawler, table: str) -> None:
+def _press_every_tab(crawler: Crawler, table: str) -> None:
     for tab in TABS:
         crawler.visit(f"?t=lake/{table}&tab={tab.key}")
     assert len(crawler.crawl.pages) == len(TABS)
 
 
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("table", DEMO)
+def test_every_control_of_every_tab_of_a_demo_table(crawler: Crawler, table: str) -> None:
+    _press_every_tab(crawler, f"demo/{table}")
+
+
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("table", ODD_TABLES)
+def test_every_control_of_every_tab_of_an_odd_table(crawler: Crawler, table: str) -> None:
+    _press_every_tab(crawler, f"odd/{table}")
+
+
+@pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("query", ["?q=lake", "?show=activity"])
 def test_every_control_of_the_list_of_tables(crawler: Crawler, query: str) -> None:
     crawler.visit(query)
