@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 # They start engines of their own, or need no engine.
-NOT_OF_ROWS = {"test_connect.py", "test_engine.py", "test_java.py"}
+NOT_OF_ROWS = {"test_connect.py", "test_engine.py", "test_java.py", "test_start.py"}
 
 
 def test_a_connect_server_passes_every_test_of_rows(tmp_path: Path) -> None:

@@ -37,5 +37,6 @@ def run_tests(engine: str, *tests: str) -> None:
         text=True,
         check=False,
     )
-    assert answer.returncode == 0, answer.stdout[-4000:] + answer.stderr[-2000:]
+    failed = [line[:200] for line in answer.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    assert answer.returncode == 0, "\n".join([*failed, answer.stdout[-4000:], answer.stderr[-2000:]])
     assert " passed" in answer.stdout
