@@ -137,6 +137,25 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "protocol.deletion_vectors.x_z85_decode",
         'raise _corrupt(vector, f"its text is not Z85 ({error})") from error',
     ): "five characters above the largest number: the same error, without the decoder's own words",
+    (
+        "protocol.partition_values.x__decimal",
+        "exact = value.quantize(Decimal(1).scaleb(-kind.scale), context=_EXACT)",
+    ): "quantize takes the exponent alone",
+    (
+        "protocol.partition_values.x__timestamp",
+        "hours, minutes = int(zone[1:3]), int(zone[4:6])",
+        "hours, minutes = int(zone[1:3]), int(zone[4:7])",
+    ): "the pattern ends a zone after six characters",
+    ("protocol.partition_values.x_format_partition_value", "case _: / assert_never(value)"): "no value comes here",
+    ("protocol.partition_values.x_format_partition_value", "assert_never(value)"): "no value comes here",
+    (
+        "protocol.partition_values.x_format_partition_value",
+        'return format(value, "f")',
+    ): "they differ in how they write what is not finite, which no decimal of a table is",
+    (
+        "protocol.partition_values.x_zone_doubt",
+        "texts = partition_texts(maps, name).drop_null().to_pylist() if len(maps) else []",
+    ): "an empty array that PyArrow makes has offsets; one that another library hands over may have none",
     ("protocol.partition_values.x__boolean", 'raise ValueError("neither true nor false")'): _UNSAID,
     ("protocol.partition_values.x__decimal", 'raise ValueError("too many digits")'): _UNSAID,
     ("protocol.partition_values.x__decimal", 'raise ValueError("too many digits after the point")'): _UNSAID,

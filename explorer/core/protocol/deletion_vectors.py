@@ -108,7 +108,7 @@ def unframe(frame: bytes, descriptor: DeletionVectorDescriptor) -> bytes:
     """Check the frame of a stored vector (size, bytes, CRC-32; big-endian) and return the bitmap's bytes."""
     if len(frame) < 4:
         raise _corrupt(descriptor.id, "the file ends before the vector begins")
-    (size,) = struct.unpack_from(">i", frame)
+    (size,) = struct.unpack_from(">I", frame)
     if size != descriptor.size_in_bytes:
         raise _corrupt(descriptor.id, f"the file says {size} bytes, the descriptor {descriptor.size_in_bytes}")
     if len(frame) < size + 8:
@@ -223,14 +223,14 @@ def _read_frame(store: LogStore, descriptor: DeletionVectorDescriptor) -> bytes:
 
 def _decode_legacy(data: bytes) -> RowIndexes:
     """Count, then size and bytes of one 32-bit bitmap for each high word, all little-endian."""
-    (count,) = struct.unpack_from("<i", data)
+    (count,) = struct.unpack_from("<I", data)
     position, parts = 4, []
     for high in range(count):
-        (size,) = struct.unpack_from("<i", data, position)
-        if size < 0 or position + 4 + size > len(data):
+        (size,) = struct.unpack_from("<I", data, position)
+        if position + 4 + size > len(data):
             raise ValueError("a part reaches beyond the end")
         low = BitMap.deserialize(data[position + 4 : position + 4 + size])
-        parts.append(np.array(low.to_array(), dtype=np.uint64) + np.uint64(high << 32))
+        parts.append(np.array(low.to_array()) + np.uint64(high << 32))
         position += 4 + size
     return np.concatenate(parts) if parts else np.empty(0, np.uint64)
 

@@ -108,7 +108,7 @@ def format_partition_value(value: PrimitiveValue | None, kind: str) -> str | Non
         case datetime() if kind == "timestamp":
             return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
         case datetime():
-            return value.isoformat(sep=" ", timespec="microseconds" if value.microsecond else "seconds")
+            return value.isoformat(sep=" ")
         case date():
             return value.isoformat()
         case int() | str():

@@ -226,6 +226,11 @@ def test_a_part_of_the_older_form_that_lies_about_its_size_is_refused(size: int)
         decode_bitmap(data, DeletionVectorId("i", ""))
 
 
+def test_a_count_of_parts_with_the_top_bit_is_more_than_the_bytes_hold_and_not_none() -> None:
+    with pytest.raises(CorruptDeletionVector, match="cannot be decoded"):
+        decode_bitmap(struct.pack("<ii", 1681511376, -1), DeletionVectorId("i", ""))
+
+
 @pytest.mark.parametrize("length", range(4))
 def test_bytes_that_are_shorter_than_a_magic_number_are_refused(length: int) -> None:
     with pytest.raises(CorruptDeletionVector, match=r"vector iabc .*it is shorter than its magic number"):
@@ -306,3 +311,8 @@ def test_vectors_that_are_written_are_read_from_where_their_descriptors_say() ->
     store.put_if_absent(vector_file_name(identity), content)
     assert [location(one.id) for one in descriptors] == [vector_file_name(identity)] * 2
     assert [read_rows(store, one).tolist() for one in descriptors] == [rows.tolist() for rows in masked]
+
+
+def test_a_size_below_zero_is_none_of_a_frame() -> None:
+    with pytest.raises(CorruptDeletionVector, match="the file says 4294967295 bytes, the descriptor -1"):
+        unframe(b"\xff" * 16, descriptor("u", "vBn[lx{q8@P<9BNH/isA", -1, 6, 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -12,7 +13,12 @@ import pyarrow as pa
 import pytest
 
 from explorer.core.errors import CorruptTable, RequestError
-from explorer.core.protocol.partition_values import format_partition_value, parse_partition_value, partition_column
+from explorer.core.protocol.partition_values import (
+    format_partition_value,
+    parse_partition_value,
+    partition_column,
+    zone_doubt,
+)
 from explorer.core.protocol.schema.data_types import PrimitiveType, parse_schema
 from tests.support.small_schemas import field, struct
 
@@ -154,3 +160,23 @@ def test_a_day_without_a_time_is_midnight_and_a_place_takes_the_files_of_its_own
         for stop in range(start, 5):
             found = partition_column(maps.slice(start, stop - start), "p", _kind("integer"), "p")
             assert found.to_pylist() == [1, 2, None, 4][start:stop]
+
+
+def test_an_instant_with_a_zone_is_the_same_in_whatever_zone_others_are_read() -> None:
+    found = parse_partition_value("2021-01-02T03:04:05+05:30", _kind("timestamp"), "p", ZoneInfo("America/New_York"))
+    assert found == datetime(2021, 1, 1, 21, 34, 5, tzinfo=UTC)
+
+
+def test_an_instant_is_written_in_utc_whatever_the_zone_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
+    time.tzset()
+    try:
+        moment = datetime(2021, 1, 2, 3, 4, tzinfo=UTC)
+        assert format_partition_value(moment, "timestamp") == "2021-01-02T03:04:00.000000Z"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_no_files_have_no_value_whose_zone_is_in_doubt() -> None:
+    assert zone_doubt(pa.array([], pa.map_(pa.string(), pa.string())), "p", "p", UTC) is None
