@@ -121,7 +121,9 @@ def _list_them(subject: Subject) -> Remedy:
 
 
 def _names(clients: Sequence[ClientVerdict]) -> str:
-    return named([f"{client.client} {client.version_from}" for client in clients])
+    """The clients, each with its newest known release: the verdict may hold since an older one."""
+    newest = client_facts().versions
+    return named([f"{client.client} {newest[client.client][-1]}" for client in clients])
 
 
 def _as_of(clients: Sequence[ClientVerdict]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
 import pyarrow as pa
 
 from explorer.core.compatibility.access import compatibility, requirements
@@ -39,9 +40,10 @@ def clients_in_use(facts: TableFacts, version: int) -> tuple[MatrixRow, ...]:
 
 def newest_releases(facts: TableFacts, version: int) -> tuple[MatrixRow, ...]:
     """Return what the newest known release of each other client does with a version, the worst first."""
-    verdicts = (row for row in _by_release(facts, version) if not row.mine)
-    newest = {row.client: row for row in verdicts}
-    return tuple(sorted(newest.values(), key=_badness))
+    last = {row.client: row for row in _by_release(facts, version) if not row.mine}
+    known = client_facts().versions
+    newest = (msgspec.structs.replace(row, version=known[row.client][-1]) for row in last.values())
+    return tuple(sorted(newest, key=_badness))
 
 
 def client_listing(facts: TableFacts, version: int) -> Listing:
