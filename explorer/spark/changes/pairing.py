@@ -10,7 +10,6 @@ rows after it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
@@ -20,6 +19,7 @@ from explorer.core.errors import RequestError
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.spark.changes.comparable import comparable, same
 from explorer.spark.changes.surplus import BOTH, SIGN, balance
+from explorer.spark.engine.expression_tree import joined
 
 __all__ = ["REWRITTEN", "ROW_ID", "changes_in", "check_keys", "kinds_in", "pairs_by_id", "pairs_by_key", "unpaired"]
 
@@ -132,7 +132,7 @@ def _with_new(
     pair = one_gone & one_come if where is None else one_gone & one_come & where
     found = rows.select(*rows.columns, sf.when(pair, old).alias(_OLD), sf.when(pair, new).alias(_NEW))
     alike_values = [same(f"{_OLD}.c{place}", f"{_NEW}.c{place}", f.type) for place, f in enumerate(schema.fields)]
-    updated = sf.col(_NEW).isNotNull() & ~reduce(Column.__and__, alike_values, sf.lit(True))
+    updated = sf.col(_NEW).isNotNull() & ~joined([sf.lit(True), *alike_values], Column.__and__)
     kept = found.where(~updated | deleted | (sf.col(SIGN) == 0))
     return kept.withColumn(_NEW, sf.when(updated & deleted, sf.col(_NEW))).drop(_OLD)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
 from explorer.core.errors import ExpressionRefused
 from explorer.core.transaction.row_engine import CheckReport, CheckResult
+from explorer.spark.engine.expression_tree import joined
 from explorer.spark.engine.job import Job, submit
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _broken(texts: Sequence[str]) -> Column:
     bits = [
         sf.when(_violated(text), sf.lit(1 << place).cast("long")).otherwise(nothing) for place, text in enumerate(texts)
     ]
-    return reduce(lambda one, other: one.bitwiseOR(other), bits)
+    return joined(bits, lambda one, other: one.bitwiseOR(other))
 
 
 def _files_of(snapshot: Snapshot, counts: pa.Table, number: int) -> pa.Table:

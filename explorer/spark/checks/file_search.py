@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -27,6 +26,7 @@ from explorer.core.protocol.arrow.arrays import int64s, strings
 from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.logical_files import vector_descriptors
 from explorer.core.versions.file_search import FilesFound, SearchGroup
+from explorer.spark.engine.expression_tree import joined
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -195,7 +195,7 @@ class _Search:
             for place, condition in enumerate(conditions)
             for kind, wanted in (("v", condition & ~sf.col(_MASKED)), ("m", condition & sf.col(_MASKED)))
         ]
-        found = frame.where(reduce(lambda one, other: one | other, conditions)).groupBy(_FILE).agg(*counts)
+        found = frame.where(joined(conditions, lambda one, other: one | other)).groupBy(_FILE).agg(*counts)
         rows = to_arrow(Reading(found, lambda error: _failure(error, addresses, self._texts())))
         answers = []
         for row in rows.to_pylist():

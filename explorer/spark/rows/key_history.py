@@ -27,6 +27,7 @@ from explorer.core.versions.column_matching import ComparedSide, LeftOutColumn, 
 from explorer.core.versions.key_files import KeyFiles, key_condition, live_between
 from explorer.spark.changes.comparable import by_place, comparable
 from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, source_rows
+from explorer.spark.engine.expression_tree import joined
 from explorer.spark.engine.job import Job, submit
 from explorer.spark.rows.row_key import checked_key, literal
 from explorer.spark.rows.version_spans import row_spans
@@ -241,7 +242,7 @@ def _condition(schema: StructType, values: Mapping[str, Any]) -> Column:
         # Of floats the comparable form: Parquet's own filters, which see a bare column, distinguish the two zeros.
         found, wanted = (comparable(side, kind) for side in (sf.col(column), literal(value, kind)))
         same.append(found.eqNullSafe(wanted))
-    return reduce(Column.__and__, same)
+    return joined(same, Column.__and__)
 
 
 @dataclass(frozen=True, slots=True)

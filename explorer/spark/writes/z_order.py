@@ -7,11 +7,12 @@ turns, are its place on the curve. Invariants: equal values have equal numbers; 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
+
+from explorer.spark.engine.expression_tree import joined
 
 __all__ = ["z_ordered"]
 
@@ -67,4 +68,4 @@ def _interleaved(numbers: Sequence[Column]) -> Column:
         for place, number in enumerate(numbers)
         for bit in range(min(_BITS, 62 // count))
     ]
-    return reduce(lambda left, right: left.bitwiseOR(right), parts)
+    return joined(parts, lambda left, right: left.bitwiseOR(right))
