@@ -163,7 +163,10 @@ def test_rows_are_shown_under_a_condition_and_masked_ones_on_request(spark: None
     panel.masked.value = False
     panel.where.value = "id % 2 = 0"
     panel.where._handle_custom_msg({"event": "submit"}, [])  # what the browser's half sends at Enter
+    listed_when_announced: list[bool] = []
+    panel.note.observe(lambda _: listed_when_announced.append(visible(panel.list)), "value")
     settled(panel, lambda: "that match" in panel.note.value)
+    assert listed_when_announced == [True]
     ids = panel.list.listing.matching().column("id").to_pylist()
     assert ids
     assert all(number % 2 == 0 for number in ids)

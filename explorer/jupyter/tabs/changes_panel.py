@@ -101,8 +101,8 @@ class ChangesPanel(RowPanel):
         view, inferred = self._explored.view, self._inferred
         first, last = change_range(view)
         origins = change_origins(view, inferred=inferred)
-        found = self._changes.found(view, self._keys, inferred=inferred)
         state = self._changes.state(view, self._keys, inferred=inferred)
+        found = self._changes.found(view, self._keys, inferred=inferred)
         names = key_choices(view, last)
         if self.key_columns.options != names:
             self.key_columns.options = names
@@ -120,13 +120,13 @@ class ChangesPanel(RowPanel):
         )
         if origins.problem is not None:
             state = WorkState("failed", problem=origins.problem)
-        self._show_work(
-            state, verb="Read the changes", answered=found is not None, before=before, available=origins.available
-        )
-        self.counts.value = _counted(found) if found is not None else ""
         if found is not self._shown:
             self._shown = found
             self.list.show_list(self._changes.listing() if found is not None else None)
+        self.counts.value = _counted(found) if found is not None else ""
+        self._show_work(
+            state, verb="Read the changes", answered=found is not None, before=before, available=origins.available
+        )
 
 
 def _strip(spans: Sequence[ChangeSpan]) -> Markup | str:

@@ -53,16 +53,16 @@ class DifferencesPanel(RowPanel):
         estimate, available = comparison_estimate(view)
         self.key_columns.layout.display = None if available else "none"
         self.head.value = tag("div", tag("b", "Rows that differ"))
-        found = self._compared.found(view, keys)
+        state, found = self._compared.state(view, keys), self._compared.found(view, keys)
+        self.rows.value = differences_table(found) if found is not None and found.rows else ""
+        self.figures.value = _figures(found, keyed=bool(keys.strip())) if found is not None else ""
         self._show_work(
-            self._compared.state(view, keys),
+            state,
             verb="Compare rows",
             answered=found is not None,
             before=estimate,
             available=available,
         )
-        self.figures.value = _figures(found, keyed=bool(keys.strip())) if found is not None else ""
-        self.rows.value = differences_table(found) if found is not None and found.rows else ""
 
 
 def differences_table(found: RowDifferences) -> Markup:

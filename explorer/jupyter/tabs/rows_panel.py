@@ -70,22 +70,24 @@ class RowsPanel(RowPanel):
         example = next((f"{fmt.plain(field.name, 40)} IS NOT NULL" for field in snapshot.schema.fields), "amount > 100")
         self.where.placeholder = f"all rows; or a condition: {example}"
         self.masked.layout.display = None if snapshot.num_deleted_records else "none"
-        page = self._rows.page
+        # The state before the page: what is said to have ended has its answer. The buttons and the note say that it is
+        # there, so they are drawn after it.
+        state, page = self._rows.state, self._rows.page
         self.where.layout.display = None if snapshot.num_files else "none"
-        self._show_work(
-            self._rows.state,
-            verb=f"Show {PAGE_ROWS} rows",
-            answered=page is not None,
-            before=rows_estimate(snapshot, self.where.value),
-            available=snapshot.num_files > 0,
-        )
-        self.note.value = "" if page is None or asked is None else self._note(page.note, asked)
         if page is not self._shown:
             # Rows already shown keep the person's filter and order.
             self._shown = page
             self.list.show_list(self._rows.listing())
         self.back.layout.display = None if page is not None and self._rows.has_earlier else "none"
         self.onward.layout.display = None if page is not None and self._rows.has_later else "none"
+        self.note.value = "" if page is None or asked is None else self._note(page.note, asked)
+        self._show_work(
+            state,
+            verb=f"Show {PAGE_ROWS} rows",
+            answered=page is not None,
+            before=rows_estimate(snapshot, self.where.value),
+            available=snapshot.num_files > 0,
+        )
 
     def _note(self, note: str, asked: RowsAsked) -> str:
         other = asked.version != self._explored.view.version

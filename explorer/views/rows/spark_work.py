@@ -108,7 +108,9 @@ class SparkWork(Generic[Result]):
         job = self._job
         if job is None:
             return WorkState("failed" if self._problem else "idle", problem=self._problem)
-        return WorkState(job.state, job.phase, job.done, job.total, job.elapsed, self._problem)
+        # It runs until its answer, or why there is none, is here to be shown.
+        state = "running" if self.result is None and self._problem is None else job.state
+        return WorkState(state, job.phase, job.done, job.total, job.elapsed, self._problem)
 
     def _report(self, job: Job[Result]) -> None:
         with self._lock:
