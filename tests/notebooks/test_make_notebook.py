@@ -21,7 +21,7 @@ pytestmark = pytest.mark.notebook
 
 def _recipe(*arguments: str) -> list[list[str]]:
     """The two commands that follow the making of the environment, in the environment that runs the tests."""
-    make = ["make", "--dry-run", "notebook", *arguments]
+    make = ["make", "--no-print-directory", "--dry-run", "notebook", *arguments]
     said = subprocess.run(make, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.splitlines()
     tables, lab = (shlex.split(line) for line in said[-2:])
     assert (tables[0], lab[0]) == (".venv/bin/python", ".venv/bin/jupyter")
