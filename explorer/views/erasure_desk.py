@@ -45,7 +45,7 @@ _COLUMNS: Final = (
     ListingColumn("path", "file", "path"),
     ListingColumn("size", "size", "size", "unknown"),
     ListingColumn("versions", "versions"),
-    ListingColumn("gone", "gone from"),
+    ListingColumn("gone", "gone from", "time", "stays"),
 )
 _NOTHING: Final = "\u2014"
 
@@ -212,7 +212,7 @@ def place_listing(found: Erasure) -> Listing:
             "path": strings([place.path for place in places]),
             "size": pa.array([place.size for place in places], pa.int64()),
             "versions": strings([_versions(place.from_version, place.to_version) for place in places]),
-            "gone": strings([place.kept_by or _date(place.gone_from) for place in places]),
+            "gone": pa.array([place.gone_from for place in places], pa.timestamp("ms", "UTC")),
         }
     )
     return Listing("erasure", _COLUMNS, table, ("path", "state"))

@@ -105,6 +105,24 @@ def test_on_a_very_wide_window_the_header_stands_over_the_content(opened: Any) -
     assert max(left) - min(left) <= 1
 
 
+@pytest.mark.parametrize("width", [1440, 375])
+def test_another_tab_begins_at_its_top_and_another_version_keeps_the_place(opened: Any, width: int) -> None:
+    page = opened(VECTORS)
+    page.set_viewport_size({"width": width, "height": 600})
+    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    place = page.evaluate("scrollY")
+    page.keyboard.press("ArrowLeft")
+    settle(page)
+    assert abs(page.evaluate("scrollY") - place) < 100
+    page.locator("#tabs a", has_text="Audit").dispatch_event("click")
+    settle(page)
+    head = page.locator("#main h2").first
+    assert head.evaluate("""part => {
+        const box = part.getBoundingClientRect();
+        return part.contains(document.elementFromPoint(box.left + 2, (box.top + box.bottom) / 2));
+    }"""), "the first heading is seen"
+
+
 @pytest.mark.parametrize("width", [1024, 375])
 def test_a_long_sentence_of_a_commit_leaves_its_time_in_sight(opened: Any, width: int) -> None:
     page = opened(VECTORS)

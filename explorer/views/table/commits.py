@@ -238,9 +238,11 @@ def _row_words(commit: CommitRecord) -> list[str]:
         net = commit.rows_added - commit.rows_removed - (masked or 0)
         sign = "+" if net > 0 else "\u2212"
         return [f"{sign}{fmt.plural(abs(net), 'row')} net" if net else "as many rows as before"]
+    both = commit.rows_added and commit.rows_removed
+    came = fmt.count(commit.rows_added) if both else fmt.plural(commit.rows_added or 0, "row")
     return [
         f"\u0394{fmt.plural(commit.rows_updated, 'row')} updated" if commit.rows_updated else "",
-        f"+{fmt.plural(commit.rows_added, 'row')}" if commit.rows_added else "",
+        f"+{came}" if commit.rows_added else "",
         f"\u2212{fmt.plural(commit.rows_removed, 'row')}" if commit.rows_removed else "",
         f"{fmt.plural(masked, 'row')} masked" if masked and masked > 0 else "",
         f"{fmt.plural(-masked, 'row')} unmasked" if masked and masked < 0 else "",

@@ -114,6 +114,9 @@ class Page {
 
   go(query, replace = false) {
     const current = location.search || "?";
+    const [from, to] = [current, query].map((text) => new URLSearchParams(text));
+    // Another tab is read from its beginning; another version keeps the person's place.
+    if (["t", "tab"].some((key) => from.get(key) !== to.get(key))) this.upwards = true;
     if (query !== current) history[replace ? "replaceState" : "pushState"]({}, "", query);
     this.ask("go", { query });
   }
@@ -139,7 +142,9 @@ class Page {
     if (strip) this.strip.show(strip);
     if (this.upwards && "lead" in regions) {
       this.upwards = false;
-      document.getElementById("main").scrollIntoView({ block: "nearest" });
+      const main = document.getElementById("main");
+      const covered = parseFloat(getComputedStyle(this.root).scrollPaddingTop) || 0;
+      if (main.getBoundingClientRect().top < covered) main.scrollIntoView({ block: "start" });
     }
     const result = document.querySelector("[data-result]");
     if (result && !had) result.scrollIntoView({ block: "nearest" });

@@ -49,6 +49,11 @@ def test_a_restore_between_files_that_were_written_again_says_what_is_left_of_it
     assert commit_sentence(CommitRecord(3, None, "RESTORE", "", "", **rows)) == words
 
 
+def test_rows_that_came_and_went_share_their_unit() -> None:
+    rows = {"rows_added": 892, "rows_removed": 41_290, "rows_masked": 0}
+    assert commit_sentence(CommitRecord(3, None, "WRITE", "", "", **rows)) == "+892, \u221241,290 rows"
+
+
 @pytest.mark.reference
 @pytest.mark.parametrize("name", ["change-feed", "change-feed-partitioned"])
 def test_updated_rows_are_those_of_the_recorded_feed(name: str) -> None:
