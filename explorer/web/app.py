@@ -19,7 +19,9 @@ import jinja2
 import panel as pn
 from bokeh.server.contexts import BokehSessionContext
 from panel.io.resources import get_dist_path
+from tornado.iostream import StreamClosedError
 from tornado.web import decode_signed_value
+from tornado.websocket import WebSocketClosedError
 
 from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import RequestError
@@ -59,6 +61,8 @@ def create_app(
     catalog = Catalog(roots, allow_commits=allow_commits, key=key)
     load_figures()
     pn.extension("plotly", exception_handler=show_failure, design=None)
+    for name in ("asyncio", "bokeh.server.views.ws"):
+        logging.getLogger(name).addFilter(_is_no_closed_window)
     # What is loaded now stays for good: looked through again and again, it takes a tenth of the time of a large log.
     gc.collect()
     gc.freeze()
@@ -152,6 +156,13 @@ def serve(
         finally:
             stop_engine()
     return server
+
+
+def _is_no_closed_window(record: logging.LogRecord) -> bool:
+    """False for a record that says only that a window was closed while something was on its way to it."""
+    error = record.exc_info[1] if record.exc_info else None
+    closed = isinstance(error, WebSocketClosedError | StreamClosedError)
+    return not closed and record.getMessage() != "Failed sending message as connection was closed"
 
 
 def _serve_styles_from_here() -> None:

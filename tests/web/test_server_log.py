@@ -1,0 +1,45 @@
+"""The server's log: quiet about windows that were closed, and about nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from pathlib import Path
+
+import pytest
+from tornado.websocket import WebSocketClosedError
+
+from explorer.web.app import create_app
+
+
+async def _fail(error: Exception) -> None:
+    """End a task with an error that nobody asks for, which asyncio logs when the task is collected."""
+
+    async def send() -> None:
+        raise error
+
+    task = asyncio.ensure_future(send())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    del task
+    gc.collect()
+
+
+def test_a_window_closed_while_something_is_sent_to_it_is_not_in_the_log(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    create_app([str(tmp_path)])
+    asyncio.run(_fail(WebSocketClosedError()))
+    logging.getLogger("bokeh.server.views.ws").warning("Failed sending message as connection was closed")
+    assert caplog.records == []
+
+
+def test_every_other_fault_is(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    create_app([str(tmp_path)])
+    asyncio.run(_fail(ValueError("another")))
+    logging.getLogger("bokeh.server.views.ws").error("Refusing websocket connection")
+    assert [record.getMessage().split("\n")[0] for record in caplog.records] == [
+        "Task exception was never retrieved",
+        "Refusing websocket connection",
+    ]
