@@ -244,9 +244,21 @@ def test_a_low_window_begins_folded_and_leaves_most_of_it_to_the_content(at: Any
     assert page.locator("#timeline-slot").bounding_box()["height"] < 40
 
 
+@pytest.mark.parametrize(("width", "where"), [(1024, ".pop .signs"), (1440, ".pop .signs"), (1600, ".legend")])
+def test_every_sign_is_named_at_any_width(opened: Any, width: int, where: str) -> None:
+    page = opened("?t=shop/reference/deletion-vectors")
+    page.set_viewport_size({"width": width, "height": 800})
+    if where != ".legend":
+        page.get_by_role("button", name="Signs, colours and axis").click()
+    named = page.locator(f"#strip {where} .chip")
+    words = {text.split()[-1] for text in named.all_inner_texts()}
+    assert words >= {"added", "removed", "masked", "metadata", "checkpoint"}
+    assert all(chip.is_visible() for chip in named.all())
+
+
 def test_colours_follow_the_author_by_choice(at: Any) -> None:
     page = at(LONG)
-    page.get_by_role("button", name="Colours and axis").click()
+    page.get_by_role("button", name="Signs, colours and axis").click()
     page.get_by_role("link", name="colour by author").click()
     settle(page)
     assert "colour=author" in page.url
@@ -259,7 +271,7 @@ def test_colours_follow_the_author_by_choice(at: Any) -> None:
 
 def test_by_time_the_same_ways_lead_to_the_same_versions(at: Any) -> None:
     page = at(f"{LONG}&v=400")
-    page.get_by_role("button", name="Colours and axis").click()
+    page.get_by_role("button", name="Signs, colours and axis").click()
     page.get_by_role("link", name="by the time of the commits").click()
     settle(page)
     assert "axis=time" in page.url
