@@ -21,7 +21,18 @@ from explorer.core.compatibility.writers_seen import writers_seen
 from explorer.core.errors import ExplorerError
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.actions import Metadata, Protocol
-from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, strings
+from explorer.core.protocol.arrow.arrays import (
+    Float64s,
+    Int64s,
+    Mask,
+    flags,
+    floats,
+    numbers,
+    numpy_array,
+    only_array,
+    strings,
+)
+from explorer.core.protocol.arrow.records import moments
 from explorer.core.protocol.statistics.file_statistics import StatisticsProblem
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
@@ -48,15 +59,11 @@ class Commits:
 
     def __init__(self, table: pa.Table) -> None:
         self._table = table.sort_by("version")
-        self.versions: Int64s = self._table.column("version").to_numpy()
+        self.versions: Int64s = numpy_array(only_array(self._table, "version")).astype(np.int64)
 
     def numbers(self, column: str) -> Float64s:
         """A column of numbers, or of times in ms since the epoch; NaN where the log does not say."""
-        values = self._table.column(column)
-        if pa.types.is_timestamp(values.type):
-            values = values.cast(pa.int64())
-        found: Float64s = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        return found
+        return floats(self._table.column(column))
 
     @property
     def updated(self) -> Int64s:
@@ -70,8 +77,7 @@ class Commits:
 
     def flags(self, column: str) -> Mask:
         """Where a column of truth values is true."""
-        found: Mask = self._table.column(column).fill_null(False).to_numpy(zero_copy_only=False).astype(bool)
-        return found
+        return flags(only_array(self._table, column))
 
     def text(self, version: int, column: str) -> str:
         """A text of one commit; empty where the log does not say, or has no such commit."""
@@ -89,7 +95,8 @@ class Commits:
 
     def values(self, column: str) -> list[Any]:
         """A column as it is, ascending by version."""
-        found: list[Any] = self._table.column(column).to_pylist()
+        values = self._table.column(column)
+        found: list[Any] = moments(values) if pa.types.is_timestamp(values.type) else values.to_pylist()
         return found
 
     def unique(self, column: str) -> list[str]:
@@ -251,12 +258,14 @@ class Subject:
     def partitions(self, rows: Int64s) -> Int64s:
         """A number for the partition of each of some rows of the lifetimes, equal for equal values."""
         values = self.history.lifetimes.take(rows, ["partition_values"]).column(0).combine_chunks()
-        lengths = np.diff(np.asarray(values.offsets))
+        offsets = numpy_array(values.offsets)
+        lengths = np.diff(offsets)
         width = int(lengths.max(initial=0))
         if not width or (lengths != width).any():
             return np.zeros(len(values), np.int64)
-        items = values.items.slice(values.offsets[0].as_py(), len(values) * width)
-        codes = items.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False).reshape(-1, width)
+        items = values.items.slice(int(offsets[0]), len(values) * width)
+        places, known = numbers(items.dictionary_encode().indices)
+        codes = np.where(known, places, -1).astype(np.int64).reshape(-1, width)
         kinds = int(codes.max(initial=0)) + 2
         if kinds**width >= 1 << 62:
             return np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1)

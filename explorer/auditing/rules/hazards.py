@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import numpy as np
+
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, runs
-from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.table_features import VACUUM_CHECK, active_features
 from explorer.core.protocol.table_properties.registry import ENABLED_FORMATS, FILE_RETENTION
 from explorer.core.transaction.intents.records import EnableFeature, SetProperties
@@ -41,7 +42,7 @@ def _unchecked(subject: Subject) -> tuple[Finding, ...]:
             ),
             effect="Versions that the table promised are gone, and a reader or writer that was at work then may have "
             "failed, or lost what it wrote.",
-            versions=runs(int64s([each[0] for each in found]).to_numpy()),
+            versions=runs(np.array([each[0] for each in found], np.int64)),
         ),
     )
 

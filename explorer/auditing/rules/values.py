@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
@@ -13,6 +12,7 @@ from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import NotAnswered, Rule
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
+from explorer.core.protocol.arrow.arrays import floats, mask, only_array, validity
 from explorer.core.protocol.schema.data_types import StructField, StructType, format_column
 from explorer.core.protocol.schema.field_metadata import IDENTITY_START
 from explorer.core.protocol.statistics.file_statistics import StatisticsColumn
@@ -109,9 +109,9 @@ def _nulls(subject: Subject, column: StatisticsColumn) -> int | None:
 def _certain_nulls(subject: Subject, column: StatisticsColumn) -> tuple[int, str]:
     """Nulls in files without masked rows, and the first such file."""
     ranges = subject.column_ranges(column.name)
-    some = pc.greater(ranges.column("null_count"), 0).combine_chunks().fill_null(pa.scalar(False))
-    unmasked = subject.snapshot.files(["dv_cardinality"]).column(0).combine_chunks().is_null()
-    found = ranges.filter(pc.and_(some, unmasked))
+    some = floats(ranges.column("null_count")) > 0
+    unmasked = ~validity(only_array(subject.snapshot.files(["dv_cardinality"]), "dv_cardinality"))
+    found = ranges.filter(mask(some & unmasked))
     if not found.num_rows:
         return 0, ""
     return int(pc.sum(found.column("null_count")).as_py()), str(found.column("path")[0].as_py())

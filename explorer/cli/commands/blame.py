@@ -10,6 +10,7 @@ import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import emit, listing, patience
+from explorer.core.protocol.arrow.records import records
 from explorer.core.protocol.times import day_or_moment
 from explorer.core.versions.record_search import Wanted, found_entries
 from explorer.core.versions.settings_history import SETTING_TEXTS
@@ -70,7 +71,7 @@ def blame(  # noqa: PLR0917  # options of the command line come by position in T
     with patience("Reading the log"):
         opened = explorer.open_table(table)
         found = opened.settings_history() if name is None and (every or wanted) else opened.blame(name)
-    rows = found_entries(found, wanted, SETTING_TEXTS).to_pylist()
+    rows = records(found_entries(found, wanted, SETTING_TEXTS))
     if json:
         for row in rows:
             emit(_line(row))

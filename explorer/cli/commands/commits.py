@@ -9,7 +9,8 @@ import typer
 import explorer
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import console, emit, facts, listing, note, patience
-from explorer.core.protocol.times import day_or_moment, from_milliseconds
+from explorer.core.protocol.arrow.records import records
+from explorer.core.protocol.times import day_or_moment
 from explorer.core.versions.commit_times import is_doubtful
 from explorer.core.versions.record_search import Wanted, found_entries
 from explorer.formatting import UNKNOWN, count, plural, size, timestamp
@@ -37,7 +38,6 @@ _HISTORY = {
     "rowsMasked": "rows_masked",
     "rowsRewritten": "rows_rewritten",
 }
-_TIMES = ("timestamp", "commit_info_timestamp")
 _TEXTS = ("reason", "parameters", "engine_info")
 
 ByOption = Annotated[str | None, typer.Option("--by", metavar="PERSON", help="Commits by this person.")]
@@ -88,7 +88,7 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
     with patience("Reading the log"):
         opened = explorer.open_table(table)
         commits = found_entries(opened.history(), wanted, _TEXTS).slice(0, limit) if wanted else opened.history(limit)
-    rows = _rows(commits)
+    rows = records(commits.select(list(_HISTORY.values())))
     if json:
         for row in rows:
             emit({name: row[column] for name, column in _HISTORY.items()})
@@ -129,16 +129,6 @@ def diff(
         emit(document)
     else:
         _print_diff(document)
-
-
-def _rows(commits: Any) -> list[dict[str, Any]]:
-    """The commits as records; times by hand, because Arrow would load pandas for them."""
-    others = [name for name in _HISTORY.values() if name not in _TIMES]
-    rows: list[dict[str, Any]] = commits.select(others).to_pylist(maps_as_pydicts="strict")
-    for name in _TIMES:
-        for row, time in zip(rows, commits.column(name).cast("int64").to_pylist(), strict=True):
-            row[name] = None if time is None else from_milliseconds(time)
-    return rows
 
 
 def _commit(row: dict[str, Any]) -> tuple[object, ...]:

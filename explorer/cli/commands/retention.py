@@ -13,6 +13,7 @@ import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import emit, facts, listing, note, patience
+from explorer.core.protocol.arrow.records import records
 from explorer.core.protocol.times import duration
 from explorer.core.transaction.consequences import in_days
 from explorer.core.versions.commit_times import moment
@@ -58,7 +59,7 @@ def retention(table: TableArgument, what_if: WhatIfOption = None, json: JsonFlag
         _what_if(table, duration(what_if), now, json=json)
         return
     with patience("Reading the log and looking for the files"):
-        found = explorer.open_table(table).retention(now).to_pylist()
+        found = records(explorer.open_table(table).retention(now))
     if json:
         for row in found:
             emit(_line(row))
@@ -85,7 +86,7 @@ def _what_if(table: str, asked: int, now: datetime, *, json: bool) -> None:
             *_orphans(horizon),
         ],
     )
-    soon = [row for row in found.dates.to_pylist() if row["lost_from"] is not None]
+    soon = [row for row in records(found.dates) if row["lost_from"] is not None]
     runs = ((key, [row["version"] for row in rows]) for key, rows in groupby(soon, key=lambda row: row["lost_from"]))
     rows = ((_span(versions[0], versions[-1]), fmt.timestamp(time)) for time, versions in runs)
     listing(["versions", f"VACUUM may take them after {_length(asked)} from"], rows, "Nothing leads to a loss.")
@@ -110,7 +111,7 @@ def _document(horizon: Horizon, found: WhatIf) -> dict[str, Any]:
                 "lostFrom": row["lost_from"],
                 "changeFeedLostFrom": row["feed_lost_from"],
             }
-            for row in found.dates.to_pylist()
+            for row in records(found.dates)
             if not row["gone"]
         ],
         "horizon": [
@@ -121,7 +122,7 @@ def _document(horizon: Horizon, found: WhatIf) -> dict[str, Any]:
                 "numFiles": row["files"],
                 "sizeInBytes": row["bytes"],
             }
-            for row in horizon.table().to_pylist()
+            for row in records(horizon.table())
         ],
     }
 

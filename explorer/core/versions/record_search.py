@@ -13,6 +13,7 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import mask
+from explorer.core.protocol.arrow.records import moments
 
 __all__ = ["Wanted", "found_entries"]
 
@@ -45,12 +46,13 @@ def found_entries(table: pa.Table, wanted: Wanted, texts: Sequence[str]) -> pa.T
         wanted: What to find.
         texts: The columns of text, or of maps of text, that ``wanted.text`` is looked for in.
     """
-    columns = {name: table.column(name).to_pylist() for name in {"timestamp", "user_name", "operation", *texts}}
+    columns = {name: table.column(name).to_pylist() for name in {"user_name", "operation", *texts}}
+    times = moments(table.column("timestamp"))
     kept = [
         _has(wanted.by, [columns["user_name"][row]])
         and _has(wanted.operation, [columns["operation"][row]])
         and _has(wanted.text, (columns[name][row] for name in texts))
-        and _is_within(wanted, columns["timestamp"][row])
+        and _is_within(wanted, times[row])
         for row in range(table.num_rows)
     ]
     return table.filter(mask(kept))
@@ -68,10 +70,10 @@ def _texts(value: object) -> Iterator[str]:
             yield from (item for _, item in value if isinstance(item, str))
 
 
-def _is_within(wanted: Wanted, time: object) -> bool:
+def _is_within(wanted: Wanted, time: datetime | None) -> bool:
     if wanted.since is None and wanted.until is None:
         return True
-    if not isinstance(time, datetime):
+    if time is None:
         return False
     late = wanted.since is None or time >= wanted.since.astimezone(UTC)
     return late and (wanted.until is None or time < wanted.until.astimezone(UTC))

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.protocol.arrow.arrays import Float64s, Int64s
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s, floats, numbers
 
 __all__ = ["rewritten_rows", "updated_rows"]
 
@@ -45,13 +45,11 @@ def rewritten_rows(history: pa.Table) -> Float64s:
 
 def _known(history: pa.Table, name: str) -> Float64s:
     """A column of numbers, with 0 where the log does not say."""
-    found: Float64s = pc.fill_null(history.column(name).cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False)
-    return found
+    return np.nan_to_num(floats(history.column(name)))
 
 
 def _numbers(maps: pa.ChunkedArray, name: str) -> Int64s:
     """A number of each map of texts; 0 where there is none that can be read."""
     texts = pc.map_lookup(maps.combine_chunks(), name, "first")
-    numbers = pc.if_else(pc.match_substring_regex(texts, r"^[0-9]{1,18}$"), texts, None).cast(pa.int64())
-    found: Int64s = pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
+    found = pc.if_else(pc.match_substring_regex(texts, r"^[0-9]{1,18}$"), texts, None).cast(pa.int64())
+    return numbers(found)[0].astype(np.int64, copy=False)

@@ -26,6 +26,7 @@ __all__ = [
     "Numbers",
     "bools",
     "flags",
+    "floats",
     "int32s",
     "int64s",
     "integers",
@@ -167,6 +168,15 @@ def numpy_array(column: pa.Array, *, flags: bool = False) -> npt.NDArray[np.gene
 def flags(column: pa.BooleanArray) -> Mask:
     """A boolean column as a NumPy array; null is False."""
     return _bits(column.buffers()[1], column) & validity(column)
+
+
+def floats(column: pa.ChunkedArray) -> Float64s:
+    """A column of numbers, or of times as their numbers, as floating-point numbers; NaN for null."""
+    numbers = column.cast(pa.int64()) if pa.types.is_temporal(column.type) else column
+    whole = one_array(numbers.cast(pa.float64(), safe=False).chunks, pa.float64())
+    if whole.null_count == len(whole):
+        return np.full(len(whole), np.nan)
+    return np.where(validity(whole), numpy_array(whole), np.nan)
 
 
 def validity(column: pa.Array) -> Mask:
