@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.auditing.erasure import Erasure, Neighbour, Step
-from explorer.auditing.erasure.proof import STATES, State
+from explorer.auditing.erasure.proof import STATES, Place, State
 from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.times import milliseconds
@@ -47,6 +47,7 @@ _COLUMNS: Final = (
     ListingColumn("versions", "versions"),
     ListingColumn("gone", "gone from", "time", "stays"),
 )
+_KEPT_BY: Final = ListingColumn("kept_by", "why it stays", unknown="")
 _NOTHING: Final = "\u2014"
 
 
@@ -202,9 +203,8 @@ def erasure_view(found: Erasure, due: date | None = None) -> ErasureView:
     )
 
 
-def place_listing(found: Erasure) -> Listing:
-    """Return every file that holds matching rows, with its state."""
-    places = found.places
+def place_listing(places: Sequence[Place]) -> Listing:
+    """Return every file that holds matching rows, with its state; why it stays, if one of them does."""
     table = pa.table(
         {
             "state": strings([_WORDS[place.state][0] for place in places]),
@@ -213,9 +213,11 @@ def place_listing(found: Erasure) -> Listing:
             "size": pa.array([place.size for place in places], pa.int64()),
             "versions": strings([_versions(place.from_version, place.to_version) for place in places]),
             "gone": pa.array([place.gone_from for place in places], pa.timestamp("ms", "UTC")),
+            "kept_by": strings([place.kept_by or None for place in places]),
         }
     )
-    return Listing("erasure", _COLUMNS, table, ("path", "state"))
+    columns = (*_COLUMNS, _KEPT_BY) if any(place.kept_by for place in places) else _COLUMNS
+    return Listing("erasure", columns, table, ("path", "state"))
 
 
 def _line(found: Erasure, state: State, end: int) -> PlaceLine | None:

@@ -46,7 +46,7 @@ def _erasure(view: TableView, address: Address, work: WindowWork) -> Tab:
         "example": snapshot.schema.fields[0].name if snapshot.schema.fields else "id",
         "found": None if found is None else erasure_view(found, _due(address)),
     }
-    return Tab(values if found is None else values | listed(place_listing(found), address), needs_spark=True)
+    return Tab(values if found is None else values | listed(place_listing(found.places), address), needs_spark=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def _required(view: TableView, address: Address, work: WindowWork) -> Erasure:
 
 
 def _places(view: TableView, address: Address, work: WindowWork) -> Listing:
-    return arranged(place_listing(_required(view, address, work)), address)
+    return arranged(place_listing(_required(view, address, work).places), address)
 
 
 def _proof(view: TableView, address: Address, work: WindowWork) -> Document:
