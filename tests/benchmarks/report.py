@@ -195,13 +195,13 @@ def _tried() -> Iterator[str]:
     yield ""
     yield (
         "Also tried: finding line breaks eight bytes at a time (slower than NumPy's own search), and a look at new "
-        "paths alone for escapes (wrong where one path's spelling is another's name). A second process that takes the"
-        " newer two fifths of the commits and hands their columns back as memory-mapped Arrow files, on two "
+        "paths alone for escapes (wrong where one path's spelling is another's name). A second process that takes "
+        "the newer two fifths of the commits and hands their columns back as memory-mapped Arrow files, on two "
         "processors that do nothing else, medians of seven on 2026-11-25: the columns of DV in 1.16 s, not 1.49, and "
         "those of M in 0.61 s, not 0.69; where the other processor has work of its own, it takes longer than one "
         "process. Not kept: what it gains is a fifth of what DV lacks, and what is kept serves the second reading. "
-        "The counts of rows out of the statistics of a checkpoint, 1,000,000 texts: decoded 4,096 at a time 0.34 s, a"
-        " row group at a time 0.73 s."
+        "The counts of rows out of the statistics of a checkpoint, 1,000,000 texts: decoded 4,096 at a time 0.34 s, "
+        "a row group at a time 0.73 s."
     )
 
 

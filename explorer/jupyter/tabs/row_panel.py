@@ -1,7 +1,8 @@
 """What the parts of the widget that show rows have in common: begin work of Spark, follow it, stop it.
 
 Invariants: nothing runs until a button is pressed; while something runs, Cancel is shown; threads of the work
-may draw a part, one drawing at a time, and a fault of the drawing never ends the work.
+may draw a part, one drawing at a time, and a fault of the drawing never ends the work. A drawing asks for the state of
+the work before the answer, as what has ended has its answer, and draws the answer before what says that it is there.
 """
 
 from __future__ import annotations

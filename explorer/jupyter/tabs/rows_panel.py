@@ -70,8 +70,6 @@ class RowsPanel(RowPanel):
         example = next((f"{fmt.plain(field.name, 40)} IS NOT NULL" for field in snapshot.schema.fields), "amount > 100")
         self.where.placeholder = f"all rows; or a condition: {example}"
         self.masked.layout.display = None if snapshot.num_deleted_records else "none"
-        # The state before the page: what is said to have ended has its answer. The buttons and the note say that it is
-        # there, so they are drawn after it.
         state, page = self._rows.state, self._rows.page
         self.where.layout.display = None if snapshot.num_files else "none"
         if page is not self._shown:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer import formatting as fmt
-from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, floats
 from explorer.views.figures.plotly import Figure, Part, axis, base_layout, nice_ticks, version_cursor, version_ticks
 from explorer.views.figures.theme import Theme
 from explorer.views.table.commits import Commits
@@ -98,7 +98,7 @@ def masked_shares(vectors: pa.Table, theme: Theme, *, chosen: str = "") -> Figur
         chosen: ``path`` of the chosen file.
     """
     shown = vectors.slice(0, BARS)
-    columns = [shown.column(name).cast(pa.float64()).to_numpy(zero_copy_only=False) for name in _NUMBERS]
+    columns = [floats(shown.column(name)) for name in _NUMBERS]
     hidden, records, shares = columns[0], columns[1], columns[2] * 100
     paths: list[str] = shown.column("path").to_pylist()
     texts = [_masked_text(path, *numbers) for path, *numbers in zip(paths, hidden, records, shares, strict=True)]

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer import formatting as fmt
-from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, flags, floats, only_array
 from explorer.core.versions.commit_times import is_doubtful
 from explorer.core.versions.updated_rows import rewritten_rows, updated_rows
 
@@ -171,8 +171,7 @@ class Commits:
 
     def values(self, column: str) -> Float64s:
         """Return a numeric column as float64, NaN where unknown."""
-        found: Float64s = self.history.column(column).cast(pa.float64()).to_numpy(zero_copy_only=False)
-        return found
+        return floats(self.history.column(column))
 
     def integers(self, column: str, unknown: int = 0) -> Int64s:
         """Return an integer column as int64, ``unknown`` for null."""
@@ -183,7 +182,7 @@ class Commits:
         """Return where any of the boolean columns is true."""
         result = np.zeros(len(self), dtype=bool)
         for column in columns:
-            result |= self.history.column(column).fill_null(False).to_numpy(zero_copy_only=False).astype(bool)
+            result |= flags(only_array(self.history, column))
         return result
 
     def texts(self, column: str) -> list[str]:
@@ -238,12 +237,11 @@ def _row_words(commit: CommitRecord) -> list[str]:
         net = commit.rows_added - commit.rows_removed - (masked or 0)
         sign = "+" if net > 0 else "\u2212"
         return [f"{sign}{fmt.plural(abs(net), 'row')} net" if net else "as many rows as before"]
-    both = commit.rows_added and commit.rows_removed
-    came = fmt.count(commit.rows_added) if both else fmt.plural(commit.rows_added or 0, "row")
+    added, removed = commit.rows_added or 0, commit.rows_removed or 0
     return [
         f"\u0394{fmt.plural(commit.rows_updated, 'row')} updated" if commit.rows_updated else "",
-        f"+{came}" if commit.rows_added else "",
-        f"\u2212{fmt.plural(commit.rows_removed, 'row')}" if commit.rows_removed else "",
+        f"+{fmt.count(added) if removed else fmt.plural(added, 'row')}" if added else "",
+        f"\u2212{fmt.plural(removed, 'row')}" if removed else "",
         f"{fmt.plural(masked, 'row')} masked" if masked and masked > 0 else "",
         f"{fmt.plural(-masked, 'row')} unmasked" if masked and masked < 0 else "",
     ]

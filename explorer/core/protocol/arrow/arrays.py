@@ -172,8 +172,8 @@ def flags(column: pa.BooleanArray) -> Mask:
 
 def floats(column: pa.ChunkedArray) -> Float64s:
     """A column of numbers, or of times as their numbers, as floating-point numbers; NaN for null."""
-    numbers = column.cast(pa.int64()) if pa.types.is_temporal(column.type) else column
-    whole = one_array(numbers.cast(pa.float64(), safe=False).chunks, pa.float64())
+    counted = column.cast(pa.int64()) if pa.types.is_temporal(column.type) else column
+    whole = one_array(counted.cast(pa.float64(), safe=False).chunks, pa.float64())
     if whole.null_count == len(whole):
         return np.full(len(whole), np.nan)
     return np.where(validity(whole), numpy_array(whole), np.nan)
