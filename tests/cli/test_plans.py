@@ -112,6 +112,13 @@ def test_a_failed_guard_ends_with_5_and_the_document_says_why(cli: Call, orders:
     assert version(orders) == 1
 
 
+def test_the_guard_that_failed_is_the_first_that_is_printed(cli: Call, orders: Path) -> None:
+    printed = cli("plan", orders, '{"kind": "set-column-mapping", "mode": "id"}').out
+    statuses = [word for word in printed.split() if word in {"fail", "warn", "pass"}]
+    assert statuses[:2] == ["fail", "warn"]
+    assert set(statuses[2:]) == {"pass"}
+
+
 @pytest.mark.parametrize(
     "intent",
     [

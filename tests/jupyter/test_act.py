@@ -22,7 +22,7 @@ from explorer.views.act.intents.registry import GROUPS
 from tests.jupyter.conftest import shown
 from tests.support.hostile_tables import HOSTILE
 from tests.support.page_elements import Elements, assert_harmless
-from tests.support.small_logs import commit_info, metadata, write_log
+from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 
 KINDS = [entry.kind for group in GROUPS for entry in group.entries]
 TEXT = "What the shop sold."
@@ -96,6 +96,16 @@ def test_without_leave_it_says_what_a_change_would_do_and_makes_none(location: s
     panel.desk.commit()
     assert "NotAllowed" in str(panel.desk.state)
     assert deltalake.DeltaTable(location).version() == 0
+
+
+def test_a_plan_that_cannot_be_committed_leads_with_the_guard_that_failed(tmp_path: Path) -> None:
+    created = [commit_info("CREATE TABLE"), PROTOCOL, metadata({"id": "long"})]
+    widget, panel = act(write_log(tmp_path / "t", [created, [commit_info("WRITE"), add("a.parquet", 3)]]))
+    planned(panel, "set-column-mapping", mode="id")
+    text = Elements(shown(widget)).text
+    told = ["This must not be committed: 1 guard failed.", "mapping-mode", "Consequence, if it were done: "]
+    places = [text.index(words) for words in told]
+    assert places == sorted(places)
 
 
 def test_a_table_opened_for_reading_only_is_not_changed_even_with_leave(location: str) -> None:

@@ -28,7 +28,7 @@ from explorer.core.transaction.commit_plan import (
 )
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
 from explorer.core.transaction.intents.records import CreateTable, Intent
-from explorer.core.transaction.proposal import GuardResult
+from explorer.core.transaction.proposal import GRAVEST_FIRST, GuardResult
 
 if TYPE_CHECKING:
     from explorer.new_table import NewTable
@@ -216,9 +216,10 @@ def _print_plan(found: Plan) -> None:
         found.table,
         [("change", intent_kind(found.intent)), ("rests on", read), ("writes", writes), ("digest", found.digest)],
     )
+    guards = sorted(found.guards, key=lambda guard: GRAVEST_FIRST.index(guard.status))
     listing(
         ["guard", "status", "evidence", "remedy"],
-        ((guard.name, guard.status, _evidence(guard), guard.remedy or "") for guard in found.guards),
+        ((guard.name, guard.status, _evidence(guard), guard.remedy or "") for guard in guards),
         "No guard was needed.",
         whole=("guard", "status"),
     )
@@ -261,7 +262,7 @@ def _clients(losses: Sequence[Mapping[str, object]]) -> str:
     if not losses:
         return "No known client loses access or gives wrong answers."
     losing = [f"{_called(loss)}: {loss['before']} to {loss['after']}" for loss in losses]
-    return f"{fmt.count(len(losing))} client versions: {', '.join(losing)}"
+    return f"{fmt.plural(len(losing), 'client version')}: {', '.join(losing)}"
 
 
 def _called(loss: Mapping[str, object]) -> str:

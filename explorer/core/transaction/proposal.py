@@ -8,7 +8,7 @@ and fresh identifiers alone; it says what it relied on, so that a commit in betw
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -27,6 +27,7 @@ from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = [
+    "GRAVEST_FIRST",
     "Circumstances",
     "Estimate",
     "GuardResult",
@@ -41,6 +42,8 @@ __all__ = [
 ]
 
 GuardStatus = Literal["pass", "warn", "fail", "unknown"]
+GRAVEST_FIRST: Final[tuple[GuardStatus, ...]] = ("fail", "unknown", "warn", "pass")
+"""The order in which people read guards: what blocks a commit comes first."""
 
 
 class Circumstances(msgspec.Struct, frozen=True):

@@ -24,14 +24,18 @@ _SIGNS: Final = {"+": "dte-added", "\u2212": "dte-removed", "\u25c7": "dte-form"
 
 
 def plan_panel(plan: PlanView) -> Markup:
-    """Return all that a person reads before approving a plan."""
+    """Return all that a person reads before approving a plan; what blocks it comes before what it would do."""
+    named = "Consequence: " if plan.committable else "Consequence, if it were done: "
+    consequence = tag("p", tag("b", named), plan.worst, class_=_tone(plan.worst_tone)) if plan.worst else None
+    verdict = tag("p", tag("b", plan.verdict), class_=_tone(plan.tone))
+    first, last = (consequence, verdict) if plan.committable else (verdict, consequence)
     return joined(
         (
             headline_of(plan.headline),
-            tag("p", tag("b", "Consequence: "), plan.worst, class_=_tone(plan.worst_tone)) if plan.worst else None,
+            first,
             tag("p", tag("b", "Guards"), " ", tag("span", plan.counts, class_="dte-muted")),
             guards_panel(plan.guards),
-            tag("p", tag("b", plan.verdict), class_=_tone(plan.tone)),
+            last,
             tag("div", _written(plan), _consequences(plan), class_="dte-cards"),
             _losses(plan),
             _files(plan),

@@ -9,12 +9,11 @@ from typing import Final, TypeGuard
 
 from explorer import formatting as fmt
 from explorer.core.transaction.commit_plan import CommitPlan, MaintenancePlan, Plan
-from explorer.core.transaction.proposal import GuardResult
+from explorer.core.transaction.proposal import GRAVEST_FIRST, GuardResult, GuardStatus
 from explorer.views.act.ways import Way, ways_of
 
 __all__ = ["EvidenceTable", "GuardView", "guard_counts", "guard_views", "verdict"]
 
-_ORDER: Final = {"fail": 0, "unknown": 1, "warn": 2, "pass": 3}
 _SIGNS: Final = {"fail": "\u00d7", "unknown": "?", "warn": "!", "pass": "\u2713"}
 _LISTED: Final = 8
 
@@ -46,7 +45,7 @@ class GuardView:
     """
 
     name: str
-    status: str
+    status: GuardStatus
     sign: str
     sentence: str
     facts: tuple[tuple[str, str], ...]
@@ -62,12 +61,12 @@ def guard_views(plan: Plan) -> tuple[GuardView, ...]:
     blocking = set(map(id, plan.blocking))
     said = getattr(plan.intent, "expression", None)
     views = [_guard(guard, plan, said, blocks=id(guard) in blocking) for guard in plan.guards]
-    return tuple(sorted(views, key=lambda view: _ORDER[view.status]))
+    return tuple(sorted(views, key=lambda view: GRAVEST_FIRST.index(view.status)))
 
 
 def guard_counts(guards: Sequence[GuardView]) -> str:
     """Return how many guards have each status, in words: ``1 failed, 2 warnings, 4 passed``; ``all 5 passed``."""
-    found = {status: sum(guard.status == status for guard in guards) for status in _ORDER}
+    found = {status: sum(guard.status == status for guard in guards) for status in GRAVEST_FIRST}
     if len(guards) > 1 and found["pass"] == len(guards):
         return f"all {len(guards)} passed"
     words = {"fail": "failed", "unknown": "unknown", "warn": "warning" if found["warn"] == 1 else "warnings"}

@@ -284,6 +284,19 @@ def test_a_change_of_a_table_whose_old_version_is_shown_says_which_one_it_is_mad
         assert "is shown above" not in page(catalog, "hostile", change).regions["lead"]
 
 
+def test_a_plan_that_cannot_be_committed_leads_with_the_guard_that_failed(tmp_path: Path) -> None:
+    rows = [small_logs.commit_info("WRITE"), small_logs.add("a.parquet", 3)]
+    small_logs.write_log(tmp_path / "w" / "plain", [hostile_tables.created({"id": "long"}), rows])
+    served = Catalog([str(tmp_path / "w")])
+    lead = page(served, "plain", "&act=set-column-mapping&f.mode=id&step=plan").regions["lead"]
+    told = ["This must not be committed: 1 guard failed.", '<li class="fail">', '<p class="remedy">', "Worst consequence"]
+    places = [lead.index(text) for text in told]
+    assert places == sorted(places)
+    assert [lead.count(text) for text in told[:2]] == [1, 1]
+    possible = page(served, "plain", "&act=enable-feature&f.feature=deletionVectors&step=plan").regions["lead"]
+    assert possible.index("Worst consequence") < possible.index("Guards</h2>") < possible.index("This can be committed")
+
+
 def test_a_remedy_is_a_link_and_leads_back_to_the_plan(catalog: Catalog) -> None:
     asked = "&act=rename-column&f.column=id&f.to=key&step=plan"
     lead = page(catalog, "plain", asked).regions["lead"]
