@@ -19,6 +19,7 @@ from tests.support import small_logs
 from tests.support.idle_windows import idle_work
 from tests.support.small_logs import add, commit_info, metadata, remove, vector
 
+LONG_NAME = f"part-00000-{'f' * 70}.parquet"
 LIMIT = {"delta.dataSkippingNumIndexedCols": "1"}
 
 
@@ -52,6 +53,8 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
             [commit_info("DELETE"), remove("m.parquet", vector=vector("one", 2)), more],
         ],
     )
+    named = [small_logs.MASKED, small_logs.METADATA, add(LONG_NAME, 10, vector=vector("one", 2))]
+    small_logs.write_log(root / "long-name", [[created, *named]])
     return Catalog([str(root)])
 
 
@@ -124,6 +127,15 @@ def test_one_commit_has_no_chart_of_its_course(catalog: Catalog) -> None:
     assert _page(catalog, "?t=w/masked").chart is not None
 
 
+def test_one_commit_names_its_only_sign_and_offers_nothing_to_compare_with(catalog: Catalog) -> None:
+    one, many = (_page(catalog, f"?t=w/{name}").regions for name in ("narrow", "masked"))
+    assert "<small>created</small>" in one["opening"]
+    for text in ('class="legend"', "compare with", "Choose the version to compare with"):
+        assert text not in one["strip"], text
+    assert 'class="legend"' in many["strip"]
+    assert "compared with" in many["strip"]
+
+
 def test_a_compared_version_zooms_the_totals_to_the_two_and_says_that_the_axis_is_cut(catalog: Catalog) -> None:
     figure = _page(catalog, "?t=w/masked&v=3&c=2").chart
     assert figure is not None
@@ -151,6 +163,11 @@ def test_the_lines_of_a_commit_stand_in_the_wide_column(catalog: Catalog) -> Non
 def test_what_a_commit_did_is_told_whole_where_its_sentence_is_cut(catalog: Catalog) -> None:
     strip = _page(catalog, "?t=w/masked&v=2").regions["strip"]
     assert re.search(r'class="effect" title="2 rows masked">2 rows masked<', strip)
+
+
+def test_the_name_of_a_masked_file_is_whole(catalog: Catalog) -> None:
+    rest = _page(catalog, "?t=w/long-name&tab=deletion-vectors&file=" + LONG_NAME).regions["rest"]
+    assert f'<b class="mono">{LONG_NAME}</b>' in rest
 
 
 def test_headers_of_signs_are_not_empty(catalog: Catalog) -> None:
