@@ -125,7 +125,7 @@ def test_every_tab_shows_its_part(opened: Any) -> None:
     page = opened(f"{VECTORS}&v=6")
     for tab, text, charted in (
         ("Files", "Live files", False),
-        ("Columns", "Rename river", True),
+        ("Columns", "Names over versions", True),
         ("Deletion vectors", "rows masked", True),
         ("Statistics", "Ranges of", True),
         ("Data", "only on request", False),

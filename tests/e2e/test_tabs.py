@@ -155,12 +155,15 @@ def test_how_long_ago_gives_way_before_what_a_commit_did(opened: Any) -> None:
     page.set_viewport_size({"width": 1440, "height": 800})
     sizes = """letters => {
         document.querySelector('#strip .happened b').textContent = 'W'.repeat(letters);
-        return ['.age', '.effect'].map(place => document.querySelector('#strip ' + place))
-            .map(part => part.scrollWidth - part.clientWidth);
+        const [time, age, effect] = ['time', '.age', '.effect'].map(place => document.querySelector('#strip ' + place));
+        const [whole, part] = [time.getBoundingClientRect(), age.getBoundingClientRect()];
+        const away = part.top >= whole.bottom - 1, seen = part.bottom <= whole.bottom + 1;
+        return [away, seen && part.right <= whole.right + 1, effect.scrollWidth - effect.clientWidth];
     }"""
     cut = [page.evaluate(sizes, letters) for letters in range(5, 60)]
-    age = next(place for place, (hidden, _) in enumerate(cut) if hidden > 1)
-    effect = next(place for place, (_, hidden) in enumerate(cut) if hidden > 1)
+    assert all(away != seen for away, seen, _ in cut), "it is there whole, or not at all"
+    age = next(place for place, (away, _, _) in enumerate(cut) if away)
+    effect = next(place for place, (_, _, hidden) in enumerate(cut) if hidden > 1)
     assert age < effect
 
 

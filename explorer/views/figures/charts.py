@@ -26,6 +26,14 @@ _LEAST_SLOTS = 12
 _LABELLED = 40
 _NUMBERS = ("cardinality", "num_records", "share")
 _STRETCHES = 500
+_DATED = [
+    {"dtickrange": [None, 60_000], "value": "%H:%M:%S\n%-d %b %Y"},
+    {"dtickrange": [60_000, 86_400_000], "value": "%H:%M\n%-d %b %Y"},
+    {"dtickrange": [86_400_000, "M1"], "value": "%-d %b\n%Y"},
+    {"dtickrange": ["M1", "M12"], "value": "%b\n%Y"},
+    {"dtickrange": ["M12", None], "value": "%Y"},
+]
+"""Labels of an axis of times, day before month as everywhere."""
 _TOTALS = {"rows": "live rows", "files": "files", "size": "bytes", "masked": "masked rows"}
 
 
@@ -236,7 +244,7 @@ def _depth_figure(ranges: ColumnRanges, theme: Theme, height: int) -> Figure:
 def _value_axis(ranges: ColumnRanges, theme: Theme) -> Part:
     settings: Part = {"showgrid": True, "nticks": 9}
     if ranges.kind == "time":
-        settings["type"] = "date"
+        settings |= {"type": "date", "tickformatstops": _DATED}
     elif ranges.kind == "order":
         # A list: plotly.js ignores ticks in any other kind of array, and labels the places with numbers.
         shown = np.linspace(0, len(ranges.order) - 1, min(6, len(ranges.order))).astype(int).tolist()

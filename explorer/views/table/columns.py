@@ -24,7 +24,7 @@ _LONGEST_REASON = 80
 _COLUMNS = (
     ListingColumn("name", "column", "text"),
     ListingColumn("type", "type", "mono"),
-    ListingColumn("nullable", "null", "text"),
+    ListingColumn("nullable", "nullable", "text"),
     ListingColumn("partition", "partition", "text"),
     ListingColumn("bounds", "files with statistics", "text"),
     ListingColumn("comment", "comment", "text"),

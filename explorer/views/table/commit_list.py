@@ -25,9 +25,9 @@ _COLUMNS = (
     ListingColumn("rows_removed", "removed", "rows", "unknown"),
     ListingColumn("rows_masked", "masked", "rows", "unknown"),
     ListingColumn("rows_updated", "updated", "rows", "unknown"),
+    ListingColumn("files", "files"),
     ListingColumn("reason", "reason"),
     ListingColumn("predicate", "predicate", "mono"),
-    ListingColumn("files", "files"),
     ListingColumn("rows_rewritten", "rewritten", "rows", "unknown"),
     ListingColumn("form", "form"),
 )

@@ -32,6 +32,7 @@ _COLUMNS = (
 
 
 _NAME = 18
+_LONGEST_COUNT = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +141,11 @@ def _happened(
     into = pc.if_else(
         pc.equal(others, 1), _text(pc.utf8_slice_codeunits(only, 0, _NAME), "\u2026"), _text("", others, " files")
     )
-    moved = _text("rows masked ", had, " \u2192 ", has, " at ", at)
+    moved = _text("rows masked ", _count(had), " \u2192 ", _count(has), " at ", at)
     if not forward:
         words = pc.if_else(added, _text("removed at ", at), _text("added at ", at))
         return pc.if_else(pc.or_(added, removed), words, moved)
-    new = _text("new at ", at, pc.if_else(pc.equal(has, 0), "", _text(", ", has, " of its rows masked")))
+    new = _text("new at ", at, pc.if_else(pc.equal(has, 0), "", _text(", ", _count(has), " of its rows masked")))
     gone = pc.if_else(
         pc.equal(others, 0), _text("gone at ", at), _text("gone at ", at, ", where ", others, " new took its place")
     )
@@ -181,6 +182,14 @@ def _text(*parts: object) -> pa.ChunkedArray:
     """Texts and columns, joined; numbers as text."""
     texts = [part if isinstance(part, str) else pc.cast(part, pa.string()) for part in parts]
     return pc.binary_join_element_wise(*texts, "")
+
+
+def _count(numbers: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Numbers as text, with a comma before each three digits."""
+    texts = pc.cast(numbers, pa.string())
+    for _ in range(_LONGEST_COUNT // 3):
+        texts = pc.replace_substring_regex(texts, r"(\d)(\d{3})(,|$)", r"\1,\2\3")
+    return texts
 
 
 def _column_change(change: ColumnChange) -> FormChange:

@@ -78,3 +78,8 @@ def test_predicates_are_shown_as_conditions_and_exported_with_the_reason(facts: 
 
 def test_operations_and_authors_are_offered_the_most_frequent_first(facts: TableFacts) -> None:
     assert choices(facts) == (("WRITE", "DELETE", "CREATE TABLE"), ("etl", "ana"))
+
+
+def test_what_a_commit_did_stands_before_the_long_texts(facts: TableFacts) -> None:
+    keys = [column.key for column in chosen_commits(facts, CommitChoice()).columns]
+    assert keys.index("rows_added") < keys.index("files") < keys.index("reason") < keys.index("predicate")

@@ -55,6 +55,17 @@ def test_masked_rows_of_a_new_file_are_explained(facts: TableFacts) -> None:
     }
 
 
+def test_numbers_of_masked_rows_are_parted_by_thousands() -> None:
+    masked = add("large.parquet", 9_876_543, vector=vector("one", 1_234_567))
+    commits: dict[int, list[Any]] = {
+        0: [commit_info("CREATE TABLE"), small_logs.MASKED, small_logs.METADATA],
+        1: [commit_info("WRITE"), add("large.parquet", 9_876_543)],
+        2: [commit_info("DELETE"), remove("large.parquet"), masked],
+    }
+    words = _words(TableFacts(small_logs.table(commits)), 1, 2)
+    assert words == {"large.parquet": "rows masked 0 \u2192 1,234,567 at v2"}
+
+
 def test_a_file_that_changed_rows_replaced_names_how_many_took_its_place(facts: TableFacts) -> None:
     words = _words(facts, 4, 5)
     assert words["new.parquet"] == "gone at v5, where 2 new took its place"

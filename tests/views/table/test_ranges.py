@@ -46,3 +46,13 @@ def test_an_axis_of_texts_is_labelled_with_texts(tmp_path: Path) -> None:
     axis = figure["layout"]["xaxis"]
     assert (axis["tickmode"], axis["tickvals"]) == ("array", [0, 1, 2])
     assert axis["ticktext"] == ["&lt;b&gt;", "apple", "fig"]
+
+
+def test_an_axis_of_times_names_the_day_before_the_month(tmp_path: Path) -> None:
+    bounds = {"minValues": {"v": "2026-03-02"}, "maxValues": {"v": "2026-04-02"}, "nullCount": {"v": 0}}
+    figure = json.loads(as_plotly(_view(tmp_path, "date", _file("x", 3, **bounds)).ranges()).to_json())
+    axis = figure["layout"]["xaxis"]
+    assert axis["type"] == "date"
+    labels = [stop["value"] for stop in axis["tickformatstops"]]
+    assert "%-d %b\n%Y" in labels
+    assert not any(label.startswith("%b %") for label in labels)

@@ -289,7 +289,12 @@ def test_a_plan_that_cannot_be_committed_leads_with_the_guard_that_failed(tmp_pa
     small_logs.write_log(tmp_path / "w" / "plain", [hostile_tables.created({"id": "long"}), rows])
     served = Catalog([str(tmp_path / "w")])
     lead = page(served, "plain", "&act=set-column-mapping&f.mode=id&step=plan").regions["lead"]
-    told = ["This must not be committed: 1 guard failed.", '<li class="fail">', '<p class="remedy">', "Worst consequence"]
+    told = [
+        "This must not be committed: 1 guard failed.",
+        '<li class="fail">',
+        '<p class="remedy">',
+        "Worst consequence",
+    ]
     places = [lead.index(text) for text in told]
     assert places == sorted(places)
     assert [lead.count(text) for text in told[:2]] == [1, 1]
