@@ -53,10 +53,10 @@ def signs(*, many: bool) -> Markup:
         ("dte-added", "+ added"),
         ("dte-removed", "\u2212 removed (hatched)"),
         ("dte-remasked", "~ masked (outline)"),
-        (None, "\u00b1 updated (dotted)"),
+        (None, "\u0394 updated (dotted)"),
         *([(None, "solid the median commit, pale the largest")] if many else ()),
         (None, "\u25c7 schema or properties, \u25c6 protocol"),
-        (None, "\u2691 a reason, \u2690 a checkpoint"),
+        (None, "\u2691 a note, \u2690 a checkpoint"),
         (None, "click chooses, Shift+click compares"),
     )
     return tag("div", *(tag("span", text, class_=kind) for kind, text in entries), class_="dte-signs")

@@ -13,6 +13,7 @@ from explorer.views.listing import Listing, ListingColumn, ListingPage
 __all__ = ["Ticks", "listing_table"]
 
 _LONG = 40
+_TAIL = 22
 _TONES = {"added": "added", "removed": "removed", "remasked": "re-masked", "changed": "changed"}
 
 
@@ -61,7 +62,9 @@ def _cell(column: ListingColumn, row: dict[str, Any]) -> Markup:
         case "sign":
             tone = row[column.tone]
             return tag("td", text, class_=f"dte-{tone}" if tone in _TONES else None, title=_TONES.get(tone))
-        case "path" | "mono":
+        case "path":
+            return tag("td", _ends(column.end(value)), class_="dte-mono dte-path", title=column.whole(value))
+        case "mono":
             return tag("td", text, class_="dte-mono", title=column.whole(value))
         case "name":
             return tag("td", text, class_="dte-mono dte-muted", title=value)
@@ -69,6 +72,12 @@ def _cell(column: ListingColumn, row: dict[str, Any]) -> Markup:
             return tag("td", text, title=column.whole(value) if len(text) > _LONG else None)
         case _:
             return tag("td", text, class_=_class(column))
+
+
+def _ends(path: str) -> Markup:
+    """A path that gives way in its middle where there is no room for it."""
+    ends = tag("span", path[:-_TAIL]), tag("span", path[-_TAIL:])
+    return tag("span", *ends, class_="dte-mid")
 
 
 def _class(column: ListingColumn) -> str | None:

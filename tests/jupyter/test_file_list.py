@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -86,3 +87,11 @@ def test_one_kind_of_change_is_chosen_and_kept_where_it_applies(large: explorer.
 
 def test_list_is_away_where_no_file_differs(large: explorer.Table) -> None:
     assert files_of(large.explore(version=0)).layout.display == "none"
+
+
+def test_a_long_path_is_whole_and_gives_way_where_there_is_no_room(tmp_path: Path) -> None:
+    path = f"region=eu/part-00000-{'f' * 90}.parquet"
+    commits = [[PROTOCOL, metadata({"a": "long"})], [add(path, 1)]]
+    shown = files_of(explorer.open_table(write_log(tmp_path / "t", commits)).explore(version=1)).rows.value
+    assert 'class="dte-mid"' in shown
+    assert path in Elements(shown).text.replace("\n", "")

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import explorer
+from explorer.jupyter.panels import signs
+from explorer.views.table.commits import CommitRecord, commit_sentence
 from tests.jupyter.conftest import figure_of
 from tests.support.small_logs import PROTOCOL, add, metadata, write_log
 
@@ -52,3 +54,8 @@ def test_a_zoom_draws_the_versions_that_are_on_show_and_their_lanes(tmp_path: Pa
 def test_few_versions_are_not_zoomed(orders: explorer.Table) -> None:
     figure = figure_of(orders.explore())
     assert (figure._config["scrollZoom"], figure.layout.xaxis.fixedrange) == (False, True)
+
+
+def test_updated_rows_have_the_sign_of_the_page() -> None:
+    updated = commit_sentence(CommitRecord(3, None, "UPDATE", "", "", rows_updated=2))
+    assert f"{updated[0]} updated" in signs(many=False)

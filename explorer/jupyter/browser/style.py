@@ -83,6 +83,10 @@ stroke-width='1.6'/%3E%3C/svg%3E"); }
 .dte th { position: sticky; top: 0; background: var(--surface); }
 .dte.dte-auto th { background: var(--jp-layout-color1, var(--surface)); }
 .dte td { max-width: 340px; overflow: hidden; text-overflow: ellipsis; }
+.dte td.dte-path { width: 50%; min-width: 220px; max-width: 0; }
+.dte .dte-mid { display: flex; min-width: 0; }
+.dte .dte-mid span:first-child { overflow: hidden; text-overflow: ellipsis; }
+.dte .dte-mid span:last-child { flex: none; }
 .dte .dte-tick { width: 20px; padding-right: 0; }
 .dte .dte-tick input { margin: 0; accent-color: var(--accent); vertical-align: middle; }
 .dte .dte-number { text-align: right; }
