@@ -14,7 +14,7 @@ from explorer.jupyter.list_box import ListBox
 from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.parts import text
 from explorer.jupyter.tabs.row_panel import RowPanel
-from explorer.views.rows.change_spans import ChangeSpan, VersionCounts, change_counts
+from explorer.views.rows.change_spans import ChangeSpan, VersionCounts, change_counts, unpaired_versions
 from explorer.views.rows.row_work import (
     RangeChanges,
     change_origins,
@@ -123,7 +123,7 @@ class ChangesPanel(RowPanel):
         if found is not self._shown:
             self._shown = found
             self.list.show_list(self._changes.listing() if found is not None else None)
-        self.counts.value = _counted(found) if found is not None else ""
+        self.counts.value = _counted(found, self._keys) if found is not None else ""
         self._show_work(
             state, verb="Read the changes", answered=found is not None, before=before, available=origins.available
         )
@@ -161,14 +161,18 @@ def _nothing(spans: Sequence[ChangeSpan], pieces: Sequence[tuple[int, int]], *, 
     return "No changes of these versions are known: the chart below says why."
 
 
-def _counted(found: Any) -> Markup:
+def _counted(found: Any, keys: str) -> Markup:
     note = tag("p", found.note, class_="dte-muted")
-    counts = change_counts(found.counts, found.rewritten) if found.counts is not None else ()
+    unpaired = unpaired_versions(found.versions, keys)
+    counts = change_counts(found.counts, found.rewritten, unpaired) if found.counts is not None else ()
     if len(counts) < 2:
         return joined([note])
     lines = [tag("p", tag("b", f"v{c.version}"), " ", _sum(c)) for c in counts[:_VERSIONS]]
     if len(counts) > _VERSIONS:
         lines.append(tag("p", f"and {fmt.plural(len(counts) - _VERSIONS, 'more version')}", class_="dte-caption"))
+    if any(c.updated is None for c in counts):
+        said = "An update that no row id and no key pairs counts as a delete and an insert."
+        lines.append(tag("p", said, class_="dte-caption"))
     return joined([note, tag("div", *lines, class_="dte-signs")])
 
 
@@ -178,6 +182,6 @@ def _sum(counts: VersionCounts) -> str:
         f"\u2212{fmt.count(counts.deleted)}" if counts.deleted else "",
         f"\u0394{fmt.count(counts.updated)}" if counts.updated else "",
     )
-    changed = counts.inserted + counts.deleted + counts.updated
+    changed = counts.inserted + counts.deleted + (counts.updated or 0)
     said = [f"{' '.join(filter(None, parts))} {'row' if changed == 1 else 'rows'}"] if changed else []
     return ", ".join([*said, *([f"{fmt.count(counts.rewritten)} only rewritten"] if counts.rewritten else [])])

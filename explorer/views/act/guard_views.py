@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, TypeGuard
 
 from explorer import formatting as fmt
@@ -16,6 +18,8 @@ __all__ = ["EvidenceTable", "GuardView", "guard_counts", "guard_views", "verdict
 
 _SIGNS: Final = {"fail": "\u00d7", "unknown": "?", "warn": "!", "pass": "\u2713"}
 _LISTED: Final = 8
+_PROTOCOL_NAMES: Final = frozenset({"appId", "highWaterMark", "minReaderVersion", "minWriterVersion"})
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,9 @@ def _guard(guard: GuardResult, plan: Plan, said: str | None, *, blocks: bool) ->
     others = {name: value for name, value in guard.evidence.items() if name != "detail" and value != said}
     tables = tuple(_table(name, value) for name, value in others.items() if _is_table(value))
     facts = tuple(
-        (name, _fact(value)) for name, value in others.items() if not _is_table(value) and value not in (None, [], {})
+        (_words(name), _fact(value))
+        for name, value in others.items()
+        if not _is_table(value) and value not in (None, [], {})
     )
     return GuardView(
         name=guard.name,
@@ -135,6 +141,13 @@ def _flat(record: Mapping[str, object]) -> Iterable[tuple[str, str]]:
             yield str(name), _fact(value)
 
 
+def _words(name: str) -> str:
+    """The name of evidence for people: ``rows gone`` for ``rowsGone``; names of the protocol and of properties stay."""
+    if name in _PROTOCOL_NAMES or not name.isalnum():
+        return name
+    return re.sub(r"(?<=[a-z])([A-Z])", r" \1", name).lower().removeprefix("num ")
+
+
 def _fact(value: object) -> str:
     match value:
         case None:
@@ -146,6 +159,8 @@ def _fact(value: object) -> str:
         case list() | tuple():
             shown = ", ".join(str(item) for item in value[:_LISTED])
             return shown if len(value) <= _LISTED else f"{shown} and {len(value) - _LISTED} more"
+        case str() if _MOMENT.fullmatch(value):
+            return fmt.moment(datetime.fromisoformat(value))
         case Mapping() if all(isinstance(item, str | int) for item in value.values()):
             return ", ".join(f"{name}: {item}" for name, item in value.items())
         case Mapping():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from explorer.core.versions.change_feed.feed import ChangeSources, ChangeVersion
 
-__all__ = ["ChangeSpan", "VersionCounts", "change_counts", "change_spans", "schema_pieces"]
+__all__ = ["ChangeSpan", "VersionCounts", "change_counts", "change_spans", "schema_pieces", "unpaired_versions"]
 
 _WORDS: Final = {
     "recorded": "recorded by the change feed",
@@ -51,12 +51,15 @@ class ChangeSpan:
 
 @dataclass(frozen=True, slots=True)
 class VersionCounts:
-    """How many rows a version inserted, deleted and updated, and how many it only wrote to another file."""
+    """How many rows a version inserted, deleted and updated, and how many it only wrote to another file.
+
+    ``updated`` is None where updates are among the rows deleted and inserted: nothing tells which belong together.
+    """
 
     version: int
     inserted: int
     deleted: int
-    updated: int
+    updated: int | None
     rewritten: int = 0
 
 
@@ -91,14 +94,28 @@ def schema_pieces(spans: Sequence[ChangeSpan]) -> tuple[tuple[int, int], ...]:
     return tuple((piece[0].from_version, piece[-1].to_version) for piece in found)
 
 
-def change_counts(counts: pa.Table, rewritten: pa.Table | None = None) -> tuple[VersionCounts, ...]:
-    """Return the counts of a preview by version: an update counts once."""
+def unpaired_versions(versions: Iterable[ChangeVersion], keys: str) -> frozenset[int]:
+    """Return the inferred versions in which nothing pairs the rows before and after an update: no row id, no key."""
+    if keys:
+        return frozenset()
+    return frozenset(told.version for told in versions if _kind(told) == "inferred" and told.row_id_column is None)
+
+
+def change_counts(
+    counts: pa.Table, rewritten: pa.Table | None = None, unpaired: Container[int] = ()
+) -> tuple[VersionCounts, ...]:
+    """Return the counts of a preview by version: an update counts once, where it can be told.
+
+    Args:
+        counts, rewritten: Of the preview.
+        unpaired: Versions in which nothing pairs updates.
+    """
     found: dict[int, dict[str, int]] = {}
     for record in counts.to_pylist():
         found.setdefault(record["version"], {})[record["change_type"]] = record["rows"]
     for record in [] if rewritten is None else rewritten.to_pylist():
         found.setdefault(record["version"], {})["rewritten"] = record["rows"]
-    return tuple(_counts(version, kinds) for version, kinds in sorted(found.items()))
+    return tuple(_counts(version, kinds, version in unpaired) for version, kinds in sorted(found.items()))
 
 
 def _kind(told: ChangeVersion) -> str:
@@ -109,7 +126,7 @@ def _kind(told: ChangeVersion) -> str:
     return "files" if told.recorded else "inferred"
 
 
-def _counts(version: int, kinds: Mapping[str, int]) -> VersionCounts:
-    updated = kinds.get("update_postimage", 0)
-    rewritten = kinds.get("rewritten", 0)
-    return VersionCounts(version, kinds.get("insert", 0), kinds.get("delete", 0), updated, rewritten)
+def _counts(version: int, kinds: Mapping[str, int], unpaired: bool) -> VersionCounts:
+    inserted, deleted = kinds.get("insert", 0), kinds.get("delete", 0)
+    updated = None if unpaired and inserted and deleted else kinds.get("update_postimage", 0)
+    return VersionCounts(version, inserted, deleted, updated, kinds.get("rewritten", 0))

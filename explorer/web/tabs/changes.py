@@ -9,7 +9,7 @@ from typing import Any
 from explorer.core.errors import RequestError
 from explorer.views import TableView
 from explorer.views.listing import Listing
-from explorer.views.rows.change_spans import change_counts
+from explorer.views.rows.change_spans import VersionCounts, change_counts, unpaired_versions
 from explorer.views.rows.row_work import (
     RangeChanges,
     change_origins,
@@ -78,7 +78,7 @@ class FeedWork:
             "engine": engine_state(),
             "job": self._changes.state(view, address.keys, inferred=inferred),
             "found": found,
-            "counts": () if found is None or found.counts is None else change_counts(found.counts, found.rewritten),
+            "counts": _counts(found, address.keys),
             "keys": address.keys,
             "columns": key_choices(view, last),
             "commits": view.facts.commits.records(first - 1, last, _MOST_COMMITS),
@@ -87,6 +87,12 @@ class FeedWork:
             "page": listing.paged() if listing is not None else None,
             "pin": pinned(listing, address, 3),
         }
+
+
+def _counts(found: Any, keys: str) -> tuple[VersionCounts, ...]:
+    if found is None or found.counts is None:
+        return ()
+    return change_counts(found.counts, found.rewritten, unpaired_versions(found.versions, keys))
 
 
 def _inferred(view: TableView, address: Address) -> bool:

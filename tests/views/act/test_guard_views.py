@@ -31,6 +31,18 @@ def test_guards_come_gravest_first_with_records_as_tables() -> None:
     assert guards[3].facts == (("files", "12,000"),)
 
 
+def test_evidence_is_named_in_words_and_times_have_their_zone() -> None:
+    evidence = {
+        "detail": "Look.", "rowsGone": 35_932, "numMissing": 2, "highWaterMark": 7, "delta.appendOnly": "true",
+        "cutoff": "2026-11-18T12:14:57+00:00", "named": "2026-11-18 at noon",
+    }  # fmt: skip
+    (guard,) = guard_views(plan_with(GuardResult("one", "warn", evidence)))
+    assert guard.facts == (
+        ("rows gone", "35,932"), ("missing", "2"), ("highWaterMark", "7"), ("delta.appendOnly", "true"),
+        ("cutoff", "Wed 18 Nov 2026 12:14:57 UTC"), ("named", "2026-11-18 at noon"),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("statuses", "words"),
     [
