@@ -67,9 +67,9 @@ def column_story(facts: TableFacts, name: str) -> ColumnStory | None:
     label = f"field {column.field_id}" if column.field_id is not None else "known by name"
     last = column.spans[-1]
     entries = [
-        ("physical", column.physical_name.replace("`", "")),
+        ("physical name", column.physical_name.replace("`", "")),
         ("type", last.type),
-        ("null", "allowed" if last.nullable else "not allowed"),
+        ("nullable", "yes" if last.nullable else "no"),
     ]
     events = [(column.spans[0].from_version, f"first seen as {column.spans[0].name}")]
     events += [(new.from_version, _befell(old, new)) for old, new in pairwise(column.spans)]
