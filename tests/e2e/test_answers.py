@@ -79,3 +79,17 @@ def test_a_copied_link_names_both_versions_and_may_follow_the_newest(opened: Any
     settle(page)
     assert {"v=16", "c=15"} < set(copied("Link to v16, compared with v15").split("&"))
     assert copied("Link that follows") == "t=shop/reference/deletion-vectors&tab=files"
+
+
+def test_a_result_that_comes_is_brought_into_sight(opened: Any) -> None:
+    page = opened(f"{TABLE}&tab=data")
+    seen = """() => {
+        const box = document.querySelector('[data-result]').getBoundingClientRect();
+        return box.top >= 0 && box.bottom <= innerHeight;
+    }"""
+    lead = '<div style="height: 3000px"></div><p data-result>100 rows</p>'
+    page.evaluate("lead => explorerPage.patch({regions: {lead}, hidden: {}, number: explorerPage.sent})", lead)
+    assert page.evaluate(seen)
+    page.evaluate("scrollTo(0, 0)")
+    page.evaluate("lead => explorerPage.patch({regions: {lead}, hidden: {}, number: explorerPage.sent})", lead)
+    assert not page.evaluate(seen), "what was seen before takes nobody along"
