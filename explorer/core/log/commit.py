@@ -8,7 +8,7 @@ skipped (PROTO-003). Partition values, statistics and tags stay undecoded until 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -26,11 +26,19 @@ from explorer.core.protocol.json_values import JsonValue, decode_json, exact_num
 from explorer.core.protocol.limits import check_lines
 from explorer.core.protocol.raw_actions import CommitLine, SmallLine
 
-__all__ = ["Commit", "SmallActions", "decode_commit", "decode_small_actions", "parse_commit_info"]
+__all__ = [
+    "Commit",
+    "LineBreaks",
+    "SmallActions",
+    "decode_commit",
+    "decode_small_actions",
+    "line_breaks",
+    "parse_commit_info",
+]
 
-_LARGE = 1 << 16
 _LARGEST_FILE = 1 << 50
 _OPENING, _CLOSING, _NEWLINE = b"{}\n"
+_FIRST_OF_MANY = 1 << 7
 _LineT = TypeVar("_LineT", bound=SmallLine)
 _SmallT = TypeVar("_SmallT", Protocol, Metadata, SetTransaction, DomainMetadata, AddCDCFile)
 
@@ -44,6 +52,18 @@ _LINES = msgspec.json.Decoder(CommitLine)
 _SMALL_LINES = msgspec.json.Decoder(SmallLine)
 _NOTHING = SmallLine()
 _COMMIT_INFO = msgspec.json.Decoder(CommitInfo, float_hook=exact_number)
+
+
+class LineBreaks(NamedTuple):
+    """What the bytes of a commit file say of its lines before they are decoded.
+
+    Attributes:
+        documents: How many it holds if each of its lines is one; -1 where line breaks leave that open.
+        is_ascii: True if all bytes are ASCII.
+    """
+
+    documents: int
+    is_ascii: bool
 
 
 class SmallActions(msgspec.Struct, frozen=True):
@@ -133,35 +153,63 @@ class Commit(SmallActions, frozen=True):
         return _malformed(self.version, self.path, self.line_number(place), "it holds both an add and a remove")
 
 
-def decode_commit(data: bytes, version: int, path: str) -> Commit:
+def decode_commit(data: bytes, version: int, path: str, breaks: LineBreaks | None = None) -> Commit:
     """Decode a commit file.
 
     Args:
         data: The file's bytes.
         version: The version it commits.
         path: The file's key, for errors.
+        breaks: What `line_breaks` found in it; None looks now.
 
     Raises:
         MalformedAction: A line is not JSON, not an object, or a known action has a field of a wrong type.
         LimitExceeded: A line is too long.
     """
-    return Commit(version, path, *_decoded(_LINES, data, version, path))
+    return Commit(version, path, *_decoded(_LINES, data, version, path, breaks))
 
 
-def decode_small_actions(data: bytes, version: int, path: str) -> SmallActions:
+def decode_small_actions(data: bytes, version: int, path: str, breaks: LineBreaks | None = None) -> SmallActions:
     """Decode the actions of a commit file other than of files, in a third of the time.
 
     Of the file actions it is checked that they are JSON, and no more. Arguments and errors are those of
     `decode_commit`.
     """
-    lines, numbers = _decoded(_SMALL_LINES, data, version, path)
+    lines, numbers = _decoded(_SMALL_LINES, data, version, path, breaks)
     places = [place for place, line in enumerate(lines) if line != _NOTHING]
     of_lines = [place + 1 if numbers is None else numbers[place] for place in places]
     return SmallActions(version, path, [lines[place] for place in places], of_lines)
 
 
+def line_breaks(contents: Sequence[bytes]) -> list[LineBreaks]:
+    """Look at the bytes of commit files, at all of them at once, on any thread: little of it holds up others.
+
+    A line break between two braces and without a comma ends a document. If all line breaks of a file are such, each
+    line has at least one document; with as many documents as lines, each line has exactly one.
+    """
+    text = np.frombuffer(contents[0] if len(contents) == 1 else b"".join(contents), np.uint8)
+    offsets = np.zeros(len(contents) + 1, np.int64)
+    np.cumsum([len(data) for data in contents], out=offsets[1:])
+    firsts, lasts, filled = offsets[:-1], offsets[1:] - 1, np.diff(offsets) > 0
+    if not filled.any():
+        return [LineBreaks(0, is_ascii=True)] * len(contents)
+    ends = np.flatnonzero(text == _NEWLINE)
+    parts = (text[ends - 1] == _CLOSING) & (text[np.minimum(ends + 1, len(text) - 1)] == _OPENING)
+    places = np.searchsorted(ends, offsets)
+    closed = text[lasts] == _NEWLINE  # The break at the end of a file parts nothing.
+    parts[places[1:][filled & closed] - 1] = True
+    odd = np.concatenate([[0], np.cumsum(~parts)])[places]
+    sure = filled & (text[np.minimum(firsts, len(text) - 1)] == _OPENING) & (np.diff(odd) == 0)
+    counts = np.where(sure, np.diff(places) + ~closed, np.where(filled, -1, 0))
+    is_ascii = bool(text.max() < _FIRST_OF_MANY)
+    return [
+        LineBreaks(count, is_ascii=is_ascii or data.isascii())
+        for count, data in zip(counts.tolist(), contents, strict=True)
+    ]
+
+
 def _decoded(
-    decoder: msgspec.json.Decoder[_LineT], data: bytes, version: int, path: str
+    decoder: msgspec.json.Decoder[_LineT], data: bytes, version: int, path: str, breaks: LineBreaks | None
 ) -> tuple[list[_LineT], list[int] | None]:
     """The lines of a commit file that are not blank, and their numbers; None where these have no gap.
 
@@ -170,13 +218,14 @@ def _decoded(
         LimitExceeded: A line is too long.
     """
     check_lines(data, version, path)
+    breaks = line_breaks([data])[0] if breaks is None else breaks
     try:
-        if not data.isascii():
+        if not breaks.is_ascii:
             # The decoder does not check the bytes of what it skips, names of unknown fields among them.
             str(data, "utf-8")
         lines = decoder.decode_lines(data)
         # The decoder also accepts documents that span lines or share one (LOG-007).
-        return lines, None if _one_each(data, len(lines)) else _checked_lines(decoder, data)
+        return lines, None if len(lines) == breaks.documents else _checked_lines(decoder, data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         line, reason = _first_bad_line(decoder, data)
         raise _malformed(version, path, line, reason or str(error)) from error
@@ -201,22 +250,6 @@ def _fits(name: str, item: JsonValue) -> bool:
     except msgspec.ValidationError:
         return False
     return True
-
-
-def _one_each(data: bytes, documents: int) -> bool:
-    """True if every line is certainly one of the documents found; False leaves it open.
-
-    A line break between two braces and without a comma ends a document. If all line breaks are such, each line has
-    at least one document; with as many documents as lines, each line has exactly one.
-    """
-    if len(data) < _LARGE:
-        breaks = data.count(b'}}\n{"')
-        return documents == breaks + 1 and data.count(b"\n") == breaks + data.endswith(b"\n")
-    text = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(text == _NEWLINE)
-    inner = ends[: len(ends) - data.endswith(b"\n")]
-    parted = (text[inner - 1] == _CLOSING) & (text[inner + 1] == _OPENING)
-    return data.startswith(b"{") and documents == len(inner) + 1 and bool(parted.all())
 
 
 def _size(raw: msgspec.Raw) -> int | None:

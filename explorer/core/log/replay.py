@@ -16,7 +16,14 @@ import msgspec
 from explorer.core.errors import CorruptTable, VersionGap
 from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.checkpoint.reader import open_checkpoint_files, read_checkpoint_state
-from explorer.core.log.commit import Commit, SmallActions, decode_commit, decode_small_actions
+from explorer.core.log.commit import (
+    Commit,
+    LineBreaks,
+    SmallActions,
+    decode_commit,
+    decode_small_actions,
+    line_breaks,
+)
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.table_state import TableState
@@ -48,8 +55,8 @@ def read_commits(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Commit]:
         VersionGap: A commit vanished since it was listed.
         MalformedAction: A line is broken.
     """
-    for path, data in read_commit_files(store, paths):
-        yield decode_commit(data, path.version, path.path)
+    for path, data, breaks in _read_ahead(store, paths):
+        yield decode_commit(data, path.version, path.path, breaks)
 
 
 def read_small_actions(store: LogStore, paths: Iterable[LogPath]) -> Iterator[SmallActions]:
@@ -59,8 +66,8 @@ def read_small_actions(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Sm
         VersionGap: A commit vanished since it was listed.
         MalformedAction: A line is broken.
     """
-    for path, data in read_commit_files(store, paths):
-        yield decode_small_actions(data, path.version, path.path)
+    for path, data, breaks in _read_ahead(store, paths):
+        yield decode_small_actions(data, path.version, path.path, breaks)
 
 
 def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tuple[LogPath, bytes]]:
@@ -69,6 +76,11 @@ def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tup
     Raises:
         VersionGap: A commit vanished since it was listed.
     """
+    return ((path, data) for path, data, _ in _read_ahead(store, paths))
+
+
+def _read_ahead(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tuple[LogPath, bytes, LineBreaks]]:
+    """The bytes of commits, of which the next ones are read and looked at while those before are decoded."""
     batches = list(_batches(paths))
     if len(batches) < 2:
         for batch in batches:
@@ -83,7 +95,7 @@ def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tup
             yield from read
 
 
-def _read(store: LogStore, batch: Sequence[LogPath]) -> list[tuple[LogPath, bytes]]:
+def _read(store: LogStore, batch: Sequence[LogPath]) -> list[tuple[LogPath, bytes, LineBreaks]]:
     try:
         contents = store.read_many([path.path for path in batch])
     except FileNotFoundError as error:
@@ -94,7 +106,7 @@ def _read(store: LogStore, batch: Sequence[LogPath]) -> list[tuple[LogPath, byte
             earliest=batch[0].version,
             latest=batch[-1].version,
         ) from error
-    return list(zip(batch, contents, strict=True))
+    return list(zip(batch, contents, line_breaks(contents), strict=True))
 
 
 def _batches(paths: Iterable[LogPath]) -> Iterator[list[LogPath]]:

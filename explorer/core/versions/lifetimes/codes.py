@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVectorId
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, int64s, strings
-from explorer.core.protocol.file_paths import canonical_key, needs_decoding
+from explorer.core.protocol.file_paths import canonical_key
 
 __all__ = ["PathCodes", "VectorCodes"]
 
@@ -37,6 +37,9 @@ class PathCodes:
     def __init__(self, kept: pa.StringArray | None = None) -> None:
         self._numbers: defaultdict[str, int] | None = defaultdict(count().__next__) if kept is None else None
         self._kept = kept
+        # By number of a path as written: the number of the decoded one, -1 where no file was looked up by it.
+        self._decoded: Int32s = np.zeros(0, np.int32)
+        self._asked: tuple[Sequence[str], Int32s, Int32s] = ((), self._decoded, self._decoded)
 
     def __len__(self) -> int:
         return len(self._known if self._kept is None else self._kept)
@@ -44,6 +47,7 @@ class PathCodes:
     def copy(self) -> PathCodes:
         """The same numbers, to go on with apart."""
         found = PathCodes(self._kept)
+        found._decoded = self._decoded.copy()
         if self._kept is None:
             found._numbers = defaultdict(count(len(self)).__next__, self._known)
         return found
@@ -60,12 +64,34 @@ class PathCodes:
         Raises:
             MalformedAction: A path names no file.
         """
-        # All are checked at once, because most need no decoding.
-        whole = "\n".join(("", *paths))
-        if not ("%" in whole or ":" in whole or "\n/" in whole):
-            found = self.of(paths)
-            return found, found
-        return self.of([canonical_key(path) if needs_decoding(path) else path for path in paths]), self.of(paths)
+        # A commit that masks rows removes the files that it adds, in the same order.
+        if paths != self._asked[0]:
+            written = self.of(paths)
+            self._asked = (paths, self._decoded_of(written, paths), written)
+        return self._asked[1:]
+
+    def _decoded_of(self, written: Int32s, paths: Sequence[str]) -> Int32s:
+        """The numbers of decoded paths; only those of new spellings are looked at."""
+        self._make_room()
+        new = np.flatnonzero(self._decoded[written] < 0)
+        if len(new):
+            spellings = [paths[place] for place in new.tolist()]
+            # All are checked at once, because most need no decoding.
+            whole = "\n".join(("", *spellings))
+            if "%" in whole or ":" in whole or "\n/" in whole:
+                keys = self.of([canonical_key(path) for path in spellings])
+                self._make_room()
+            else:
+                keys = written[new]
+            self._decoded[written[new]] = keys
+        return self._decoded[written]
+
+    def _make_room(self) -> None:
+        """As many places as there are numbers, and more, so that this is rarely needed."""
+        lacking = len(self) - len(self._decoded)
+        if lacking > 0:
+            more = np.full(max(lacking, len(self._decoded)), -1, np.int32)
+            self._decoded = np.concatenate([self._decoded, more])
 
     def distinct(self) -> list[str]:
         """The paths by number."""
