@@ -323,9 +323,9 @@ class CheckpointPart:
             for batch in self._rows.batches(index, _AT_ONCE, [f"{self._action}.stats"], alone=False):
                 action = batch.column(0)
                 action.validate(full=True)
-                texts = action.flatten()[0].cast(pa.string())
-                chosen = texts if keep is None else texts.filter(mask(keep[start : start + len(action)]))
-                found.append(counts_of_column(chosen))
+                # Of all rows, as texts are long to copy and counts are not.
+                counts = counts_of_column(action.flatten()[0].cast(pa.string()))
+                found.append(counts if keep is None else _filtered(counts, keep[start : start + len(action)]))
                 start += len(action)
         return one_array(found, pa.int64())
 
