@@ -196,3 +196,18 @@ def test_the_newest_part_is_known_before_the_older_commits_are_read(tmp_path: Pa
     few = TableReading(served.open("w/t"), "t")
     few._tell(0, 50)
     assert few._facts is None
+
+
+def test_a_log_that_begins_with_its_newest_checkpoint_is_not_read_twice(tmp_path: Path) -> None:
+    columns = metadata({"id": "long"})
+    commits = [[commit_info("WRITE"), add(f"{n}.parquet", 2)] for n in range(12)]
+    folder = write_log(tmp_path / "t", [[commit_info("CREATE TABLE"), PROTOCOL, columns], *commits])
+    store = open_store(str(folder), None, None)
+    files = [add(f"{n}.parquet", 2) for n in range(10)]
+    write_checkpoint(store, 10, [PROTOCOL, columns, *files], "classic")
+    assert explorer.open_table(folder).newest_part() is not None
+    for version in range(10):
+        (folder / "_delta_log" / f"{version:020}.json").unlink()
+    cleaned = explorer.open_table(folder)
+    assert cleaned.newest_part() is None
+    assert cleaned.version_range() == (10, 12)

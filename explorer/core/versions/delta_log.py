@@ -369,7 +369,7 @@ class DeltaLog:
 
     @located
     def newest_part(self) -> Self | None:
-        """The log as if it began with its newest checkpoint, as another object; None if it has none, or just one.
+        """The log as if it began with its newest checkpoint, as another object; None if that is all there is.
 
         What it says of its versions is right. What it does not list may be in the log all the same.
         """
@@ -382,6 +382,8 @@ class DeltaLog:
         if not older or listing.first_recorded() > older[-1].version + 1:
             return None
         start = older[-1].version
+        if min(self.listing.first_recorded(), self.listing.earliest()) >= start:
+            return None
         commits = {version: path for version, path in listing.commits.items() if version > start}
         found = copy(self)
         found._snapshots, found._unusable = OrderedDict(self._snapshots), set(self._unusable)
