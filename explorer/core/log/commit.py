@@ -39,6 +39,7 @@ __all__ = [
 _LARGEST_FILE = 1 << 50
 _OPENING, _CLOSING, _NEWLINE = b"{}\n"
 _FIRST_OF_MANY = 1 << 7
+_LOOKED_AT_ONCE = 1 << 17  # bytes that a processor keeps at hand
 _LineT = TypeVar("_LineT", bound=SmallLine)
 _SmallT = TypeVar("_SmallT", Protocol, Metadata, SetTransaction, DomainMetadata, AddCDCFile)
 
@@ -182,11 +183,22 @@ def decode_small_actions(data: bytes, version: int, path: str, breaks: LineBreak
 
 
 def line_breaks(contents: Sequence[bytes]) -> list[LineBreaks]:
-    """Look at the bytes of commit files, at all of them at once, on any thread: little of it holds up others.
+    """Look at the bytes of commit files, many at once, on any thread: little of it holds up others.
 
     A line break between two braces and without a comma ends a document. If all line breaks of a file are such, each
     line has at least one document; with as many documents as lines, each line has exactly one.
     """
+    found: list[LineBreaks] = []
+    size = start = 0
+    for place, data in enumerate(contents, 1):
+        size += len(data)
+        if size >= _LOOKED_AT_ONCE or place == len(contents):
+            found += _line_breaks(contents[start:place])
+            size, start = 0, place
+    return found
+
+
+def _line_breaks(contents: Sequence[bytes]) -> list[LineBreaks]:
     text = np.frombuffer(contents[0] if len(contents) == 1 else b"".join(contents), np.uint8)
     offsets = np.zeros(len(contents) + 1, np.int64)
     np.cumsum([len(data) for data in contents], out=offsets[1:])
