@@ -1,5 +1,8 @@
 """The physical limit of an operation on a table of the bench: its bytes read and decoded, and nothing else done.
 
+Of a commit all members stay undecoded, but where totals of every version are asked for: these need the paths, sizes,
+statistics and deletion vectors of its files.
+
 It knows how these tables are laid out (classic checkpoints in one file, no column mapping) and checks nothing; texts of
 statistics are read, but not parsed. What a reader needs beyond it is the cost of being right.
 """
@@ -28,10 +31,30 @@ _COMMIT = re.compile(r"\d{20}\.json\Z")
 _CHECKPOINT = re.compile(r"\d{20}\.checkpoint\.parquet\Z")
 
 
+class _Vector(msgspec.Struct, rename="camel", gc=False):
+    storage_type: str
+    path_or_inline_dv: str
+    offset: int | None = None
+    cardinality: int = 0
+
+
+class _File(msgspec.Struct, rename="camel", gc=False):
+    path: str
+    size: int | None = None
+    stats: msgspec.Raw = msgspec.Raw()
+    deletion_vector: _Vector | None = None
+
+
+class _Line(msgspec.Struct, gc=False):
+    add: _File | None = None
+    remove: _File | None = None
+
+
 def floor(name: str, path: str) -> Callable[[], int]:
     """The reading and decoding that the operation is made of; it returns how many bytes were read."""
     log = Path(path) / "_delta_log"
-    decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+    totals = name in ("history", "ten")
+    decode = (msgspec.json.Decoder(_Line) if totals else msgspec.json.Decoder(dict[str, msgspec.Raw])).decode_lines
 
     def listed() -> int:
         for found in os.listdir(log):
@@ -42,13 +65,13 @@ def floor(name: str, path: str) -> Callable[[], int]:
         names = os.listdir(log)
         checkpoints = sorted(filter(_CHECKPOINT.match, names))
         newest = checkpoints[-1] if checkpoints else ""
-        every = name in ("history", "provenance", "ten")
+        every = totals or name == "provenance"
         commits = sorted(found for found in names if _COMMIT.match(found) and (every or found[:20] > newest[:20]))
         read = 0
         for commit in commits:
             data = _bytes(log / commit)
             read += len(data)
-            decoder.decode_lines(data)
+            decode(data)
         if every:
             # Where the log was cleaned up, the files of its first checkpoint are the beginning of the history.
             first = checkpoints[0] if checkpoints and commits[0][:20] >= checkpoints[0][:20] != f"{0:020}" else ""

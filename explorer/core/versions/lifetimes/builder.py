@@ -49,7 +49,7 @@ _EVENT: Final[dict[str, type[np.generic]]] = {
 _LATEST_TIME: Final = 1 << 60
 _LATEST_VERSION: Final = 1 << 30
 # Lines that are kept with the bytes of their commits until they become columns together: no more than caches hold.
-_BATCH: Final = 1 << 10
+_BATCH: Final = 1 << 11
 
 _Batch = dict[str, npt.NDArray[np.generic]]
 
