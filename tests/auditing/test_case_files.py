@@ -71,7 +71,7 @@ def test_each_pin_says_what_the_log_says() -> None:
         "5,000",
     )
     assert _facts(diff)["files"] == "+0, \u22121"
-    assert _facts(finding)["claim"] == "5,000 rows went in one commit"
+    assert _facts(finding)["claim"] == "5,000 rows fewer after one commit"
     assert (_facts(file)["size"], _facts(file)["rows in the file"]) == ("500.0 MB", "5,000")
     assert _facts(rows)["row"] == '{"id":1}'
     assert _facts(planned)["made on"] == "v3"

@@ -79,7 +79,7 @@ def test_the_digest_is_that_of_its_definition_and_covers_every_field() -> None:
 def test_the_verdict_is_one_sentence_with_its_deadline() -> None:
     report = _lost().report(NOW)
     sentence = "".join(phrase.text for phrase in report.sentence)
-    assert sentence == "Whole, but 5,000 rows went in one commit; its remedy works until 23 Nov 2026 12:00 UTC."
+    assert sentence == "Whole, but 5,000 rows fewer after one commit; its remedy works until 23 Nov 2026 12:00 UTC."
     assert (report.deadline, report.findings[0].subject) == ("2026-11-23T12:00:00+00:00", "v3")
     assert sentence in _Page(render(report)).text
 

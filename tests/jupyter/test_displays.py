@@ -98,7 +98,7 @@ def test_a_card_says_what_the_object_says(shell: Any, objects: dict[str, object]
     assert "v0 to v4" in texts["table"]  # the plan was committed through the same object
     assert "4 commits, v0 to v3 readable" in texts["history"]
     assert "+1,000 \u22120 rows" in texts["diff"]
-    assert "1,000 rows went in one commit" in texts["audit"]
+    assert "1,000 rows fewer after one commit" in texts["audit"]
     assert "A plan that can be committed" in texts["plan"]
     assert "committed as v4" in texts["result"]
     assert "VersionNotFound" in texts["error"]

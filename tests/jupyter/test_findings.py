@@ -23,7 +23,7 @@ def test_the_worst_finding_is_named_with_its_evidence_and_effect_below() -> None
     ]
     html = findings_line(audit(Subject(written(loaded("0.parquet"), loaded("1.parquet"), gone), NOW)))
     assert '<span class="dte-chip dte-warning">bulk loss, v3</span>' in html
-    assert "1,000 rows went in one commit" in html
+    assert "1,000 rows fewer after one commit" in html
     assert "kept until 29 Nov 2026" in html
     assert_harmless(html)
 

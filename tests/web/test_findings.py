@@ -53,7 +53,7 @@ def _links(html: str) -> dict[str, str]:
 def test_the_bar_the_overview_and_the_list_name_the_same_worst_finding(catalog: Catalog) -> None:
     page = _page(catalog, "?t=w/lossy")
     assert "bulk loss, v3" in page.regions["bar"]
-    assert "1,000 rows went in one commit" in _findings(page)
+    assert "1,000 rows fewer after one commit" in _findings(page)
     rows = [catalog.summary(ref) for ref in catalog.refs()]
     home = home_page(catalog, Address(), rows).regions["lead"]
     assert "bulk loss, v3" in home

@@ -91,12 +91,12 @@ def _wrong_of_all(subject: Subject) -> tuple[Finding, ...]:
 def _refusing_of_all(subject: Subject) -> tuple[Finding, ...]:
     """Clients that refuse for what the table demands of readers; one that reads no Delta table at all is no news."""
     needs = {*subject.requirements.reader_features, f"minReaderVersion {subject.protocol.min_reader_version}"}
-    all_refusing = [client for client in subject.clients if client.read == "no"]
-    refusing = [client for client in all_refusing if needs.intersection(client.because)]
-    if not refusing:
+    refusing = [client for client in subject.clients if client.read == "no"]
+    lacking = [client for client in refusing if needs.intersection(client.because)]
+    if not lacking:
         return ()
-    others = len(all_refusing) - len(refusing)
-    count = fmt.plural(len(refusing), "client")
+    others = len(refusing) - len(lacking)
+    count, aside = fmt.plural(len(refusing), "client"), f", {others} for other reasons" if others else ""
     return (
         Finding(
             rule="refusing-clients",
@@ -105,8 +105,7 @@ def _refusing_of_all(subject: Subject) -> tuple[Finding, ...]:
             title=f"{count}, in the newest known release, cannot read the table",
             evidence=(
                 Evidence(_names(refusing)),
-                Evidence(f"because of {named(_features(refusing))}"),
-                *([Evidence(f"{others} more for other reasons, {len(all_refusing)} in all")] if others else ()),
+                Evidence(f"because of {named(_features(lacking))}{aside}"),
                 Evidence(_as_of(refusing)),
             ),
             effect=_effect(False, len(refusing) == 1),

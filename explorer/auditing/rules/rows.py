@@ -68,7 +68,7 @@ def _lost(subject: Subject, rows: Float64s, places: Int64s) -> Finding:
         subject=f"v{version}",
         severity="warning" if readable else "info",
         label=f"bulk loss, v{version}",
-        title=f"{fmt.plural(loss, 'row')} went in one commit",
+        title=f"{fmt.plural(loss, 'row')} fewer after one commit",
         evidence=(
             commit_evidence(subject, version),
             Evidence(f"{fmt.percent(loss, rows[worst - 1])} of the rows", Place("difference", version, before)),
@@ -100,7 +100,7 @@ def _came_back(subject: Subject, rows: Float64s, at: int, back: int) -> Finding:
         subject=f"v{version}",
         severity="info",
         label=f"rows lost and back, v{version}",
-        title=f"{fmt.plural(loss, 'row')} went in one commit, and were restored",
+        title=f"{fmt.plural(loss, 'row')} fewer after one commit, and restored",
         evidence=(commit_evidence(subject, version), commit_evidence(subject, restored)),
         effect="Whoever read the table in between missed them"
         + (f"; {fmt.plural(between, 'commit')} lie between." if between else "."),
