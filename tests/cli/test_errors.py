@@ -194,7 +194,8 @@ def test_start_is_quick_and_light(demo_warehouse: Path) -> None:
     program = """
 import sys
 from explorer.cli.app import run
-told = ("snapshot", "files", "history", "columns", "deletion-vectors", "retention", "blame", "compatibility", "audit")
+told = ("snapshot", "files", "history", "columns", "deletion-vectors", "statistics")
+told += ("retention", "blame", "compatibility", "audit")
 for command in told:
     assert run([command, sys.argv[1], "--json"]) == 0
 heavy = {"pandas", "pyspark", "panel", "plotly", "param", "duckdb", "deltalake", "rich", "explorer.demo"}

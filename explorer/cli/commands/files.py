@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
+import pyarrow as pa
 import typer
 
 import explorer
@@ -13,12 +14,11 @@ from explorer import formatting as fmt
 from explorer.cli.arguments import SCREEN, JsonFlag, LogSparkOption, TableArgument, VersionOption, use_spark
 from explorer.cli.output import emit, listing, note, patience
 from explorer.cli.row_output import limited
+from explorer.core.protocol.arrow.records import records
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS
 from explorer.core.protocol.schema.data_types import type_name
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from explorer.core.protocol.statistics.data_skipping import SkippingCounts
 
 __all__ = ["register"]
@@ -292,7 +292,7 @@ def _file(row: dict[str, Any]) -> dict[str, Any]:
 def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
     """The rows of Arrow batches."""
     for batch in batches:
-        yield from batch.to_pylist(maps_as_pydicts="strict")
+        yield from records(pa.Table.from_batches([batch]))
 
 
 def _partition(values: dict[str, str | None] | None) -> str:

@@ -29,6 +29,15 @@ def test_records_are_those_of_arrow(times: list[int | None], chunks: int) -> Non
     assert moments(table.column("when")) == table.column("when").to_pylist()
 
 
+@given(st.lists(st.none() | st.integers(-62_135_596_800, 253_402_300_799)), st.sampled_from(["s", "ms", "us"]))
+def test_times_of_every_unit_with_and_without_a_zone_are_those_of_arrow(times: list[int | None], unit: str) -> None:
+    for zone in (None, "UTC"):
+        column = pa.chunked_array([pa.array(times, pa.int64()).cast(pa.timestamp(unit, zone))])
+        made = moments(column)
+        assert made == column.to_pylist()
+        assert {time.utcoffset() is None for time in made if time is not None} <= {zone is None}
+
+
 @pytest.mark.parametrize("kind", [pa.int32(), pa.int64(), pa.float64(), pa.timestamp("ms", "UTC"), pa.null()])
 @pytest.mark.parametrize("values", [[], [None], [1, None, 3], [4, 5]])
 def test_numbers_are_those_of_arrow(kind: pa.DataType, values: list[int | None]) -> None:

@@ -1,38 +1,40 @@
-"""Rows of a table as Python records, with its times as moments in UTC.
+"""Rows of a table as Python records, with its times as `datetime`.
 
 Invariant: pandas is not loaded, which Arrow does to make a moment of a time, and which takes longer than most answers.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
 import pyarrow as pa
 
-from explorer.core.protocol.times import from_milliseconds
-
 __all__ = ["moments", "records"]
+
+_MICROSECONDS: Final = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
 def moments(times: pa.ChunkedArray) -> list[datetime | None]:
-    """A column of times as moments in UTC, None for null.
+    """A column of times: with a zone as moments in UTC, without as they are; None for null.
 
     Args:
-        times: In ms, with a zone.
+        times: In s, ms or µs.
 
     Raises:
         OverflowError: One lies outside the years 1 to 9999.
     """
-    numbers = times.cast(pa.timestamp("ms", "UTC")).cast(pa.int64()).to_pylist()
-    return [None if number is None else from_milliseconds(number) for number in numbers]
+    epoch = datetime(1970, 1, 1, tzinfo=None if times.type.tz is None else UTC)
+    unit = _MICROSECONDS[times.type.unit]
+    numbers = times.cast(pa.int64()).to_pylist()
+    return [None if number is None else epoch + timedelta(microseconds=number * unit) for number in numbers]
 
 
 def records(table: pa.Table) -> list[dict[str, Any]]:
     """The rows of a table by the names of their columns; maps are dictionaries.
 
     Args:
-        table: With times in ms, if any, as columns of their own.
+        table: With times, if any, in s, ms or µs, as columns of their own.
 
     Raises:
         OverflowError: A time lies outside the years 1 to 9999.
