@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from explorer.auditing.report import verify_report
 from tests.e2e.conftest import settle
+from tests.support.at_least_one import at_least_one
 
 pytestmark = pytest.mark.e2e
 FEED = "?t=shop/reference/change-feed"
@@ -149,7 +150,18 @@ def test_every_stored_copy_of_some_rows_is_found_with_the_steps_that_are_left(op
         pytest.skip("no Spark on this machine")
     assert sum(int(cell) for cell in page.locator("#rest tbody td:nth-child(2)").all_inner_texts()) == count
     assert f"{count} copies" in page.locator(".stepper").inner_text()
-    assert "before the last copy can be gone" in page.locator(".claim-line").inner_text()
+    assert "before the last copy can be gone" in page.locator(".claim-line").last.inner_text()
+    lines = page.locator(".places tbody tr")
+    assert lines.locator(".bar").count() >= lines.count() > 0
+    plot, ends = page.locator(".places .bars").first.bounding_box(), page.locator(".places .bar i")
+    assert plot is not None
+    for place in at_least_one(range(ends.count())):
+        box = ends.nth(place).bounding_box()
+        assert box is not None
+        assert plot["x"] <= box["x"] + 1
+        assert box["x"] + box["width"] <= plot["x"] + plot["width"] + 4
+    assert "today" in page.locator(".step-marks").inner_text()
+    assert "today" in page.locator(".days").inner_text()
     assert Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"] == []
     assert "has the column id" in page.locator("#side").inner_text()
     for name in ("Download the statement", "As JSON"):
@@ -160,6 +172,7 @@ def test_every_stored_copy_of_some_rows_is_found_with_the_steps_that_are_left(op
         assert f"id = {wanted}".encode() in data
     page.get_by_role("link", name="id = -1").click()
     page.locator(".claim-line", has_text="The search found no copy").wait_for()
+    assert page.locator(".places").count() == 0
     page.get_by_role("link", name=f"id = {wanted}").click()
     page.locator(".claim-line", has_text="Nobody may say").wait_for()
     page.locator(".stepper").get_by_role("link", name="Plan it").first.click()

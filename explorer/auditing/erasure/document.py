@@ -98,4 +98,5 @@ def _step(step: Step) -> JsonValue:
         "command": step.command,
         "notBefore": _time(step.not_before),
         "why": step.why,
+        "feedRows": step.feed_rows,
     }

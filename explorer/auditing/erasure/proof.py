@@ -63,12 +63,14 @@ class NotAnswered(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What is left to do: an intent or a command, not before a time (ms since the epoch, None for now), and why."""
+    """What is left to do: an intent or a command, not before a time (ms since the epoch, None for now), and why;
+    ``feed_rows`` is how many matching rows it writes once more, into the change data feed."""
 
     intent: JsonObject | None
     command: str | None
     not_before: int | None
     why: str
+    feed_rows: int = 0
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
@@ -233,7 +235,8 @@ def _steps(
         feed = CHANGE_DATA_FEED.of(configuration)
         noted = " and the rows once more in the change data feed" if feed else ""
         why = f"Readers no longer see the rows. The commit records the predicate in the log{noted}."
-        yield Step({"kind": "delete", "where": where}, None, None, why)
+        live = sum(place.rows for place in places if place.state == "live")
+        yield Step({"kind": "delete", "where": where}, None, None, why, live if feed else 0)
     if "masked" in states or ("live" in states and DELETION_VECTORS.of(configuration)):
         why = "A deletion vector hides rows and does not erase them: their files are rewritten without them."
         yield Step({"kind": "purge", "where": where}, None, None, why)

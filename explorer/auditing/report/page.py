@@ -176,6 +176,16 @@ def _others(clients: list[ClientLine]) -> str:
     return f"{fmt.plural(len(clients), 'other')}: {found}." if clients else ""
 
 
+def _since(text: str, time: str) -> str:
+    """A time from which something can be done, of the program's own writing; one that has passed says so."""
+    since = fmt.day(datetime.fromisoformat(text))
+    return f"now, since {_date(text)}" if datetime.fromisoformat(text) <= datetime.fromisoformat(time) else since
+
+
+def _date(text: str) -> str:
+    return fmt.day(datetime.fromisoformat(text)).rsplit(" ", 2)[0]
+
+
 @cache
 def _style() -> str:
     return files("explorer.auditing.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
@@ -208,7 +218,8 @@ def _environment() -> jinja2.Environment:
         # A page copies a command, a reader of the report runs it.
         "step": lambda label: label.replace("Copy the ", "Run the ", 1),
         "when": lambda text: fmt.day(None if text is None else datetime.fromisoformat(text)),
-        "date": lambda text: fmt.day(datetime.fromisoformat(text)).rsplit(" ", 2)[0],
+        "since": _since,
+        "date": _date,
         "digits": lambda text: " ".join(text[at : at + 8] for at in range(0, len(text), 8)),
     }
     return made

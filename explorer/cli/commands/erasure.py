@@ -106,8 +106,8 @@ def erasure(  # noqa: PLR0917  # options of the command line come by position in
     {live, masked, history, feed, orphan}, files, traces [{path, version, what, column, value, count, goneFrom}], read
     {files, rows, logFiles, goneFiles}, notAnswered [{path, reason}], notRead [text], elsewhere [{table,
     sharedFiles, columns, problem}], goneFrom, mayClaimErased, why
-    [text], steps [{intent or command, notBefore, why}], digest (SHA-256 of the rest, as JSON with sorted keys and no
-    spaces).
+    [text], steps [{intent or command, notBefore, why, feedRows (matching rows that it writes once more, into the change
+    data feed)}], digest (SHA-256 of the rest, as JSON with sorted keys and no spaces).
 
     The statement: kind (erasure), format, program, title, table, tableId, version, where, request, time, by, chainHead,
     erased, claim, why [text], totals, places [{path, state, rows, goneFrom}], traces [{path, what, column, goneFrom}],

@@ -15,7 +15,8 @@ from explorer.auditing.report import ErasureStatement, erasure_statement, render
 from explorer.core.errors import RequestError
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.views import TableView
-from explorer.views.erasure_desk import ErasureDesk, ErasureView, erasure_view, place_listing
+from explorer.views.erasure_desk import ErasureDesk
+from explorer.views.erasure_view import ErasureView, erasure_view, place_listing
 from explorer.views.listing import Listing
 from explorer.views.rows.spark_work import engine_state, start_notice
 from explorer.web.act.desk import ActDesk

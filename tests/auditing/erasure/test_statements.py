@@ -88,6 +88,31 @@ def test_the_proof_that_it_rests_on_can_be_computed_again(tmp_path: Path) -> Non
     assert erasure_statement(found, table).proof == erasure_document(found)["digest"]
 
 
+def test_a_page_says_what_matters_first_and_which_files_a_vacuum_takes_now(
+    story: tuple[Path, ErasureStatement, ErasureStatement],
+) -> None:
+    _, before, _ = story
+    (place,) = before.places
+    held = (
+        msgspec.structs.replace(place, path="old.parquet", gone_from="2020-03-01T10:00:00+00:00"),
+        msgspec.structs.replace(place, path="new.parquet", gone_from="2999-03-01T10:00:00+00:00"),
+    )
+    page = render(msgspec.structs.replace(before, places=held)).split("<script", 1)[0]
+    rows = {name: page[page.index(name) : page.index("</tr>", page.index(name))] for name in ("old.", "new.")}
+    assert "now, since 1 Mar 2020" in rows["old."]
+    assert "1 Mar 2999 10:00 UTC" in rows["new."]
+    assert "now" not in rows["new."]
+    order = (
+        "Nobody may say yet",
+        "What was found",
+        "old.parquet",
+        "What was read, and what was not",
+        "chain head",
+        "SHA-256",
+    )
+    assert [page.index(text) for text in order] == sorted(page.index(text) for text in order)
+
+
 def test_every_byte_of_a_statement_counts(story: tuple[Path, ErasureStatement, ErasureStatement]) -> None:
     _, before, after = story
     for stated in (before, after):
@@ -100,6 +125,19 @@ def test_every_byte_of_a_statement_counts(story: tuple[Path, ErasureStatement, E
             for place in range(0, len(data), max(len(data) // 97, 1)):
                 struck = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
                 assert not verify_report(struck).valid, place
+
+
+def test_the_delete_writes_as_many_rows_into_the_change_feed_as_the_search_foretold(tmp_path: Path) -> None:
+    rows = pa.table({"name": ["ana", "ben", "ana"]})
+    root = write_table(tmp_path / "t", [column("name", "string")], [DataFile("a.parquet", rows)])
+    table = explorer.open_table(root)
+    assert [step.feed_rows for step in table.erasure(PERSON).steps if step.feed_rows] == []
+    _commit(table, {"kind": "set-properties", "properties": {"delta.enableChangeDataFeed": "true"}})
+    (foretold,) = [step for step in table.erasure(PERSON).steps if step.feed_rows]
+    assert foretold.intent is not None
+    _commit(table, foretold.intent)
+    written = [pq.read_table(file).column("name").to_pylist() for file in (root / "_change_data").glob("*.parquet")]
+    assert sum(names.count("ana") for names in written) == foretold.feed_rows == 2
 
 
 def test_an_earlier_statement_that_does_not_fit_is_refused(
