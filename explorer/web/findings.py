@@ -63,6 +63,7 @@ class AuditCard:
         version: The newest version, of which they say it.
         findings: The worst first.
         verdict: How many there are, in words.
+        deadline: Until when the first remedy in time works, and of what; empty if none has a deadline to come.
         tone: Of the worst; ``ok`` if there is none.
         chip: The worst in two or three words, with how many more.
         basis: How many rules looked, at what, when.
@@ -73,6 +74,7 @@ class AuditCard:
     version: int
     findings: tuple[FindingView, ...]
     verdict: str
+    deadline: str
     tone: str
     chip: str
     basis: str
@@ -91,6 +93,7 @@ def audit_card(audit: Audit, address: Address) -> AuditCard:
         version=audit.version,
         findings=findings,
         verdict=_verdict(audit),
+        deadline=_deadline(audit),
         tone=tone(found[0]) if found else "ok",
         chip="" if not found else found[0].label + (f" +{more}" if more else ""),
         basis=f"{answered} of {fmt.plural(len(audit.results), 'rule')} answered, v{audit.version}, from {looked}, "
@@ -113,6 +116,12 @@ def _verdict(audit: Audit) -> str:
         f"{len(list(group))} {kind}" if kind == "wrong" else fmt.plural(len(list(group)), kind)
         for kind, group in groupby(kinds)
     )
+
+
+def _deadline(audit: Audit) -> str:
+    dated = [(finding.deadline, finding) for finding in audit.findings if (finding.deadline or 0) >= audit.now]
+    first = min(dated, key=lambda each: each[0] or 0, default=None)
+    return "" if first is None else f"first deadline {fmt.day(moment(first[0] or 0))}: {first[1].title}"
 
 
 def _unanswered(audit: Audit) -> tuple[Part, ...]:

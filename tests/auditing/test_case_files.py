@@ -114,6 +114,16 @@ def test_pins_of_another_table_are_left_out() -> None:
     assert _pins(_table(), CommitPin(version=3, table="elsewhere")) == ()
 
 
+def test_the_report_of_a_case_begins_with_the_case() -> None:
+    table = _table()
+    page = render(table.report(NOW, case=CaseFile(title="The loss", author="ana", pins=(CommitPin(version=2),))))
+    order = [
+        page.index(text) for text in ("Report of a case", "Case: The loss", "commit v2", ">Findings", "Who can read")
+    ]
+    assert order == sorted(order)
+    assert "Report of a case" not in render(table.report(NOW))
+
+
 def test_toml_is_read_too_and_what_is_no_case_is_refused(tmp_path: Path) -> None:
     text = 'title = "The loss"\n[[pins]]\nkind = "commit"\nversion = 3\npinned = 2026-11-22T09:00:00\n'
     case = read_case(text.encode(), "case.toml")

@@ -70,6 +70,16 @@ def test_an_older_version_shows_the_findings_of_the_table_as_it_is_now(catalog: 
         assert "as it is now, v3" in _findings(page)
 
 
+def test_the_audit_says_the_first_deadline_and_what_was_looked_at_without_a_click(catalog: Catalog) -> None:
+    # The file was removed as the year 3000 began, and a vacuum leaves it for the seven days that are the default.
+    lead = _page(catalog, "?t=w/lossy&tab=audit").regions["lead"]
+    assert "first deadline 8 Jan 3000 00:00 UTC: 1,000 rows went in one commit" in lead
+    basis = re.search(r'<p class="muted small basis-line">([^<]*)</p>', lead)
+    assert basis is not None
+    assert "v3, from the log alone" in basis.group(1)
+    assert "first deadline" not in _page(catalog, "?t=w/clean&tab=audit").regions["lead"]
+
+
 def test_evidence_leads_to_the_difference_that_shows_it(catalog: Catalog) -> None:
     links = _links(_findings(_page(catalog, "?t=w/lossy&v=0&fold=1")))
     address = Address.parse(links["50 % of the rows"])
