@@ -9,7 +9,7 @@ from typing import Final
 __all__ = ["DELTA_RS", "SPARK", "Calendar", "Provenance"]
 
 SPARK: Final = "Apache-Spark/4.2.1 Delta-Lake/4.4.0"
-DELTA_RS: Final = "delta-rs:1.6.6"
+DELTA_RS: Final = "delta-rs:py-1.6.6"
 
 
 @dataclass(frozen=True, slots=True)

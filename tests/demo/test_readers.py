@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 import explorer
 from explorer.demo.warehouse import TABLES
@@ -49,6 +49,13 @@ def test_deltalake_lists_the_files_of_our_snapshot(name: str, demo_build: Build)
         found = DeltaTable(folder / name, version=version).get_add_actions()
         ours = table.snapshot(version).files()
         assert sorted(pa.table(found).column("path").to_pylist()) == sorted(ours.column("raw_path").to_pylist())
+
+
+def test_the_demo_names_delta_rs_as_deltalake_names_itself(demo_build: Build, tmp_path: Path) -> None:
+    write_deltalake(tmp_path / "t", pa.table({"id": [1]}))
+    named = DeltaTable(tmp_path / "t").history(1)[0]["engineInfo"]
+    told = explorer.open_table(demo_build[0] / "web/events").history().column("engine_info").to_pylist()
+    assert named.rstrip("0123456789.") in {name.rstrip("0123456789.") for name in told}
 
 
 def _readable(table: Path, rows: dict[int, pa.Table]) -> list[int]:

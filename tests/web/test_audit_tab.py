@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from html import unescape
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 import explorer
 from explorer.auditing.report import verify_report
+from explorer.cli.app import command_group
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.versions.commit_times import moment
 from explorer.views import TableFacts
@@ -65,6 +67,16 @@ def catalog(root: Path) -> Catalog:
 
 def _page(catalog: Catalog, query: str) -> Rendered:
     return table_page(catalog, Address.parse(query), "light", idle_work(catalog))
+
+
+def test_what_a_page_does_not_ask_has_a_command_that_asks_it(root: Path, catalog: Catalog) -> None:
+    lead = _page(catalog, "?t=w/t&tab=audit").regions["lead"]
+    said = re.search(r'data-text="(delta-explorer [^"]*)"', lead)
+    assert said is not None
+    _, command, table, *options = shlex.split(unescape(said.group(1)))
+    known = {name for each in command_group().commands[command].params for name in each.opts}
+    assert set(options) <= known
+    assert explorer.open_table(table).location == explorer.open_table(root / "t").location
 
 
 def test_clients_are_those_of_the_chosen_version_and_the_worst_come_first(root: Path, catalog: Catalog) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any, Final
 
 from explorer.auditing.report import render, table_report
@@ -20,6 +21,8 @@ from explorer.web.window_work import WindowWork
 __all__ = ["TAB"]
 
 _SHOWN: Final = 6
+_DEEPER: Final = ("--files", "--verify", "--footers", "--rows")
+"""What a page does not ask, as it costs more than the log."""
 
 
 def _audit(view: TableView, address: Address, work: WindowWork) -> Tab:
@@ -32,6 +35,7 @@ def _audit(view: TableView, address: Address, work: WindowWork) -> Tab:
         "access_counts": _counts(clients),
     }
     values["signer"] = work.signer
+    values["deeper"] = shlex.join(["delta-explorer", "audit", view.facts.location, *_DEEPER])
     return Tab(values | _retention(view, address) | _settings(view, address))
 
 
