@@ -73,7 +73,7 @@ def test_an_older_version_shows_the_findings_of_the_table_as_it_is_now(catalog: 
 def test_the_audit_says_the_first_deadline_and_what_was_looked_at_without_a_click(catalog: Catalog) -> None:
     # The file was removed as the year 3000 began, and a vacuum leaves it for the seven days that are the default.
     lead = _page(catalog, "?t=w/lossy&tab=audit").regions["lead"]
-    assert "first deadline 8 Jan 3000 00:00 UTC: 1,000 rows went in one commit" in lead
+    assert "first deadline 8 Jan 3000 00:00 UTC: 1,000 rows fewer after one commit" in lead
     basis = re.search(r'<p class="muted small basis-line">([^<]*)', lead)
     assert basis is not None
     assert "v3, from the log alone" in basis.group(1)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from explorer.core.errors import MalformedAction
 from explorer.core.log.commit import decode_commit, line_breaks
+from tests.support.at_least_one import at_least_one
 
 _PIECES = st.sampled_from(
     (
@@ -27,7 +28,7 @@ def test_many_files_looked_at_together_say_what_each_says_alone(contents: list[b
 
 @given(contents=st.lists(_CONTENT, min_size=1, max_size=4))
 def test_a_commit_is_read_if_each_of_its_lines_is_one_object(contents: list[bytes]) -> None:
-    for version, (data, breaks) in enumerate(zip(contents, line_breaks(contents), strict=True)):
+    for version, (data, breaks) in enumerate(at_least_one(zip(contents, line_breaks(contents), strict=True))):
         try:
             found = len(decode_commit(data, version, f"{version}.json", breaks).lines)
         except MalformedAction:
