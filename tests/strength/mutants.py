@@ -110,7 +110,8 @@ PARTS: Final[dict[str, Part]] = {
     "features": Part(
         ("protocol/table_features", "protocol/protocol_evolution"),
         (
-            *("tests/core/protocol/test_protocol_evolution.py", "tests/conformance/test_protocol_and_metadata.py"),
+            *("tests/core/protocol/test_table_features.py", "tests/core/protocol/test_protocol_evolution.py"),
+            "tests/conformance/test_protocol_and_metadata.py",
             *("tests/core/transaction/test_dropped_features.py", "tests/core/transaction/test_property_settings.py"),
         ),
     ),

@@ -63,7 +63,7 @@ def with_features(protocol: Protocol, names: Iterable[str]) -> Protocol:
     if not missing:
         return protocol
     wanted = (*have, *missing)
-    legacy = _legacy(wanted) if protocol.min_writer_version < 7 else None
+    legacy = _legacy(wanted)
     if legacy is not None and legacy[0] >= protocol.min_reader_version and legacy[1] >= protocol.min_writer_version:
         return _versions(protocol, *legacy)
     return _listed(protocol, wanted, protocol.min_reader_version)
