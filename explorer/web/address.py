@@ -52,6 +52,7 @@ _KEYS = {
     "keep": "keep",
     "due": "due",
     "requests": "requests",
+    "reference": "ref",
     "feed": "feed",
     "keys": "keys",
     "act": "act",
@@ -86,6 +87,7 @@ class Address:
     ``answers`` are those to the form of a change, by name: the keys that begin with ``f.``. ``back`` is the change from
     which a person came to another one, as `plan_key` writes it. ``requests`` are the conditions of erasure requests
     that are searched in one pass, a line each, where there are several: ``where`` is the one that is shown.
+    ``reference`` is what a request is called where it came from.
     """
 
     table: str = ""
@@ -115,6 +117,7 @@ class Address:
     keep: str = ""
     due: str = ""
     requests: str = ""
+    reference: str = ""
     feed: str = ""
     keys: str = ""
     act: str = ""

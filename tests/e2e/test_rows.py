@@ -1,8 +1,10 @@
 """Rows in a browser: a condition, masked rows, what changed, and how two versions differ."""
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pyarrow.parquet as pq
 import pytest
@@ -164,6 +166,13 @@ def test_every_stored_copy_of_some_rows_is_found_with_the_steps_that_are_left(op
     assert "today" in page.locator(".days").inner_text()
     assert Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"] == []
     assert "has the column id" in page.locator("#side").inner_text()
+    elsewhere = page.get_by_role("link", name="Search it too").first.get_attribute("href")
+    assert elsewhere is not None
+    asked = parse_qs(elsewhere.removeprefix("?"))
+    assert (asked["tab"], asked["where"], asked["due"]) == (["erasure"], [f"id = {wanted}"], ["2020-01-31"])
+    assert asked["t"] != ["shop/reference/deletion-vectors"]
+    boxes = [page.locator(field).bounding_box() for field in ("#erasure-where", "#erasure-reference")]
+    assert boxes[0]["width"] > 2 * boxes[1]["width"]
     for name in ("Download the statement", "As JSON"):
         with page.expect_download() as download:
             page.get_by_role("button", name=name).click()
@@ -175,6 +184,13 @@ def test_every_stored_copy_of_some_rows_is_found_with_the_steps_that_are_left(op
     assert page.locator(".places").count() == 0
     page.get_by_role("link", name=f"id = {wanted}").click()
     page.locator(".claim-line", has_text="Nobody may say").wait_for()
+    page.locator("#erasure-where").fill(f"id = {wanted}")
+    page.locator("#erasure-reference").fill("2026-118 <i>")
+    page.get_by_role("button", name="Search again").click()
+    page.locator("#side dd", has_text="2026-118 <i>").wait_for(timeout=90_000)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="As JSON").click()
+    assert json.loads(Path(download.value.path()).read_bytes())["request"] == "2026-118 <i>"
     page.locator(".stepper").get_by_role("link", name="Plan it").first.click()
     settle(page)
     assert "tab=act" in page.url

@@ -106,7 +106,13 @@ def _statement_page(view: TableView, address: Address, work: WindowWork) -> Page
 
 def _stated(view: TableView, address: Address, work: WindowWork) -> ErasureStatement:
     person = work.of(ActDesk).person
-    return erasure_statement(_required(view, address, work), view.facts.log, by=person or None, signer=work.signer)
+    return erasure_statement(
+        _required(view, address, work),
+        view.facts.log,
+        by=person or None,
+        request=address.reference or None,
+        signer=work.signer,
+    )
 
 
 def _messages(window: Window) -> Mapping[str, Handler]:
@@ -118,6 +124,8 @@ def _search(window: Window, message: Message) -> None:
     asked = {
         "where": requests[0] if requests else "",
         "requests": "\n".join(requests) if len(requests) > 1 else "",
+        # A name is of one request: each of several has its own statement.
+        "reference": message.text("reference").strip() if len(requests) == 1 else "",
         "due": message.text("due"),
     }
     begin_reading(window, message, _start(window), asked)
