@@ -284,6 +284,16 @@ def test_many_tables_are_ranked_and_those_that_could_not_be_read_are_named() -> 
     assert text.count("Findings") == 2
 
 
+def test_a_table_of_many_names_the_rules_that_found_nothing_in_one_line() -> None:
+    alone, beside = _lost().report(NOW), _lost().report(NOW, one_of_many=True)
+    pages = [render(alone), render(tables_report([beside], [], NOW, "warehouse"))]
+    rows = [page[page.index('<table class="rules">') :].split("</table>", 1)[0].count("<tr>") for page in pages]
+    assert rows[0] - rows[1] == len(alone.found_nothing) > 20
+    titles = {rule.id: rule.title for rule in beside.rules}
+    text = _Page(pages[1]).text
+    assert [rule for rule in beside.found_nothing if titles[rule] not in text] == []
+
+
 def test_a_document_of_another_form_is_refused() -> None:
     report = json.loads(msgspec.json.encode(_lost().report(NOW)))
     for changed in ({**report, "more": 1}, {**report, "version": "3"}, {**report, "format": "delta-explorer-report/9"}):

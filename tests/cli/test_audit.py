@@ -167,3 +167,11 @@ def test_bad_requests_of_reports_write_nothing(cli: Call, demo_warehouse: Path, 
     assert html.read_bytes() == before
     assert cli("audit", orders, "--html", tmp_path / "none" / "x.html", "--json").code == 3
     assert cli("verify-report", tmp_path / "none", "--json").error()["error"] == "RequestError"
+
+
+def test_the_report_of_a_lake_names_its_folder_whole(
+    cli: Call, demo_warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(demo_warehouse / "finance")
+    cli("audit", ".", "--html", tmp_path / "lake.html")
+    assert f"<h1>{demo_warehouse.resolve() / 'finance'}</h1>" in (tmp_path / "lake.html").read_text()

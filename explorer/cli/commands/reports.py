@@ -132,9 +132,16 @@ def report(tables: Sequence[str], wish: ReportWish, *, as_json: bool, fail_on: S
     for _, problem in unread:
         complain(facts_of(problem), as_json=as_json)
     if wish.html is not None and (made or many):
-        _write(wish.html, made, unread, now, key, title=" and ".join(tables) if many else "", user=wish.user)
+        _write(
+            wish.html, made, unread, now, key, title=" and ".join(map(_whole, tables)) if many else "", user=wish.user
+        )
     broken = next((exit_code(problem) for _, problem in unread), 0)
     return broken or (_FINDINGS if fail_on is not None and _is_severe(made, fail_on) else 0)
+
+
+def _whole(place: str) -> str:
+    """A place as somebody elsewhere can tell it: a folder with its whole path."""
+    return place if "://" in place else str(Path(place).resolve())
 
 
 def _write(
