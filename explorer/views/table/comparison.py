@@ -147,7 +147,9 @@ def _happened(
         return pc.if_else(pc.or_(added, removed), words, moved)
     new = _text("new at ", at, pc.if_else(pc.equal(has, 0), "", _text(", ", _count(has), " of its rows masked")))
     gone = pc.if_else(
-        pc.equal(others, 0), _text("gone at ", at), _text("gone at ", at, ", where ", others, " new took its place")
+        pc.equal(others, 0),
+        _text("gone at ", at),
+        _text("gone at ", at, ", where ", others, " new files took its place"),
     )
     kept = pc.if_else(
         added,

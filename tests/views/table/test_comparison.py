@@ -68,7 +68,7 @@ def test_numbers_of_masked_rows_are_parted_by_thousands() -> None:
 
 def test_a_file_that_changed_rows_replaced_names_how_many_took_its_place(facts: TableFacts) -> None:
     words = _words(facts, 4, 5)
-    assert words["new.parquet"] == "gone at v5, where 2 new took its place"
+    assert words["new.parquet"] == "gone at v5, where 2 new files took its place"
     assert words["x.parquet"] == "new at v5"
 
 

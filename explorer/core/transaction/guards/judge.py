@@ -8,7 +8,9 @@ has are with its proposal.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -148,18 +150,33 @@ def _identity(situation: Situation) -> GuardResult:
     )
 
 
+_LOST: Final = {
+    "wrong": ("answers wrongly", "answer wrongly"),
+    "no": ("loses access", "lose access"),
+    "unknown": ("is unknown", "are unknown"),
+}
+"""What becomes of a client, the worst first, of one and of several."""
+
+
 def _access(situation: Situation) -> GuardResult:
-    lost = sorted({f"{loss['client']} {loss['versionFrom']}" for loss in situation.losses})
-    if not lost:
+    ranks = list(_LOST)
+    worst: dict[str, str] = {}
+    for loss in situation.losses:
+        client, after = f"{loss['client']} {loss['versionFrom']}", str(loss["after"])
+        worst[client] = min(after, worst.get(client, after), key=ranks.index)
+    if not worst:
         return GuardResult("access", "pass", {"detail": "No known client loses access or gives wrong answers."})
+    counts = Counter(worst.values())
+    kinds = [(counts[kind], words[counts[kind] > 1]) for kind, words in _LOST.items() if counts[kind]]
+    versions = "1 client version" if len(worst) == 1 else f"{len(worst)} client versions"
     detail = (
-        "1 client version loses access, gives wrong answers or is unknown."
-        if len(lost) == 1
-        else f"{len(lost)} client versions lose access, give wrong answers or are unknown."
+        f"{versions} {kinds[0][1]}."
+        if len(kinds) == 1
+        else f"{versions} are affected: {', '.join(f'{count} {words}' for count, words in kinds)}."
     )
     return GuardResult(
         "access",
         "warn",
-        {"clients": lost, "detail": detail},
+        {"clients": sorted(worst), "detail": detail},
         "Ask the owners of these clients before you commit.",
     )
