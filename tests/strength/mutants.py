@@ -103,8 +103,8 @@ PARTS: Final[dict[str, Part]] = {
     "vacuum": Part(
         ("maintenance/vacuum", "maintenance/unused_files", "maintenance/log_cleanup"),
         (
-            *("tests/core/maintenance/test_vacuum.py", "tests/core/maintenance/test_log_cleanup.py"),
-            "tests/core/maintenance/test_maintenance.py",
+            *("tests/core/maintenance/test_vacuum.py", "tests/core/maintenance/test_vacuum_guards.py"),
+            *("tests/core/maintenance/test_log_cleanup.py", "tests/core/maintenance/test_maintenance.py"),
         ),
     ),
     "features": Part(

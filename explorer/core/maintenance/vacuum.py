@@ -170,7 +170,8 @@ def _live_files(log: DeltaLog, needed: NeededFiles, listing: pa.Table) -> GuardR
     gone = sorted(absent(log.store, unlisted))
     evidence: dict[str, object] = {"files": live, "missing": gone[:_MOST_NAMED], "numMissing": len(gone)}
     if not gone:
-        return GuardResult("live-files", "pass", evidence | {"detail": f"All {live:,} live files exist."})
+        detail = "The one live file exists." if live == 1 else f"All {live:,} live files exist."
+        return GuardResult("live-files", "pass", evidence | {"detail": detail})
     evidence["detail"] = f"{len(gone):,} of {live:,} live files are gone, such as {gone[0]}."
     remedy = "First find out whether they exist under other names, or can come back from a backup: what looks unused "
     if len(gone) == live:
@@ -183,10 +184,13 @@ def _live_files(log: DeltaLog, needed: NeededFiles, listing: pa.Table) -> GuardR
 def _others(found: UnusedFiles) -> list[GuardResult]:
     if not found.other_tables:
         return []
+    count = len(found.other_tables)
     evidence = {
         "folders": list(found.other_tables[:_MOST_NAMED]),
-        "numFolders": len(found.other_tables),
-        "detail": f"{len(found.other_tables):,} folders inside are tables of their own; their files stay.",
+        "numFolders": count,
+        "detail": "1 folder inside is a table of its own; its files stay."
+        if count == 1
+        else f"{count:,} folders inside are tables of their own; their files stay.",
     }
     return [GuardResult("other-tables", "warn", evidence, "Clean up each of these tables separately.")]
 
