@@ -1,6 +1,6 @@
 """How strong the tests of the core are: ``python -m tests.strength``.
 
-It writes docs/strength.json, and docs/strength.md out of it. ``branches`` takes ten minutes, each part of ``mutants``
+It writes docs/strength.json, and docs/strength.md out of it. ``branches`` takes forty minutes, each part of ``mutants``
 up to an hour; ``page`` makes the page again after survivors were judged. Each part of ``mutants`` is recorded when it
 has ended; without names those parts run that have no record, and ``--all`` runs every one again.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tests.strength.branches import AIM, TESTS, WHY, share
+from tests.strength.branches import AIM, TESTS, WHOLE, WHY, share
 from tests.strength.mutants import judgement
 from tests.support.shared_tables import REPOSITORY
 
@@ -24,7 +24,7 @@ def _page(record: dict[str, Any]) -> Iterator[str]:
     yield "# How strong the tests are"
     yield ""
     yield "`python -m tests.strength` writes this page from `strength.json`, the record of its runs; a test compares"
-    yield "them. It is about `explorer/core`, and tests that need neither Spark nor another program."
+    yield "them. It is about `explorer/core`."
     yield ""
     yield from _branches(record["branches"])
     yield from _mutants(record.get("mutants", {}))
@@ -33,24 +33,28 @@ def _page(record: dict[str, Any]) -> Iterator[str]:
 def _branches(found: dict[str, Any]) -> Iterator[str]:
     yield "## What runs"
     yield ""
-    yield f"Statements and branches of the core that run in {', '.join(f'`{folder}`' for folder in TESTS)}"
-    yield f"(`python -m tests.strength branches`; {found['at']}). The aim is {AIM} % of a module."
+    yield f"Statements and branches of the core that run in {_listed(TESTS)} without Spark, and with {_listed(WHOLE)}"
+    yield f"beside them (`python -m tests.strength branches`; {found['at']}). The aim is {AIM} % of a module."
     yield ""
-    yield "| Package | Statements | Branches | Both |"
-    yield "|---|---:|---:|---:|"
+    yield "| Package | Without Spark | Statements | Branches | Both |"
+    yield "|---|---:|---:|---:|---:|"
     for name, figures in sorted(found["packages"].items(), key=lambda item: (item[0] == "all", item[0])):
         lines, statements, branches, ways = figures
         yield (
-            f"| {name} | {lines:,} of {statements:,} | {branches:,} of {ways:,}"
+            f"| {name} | {share(found['alone'][name]):.1f} % | {lines:,} of {statements:,} | {branches:,} of {ways:,}"
             f" ({100 * branches / max(1, ways):.0f} %) | {share(figures):.1f} % |"
         )
     yield ""
-    yield "Modules below the aim, and why:"
+    yield "Modules below the aim in all of these, the lines that do not run or not every way, and why:"
     yield ""
-    yield "| Module | Both | Why |"
-    yield "|---|---:|---|"
-    for module, figures in sorted(found["below"].items(), key=lambda item: (share(item[1]), item[0])):
-        yield f"| `{module}` | {share(figures):.0f} % | {WHY.get(module, 'not judged')} |"
+    yield "| Module | Both | Lines | Why |"
+    yield "|---|---:|---|---|"
+    for module, low in sorted(found["below"].items(), key=lambda item: (share(item[1]["figures"]), item[0])):
+        yield f"| `{module}` | {share(low['figures']):.0f} % | {low['lines']} | {WHY.get(module, 'not judged')} |"
+
+
+def _listed(folders: tuple[str, ...]) -> str:
+    return ", ".join(f"`{folder}`" for folder in folders)
 
 
 def _mutants(parts: dict[str, Any]) -> Iterator[str]:

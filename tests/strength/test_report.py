@@ -40,10 +40,11 @@ def test_figures_add_up_by_package() -> None:
     whole = {"covered_lines": 5, "num_statements": 5, "covered_branches": 0, "num_branches": 0}
     names = ("log/replay", "log/commit", "errors")
     summaries = zip(names, (summary, whole, whole), strict=True)
-    report = {"files": {f"explorer/core/{name}.py": {"summary": found} for name, found in summaries}}
+    missing = {"missing_lines": [7, 8], "missing_branches": [[3, 4], [9, -1], [12, 13]]}
+    report = {"files": {f"explorer/core/{name}.py": {"summary": found, **missing} for name, found in summaries}}
     found = record_of(report)
     assert found["packages"] == {"log": [14, 15, 1, 4], "errors": [5, 5, 0, 0], "all": [19, 20, 1, 4]}
-    assert found["below"] == {"log/replay": [9, 10, 1, 4]}
+    assert found["below"] == {"log/replay": {"figures": [9, 10, 1, 4], "lines": "3, 7-9, 12"}}
     assert (share([9, 10, 1, 4]), share([0, 0, 0, 0])) == (pytest.approx(100 * 10 / 14), 100)
 
 
