@@ -51,7 +51,7 @@ WHY: Final[dict[str, str]] = {
     "transaction/intents/records": "clauses and sizes that are refused: tests/views/act and tests/jupyter/act",
     "transaction/proposals/__init__": "a mistake in the program: an intent without a proposal",
     "transaction/proposals/rewriting/optimize_files": "conditions and columns that are refused",
-    "transaction/proposals/rewriting/recompute_statistics": "conditions that are refused; statistics that are no object",
+    "transaction/proposals/rewriting/recompute_statistics": "conditions that are refused; odd statistics",
     "transaction/proposals/rows/append_rows": "identity values beyond 64 bits",
     "transaction/row_preparation/append": "a table whose rules change between a plan and its commit",
     "transaction/row_preparation/sources": "a source that may not be read: tests/web",
