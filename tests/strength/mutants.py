@@ -131,6 +131,16 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         'return struct.pack("<I", MAGIC) + BitMap64(rows.tolist()).serialize()',
     ): "the magic number is positive and below 2^31: its four bytes are the same with a sign and without",
     (
+        "protocol.deletion_vectors.x__decode_legacy",
+        "low = BitMap.deserialize(data[position + 4 : position + 4 + size])",
+        "low = BitMap.deserialize(data[position + 4 : position + 5 + size])",
+    ): "a bitmap knows its own length: a byte behind it is not looked at",
+    (
+        "protocol.deletion_vectors.x_encode_vectors",
+        'content += struct.pack(">i", len(data)) + data + struct.pack(">I", zlib.crc32(data))',
+        'content += struct.pack(">I", len(data)) + data + struct.pack(">I", zlib.crc32(data))',
+    ): "a length is positive and below 2^31: its four bytes are the same with a sign and without",
+    (
         "protocol.deletion_vectors.x__read_frame",
         "return holder.read_range(key, offset, descriptor.size_in_bytes + 8)",
     ): "one byte more is read and not looked at: a frame may be followed by the next",

@@ -218,7 +218,8 @@ def test_a_bitmap_of_the_older_form_gives_the_rows_of_each_of_its_parts(parts: l
     assert rows.dtype == np.uint64
 
 
-@pytest.mark.parametrize("size", [-1, 100])
+# One byte more than there is, and the size that is there with its own four bytes counted.
+@pytest.mark.parametrize("size", [-1, 100, len(BitMap([6]).serialize()) + 1, len(BitMap([6]).serialize()) + 4])
 def test_a_part_of_the_older_form_that_lies_about_its_size_is_refused(size: int) -> None:
     first = BitMap([5]).serialize()
     data = struct.pack("<iii", 1681511376, 2, len(first)) + first + struct.pack("<i", size) + BitMap([6]).serialize()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
+
 import explorer
 from explorer.core.errors import CommitConflict, CommitUnknown, GuardFailed
 from explorer.core.transaction.commit.outcomes import error_of, guard_failed
 from explorer.core.transaction.commit_plan import CommitResult, Conflict
+from explorer.core.transaction.proposal import GuardResult
 from tests.support.small_logs import METADATA, PROTOCOL, table
 
 PROPERTY: Final[dict[str, Any]] = {"kind": "set-properties", "properties": {"a": "b"}}
@@ -61,3 +64,9 @@ def test_a_plan_that_guards_block_tells_each_of_them_with_its_remedy() -> None:
             "columns-left (fail): Only the partition columns would be left."
         )
         assert error.results == results
+
+
+def test_a_guard_without_a_detail_is_told_by_its_name_alone() -> None:
+    guards = (GuardResult("first", "fail", {}), GuardResult("second", "unknown", {"detail": "Not known."}))
+    error = guard_failed(msgspec.structs.replace(planned(PROPERTY), guards=guards))
+    assert error.message == "This change must not be committed: first (fail); second (unknown): Not known."

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from explorer.core.errors import CommitConflict, CommitError, CommitUnknown, GuardFailed
 from explorer.core.transaction.commit_plan import CommitResult, JudgedPlan
+from explorer.core.transaction.proposal import GuardResult
 
 __all__ = ["error_of", "guard_failed"]
 
@@ -38,5 +39,10 @@ def guard_failed(plan: JudgedPlan) -> GuardFailed:
         {"name": guard.name, "status": guard.status, "evidence": guard.evidence, "remedy": guard.remedy}
         for guard in plan.blocking
     ]
-    reasons = "; ".join(f"{guard.name} ({guard.status}): {guard.evidence.get('detail', '')}" for guard in plan.blocking)
+    reasons = "; ".join(_reason(guard) for guard in plan.blocking)
     return GuardFailed(f"This change must not be committed: {reasons}", results=blocking)
+
+
+def _reason(guard: GuardResult) -> str:
+    name, detail = f"{guard.name} ({guard.status})", guard.evidence.get("detail")
+    return f"{name}: {detail}" if detail else name
