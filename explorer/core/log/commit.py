@@ -183,7 +183,7 @@ def decode_small_actions(data: bytes, version: int, path: str, breaks: LineBreak
 
 
 def line_breaks(contents: Sequence[bytes]) -> list[LineBreaks]:
-    """Look at the bytes of commit files, many at once, on any thread: little of it holds up others.
+    """Look at the bytes of commit files, many at once.
 
     A line break between two braces and without a comma ends a document. If all line breaks of a file are such, each
     line has at least one document; with as many documents as lines, each line has exactly one.

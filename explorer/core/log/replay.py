@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 
 import msgspec
 
@@ -18,7 +19,6 @@ from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.checkpoint.reader import open_checkpoint_files, read_checkpoint_state
 from explorer.core.log.commit import (
     Commit,
-    LineBreaks,
     SmallActions,
     decode_commit,
     decode_small_actions,
@@ -55,8 +55,9 @@ def read_commits(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Commit]:
         VersionGap: A commit vanished since it was listed.
         MalformedAction: A line is broken.
     """
-    for path, data, breaks in _read_ahead(store, paths):
-        yield decode_commit(data, path.version, path.path, breaks)
+    for read in _read_ahead(store, paths):
+        for (path, data), breaks in zip(read, line_breaks([data for _, data in read]), strict=True):
+            yield decode_commit(data, path.version, path.path, breaks)
 
 
 def read_small_actions(store: LogStore, paths: Iterable[LogPath]) -> Iterator[SmallActions]:
@@ -66,8 +67,9 @@ def read_small_actions(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Sm
         VersionGap: A commit vanished since it was listed.
         MalformedAction: A line is broken.
     """
-    for path, data, breaks in _read_ahead(store, paths):
-        yield decode_small_actions(data, path.version, path.path, breaks)
+    for read in _read_ahead(store, paths):
+        for (path, data), breaks in zip(read, line_breaks([data for _, data in read]), strict=True):
+            yield decode_small_actions(data, path.version, path.path, breaks)
 
 
 def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tuple[LogPath, bytes]]:
@@ -76,15 +78,17 @@ def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tup
     Raises:
         VersionGap: A commit vanished since it was listed.
     """
-    return ((path, data) for path, data, _ in _read_ahead(store, paths))
+    return chain.from_iterable(_read_ahead(store, paths))
 
 
-def _read_ahead(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tuple[LogPath, bytes, LineBreaks]]:
-    """The bytes of commits, of which the next ones are read and looked at while those before are decoded."""
+def _read_ahead(store: LogStore, paths: Iterable[LogPath]) -> Iterator[list[tuple[LogPath, bytes]]]:
+    """The bytes of commits in batches, of which the next is read while the one before is decoded.
+
+    The thread that reads does nothing else: what needs the interpreter there waits for the decoder to let go of it.
+    """
     batches = list(_batches(paths))
     if len(batches) < 2:
-        for batch in batches:
-            yield from _read(store, batch)
+        yield from (_read(store, batch) for batch in batches)
         return
     with ThreadPoolExecutor(1) as ahead:
         coming = ahead.submit(_read, store, batches[0])
@@ -92,10 +96,10 @@ def _read_ahead(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tuple[Log
             read = coming.result()
             if following:
                 coming = ahead.submit(_read, store, following)
-            yield from read
+            yield read
 
 
-def _read(store: LogStore, batch: Sequence[LogPath]) -> list[tuple[LogPath, bytes, LineBreaks]]:
+def _read(store: LogStore, batch: Sequence[LogPath]) -> list[tuple[LogPath, bytes]]:
     try:
         contents = store.read_many([path.path for path in batch])
     except FileNotFoundError as error:
@@ -106,7 +110,7 @@ def _read(store: LogStore, batch: Sequence[LogPath]) -> list[tuple[LogPath, byte
             earliest=batch[0].version,
             latest=batch[-1].version,
         ) from error
-    return list(zip(batch, contents, line_breaks(contents), strict=True))
+    return list(zip(batch, contents, strict=True))
 
 
 def _batches(paths: Iterable[LogPath]) -> Iterator[list[LogPath]]:
