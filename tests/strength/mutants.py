@@ -1,8 +1,8 @@
 """Which changes of the core the tests notice: mutmut changes one thing at a time and runs the tests that reach it.
 
 A part is some modules of the core and the tests that are to notice; it takes less than an hour. It runs on a copy in
-``build/mutants``, without Spark. A mutant that survives is judged by a person, in ``JUDGED``: by its function and the
-line that it changed, as its number changes whenever the module does.
+``build/mutants``, without Spark. A mutant that survives is judged by a person, in ``tests.strength.judged``: by its
+function and the line that it changed, as its number changes whenever the module does.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from tests.strength.judged import JUDGED
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["JUDGED", "PARTS", "Part", "judgement", "measure"]
+__all__ = ["PARTS", "Part", "judgement", "measure"]
 
 FOLDER: Final = REPOSITORY / "build" / "mutants"
 COPIED: Final = (
@@ -121,63 +122,6 @@ PARTS: Final[dict[str, Part]] = {
     ),
     "outcomes": Part(("transaction/commit/outcomes",), ("tests/core/transaction/test_outcomes.py",)),
 }
-
-_UNSAID: Final = "parse_partition_value says what is wrong, and drops these words"
-
-JUDGED: Final[dict[tuple[str, ...], str]] = {
-    (
-        "protocol.deletion_vectors.x_encode_bitmap",
-        'return struct.pack("<i", MAGIC) + BitMap64(rows.tolist()).serialize()',
-        'return struct.pack("<I", MAGIC) + BitMap64(rows.tolist()).serialize()',
-    ): "the magic number is positive and below 2^31: its four bytes are the same with a sign and without",
-    (
-        "protocol.deletion_vectors.x__decode_legacy",
-        "low = BitMap.deserialize(data[position + 4 : position + 4 + size])",
-        "low = BitMap.deserialize(data[position + 4 : position + 5 + size])",
-    ): "a bitmap knows its own length: a byte behind it is not looked at",
-    (
-        "protocol.deletion_vectors.x_encode_vectors",
-        'content += struct.pack(">i", len(data)) + data + struct.pack(">I", zlib.crc32(data))',
-        'content += struct.pack(">I", len(data)) + data + struct.pack(">I", zlib.crc32(data))',
-    ): "a length is positive and below 2^31: its four bytes are the same with a sign and without",
-    (
-        "protocol.deletion_vectors.x__read_frame",
-        "return holder.read_range(key, offset, descriptor.size_in_bytes + 8)",
-    ): "one byte more is read and not looked at: a frame may be followed by the next",
-    (
-        "protocol.deletion_vectors.x_z85_decode",
-        'raise _corrupt(vector, f"its text is not Z85 ({error})") from error',
-    ): "five characters above the largest number: the same error, without the decoder's own words",
-    (
-        "protocol.partition_values.x__decimal",
-        "exact = value.quantize(Decimal(1).scaleb(-kind.scale), context=_EXACT)",
-    ): "quantize takes the exponent alone",
-    (
-        "protocol.partition_values.x__timestamp",
-        "hours, minutes = int(zone[1:3]), int(zone[4:6])",
-        "hours, minutes = int(zone[1:3]), int(zone[4:7])",
-    ): "the pattern ends a zone after six characters",
-    ("protocol.partition_values.x_format_partition_value", "case _: / assert_never(value)"): "no value comes here",
-    ("protocol.partition_values.x_format_partition_value", "assert_never(value)"): "no value comes here",
-    (
-        "protocol.partition_values.x_format_partition_value",
-        'return format(value, "f")',
-    ): "they differ in how they write what is not finite, which no decimal of a table is",
-    (
-        "protocol.partition_values.x_zone_doubt",
-        "texts = partition_texts(maps, name).drop_null().to_pylist() if len(maps) else []",
-    ): "an empty array that PyArrow makes has offsets; one that another library hands over may have none",
-    ("protocol.partition_values.x__boolean", 'raise ValueError("neither true nor false")'): _UNSAID,
-    ("protocol.partition_values.x__decimal", 'raise ValueError("too many digits")'): _UNSAID,
-    ("protocol.partition_values.x__decimal", 'raise ValueError("too many digits after the point")'): _UNSAID,
-    ("protocol.partition_values.x__decimal", 'raise ValueError("not a number")'): _UNSAID,
-    ("protocol.partition_values.x__integer", 'raise ValueError("out of range")'): _UNSAID,
-    ("protocol.partition_values.x__parse", 'raise ValueError(f"{kind.name} cannot partition a table")'): _UNSAID,
-    ("protocol.partition_values.x__timestamp", 'raise ValueError("not a timestamp")'): _UNSAID,
-    ("protocol.partition_values.x__timestamp", 'raise ValueError("not a zone")'): _UNSAID,
-}
-"""(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
-what it changes is not promised."""
 
 _CONFIGURATION: Final = """
 [tool.mutmut]

@@ -9,6 +9,7 @@ import pytest
 
 from tests.strength import mutants
 from tests.strength.branches import WHY, record_of, share
+from tests.strength.judged import JUDGED
 from tests.strength.report import PAGE, RECORD, page
 from tests.support.shared_tables import REPOSITORY
 
@@ -49,7 +50,7 @@ def test_figures_add_up_by_package() -> None:
 
 
 def test_what_is_judged_of_a_mutant_holds_for_that_change_of_the_line_alone() -> None:
-    [(function, before, after), reason] = next(item for item in mutants.JUDGED.items() if len(item[0]) == 3)
+    [(function, before, after), reason] = next(item for item in JUDGED.items() if len(item[0]) == 3)
     survivor = {"function": function, "before": before, "after": after, "state": "survived"}
     assert mutants.judgement(survivor) == reason
     assert mutants.judgement({**survivor, "after": after.replace("<I", ">i")}) == ""
