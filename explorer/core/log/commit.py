@@ -7,13 +7,13 @@ skipped (PROTO-003). Partition values, statistics and tags stay undecoded until 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 
-from explorer.core.errors import MalformedAction
+from explorer.core.errors import LimitExceeded, MalformedAction
 from explorer.core.protocol.actions import (
     AddCDCFile,
     CommitInfo,
@@ -31,6 +31,7 @@ __all__ = [
     "LineBreaks",
     "SmallActions",
     "decode_commit",
+    "decode_commit_parts",
     "decode_small_actions",
     "line_breaks",
     "parse_commit_info",
@@ -40,6 +41,8 @@ _LARGEST_FILE = 1 << 50
 _OPENING, _CLOSING, _NEWLINE = b"{}\n"
 _FIRST_OF_MANY = 1 << 7
 _LOOKED_AT_ONCE = 1 << 17  # bytes that a processor keeps at hand
+# Larger files are decoded in parts of at least as many bytes: a million lines at once take a hundred times as much.
+_PART = 1 << 21
 _LineT = TypeVar("_LineT", bound=SmallLine)
 _SmallT = TypeVar("_SmallT", Protocol, Metadata, SetTransaction, DomainMetadata, AddCDCFile)
 
@@ -60,7 +63,7 @@ class LineBreaks(NamedTuple):
 
     Attributes:
         documents: How many it holds if each of its lines is one; -1 where line breaks leave that open.
-        is_ascii: True if all bytes are ASCII.
+        is_ascii: True if all bytes are known to be ASCII.
     """
 
     documents: int
@@ -167,7 +170,17 @@ def decode_commit(data: bytes, version: int, path: str, breaks: LineBreaks | Non
         MalformedAction: A line is not JSON, not an object, or a known action has a field of a wrong type.
         LimitExceeded: A line is too long.
     """
-    return Commit(version, path, *_decoded(_LINES, data, version, path, breaks))
+    if len(data) <= _PART:
+        return Commit(version, path, *_decoded(_LINES, data, version, path, breaks))
+    return Commit(version, path, *_joined(_parts(_LINES, data, version, path, breaks)))
+
+
+def decode_commit_parts(data: bytes, version: int, path: str, breaks: LineBreaks | None = None) -> Iterator[Commit]:
+    """Decode a commit file in parts, each of some thousand lines: of a large one only a part is in memory as lines.
+
+    Arguments and errors are those of `decode_commit`; who gets an error has to let go of the parts before.
+    """
+    return (Commit(version, path, *part) for part in _parts(_LINES, data, version, path, breaks))
 
 
 def decode_small_actions(data: bytes, version: int, path: str, breaks: LineBreaks | None = None) -> SmallActions:
@@ -176,14 +189,16 @@ def decode_small_actions(data: bytes, version: int, path: str, breaks: LineBreak
     Of the file actions it is checked that they are JSON, and no more. Arguments and errors are those of
     `decode_commit`.
     """
-    lines, numbers = _decoded(_SMALL_LINES, data, version, path, breaks)
-    places = [place for place, line in enumerate(lines) if line != _NOTHING]
-    of_lines = [place + 1 if numbers is None else numbers[place] for place in places]
-    return SmallActions(version, path, [lines[place] for place in places], of_lines)
+    found, of_lines = list[SmallLine](), list[int]()
+    for lines, numbers in _parts(_SMALL_LINES, data, version, path, breaks):
+        places = [place for place, line in enumerate(lines) if line != _NOTHING]
+        found += [lines[place] for place in places]
+        of_lines += [place + 1 if numbers is None else numbers[place] for place in places]
+    return SmallActions(version, path, found, of_lines)
 
 
 def line_breaks(contents: Sequence[bytes]) -> list[LineBreaks]:
-    """Look at the bytes of commit files, many at once.
+    """Look at the bytes of commit files, many at once; those that are decoded in parts are looked at then.
 
     A line break between two braces and without a comma ends a document. If all line breaks of a file are such, each
     line has at least one document; with as many documents as lines, each line has exactly one.
@@ -193,12 +208,17 @@ def line_breaks(contents: Sequence[bytes]) -> list[LineBreaks]:
     for place, data in enumerate(contents, 1):
         size += len(data)
         if size >= _LOOKED_AT_ONCE or place == len(contents):
-            found += _line_breaks(contents[start:place])
+            if len(data) > _PART:
+                found += [*_line_breaks(contents[start : place - 1]), LineBreaks(-1, is_ascii=False)]
+            else:
+                found += _line_breaks(contents[start:place])
             size, start = 0, place
     return found
 
 
 def _line_breaks(contents: Sequence[bytes]) -> list[LineBreaks]:
+    if not contents:
+        return []
     text = np.frombuffer(contents[0] if len(contents) == 1 else b"".join(contents), np.uint8)
     offsets = np.zeros(len(contents) + 1, np.int64)
     np.cumsum([len(data) for data in contents], out=offsets[1:])
@@ -220,6 +240,35 @@ def _line_breaks(contents: Sequence[bytes]) -> list[LineBreaks]:
     ]
 
 
+def _joined(parts: Iterator[tuple[list[_LineT], list[int] | None]]) -> tuple[list[_LineT], list[int] | None]:
+    """The lines of all parts, and their numbers; None where these have no gap."""
+    lines, numbers = next(parts, (list[_LineT](), None))
+    for more, of_more in parts:
+        numbers = [*(range(1, len(lines) + 1) if numbers is None else numbers), *(of_more or ())]
+        lines += more
+    return lines, None if numbers and numbers[-1] == len(numbers) else numbers
+
+
+def _parts(
+    decoder: msgspec.json.Decoder[_LineT], data: bytes, version: int, path: str, breaks: LineBreaks | None
+) -> Iterator[tuple[list[_LineT], list[int] | None]]:
+    """The lines of a commit file as `_decoded` returns them, of a large one some at a time."""
+    if len(data) <= _PART:
+        yield _decoded(decoder, data, version, path, breaks)
+        return
+    start = before = 0
+    while start < len(data):
+        end = data.find(b"\n", start + _PART) + 1 or len(data)
+        piece = data[start:end]
+        try:
+            lines, numbers = _decoded(decoder, piece, version, path, None)
+        except (MalformedAction, LimitExceeded):
+            _decoded(decoder, data, version, path, None)  # The error that counts lines from the beginning.
+            raise
+        yield lines, [before + number for number in (range(1, len(lines) + 1) if numbers is None else numbers)]
+        start, before = end, before + piece.count(b"\n")
+
+
 def _decoded(
     decoder: msgspec.json.Decoder[_LineT], data: bytes, version: int, path: str, breaks: LineBreaks | None
 ) -> tuple[list[_LineT], list[int] | None]:
@@ -230,7 +279,7 @@ def _decoded(
         LimitExceeded: A line is too long.
     """
     check_lines(data, version, path)
-    breaks = line_breaks([data])[0] if breaks is None else breaks
+    breaks = _line_breaks([data])[0] if breaks is None else breaks
     try:
         if not breaks.is_ascii:
             # The decoder does not check the bytes of what it skips, names of unknown fields among them.

@@ -21,6 +21,7 @@ from explorer.core.log.commit import (
     Commit,
     SmallActions,
     decode_commit,
+    decode_commit_parts,
     decode_small_actions,
     line_breaks,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "Superseded",
     "advance_state",
     "read_commit_files",
+    "read_commit_parts",
     "read_commits",
     "read_small_actions",
     "replay_files",
@@ -58,6 +60,18 @@ def read_commits(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Commit]:
     for read in _read_ahead(store, paths):
         for (path, data), breaks in zip(read, line_breaks([data for _, data in read]), strict=True):
             yield decode_commit(data, path.version, path.path, breaks)
+
+
+def read_commit_parts(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tuple[LogPath, Iterable[Commit]]]:
+    """Read commits in the order given, and decode each in parts: of a large one only a part is in memory as lines.
+
+    Raises:
+        VersionGap: A commit vanished since it was listed.
+        MalformedAction: A line is broken; parts of its commit may have come before.
+    """
+    for read in _read_ahead(store, paths):
+        for (path, data), breaks in zip(read, line_breaks([data for _, data in read]), strict=True):
+            yield path, decode_commit_parts(data, path.version, path.path, breaks)
 
 
 def read_small_actions(store: LogStore, paths: Iterable[LogPath]) -> Iterator[SmallActions]:

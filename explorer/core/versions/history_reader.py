@@ -6,7 +6,7 @@ versions, and the files of the first readable version after the commits up to it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Final
@@ -14,9 +14,10 @@ from typing import Final
 from explorer.core.log.commit import Commit, SmallActions
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment
-from explorer.core.log.replay import read_commits, replay_files, replay_state
+from explorer.core.log.replay import read_commit_parts, read_commits, replay_files, replay_state
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
+from explorer.core.protocol.raw_actions import CommitLine
 from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
 from explorer.core.versions.commit_times import commit_time, enablement
 from explorer.core.versions.history import History
@@ -217,11 +218,11 @@ class HistoryReader:
         known, size = len(self._read), 0
         if watch is not None:
             watch(known, known + len(paths))
-        for place, (commit, path) in enumerate(zip(read_commits(self._store, paths), paths, strict=True)):
+        for place, (path, parts) in enumerate(read_commit_parts(self._store, paths)):
             if watch is not None and place and (not place % _WATCHED or size >= _WATCHED_BYTES):
                 watch(known + place, known + len(paths))
                 size = 0
-            self._take(commit, path)
+            self._take(path, parts)
             size += path.size
         if self._pending is not None:
             self._pass(self._pending)
@@ -234,14 +235,19 @@ class HistoryReader:
             kept=self._kept,
         )
 
-    def _take(self, commit: Commit, path: LogPath) -> None:
-        if self._pending is not None and commit.version > self._pending.known.version:
+    def _take(self, path: LogPath, parts: Iterable[Commit]) -> None:
+        if self._pending is not None and path.version > self._pending.known.version:
             self._pass(self._pending)
-        small = _small_actions(commit, self.builder.commit(commit))
+        lines, numbers = list[CommitLine](), list[int]()
+        for part in parts:
+            places = self.builder.commit(part)
+            lines += [part.lines[place] for place in places]
+            numbers += [part.line_number(place) for place in places]
+        small = SmallActions(path.version, path.path, lines, numbers)
         self.recorder.take(small, path.modified)
         if self.lines is not None:
             self.lines.append(_as_lines(small))
-        self._read[commit.version] = path
+        self._read[path.version] = path
 
     def _pass(self, base: FirstReadable) -> None:
         """Take the base's files: all commits up to it were taken."""
@@ -253,12 +259,6 @@ class HistoryReader:
 def first_read(listing: LogListing) -> int:
     """The first commit that is read."""
     return min(listing.first_recorded(), listing.earliest() + 1)
-
-
-def _small_actions(commit: Commit, places: list[int]) -> SmallActions:
-    """The commit without the lines that are file actions."""
-    lines = [commit.lines[place] for place in places]
-    return SmallActions(commit.version, commit.path, lines, [commit.line_number(place) for place in places])
 
 
 def _as_lines(small: SmallActions) -> bytes:

@@ -11,7 +11,6 @@ from typing import Final
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.errors import LimitExceeded
@@ -29,6 +28,7 @@ from explorer.core.protocol.arrow.arrays import (
 )
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
+from explorer.core.versions.lifetimes.batches import Arrays, Batches
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
 from explorer.core.versions.lifetimes.events import ADD, FOUND, LEAVE, REMOVE, Contradiction, FileEvents, Intervals
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
@@ -41,7 +41,6 @@ _EVENT: Final[dict[str, type[np.generic]]] = {
     "kind": np.int8,
     "path": np.int32,
     "version": np.int32,
-    "row": np.int64,
     "vector": np.int64,
     "time": np.int64,
     "quiet": np.bool_,
@@ -50,8 +49,6 @@ _LATEST_TIME: Final = 1 << 60
 _LATEST_VERSION: Final = 1 << 30
 # Lines that are kept with the bytes of their commits until they become columns together: no more than caches hold.
 _BATCH: Final = 1 << 11
-
-_Batch = dict[str, npt.NDArray[np.generic]]
 
 
 class LifetimesBuilder:
@@ -75,7 +72,7 @@ class LifetimesBuilder:
         self._base = LogicalFiles([])
         self._paths, self._vectors = PathCodes(), VectorCodes()
         self._recorded = RecordedFilesBuilder(self._paths, self._vectors)
-        self._events: list[_Batch] = []
+        self._events = Batches()
         self._events_before = self._count = self._rows = 0
         self._left: Mask = np.zeros(0, bool)
         # What did not become columns yet: files that get a row, removals, and the kind of each event, commit by commit.
@@ -92,13 +89,13 @@ class LifetimesBuilder:
         found._base = self._base
         found._paths, found._vectors = self._paths.copy(), self._vectors.copy()
         found._recorded = self._recorded.copy(found._paths, found._vectors)
-        found._events, found._events_before = list(self._events), self._events_before
+        found._events, found._events_before = self._events.copy(), self._events_before
         found._count, found._rows = self._count, self._rows
         return found
 
     def kept(self) -> dict[str, pa.Table]:
         """What was taken, as tables that `again` takes; `build` was the last call, and not the last one of all."""
-        events = {name: np.concatenate([batch[name] for batch in self._events]) for name in _EVENT if self._events}
+        events = self._events.joined()
         files = self._recorded.kept()
         heads = self._vectors.listed()
         return {
@@ -133,7 +130,9 @@ class LifetimesBuilder:
         found._base, found._events_before = base, events_before
         found._paths, found._vectors, found._recorded = kept_files(tables)
         events = tables["events"]
-        found._events = [{name: numpy_array(only_array(events, name), flags=name == "quiet") for name in _EVENT}]
+        found._events = Batches(
+            [{name: numpy_array(only_array(events, name), flags=name == "quiet") for name in _EVENT}]
+        )
         found._count, found._rows = tables["events"].num_rows, tables["files"].num_rows
         return found
 
@@ -217,7 +216,7 @@ class LifetimesBuilder:
         if not self._kinds:
             return
         kind = np.frombuffer(bytes(self._kinds), np.int8)
-        batch: _Batch = {name: np.zeros(len(kind), dtype) for name, dtype in _EVENT.items()}
+        batch: Arrays = {name: np.zeros(len(kind), dtype) for name, dtype in _EVENT.items()}
         batch["kind"], batch["version"] = kind, np.repeat(np.array(self._versions, np.int32), np.diff(self._bounds))
         files, removals, removes = kind != REMOVE, kind != ADD, self._removes
         batch["path"][removals], _ = self._paths.of_files([remove.path for remove in removes])
@@ -225,7 +224,6 @@ class LifetimesBuilder:
         batch["time"][removals] = _deletion_times([remove.deletion_timestamp for remove in removes])
         batch["quiet"][removals] = [remove.data_change is False for remove in removes]
         batch["path"][files], batch["vector"][files] = self._recorded.take(self._files)
-        batch["row"][files] = np.arange(self._rows, self._rows + len(self._files))
         self._events.append(batch)
         self._count += len(kind)
         self._rows += len(self._files)
@@ -246,17 +244,28 @@ class LifetimesBuilder:
 
     def _all_events(self, rows: Int64s, paths: Int32s, vectors: Int64s, *, last: bool) -> FileEvents:
         """The events of all batches, and the files of the checkpoint between those of commits."""
-        found: _Batch = {name: np.zeros(len(rows), dtype) for name, dtype in _EVENT.items()}
-        found |= {"path": paths, "row": rows - self._base.num_rows, "vector": vectors}
+        found: Arrays = {name: np.zeros(len(rows), dtype) for name, dtype in _EVENT.items()}
+        found |= {"path": paths, "vector": vectors}
         found["kind"][:], found["version"][:] = FOUND, self._readable_from
         if last:
-            parts, self._events = [*self._events, found], []
-            columns = {name: np.concatenate([part.pop(name) for part in parts]) for name in _EVENT}
+            events, self._events = self._events, Batches()
         else:
-            columns = {name: np.concatenate([part[name] for part in (*self._events, found)]) for name in _EVENT}
-        columns["row"] += self._base.num_rows
-        order = np.concatenate([np.arange(self._count) * 2 + 1, np.full(len(rows), 2 * self._events_before)])
-        return FileEvents(order=order, **columns)
+            events = self._events.copy()
+        events.append(found)
+        columns = events.joined(last=last)
+        # Files that get a row are numbered as they come, after those of the checkpoint.
+        row = np.concatenate([np.cumsum(columns["kind"][: self._count] != REMOVE) + (self._base.num_rows - 1), rows])
+        order = np.concatenate([np.arange(1, 2 * self._count, 2), np.full(len(rows), 2 * self._events_before)])
+        return FileEvents(
+            order=order,
+            kind=columns["kind"].astype(np.int8, copy=False),
+            path=columns["path"].astype(np.int32, copy=False),
+            version=columns["version"].astype(np.int32, copy=False),
+            row=row,
+            vector=columns["vector"].astype(np.int64, copy=False),
+            time=columns["time"].astype(np.int64, copy=False),
+            quiet=columns["quiet"].astype(np.bool_, copy=False),
+        )
 
 
 def kept_files(tables: Mapping[str, pa.Table]) -> tuple[PathCodes, VectorCodes, RecordedFilesBuilder]:

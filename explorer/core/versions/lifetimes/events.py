@@ -125,10 +125,10 @@ class Intervals:
         added = events.kind == ADD
         self.added[events.row[added]] = events.version[added]
         self._kept[events.row[events.kind == LEAVE]] = False
-        order = np.argsort(events.path.astype(np.int64) << 32 | events.order)
+        order = np.argsort(_by_path(events))
         tidy = _removals_first(events, order, vectors)
         odd = _odd_paths(events, tidy, vectors)[events.path]
-        self._apply_tidy(events, tidy[~odd[tidy]], vectors)
+        self._apply_tidy(events, tidy[~odd[tidy]] if odd.any() else tidy, vectors)
         rows = order[odd[order]]
         columns = (events.path, events.kind, events.version, events.row, events.vector, events.time, events.quiet)
         others = map(_Event, *(column[rows].tolist() for column in columns))
@@ -149,16 +149,17 @@ class Intervals:
 
     def _apply_tidy(self, events: FileEvents, order: Int64s, vectors: VectorCodes) -> None:
         """Each removal follows the add of the file it names, so every file lives until the next event of its path."""
-        path, version, row = events.path[order], events.version[order], events.row[order]
-        follows, adds = path[1:] == path[:-1], _adds(events.kind[order])
+        path, adds, row = events.path[order], _adds(events.kind[order]), events.row
+        follows = path[1:] == path[:-1]
         lasts = follows & adds[:-1]
-        ended, by = row[:-1][lasts], order[1:][lasts]
+        ended, by = row[order[:-1][lasts]], order[1:][lasts]
         self.removed[ended], self.deletion_times[ended] = events.version[by], events.time[by]
         self.removed_data_change[ended] = ~events.quiet[by]
         replaced = np.flatnonzero(lasts & adds[1:])
-        self.previous[row[replaced + 1]] = row[replaced]
+        self.previous[row[order[replaced + 1]]] = row[order[replaced]]
+        version = events.version[order]
         renewed = np.flatnonzero(follows & ~adds[:-1] & (version[1:] == version[:-1]))
-        self.previous[row[renewed + 1]] = row[renewed - 1]
+        self.previous[row[order[renewed + 1]]] = row[order[renewed - 1]]
         same = renewed[~vectors.differ(events.vector[order[renewed]], events.vector[order[renewed + 1]])]
         both = zip(version[same].tolist(), path[same].tolist(), strict=True)
         self.contradictions += [Contradiction(at, "added and removed", name) for at, name in both]
@@ -250,6 +251,14 @@ def _contradictions(events: list[_Event], vectors: VectorCodes, *, whole: bool) 
         live = adds[-1] if adds else "" if live in removes else live
 
 
+def _by_path(events: FileEvents) -> Int64s:
+    """What sorts events by path, and those of a path in their order; no more memory is taken than the column has."""
+    found: Int64s = events.path.astype(np.int64)
+    found <<= 32
+    found |= events.order
+    return found
+
+
 def _adds(kinds: npt.NDArray[np.int8]) -> Mask:
     found: Mask = (kinds == ADD) | (kinds == FOUND)
     return found
@@ -257,9 +266,9 @@ def _adds(kinds: npt.NDArray[np.int8]) -> Mask:
 
 def _removals_first(events: FileEvents, order: Int64s, vectors: VectorCodes) -> Int64s:
     """The events of each path; within a version, the removal of a file comes before the add of another of its path."""
-    first, second = order[:-1], order[1:]
-    together = (events.path[first] == events.path[second]) & (events.version[first] == events.version[second])
-    swapped = np.flatnonzero(together & (events.kind[first] == ADD) & ~_adds(events.kind[second]))
+    path, version, adds = events.path[order], events.version[order], _adds(events.kind[order])
+    together = (path[1:] == path[:-1]) & (version[1:] == version[:-1])
+    swapped = np.flatnonzero(together & (events.kind[order[:-1]] == ADD) & ~adds[1:])
     swapped = swapped[vectors.differ(events.vector[order[swapped]], events.vector[order[swapped + 1]])]
     if not len(swapped):
         return order
@@ -270,18 +279,20 @@ def _removals_first(events: FileEvents, order: Int64s, vectors: VectorCodes) -> 
 
 def _odd_paths(events: FileEvents, order: Int64s, vectors: VectorCodes) -> Mask:
     """For each path, whether any of its events does more than add the path or end the live file."""
-    path, adds = events.path[order], _adds(events.kind[order])
-    follows = np.concatenate([[False], path[1:] == path[:-1]])[: len(path)]
-    before = np.maximum(np.arange(len(order)) - 1, 0)
-    after_add = follows & adds[before]
-    earlier = events.version[order[before]] < events.version[order]
-    removals = np.flatnonzero(~adds)
-    ends = np.zeros(len(order), bool)
-    ends[removals] = after_add[removals] & earlier[removals]
+    path, version, adds = events.path[order], events.version[order], _adds(events.kind[order])
+    follows = _from_second(path[1:] == path[:-1])
+    after_add = follows & _from_second(adds[:-1])
+    earlier = _from_second(version[:-1] < version[1:])
+    ends = ~adds & after_add & earlier
     pairs = np.flatnonzero(ends)
-    ends[pairs] = ~vectors.differ(events.vector[order[before[pairs]]], events.vector[order[pairs]])
+    ends[pairs] = ~vectors.differ(events.vector[order[pairs - 1]], events.vector[order[pairs]])
     plain = np.where(adds, ~after_add | earlier, ends)
     plain &= (events.kind[order] != FOUND) | ~follows
     odd = np.zeros(int(path.max(initial=-1)) + 1, bool)
     odd[path[~plain]] = True
     return odd
+
+
+def _from_second(found: Mask) -> Mask:
+    """What was found of each but the first, which has none before it."""
+    return np.concatenate([[False], found])

@@ -7,7 +7,7 @@ is not in the log is null, never 0 (STATS-002).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -27,7 +27,6 @@ from explorer.core.protocol.arrow.arrays import (
     mask,
     numbers,
     numpy_array,
-    one_array,
     only_array,
     plain_array,
     string_maps,
@@ -36,13 +35,11 @@ from explorer.core.protocol.arrow.arrays import (
 from explorer.core.protocol.logical_files import SCHEMA, decode_map
 from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.protocol.record_counts import counts_of_lines
+from explorer.core.versions.lifetimes.batches import Arrays, Batches, Texts, chosen, constant, encoded, thin
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
 
 __all__ = ["RecordedFiles", "RecordedFilesBuilder"]
 
-_ScalarT = TypeVar("_ScalarT", bound=np.generic)
-_Arrays = dict[str, npt.NDArray[np.generic]]
-_Masks = dict[str, Mask]
 _NO_LINE: Final = AddLine("")
 _CODES: Final = ("path", "raw_path", "vector", "data_change")
 
@@ -57,15 +54,13 @@ class RecordedFilesBuilder:
 
     def __init__(self, paths: PathCodes, vectors: VectorCodes) -> None:
         self._paths, self._vectors = paths, vectors
-        self._arrays: list[_Arrays] = []
-        self._known: list[_Masks] = []
-        self._partitions: list[pa.LargeBinaryArray] = []
+        self._arrays, self._known, self._partitions = Batches(), Batches(), Texts()
 
     def copy(self, paths: PathCodes, vectors: VectorCodes) -> RecordedFilesBuilder:
         """The same files so far, to go on with apart; the numbers are those of copies of what gave them."""
         found = RecordedFilesBuilder(paths, vectors)
-        found._arrays, found._known = list(self._arrays), list(self._known)
-        found._partitions = list(self._partitions)
+        found._arrays, found._known = self._arrays.copy(), self._known.copy()
+        found._partitions = self._partitions.copy()
         return found
 
     def take(self, lines: Sequence[AddLine]) -> tuple[Int32s, Int64s]:
@@ -79,15 +74,15 @@ class RecordedFilesBuilder:
         vectors = self._vectors.of(descriptors)
         stated = {
             "num_records": counts_of_lines([line.stats for line in lines]),
-            "size": integers([line.size for line in lines]),
-            "modification_time": integers([line.modification_time for line in lines]),
-            "base_row_id": integers([line.base_row_id for line in lines]),
-            "default_row_commit_version": integers([line.default_row_commit_version for line in lines]),
-            "dv_cardinality": integers([None if vector is None else vector.cardinality for vector in descriptors]),
-            "dv_size_in_bytes": integers([None if vector is None else vector.size_in_bytes for vector in descriptors]),
+            "size": _stated([line.size for line in lines]),
+            "modification_time": _stated([line.modification_time for line in lines]),
+            "base_row_id": _stated([line.base_row_id for line in lines]),
+            "default_row_commit_version": _stated([line.default_row_commit_version for line in lines]),
+            "dv_cardinality": _stated([None if vector is None else vector.cardinality for vector in descriptors]),
+            "dv_size_in_bytes": _stated([None if vector is None else vector.size_in_bytes for vector in descriptors]),
         }
         data_change = np.array([line.data_change is not False for line in lines], bool)
-        codes: _Arrays = {"path": paths, "raw_path": raw_paths, "vector": vectors, "data_change": data_change}
+        codes: Arrays = {"path": paths, "raw_path": raw_paths, "vector": vectors, "data_change": thin(data_change)}
         self._arrays.append({**codes, **{name: values for name, (values, _) in stated.items()}})
         self._known.append({name: known for name, (_, known) in stated.items()})
         self._partitions.append(large_binaries([line.partition_values for line in lines]))
@@ -97,15 +92,15 @@ class RecordedFilesBuilder:
         """All files so far, as columns that `again` takes."""
         if not self._arrays:
             self.take(())
-        arrays, known = _joined(self._arrays, last=False), _joined(self._known, last=False)
+        arrays, known = self._arrays.joined(), self._known.joined()
         columns = {name: plain_array(arrays[name]) for name in _CODES}
         for name, values in known.items():
             columns[name] = (
-                known_int64s(arrays[name].astype(np.int64, copy=False), values)
+                known_int64s(arrays[name].astype(np.int64, copy=False), values.astype(np.bool_, copy=False))
                 if values.any()
                 else pa.nulls(len(values))
             )
-        return pa.table({**columns, "partitions": one_array(self._partitions, pa.large_binary())})
+        return pa.table({**columns, "partitions": self._partitions.joined()})
 
     @classmethod
     def again(cls, files: pa.Table, paths: PathCodes, vectors: VectorCodes) -> RecordedFilesBuilder:
@@ -113,9 +108,9 @@ class RecordedFilesBuilder:
         found, columns = cls(paths, vectors), {name: only_array(files, name) for name in files.column_names}
         numbered = {name: _restored(columns[name]) for name in columns.keys() - {*_CODES, "partitions"}}
         codes = {name: numpy_array(columns[name], flags=name == "data_change") for name in _CODES}
-        found._arrays = [{**codes, **{name: values for name, (values, _) in numbered.items()}}]
-        found._known = [{name: known for name, (_, known) in numbered.items()}]
-        found._partitions = [columns["partitions"]]
+        found._arrays = Batches([{**codes, **{name: values for name, (values, _) in numbered.items()}}])
+        found._known = Batches([{name: known for name, (_, known) in numbered.items()}])
+        found._partitions = Texts([columns["partitions"]])
         return found
 
     def build(self, kept: Mask, *, last: bool) -> RecordedFiles:
@@ -127,15 +122,16 @@ class RecordedFilesBuilder:
         """
         if not self._arrays:
             self.take(())
-        partitions = one_array(self._partitions, pa.large_binary())
-        arrays, known = _joined(self._arrays, last=last), _joined(self._known, last=last)
+        partitions = self._partitions.joined()
+        arrays, known = self._arrays.joined(last=last), self._known.joined(last=last)
         # One batch from now on, which shares its columns with what is returned.
-        self._arrays, self._known, self._partitions = ([], [], []) if last else ([arrays], [known], [partitions])
+        self._arrays, self._known = (Batches(), Batches()) if last else (Batches([arrays]), Batches([known]))
+        self._partitions = Texts() if last else Texts([partitions])
         return RecordedFiles(
             paths=self._paths,
             vectors=self._vectors,
-            arrays=_chosen(arrays, kept),
-            known=_chosen(known, kept),
+            arrays=chosen(arrays, kept),
+            known=chosen(known, kept),
             partitions=partitions if kept.all() else partitions.take(int64s(np.flatnonzero(kept))),
         )
 
@@ -156,9 +152,9 @@ class RecordedFiles:
         *,
         paths: PathCodes,
         vectors: VectorCodes,
-        arrays: _Arrays,
-        known: _Masks,
-        partitions: pa.LargeBinaryArray,
+        arrays: Arrays,
+        known: Arrays,
+        partitions: pa.LargeBinaryArray | pa.DictionaryArray,
     ) -> None:
         self._paths, self._vectors = paths, vectors
         self._arrays, self._known, self._partitions = arrays, known, partitions
@@ -206,20 +202,23 @@ class RecordedFiles:
                 return known_int64s(*VectorCodes.offsets(self.vector_codes[chosen])).cast(SCHEMA.field(name).type)
             case _:
                 values = self._arrays[name][chosen].astype(np.int64, copy=False)
-                return known_int64s(values, self._known[name][chosen]).cast(SCHEMA.field(name).type)
+                return known_int64s(values, self._known[name][chosen].astype(np.bool_, copy=False)).cast(
+                    SCHEMA.field(name).type
+                )
 
-    def _maps(self, texts: pa.LargeBinaryArray) -> pa.MapArray:
+    def _maps(self, texts: pa.LargeBinaryArray | pa.DictionaryArray) -> pa.MapArray:
         """Decode partition values, each distinct text once."""
-        encoded = texts.dictionary_encode()
+        used, places = np.unique(numpy_array(encoded(texts).indices), return_inverse=True)
         maps = []
-        for text in encoded.dictionary.to_pylist():
+        for text in encoded(texts).dictionary.take(int64s(used)).to_pylist():
             try:
                 maps.append(decode_map(msgspec.Raw(text), _NO_LINE, "partitionValues") or {})
             except MalformedAction:
-                row = self._partitions.index(pa.scalar(text, pa.large_binary())).as_py()
-                path = self.column("raw_path", np.array([row]))[0].as_py()
-                decode_map(msgspec.Raw(text), AddLine(path), "partitionValues")
-        return string_maps(maps).take(encoded.indices)
+                whole = encoded(self._partitions)
+                place = whole.dictionary.index(pa.scalar(text, pa.large_binary())).as_py()
+                row = np.flatnonzero(numpy_array(whole.indices) == place)[:1]
+                decode_map(msgspec.Raw(text), AddLine(self.column("raw_path", row)[0].as_py()), "partitionValues")
+        return string_maps(maps).take(int64s(places))
 
 
 def _restored(column: pa.Array) -> tuple[Integers, Mask]:
@@ -228,18 +227,12 @@ def _restored(column: pa.Array) -> tuple[Integers, Mask]:
     return numbers(column)
 
 
-def _joined(batches: list[dict[str, npt.NDArray[_ScalarT]]], *, last: bool) -> dict[str, npt.NDArray[_ScalarT]]:
-    """Columns of all batches; if they are the last, each batch drops a column once it is copied."""
-    if len(batches) == 1:
-        return batches[0]
-    names = tuple(batches[0])
-    if last:
-        return {name: np.concatenate([batch.pop(name) for batch in batches]) for name in names}
-    return {name: np.concatenate([batch[name] for batch in batches]) for name in names}
-
-
-def _chosen(columns: dict[str, npt.NDArray[_ScalarT]], kept: Mask) -> dict[str, npt.NDArray[_ScalarT]]:
-    return dict(columns) if kept.all() else {name: column[kept] for name, column in columns.items()}
+def _stated(values: Sequence[int | None]) -> tuple[Integers, Mask]:
+    """Integers, and where they are known; a column that a table does not use is null in all of its files."""
+    if values.count(None) == len(values):
+        return constant(np.int64(0), len(values)), constant(np.bool_(0), len(values))
+    found, known = integers(values)
+    return found, thin(known)
 
 
 def _of_codes(
