@@ -1,23 +1,31 @@
 """The physical limit of an operation on a table of the bench: its bytes read and decoded, and nothing else done.
 
 Of a commit all members stay undecoded, but where totals of every version are asked for: these need the paths, sizes,
-statistics and deletion vectors of its files.
+statistics and deletion vectors of its files as columns, the add that each removal ends, and sums. It is the least that
+the libraries used here can do that in, one process, line after line.
 
-It knows how these tables are laid out (classic checkpoints in one file, no column mapping) and checks nothing; texts of
-statistics are read, but not parsed. What a reader needs beyond it is the cost of being right.
+It knows how these tables are laid out (classic checkpoints in one file, no column mapping, one vector a file at a time,
+no path with an escape) and checks nothing; no other member of an action is kept. What a reader needs beyond it is the
+cost of being right, and of what is asked next.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
+
+from explorer.core.protocol.record_counts import counts_of_lines
 
 COLUMNS = {
     "open": ["protocol.minReaderVersion", "metaData.id", "txn.appId"],
@@ -25,6 +33,8 @@ COLUMNS = {
     "statistics": ["add.path", "add.partitionValues", "add.stats"],
     "columns": ["add.path", "add.size", "add.modificationTime", "add.partitionValues", "add.stats"],
 }
+# Files that are made columns at once.
+_FILES = 1 << 12
 # Rows of a lone row group from which on several threads for its columns are worth their start.
 _MANY = 1 << 15
 _COMMIT = re.compile(r"\d{20}\.json\Z")
@@ -45,16 +55,77 @@ class _File(msgspec.Struct, rename="camel", gc=False):
     deletion_vector: _Vector | None = None
 
 
+class _Removed(msgspec.Struct, rename="camel", gc=False):
+    path: str
+    deletion_vector: _Vector | None = None
+
+
 class _Line(msgspec.Struct, gc=False):
     add: _File | None = None
-    remove: _File | None = None
+    remove: _Removed | None = None
+
+
+class _Totals:
+    """Files, bytes, rows and masked rows after every version of a record that begins with version 0."""
+
+    def __init__(self) -> None:
+        self._numbers: defaultdict[str, int] = defaultdict(count().__next__)
+        self._adds: list[_File] = []
+        self._removes: list[_Removed] = []
+        self._counts: list[tuple[int, int]] = []
+        self._version = 0
+        self._columns: list[tuple[np.ndarray, ...]] = []
+
+    def take(self, lines: Sequence[_Line]) -> None:
+        """Take the next commit."""
+        adds, removes = len(self._adds), len(self._removes)
+        self._adds += [line.add for line in lines if line.add is not None]
+        self._removes += [line.remove for line in lines if line.remove is not None]
+        self._counts.append((len(self._adds) - adds, len(self._removes) - removes))
+        if len(self._adds) + len(self._removes) >= _FILES:
+            self._flush()
+
+    def _flush(self) -> None:
+        paths, removed = [add.path for add in self._adds], [remove.path for remove in self._removes]
+        vectors = [add.deletion_vector for add in self._adds]
+        codes = np.fromiter(map(self._numbers.__getitem__, paths), np.int64, len(paths))
+        same = codes if paths == removed else np.fromiter(map(self._numbers.__getitem__, removed), np.int64)
+        sizes = np.array([add.size for add in self._adds], np.int64)
+        rows = counts_of_lines([add.stats for add in self._adds])[0]
+        masked = np.array([0 if vector is None else vector.cardinality for vector in vectors], np.int64)
+        versions = np.arange(self._version, self._version + len(self._counts))
+        added, ended = (np.repeat(versions, [each[place] for each in self._counts]) for place in (0, 1))
+        self._columns.append((codes, same, sizes, rows, masked, added, ended))
+        self._version += len(self._counts)
+        self._adds, self._removes, self._counts = [], [], []
+
+    def sums(self) -> list[np.ndarray]:
+        """A column for each total."""
+        self._flush()
+        codes, removed, *values, added, ended = map(np.concatenate, zip(*self._columns, strict=True))
+        path, at = np.concatenate([codes, removed]), np.concatenate([added, ended])
+        row = np.concatenate([np.arange(len(codes)), np.full(len(removed), -1)])
+        order = np.argsort(path << 33 | at << 1 | (row >= 0))
+        lives = row[order[:-1]] >= 0
+        follows = lives & (path[order[:-1]] == path[order[1:]])
+        gone, by = row[order[:-1]][follows], at[order[1:]][follows]
+        found = []
+        sizes, rows, masked = values
+        for value in (np.ones(len(codes), np.int64), sizes, rows - masked, masked):
+            steps = np.zeros(self._version, np.int64)
+            np.add.at(steps, added, value)
+            np.subtract.at(steps, by, value[gone])
+            found.append(np.cumsum(steps))
+        return found
 
 
 def floor(name: str, path: str) -> Callable[[], int]:
     """The reading and decoding that the operation is made of; it returns how many bytes were read."""
     log = Path(path) / "_delta_log"
     totals = name in ("history", "ten")
-    decode = (msgspec.json.Decoder(_Line) if totals else msgspec.json.Decoder(dict[str, msgspec.Raw])).decode_lines
+    decode: Callable[[bytes], list[Any]] = msgspec.json.Decoder(
+        _Line if totals else dict[str, msgspec.Raw]
+    ).decode_lines
 
     def listed() -> int:
         for found in os.listdir(log):
@@ -67,11 +138,15 @@ def floor(name: str, path: str) -> Callable[[], int]:
         newest = checkpoints[-1] if checkpoints else ""
         every = totals or name == "provenance"
         commits = sorted(found for found in names if _COMMIT.match(found) and (every or found[:20] > newest[:20]))
-        read = 0
+        read, found = 0, _Totals()
         for commit in commits:
             data = _bytes(log / commit)
             read += len(data)
-            decode(data)
+            lines = decode(data)
+            if totals:
+                found.take(lines)
+        if totals:
+            found.sums()
         if every:
             # Where the log was cleaned up, the files of its first checkpoint are the beginning of the history.
             first = checkpoints[0] if checkpoints and commits[0][:20] >= checkpoints[0][:20] != f"{0:020}" else ""

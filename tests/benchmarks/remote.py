@@ -10,9 +10,11 @@ import re
 import statistics
 import sys
 import xml.sax.saxutils as xml
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -36,7 +38,7 @@ OPTIONS = {
 
 def measure(rounds: int = ROUNDS) -> Iterator[dict[str, Any]]:
     """Two records: the seconds that a history of ten thousand commits takes by each reader; and again here, out of what
-    the first reading kept, in a fresh process, with how many commits it asked for."""
+    the first reading kept, in a fresh process, with how many commits it asked for, and what the listing takes alone."""
     folder = prepared("R", ARGUMENTS)
     runs: dict[str, list[dict[str, float]]] = {"explorer": [], "deltalake": []}
     with TemporaryDirectory() as kept, _server(folder) as (endpoint, asked):
@@ -47,15 +49,17 @@ def measure(rounds: int = ROUNDS) -> Iterator[dict[str, Any]]:
         before = asked.value
         runs["again"] = [run("remote", "explorer", endpoint, kept) for _ in range(rounds)]
         commits = asked.value - before
+        runs["listing"] = [run("remote", "listing", endpoint) for _ in range(rounds)]
     found = {reader: {"seconds": statistics.median(one["seconds"] for one in some)} for reader, some in runs.items()}
-    again, operation = found.pop("again"), {"milliseconds": LATENCY * 1e3, **found}
-    yield {"operation": "history of 10,000 commits", **operation, "goal": 8.0, "commits": None}
+    again, listing, operation = found.pop("again"), found.pop("listing"), {"milliseconds": LATENCY * 1e3, **found}
+    yield {"operation": "history of 10,000 commits", **operation, "goal": 8.0, "commits": None, "listing": None}
     yield {
         "operation": "the same out of what is kept",
         **operation,
         "explorer": again,
         "goal": 100.0,
         "commits": commits,
+        "listing": listing,
     }
 
 
@@ -70,6 +74,14 @@ def _operation(reader: str, endpoint: str, kept: str = "off") -> None:
         del options["aws_allow_http"]
         start = time.perf_counter()
         rows = explorer.open_table("s3://bench/table", storage_options=options).history().num_rows
+    elif reader == "listing":
+        from obstore.store import S3Store
+
+        del options["aws_allow_http"], options["allow_http"]
+        names = {name.removeprefix("aws_"): value for name, value in options.items()}
+        start = time.perf_counter()
+        store = S3Store("bench", prefix="table", client_options={"allow_http": True}, **names)  # type: ignore[arg-type]
+        rows = sum(_COMMIT.search(f"/{each['path']}") is not None for each in store.list("_delta_log/").collect())
     else:
         from deltalake import DeltaTable
 
@@ -106,7 +118,7 @@ def _serve(folder: Path, port: Any, asked: Any) -> None:
             await asyncio.sleep(LATENCY)
             if not key:
                 self.set_header("Content-Type", "application/xml")
-                self.finish(_listing(files, self.get_query_argument("prefix", ""), self._after()))
+                self.finish(_listing(entries, self.get_query_argument("prefix", ""), self._after()))
             elif key in files:
                 self._describe(files[key])
                 self.finish(_part(files[key].read_bytes(), self.request.headers.get("Range"), self))
@@ -130,6 +142,7 @@ def _serve(folder: Path, port: Any, asked: Any) -> None:
             self.set_header("Last-Modified", _moment(path).strftime("%a, %d %b %Y %H:%M:%S GMT"))
 
     files = {f"table/{path.relative_to(folder).as_posix()}": path for path in folder.rglob("*") if path.is_file()}
+    entries = [(key, _entry(key, files[key])) for key in sorted(files)]
 
     async def run() -> None:
         sockets = netutil.bind_sockets(0, "127.0.0.1", backlog=1024)
@@ -141,18 +154,24 @@ def _serve(folder: Path, port: Any, asked: Any) -> None:
     asyncio.run(run())
 
 
-def _listing(files: dict[str, Path], prefix: str, after: str) -> str:
-    keys = [key for key in sorted(files) if key.startswith(prefix) and key > after]
-    page, more = keys[:1000], len(keys) > 1000
-    contents = "".join(
-        f"<Contents><Key>{xml.escape(key)}</Key><LastModified>{_moment(files[key]).isoformat()}</LastModified>"
-        f"<ETag>x</ETag><Size>{files[key].stat().st_size}</Size></Contents>"
-        for key in page
+def _entry(key: str, path: Path) -> str:
+    """What a listing says of an object; it is made once, so that a listing takes the latency and little more."""
+    return (
+        f"<Contents><Key>{xml.escape(key)}</Key><LastModified>{_moment(path).isoformat()}</LastModified>"
+        f"<ETag>x</ETag><Size>{path.stat().st_size}</Size></Contents>"
     )
-    token = f"<NextContinuationToken>{xml.escape(page[-1])}</NextContinuationToken>" if more else ""
+
+
+def _listing(entries: list[tuple[str, str]], prefix: str, after: str) -> str:
+    found = [
+        entry for entry in entries[bisect_right(entries, after, key=itemgetter(0)) :] if entry[0].startswith(prefix)
+    ]
+    page, more = found[:1000], len(found) > 1000
+    token = f"<NextContinuationToken>{xml.escape(page[-1][0])}</NextContinuationToken>" if more else ""
     return (
         "<?xml version='1.0'?><ListBucketResult><Name>bench</Name><MaxKeys>1000</MaxKeys>"
-        f"<KeyCount>{len(page)}</KeyCount><IsTruncated>{json.dumps(more)}</IsTruncated>{token}{contents}</ListBucketResult>"
+        f"<KeyCount>{len(page)}</KeyCount><IsTruncated>{json.dumps(more)}</IsTruncated>{token}"
+        f"{''.join(text for _, text in page)}</ListBucketResult>"
     )
 
 

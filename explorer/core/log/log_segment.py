@@ -47,7 +47,7 @@ class LogSegment(msgspec.Struct, frozen=True):
 class LogListing(msgspec.Struct, frozen=True):
     """What the log holds: commits by version and complete checkpoints, both ascending.
 
-    ``by_catalog`` says that a catalog ratified the commits.
+    ``by_catalog`` says that a catalog ratified the commits, ``is_whole`` that the folder was listed from its beginning.
     """
 
     commits: dict[int, LogPath]
@@ -55,6 +55,7 @@ class LogListing(msgspec.Struct, frozen=True):
     compactions: tuple[LogPath, ...] = ()
     checksums: dict[int, LogPath] = {}
     by_catalog: bool = False
+    is_whole: bool = True
 
     @property
     def latest(self) -> int:
@@ -217,6 +218,7 @@ def list_newer(store: LogStore, known: LogListing) -> LogListing | None:
         tuple(checkpoints[version] for version in sorted(checkpoints)),
         tuple(dict.fromkeys((*known.compactions, *newer.compactions))),
         known.checksums | newer.checksums,
+        is_whole=False,
     )
 
 
@@ -232,17 +234,16 @@ def list_log(store: LogStore, *, use_hint: bool = False) -> LogListing:
         CorruptTable: Two commit files have one version (D-36).
     """
     start = _hinted_start(store) if use_hint else ""
-    found = _recognise(store, start)
-    listing = arrange_log(found)
+    listing = arrange_log(_recognise(store, start))
     if start and (not listing.checkpoints or listing.latest < 0):
-        listing = arrange_log(_recognise(store, ""))
+        start, listing = "", arrange_log(_recognise(store, ""))
     if listing.latest < 0:
         raise TableNotFound(
             f"There is no Delta table at {store.root}: its {LOG_FOLDER} folder is missing or holds no commit and no "
             "complete checkpoint. Check the path; it must be the folder that contains _delta_log.",
             location=store.root,
         )
-    return listing
+    return msgspec.structs.replace(listing, is_whole=not start)
 
 
 def _hinted_start(store: LogStore) -> str:

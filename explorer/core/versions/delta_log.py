@@ -409,7 +409,7 @@ class DeltaLog:
     @property
     def listing(self) -> LogListing:
         """The whole listing, made at first need; the latest version needs only its end."""
-        if self._whole is None or self._outdated:
+        if self._outdated or (self._whole is None and not self._listed.is_whole):
             self._relist()
         return self._listed if self._whole is None else self._whole
 

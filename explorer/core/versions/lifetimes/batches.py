@@ -21,8 +21,8 @@ __all__ = ["Arrays", "Batches", "Texts", "chosen", "constant", "encoded", "thin"
 Arrays: TypeAlias = dict[str, npt.NDArray[np.generic]]
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
-_DOZEN: Final = 32
-_MANY: Final = 8
+_DOZEN: Final = 8
+_MUCH: Final = 1 << 23  # bytes of text from which on it is worth the time to keep each once
 
 
 class Batches:
@@ -55,11 +55,11 @@ class Batches:
 
 
 class Texts:
-    """Batches of one column of texts; of many, each distinct text is there once."""
+    """Batches of one column of texts; of much text, each distinct one is there once."""
 
     def __init__(self, batches: Sequence[pa.LargeBinaryArray | pa.DictionaryArray] = ()) -> None:
         self._batches = list(batches)
-        self._taken = len(self._batches)
+        self._size = sum(batch.nbytes for batch in batches)
 
     def copy(self) -> Texts:
         """The same batches, to go on with apart."""
@@ -69,8 +69,8 @@ class Texts:
 
     def append(self, batch: pa.LargeBinaryArray) -> None:
         """Take the next batch."""
-        self._taken += 1
-        self._batches.append(batch if self._taken < _MANY else encoded(batch))
+        self._size += batch.nbytes
+        self._batches.append(batch if self._size < _MUCH else encoded(batch))
         if len(self._batches) == _DOZEN:
             self._batches = [self.joined()]
 

@@ -48,7 +48,7 @@ _EVENT: Final[dict[str, type[np.generic]]] = {
 _LATEST_TIME: Final = 1 << 60
 _LATEST_VERSION: Final = 1 << 30
 # Lines that are kept with the bytes of their commits until they become columns together: no more than caches hold.
-_BATCH: Final = 1 << 11
+_BATCH: Final = 1 << 12
 
 
 class LifetimesBuilder:
@@ -254,8 +254,11 @@ class LifetimesBuilder:
         events.append(found)
         columns = events.joined(last=last)
         # Files that get a row are numbered as they come, after those of the checkpoint.
-        row = np.concatenate([np.cumsum(columns["kind"][: self._count] != REMOVE) + (self._base.num_rows - 1), rows])
-        order = np.concatenate([np.arange(1, 2 * self._count, 2), np.full(len(rows), 2 * self._events_before)])
+        row = np.cumsum(columns["kind"] != REMOVE, dtype=np.int32)
+        row += np.int32(self._base.num_rows - 1)
+        row[self._count :] = rows
+        order = np.arange(1, 2 * len(row) + 1, 2, dtype=np.int32)
+        order[self._count :] = 2 * self._events_before
         return FileEvents(
             order=order,
             kind=columns["kind"].astype(np.int8, copy=False),

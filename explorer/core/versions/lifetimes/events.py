@@ -51,11 +51,11 @@ class FileEvents:
         quiet: True for a removal that only rearranges data.
     """
 
-    order: Int64s
+    order: Int32s
     kind: npt.NDArray[np.int8]
     path: Int32s
     version: Int32s
-    row: Int64s
+    row: Int32s
     vector: Int64s
     time: Int64s
     quiet: Mask
