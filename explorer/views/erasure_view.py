@@ -88,11 +88,13 @@ class PlaceLine:
 
 @dataclass(frozen=True, slots=True)
 class StepLine:
-    """A step that is left: what it is, why, from when; the change to open with its answers, or a command."""
+    """A step that is left: what it is, why, from when, and whether that is still to come; the change to open with its
+    answers, or a command."""
 
     title: str
     why: str
     not_before: str
+    waits: bool
     kind: str = ""
     answers: tuple[tuple[str, str], ...] = ()
     command: str = ""
@@ -172,7 +174,7 @@ def erasure_view(found: Erasure, due: date | None = None) -> ErasureView:
     dates = [place.gone_from for place in found.places if place.gone_from is not None]
     logged = [trace.gone_from for trace in found.traces if trace.gone_from is not None]
     axis = axis_of(found.basis.now, dates or ([] if found.places else logged), due)
-    steps = tuple(map(_step, found.steps))
+    steps = tuple(_step(step, found.basis.now) for step in found.steps)
     places = tuple(_lines(found, axis))
     against = None if due is None else _against(found, due)
     return ErasureView(
@@ -333,16 +335,17 @@ def _against(found: Erasure, due: date) -> DueDate:
     )
 
 
-def _step(step: Step) -> StepLine:
+def _step(step: Step, now: int) -> StepLine:
     when = "" if step.not_before is None else _date(step.not_before)
+    waits = step.not_before is not None and step.not_before > now
     if step.intent is None:
-        return StepLine("Search again" if step.command else "By hand", step.why, when, command=step.command or "")
+        title = "Search again" if step.command else "By hand"
+        return StepLine(title, step.why, when, waits, command=step.command or "")
     if str(step.intent["kind"]) not in offered_kinds():
-        return StepLine(str(step.intent["kind"]).capitalize(), step.why, when)
+        return StepLine(str(step.intent["kind"]).capitalize(), step.why, when, waits)
     intent = parse_intent(step.intent)
-    return StepLine(
-        headline(intent).verb, step.why, when, intent_kind(intent), tuple(sorted(answers_of(intent).items()))
-    )
+    answers = tuple(sorted(answers_of(intent).items()))
+    return StepLine(headline(intent).verb, step.why, when, waits, intent_kind(intent), answers)
 
 
 def _trace_words(what: str, column: str, value: str) -> str:

@@ -84,6 +84,12 @@ def test_files_of_a_day_share_a_bar_and_a_step_comes_before_the_wait() -> None:
             steps=(DELETE, PURGE, _vacuum(MONTH), AGAIN),
         )
     )
+    assert [(step.title, step.not_before, step.waits) for step in view.steps] == [
+        ("Delete rows", "", False),
+        ("Purge masked rows", "", False),
+        ("Delete unused files", "22 Dec 2026", True),
+        ("Search again", "", False),
+    ]
     assert _bars(view) == [
         ("live", [(1.0, "deleted, files wait 30 days", "plain")]),
         ("masked", [(1.0, "purged, its file waits 30 days", "plain")]),

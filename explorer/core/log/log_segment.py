@@ -87,6 +87,9 @@ class LogListing(msgspec.Struct, frozen=True):
         The version after the latest if only its checkpoint is left.
         """
         version = self.latest + 1
+        oldest = next(iter(self.commits), version)
+        if oldest + len(self.commits) == version:
+            return oldest  # As many as there are versions: none is missing.
         while version - 1 in self.commits:
             version -= 1
         return version

@@ -8,6 +8,7 @@ import pytest
 import explorer
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import SetTransaction
+from explorer.core.protocol.log_store import LogStore
 from tests.support.checkpoint_shapes import write_checkpoint
 from tests.support.faulty_store import FaultyStore
 from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, paths, remove, table, write
@@ -89,3 +90,19 @@ def test_a_log_that_was_cleaned_up_is_read_from_its_checkpoint() -> None:
     assert found.snapshot().transactions == {"one": 1, "two": 1}
     assert paths(found.snapshot()) == {("a", None), ("b", None), ("c", None)}
     assert found.version_range() == (3, 4)
+
+
+def test_a_log_without_a_hint_is_listed_once_for_all_questions() -> None:
+    store = new_store()
+    write(store, {0: (PROTOCOL, METADATA)} | {version: (add(f"a{version}"),) for version in range(1, 5)})
+    assert _listings(store) == 1
+    write_checkpoint(store, 3, [PROTOCOL, METADATA, *(add(f"a{version}") for version in range(1, 4))], "classic")
+    store.put("_delta_log/_last_checkpoint", b'{"version":3,"size":5}')
+    assert _listings(store) == 2  # from the checkpoint on, and later what is older
+
+
+def _listings(store: LogStore) -> int:
+    counted = FaultyStore(store)
+    found = explorer.Table(counted)
+    assert (found.snapshot().version, found.history().num_rows, found.version_range()) == (4, 5, (0, 4))
+    return counted.requests.count("list _delta_log")

@@ -100,7 +100,7 @@ class RecordedFilesBuilder:
                 if values.any()
                 else pa.nulls(len(values))
             )
-        return pa.table({**columns, "partitions": self._partitions.joined()})
+        return pa.table({**columns, "partitions": encoded(self._partitions.joined())})
 
     @classmethod
     def again(cls, files: pa.Table, paths: PathCodes, vectors: VectorCodes) -> RecordedFilesBuilder:
