@@ -294,6 +294,17 @@ def test_a_table_of_many_names_the_rules_that_found_nothing_in_one_line() -> Non
     assert [rule for rule in beside.found_nothing if titles[rule] not in text] == []
 
 
+def test_a_table_of_many_has_a_line_only_for_clients_that_cannot_do_all() -> None:
+    alone, beside = _lost().report(NOW), _lost().report(NOW, one_of_many=True)
+    pages = [render(alone), render(tables_report([beside], [], NOW, "warehouse"))]
+    rows = [page[page.index('<table class="matrix whole">') :].split("</table>", 1)[0].count("<tr>") for page in pages]
+    whole = [client for client in beside.clients or () if (client.read, client.write) == ("yes", "yes")]
+    assert 0 < len(whole) < len(beside.clients or ())
+    assert [row - 1 for row in rows] == [len(alone.clients or ()), len(beside.clients or ()) - len(whole)]
+    assert ", ".join(dict.fromkeys(client.client for client in whole)) in _Page(pages[1]).text
+    assert (pages[0].count("All clients"), pages[1].count("Clients that cannot do all")) == (1, 1)
+
+
 def test_a_document_of_another_form_is_refused() -> None:
     report = json.loads(msgspec.json.encode(_lost().report(NOW)))
     for changed in ({**report, "more": 1}, {**report, "version": "3"}, {**report, "format": "delta-explorer-report/9"}):
