@@ -28,7 +28,8 @@ _REST: Final = "all else"
 _CLOCKS: Final = (
     ("storage.local", "LocalLogStore", "list_from", "list the log"),
     ("storage.local", "LocalLogStore", "read_many", "read the commits"),
-    ("core.log.replay", "", "decode_commit", "decode the JSON"),
+    ("core.log.commit", "", "_line_breaks", "find the line breaks"),
+    ("core.log.commit", "", "_decoded", "decode the JSON"),
     ("core.protocol.arrow.row_groups", "RowGroups", "__init__", "read the checkpoint's footer"),
     ("core.protocol.arrow.row_groups", "RowGroups", "read", "read the checkpoint's columns"),
     ("core.protocol.arrow.row_groups", "RowGroups", "present", "find the checkpoint's small actions"),
@@ -37,7 +38,7 @@ _CLOCKS: Final = (
     ("core.versions.lifetimes.builder", "LifetimesBuilder", "commit", "walk over the file actions"),
     ("core.versions.lifetimes.builder", "LifetimesBuilder", "_take", "make columns, let go of the JSON"),
     ("core.versions.lifetimes.builder", "LifetimesBuilder", "build", "make the intervals"),
-    ("core.versions.history_reader", "", "_small_actions", "small actions of each commit"),
+    ("core.versions.history_reader", "Recorder", "take", "small actions of each commit"),
     ("core.versions.history", "", "_table", "sums by version, the table"),
 )
 """Module, class, function, and what its time is called; what runs inside another counts for itself alone."""

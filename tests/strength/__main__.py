@@ -1,8 +1,9 @@
 """How strong the tests of the core are: ``python -m tests.strength``.
 
 It writes docs/strength.json, and docs/strength.md out of it. ``branches`` takes forty minutes, each part of ``mutants``
-up to an hour; ``page`` makes the page again after survivors were judged. Each part of ``mutants`` is recorded when it
-has ended; without names those parts run that have no record, and ``--all`` runs every one again.
+up to half an hour; ``page`` makes the page again after survivors were judged. Each part of ``mutants`` is recorded when
+it has ended; without names those parts run that have no record or one older than their code, and ``--all`` runs every
+one again.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.strength", description=__doc__)
     parser.add_argument("what", choices=("branches", "mutants", "page"))
     parser.add_argument(
-        "parts", nargs="*", metavar="PART", help=f"of mutants: {', '.join(mutants.PARTS)}; else those without a record"
+        "parts", nargs="*", metavar="PART", help=f"of mutants: {', '.join(mutants.PARTS)}; else those that are due"
     )
     parser.add_argument("--all", action="store_true", help="every part of mutants")
     chosen = parser.parse_args()
@@ -32,8 +33,8 @@ def main() -> None:
     if chosen.what == "branches":
         record["branches"] = {"at": _today(), **branches.measure()}
     elif chosen.what == "mutants":
-        missing = [name for name in mutants.PARTS if chosen.all or name not in record.get("mutants", {})]
-        for name in chosen.parts or missing:
+        due = list(mutants.PARTS) if chosen.all else mutants.due_parts(record.get("mutants", {}))
+        for name in chosen.parts or due:
             record.setdefault("mutants", {})[name] = {"at": _today(), **mutants.measure(name)}
             RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
     RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")

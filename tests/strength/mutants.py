@@ -7,21 +7,25 @@ function and the line that it changed, as its number changes whenever the module
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 from tests.strength.judged import JUDGED
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["PARTS", "Part", "judgement", "measure"]
+__all__ = ["PARTS", "Part", "digest", "due_parts", "judgement", "measure"]
 
 FOLDER: Final = REPOSITORY / "build" / "mutants"
 COPIED: Final = (
@@ -102,11 +106,22 @@ PARTS: Final[dict[str, Part]] = {
         ("tests/core/protocol/test_skipping.py", "tests/core/protocol/test_expressions.py"),
     ),
     "vacuum": Part(
-        ("maintenance/vacuum", "maintenance/unused_files", "maintenance/log_cleanup"),
+        ("maintenance/vacuum",),
         (
             *("tests/core/maintenance/test_vacuum.py", "tests/core/maintenance/test_vacuum_guards.py"),
-            *("tests/core/maintenance/test_log_cleanup.py", "tests/core/maintenance/test_maintenance.py"),
+            "tests/core/maintenance/test_maintenance.py",
         ),
+    ),
+    "unused-files": Part(
+        ("maintenance/unused_files",),
+        (
+            *("tests/core/maintenance/test_unused_files.py", "tests/core/maintenance/test_vacuum.py"),
+            "tests/core/maintenance/test_vacuum_guards.py",
+        ),
+    ),
+    "log-cleanup": Part(
+        ("maintenance/log_cleanup",),
+        ("tests/core/maintenance/test_log_cleanup.py", "tests/core/maintenance/test_cleanup_plan.py"),
     ),
     "features": Part(
         ("protocol/table_features", "protocol/protocol_evolution"),
@@ -159,6 +174,7 @@ def measure(name: str) -> dict[str, Any]:
     counts = Counter("killed" if state in KILLED else state for state in states.values())
     survivors = _survivors(folder, {mutant: state for mutant, state in sorted(states.items()) if state not in KILLED})
     return {
+        "digest": digest(part),
         "modules": list(part.modules),
         "tests": list(part.tests),
         "mutants": len(states),
@@ -168,15 +184,53 @@ def measure(name: str) -> dict[str, Any]:
     }
 
 
+def digest(part: Part) -> str:
+    """What the code of its modules does, without texts that only explain it: a record holds for this code alone."""
+    found = sha256()
+    for module in part.modules:
+        tree = ast.parse((REPOSITORY / "explorer/core" / f"{module}.py").read_text("utf-8"))
+        for node in ast.walk(tree):
+            body = getattr(node, "body", None)
+            if isinstance(body, list):
+                node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
+        found.update(ast.dump(tree).encode())
+    return found.hexdigest()[:16]
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def due_parts(record: dict[str, Any]) -> list[str]:
+    """The parts without a record, or with one that is older than the code it speaks of."""
+    return [name for name, part in PARTS.items() if record.get(name, {}).get("digest") != digest(part)]
+
+
 def judgement(survivor: dict[str, str]) -> str:
     """What is said of a survivor, by a rule or by a person; empty if nobody looked at it."""
     before, after = survivor["before"], survivor["after"]
-    if before.lower() == after.replace("XX", "").lower() and before.startswith(('"', 'f"', "raise ")):
+    if _only_words(before, after):
         return "only letters of a message"
     if before.lower() == after.lower() and (".encode(" in before or ".decode(" in before):
         return "the same encoding by another name"
+    if after in _without(before, ", strict=True", (", strict=None", ", strict=False", ", ")):
+        return "both sides have one length, which zip only asserts"
     function = survivor["function"]
     return JUDGED.get((function, before, after)) or JUDGED.get((function, before), "")
+
+
+def _only_words(before: str, after: str) -> bool:
+    """Whether two lines differ in the letters of texts of several words alone, and not in how many there are."""
+    if before.lower() != after.replace("XX", "").lower():
+        return False
+    texts, others = (re.findall(r'"((?:[^"\\]|\\.)*)"', line) for line in (before, after))
+    between = (re.sub(r'"(?:[^"\\]|\\.)*"', '""', line) for line in (before, after))
+    changed = [text for text, other in zip(texts, others, strict=False) if text != other]
+    return len(texts) == len(others) and len(set(between)) == 1 and all(" " in text.strip() for text in changed)
+
+
+def _without(before: str, part: str, others: Iterable[str]) -> list[str]:
+    return [before.replace(part, other) for other in others] if part in before else []
 
 
 def _mutmut(folder: Path, *arguments: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,6 +35,42 @@ def test_the_parts_name_modules_and_tests_that_are_there(record: dict[str, Any])
         assert [name for name in part.modules if not (REPOSITORY / "explorer/core" / f"{name}.py").is_file()] == []
         assert [name for name in part.tests if not (REPOSITORY / name).exists()] == []
     assert record.get("mutants", {}).keys() <= mutants.PARTS.keys()
+
+
+def test_no_record_of_mutants_is_older_than_the_code_it_speaks_of(record: dict[str, Any]) -> None:
+    recorded = record.get("mutants", {})
+    due = [name for name in mutants.due_parts(recorded) if name in recorded]
+    assert due == [], f"run: python -m tests.strength mutants {' '.join(due)}"
+
+
+def test_the_code_of_a_part_is_the_same_code_with_other_comments(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(mutants, "REPOSITORY", tmp_path)
+    module = tmp_path / "explorer/core/a.py"
+    module.parent.mkdir(parents=True)
+    digests = []
+    for body in ('"""One."""\n    return x', "# Two.\n    return x", "return -x"):
+        module.write_text(f"def f(x):\n    {body}\n", "utf-8")
+        digests.append(mutants.digest(mutants.Part(("a",), ())))
+    assert digests[0] == digests[1] != digests[2]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ('return x("It is gone.")', 'return x("XXIt is gone.XX")', "only letters of a message"),
+        ('return x("It is gone.")', 'return x("IT IS GONE.")', "only letters of a message"),
+        ('return {"detail": "It is gone."}', 'return {"DETAIL": "It is gone."}', ""),
+        ('return x("gone")', 'return x("XXgoneXX")', ""),
+        ('return x("It is gone.")', "return x(None)", ""),
+        ("zip(a, b, strict=True)", "zip(a, b, strict=False)", "both sides have one length, which zip only asserts"),
+        ("zip(a, b, strict=True)", "zip(a, b, )", "both sides have one length, which zip only asserts"),
+        ("zip(a, b, strict=True)", "zip(a, strict=True)", ""),
+    ],
+)
+def test_what_is_said_of_survivors_by_rule(before: str, after: str, said: str) -> None:
+    assert mutants.judgement({"function": "f", "before": before, "after": after, "state": "survived"}) == said
 
 
 def test_figures_add_up_by_package() -> None:
