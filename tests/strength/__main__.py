@@ -2,8 +2,8 @@
 
 It writes docs/strength.json, and docs/strength.md out of it. ``branches`` takes forty minutes, each part of ``mutants``
 up to half an hour; ``page`` makes the page again after survivors were judged. Each part of ``mutants`` is recorded when
-it has ended; without names those parts run that have no record or one older than their code, and ``--all`` runs every
-one again.
+it has ended. Of the parts that are named, or of every part, those functions run that have no record or changed since;
+with ``--open`` also those with survivors that are not judged, with ``--all`` every one.
 """
 
 from __future__ import annotations
@@ -21,23 +21,35 @@ def main() -> None:
     """Run what was asked for, and write the record and the page."""
     parser = argparse.ArgumentParser(prog="python -m tests.strength", description=__doc__)
     parser.add_argument("what", choices=("branches", "mutants", "page"))
-    parser.add_argument(
-        "parts", nargs="*", metavar="PART", help=f"of mutants: {', '.join(mutants.PARTS)}; else those that are due"
-    )
-    parser.add_argument("--all", action="store_true", help="every part of mutants")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of mutants: {', '.join(mutants.PARTS)}; else all")
+    parser.add_argument("--open", action="store_true", help="also functions with survivors that are not judged")
+    parser.add_argument("--all", action="store_true", help="every function")
     chosen = parser.parse_args()
     unknown = [name for name in chosen.parts if name not in mutants.PARTS]
     if unknown:
         parser.error(f"there is no part {unknown[0]!r}: {', '.join(mutants.PARTS)}")
-    record: dict[str, Any] = json.loads(RECORD.read_text("utf-8")) if RECORD.is_file() else {}
     if chosen.what == "branches":
-        record["branches"] = {"at": _today(), **branches.measure()}
+        _write({"branches": {"at": _today(), **branches.measure()}})
     elif chosen.what == "mutants":
-        due = list(mutants.PARTS) if chosen.all else mutants.due_parts(record.get("mutants", {}))
-        for name in chosen.parts or due:
-            record.setdefault("mutants", {})[name] = {"at": _today(), **mutants.measure(name)}
-            RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
-    RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+        for name in chosen.parts or mutants.PARTS:
+            recorded = _record().get("mutants", {}).get(name, {})
+            functions = set(mutants.due(name, {} if chosen.all else recorded))
+            functions |= set(mutants.still_open(recorded) if chosen.open else ())
+            if functions:
+                found = {"at": _today(), **mutants.measure(name, recorded, functions)}
+                _write({"mutants": _record().get("mutants", {}) | {name: found}})
+    else:
+        _write({})
+
+
+def _record() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(RECORD.read_text("utf-8")) if RECORD.is_file() else {}
+    return found
+
+
+def _write(changed: dict[str, Any]) -> None:
+    record = _record() | changed
+    RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
     PAGE.write_text(page(record), "utf-8")
 
 

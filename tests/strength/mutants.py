@@ -1,13 +1,14 @@
 """Which changes of the core the tests notice: mutmut changes one thing at a time and runs the tests that reach it.
 
 A part is some modules of the core and the tests that are to notice; it takes less than an hour. It runs on a copy in
-``build/mutants``, without Spark. A mutant that survives is judged by a person, in ``tests.strength.judged``: by its
-function and the line that it changed, as its number changes whenever the module does.
+``build/mutants``, without Spark, with as many tests at a time as ``MUTANTS_CHILDREN`` says. The record counts by
+function, so that only what changed has to run again. A mutant that survives is judged by a person, in
+``tests.strength.judged``: by its function and the line that it changed, as its number changes whenever the function
+does.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -15,22 +16,23 @@ import shutil
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from tests.strength.functions import digests
 from tests.strength.judged import JUDGED
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["PARTS", "Part", "digest", "due_parts", "judgement", "measure"]
+__all__ = ["PARTS", "Part", "due", "judgement", "measure", "still_open"]
 
 FOLDER: Final = REPOSITORY / "build" / "mutants"
 COPIED: Final = (
     "explorer", "tests", "docs", "assets", "notebooks", "pyproject.toml", "README.md", "CONTRIBUTING.md", "Makefile",
 )  # fmt: skip
+PREFIX: Final = "explorer.core."
 KILLED: Final = {"killed", "timeout", "suspicious", "segfault"}
 
 
@@ -151,59 +153,43 @@ timeout_constant = 20
 """mutmut waits 15 times the constant, in seconds: a busy machine must not take slow for noticed."""
 
 
-def measure(name: str) -> dict[str, Any]:
-    """Run one part: how many mutants, how many killed, and those that survived."""
-    part, folder = PARTS[name], FOLDER / name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for each in COPIED:
-        source = REPOSITORY / each
-        copy = shutil.copytree if source.is_dir() else shutil.copyfile
-        copy(source, folder / each)
-    with (folder / "pyproject.toml").open("a", encoding="utf-8") as file:
-        file.write(
-            _CONFIGURATION.format(
-                modules=json.dumps([f"explorer/core/{module}.py" for module in part.modules]),
-                copied=json.dumps([each for each in COPIED if each not in ("explorer", "tests", "pyproject.toml")]),
-                tests=json.dumps(part.tests),
-            )
-        )
+def measure(name: str, recorded: dict[str, Any], functions: Iterable[str]) -> dict[str, Any]:
+    """The record of a part after a run of some of its functions; what is recorded of the others stays.
+
+    Args:
+        name: Of the part.
+        recorded: Its record until now; empty if there is none.
+        functions: Those to run, by mutmut's names. Those that the part does not have any more leave the record.
+    """
+    known = digests(PARTS[name].modules)
+    running = known.keys() & functions
     started = time.monotonic()
-    _mutmut(folder, "run", "--max-children", str(os.cpu_count() or 1))
-    states = dict(_states(folder))
-    counts = Counter("killed" if state in KILLED else state for state in states.values())
-    survivors = _survivors(folder, {mutant: state for mutant, state in sorted(states.items()) if state not in KILLED})
+    states, survivors = _ran(name, sorted(running)) if running else ({}, [])
+    took = round(time.monotonic() - started)
+    counts: dict[str, dict[str, Any]] = recorded.get("functions", {}) | {
+        function: {"digest": known[function], "mutants": 0, "killed": 0} for function in running
+    }
+    for mutant, state in states.items():
+        counts[_function(mutant)]["mutants"] += 1
+        counts[_function(mutant)]["killed"] += state in KILLED
+    kept = [each for each in recorded.get("survivors", ()) if each["function"] in known.keys() - running]
     return {
-        "digest": digest(part),
-        "modules": list(part.modules),
-        "tests": list(part.tests),
-        "mutants": len(states),
-        "killed": counts["killed"],
-        "seconds": round(time.monotonic() - started),
-        "survivors": survivors,
+        "seconds": took if known.keys() == running else recorded["seconds"],
+        "functions": {function: counts[function] for function in sorted(known) if function in counts},
+        "survivors": sorted([*kept, *survivors], key=lambda each: each["function"]),
     }
 
 
-def digest(part: Part) -> str:
-    """What the code of its modules does, without texts that only explain it: a record holds for this code alone."""
-    found = sha256()
-    for module in part.modules:
-        tree = ast.parse((REPOSITORY / "explorer/core" / f"{module}.py").read_text("utf-8"))
-        for node in ast.walk(tree):
-            body = getattr(node, "body", None)
-            if isinstance(body, list):
-                node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
-        found.update(ast.dump(tree).encode())
-    return found.hexdigest()[:16]
+def due(name: str, recorded: dict[str, Any]) -> list[str]:
+    """Functions of a part that have no record, or one of other code, and functions in its record that are gone."""
+    found = {function: each["digest"] for function, each in recorded.get("functions", {}).items()}
+    known = digests(PARTS[name].modules)
+    return sorted(function for function in known | found if known.get(function) != found.get(function))
 
 
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def due_parts(record: dict[str, Any]) -> list[str]:
-    """The parts without a record, or with one that is older than the code it speaks of."""
-    return [name for name, part in PARTS.items() if record.get(name, {}).get("digest") != digest(part)]
+def still_open(recorded: dict[str, Any]) -> list[str]:
+    """Functions with a survivor that is not judged."""
+    return sorted({each["function"] for each in recorded.get("survivors", ()) if not judgement(each)})
 
 
 def judgement(survivor: dict[str, str]) -> str:
@@ -233,7 +219,33 @@ def _without(before: str, part: str, others: Iterable[str]) -> list[str]:
     return [before.replace(part, other) for other in others] if part in before else []
 
 
-def _mutmut(folder: Path, *arguments: str) -> str:
+def _ran(name: str, functions: list[str]) -> tuple[dict[str, str], list[dict[str, str]]]:
+    """Run the mutants of some functions of a part, in a copy of the repository: the states, and those that survived."""
+    part = PARTS[name]
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f"{name}-", dir=FOLDER) as made:
+        folder = Path(made)
+        for each in COPIED:
+            source = REPOSITORY / each
+            copy = shutil.copytree if source.is_dir() else shutil.copyfile
+            copy(source, folder / each)
+        with (folder / "pyproject.toml").open("a", encoding="utf-8") as file:
+            file.write(
+                _CONFIGURATION.format(
+                    modules=json.dumps([f"explorer/core/{module}.py" for module in part.modules]),
+                    copied=json.dumps([each for each in COPIED if each not in ("explorer", "tests", "pyproject.toml")]),
+                    tests=json.dumps(part.tests),
+                )
+            )
+        children = os.environ.get("MUTANTS_CHILDREN") or str(os.cpu_count() or 1)
+        patterns = [f"{PREFIX}{function}__mutmut_*" for function in functions]
+        _mutmut(folder, "run", "--max-children", children, *patterns, unless="nothing matches")
+        states = {mutant: state for mutant, state in sorted(_states(folder)) if _function(mutant) in functions}
+        survived = {mutant: state for mutant, state in states.items() if state not in KILLED}
+        return states, _survivors(folder, survived)
+
+
+def _mutmut(folder: Path, *arguments: str, unless: str | None = None) -> str:
     environment = {**os.environ, "PYTHONPATH": "", "CI": "true"}
     environment |= {
         name: str(REPOSITORY.parent / "shared" / kind)
@@ -249,7 +261,7 @@ def _mutmut(folder: Path, *arguments: str) -> str:
         text=True,
         check=False,
     )
-    if ran.returncode:
+    if ran.returncode and (unless is None or unless not in ran.stdout):
         raise RuntimeError(f"mutmut {' '.join(arguments)} ended with {ran.returncode}:\n{ran.stdout[-5_000:]}")
     return ran.stdout
 
@@ -285,5 +297,8 @@ def _survivor(mutant: str, shown: str, state: str) -> dict[str, str]:
     changed = [line for line in shown.splitlines() if line[:1] in "+-"]
     before = [line[1:].strip() for line in changed if line.startswith("-") and not line.startswith("---")]
     after = [line[1:].strip() for line in changed if line.startswith("+") and not line.startswith("+++")]
-    function = mutant.removeprefix("explorer.core.").rpartition("__mutmut_")[0]
-    return {"function": function, "before": " / ".join(before), "after": " / ".join(after), "state": state}
+    return {"function": _function(mutant), "before": " / ".join(before), "after": " / ".join(after), "state": state}
+
+
+def _function(mutant: str) -> str:
+    return mutant.removeprefix(PREFIX).rpartition("__mutmut_")[0]

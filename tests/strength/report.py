@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tests.strength.branches import AIM, TESTS, WHOLE, WHY, share
-from tests.strength.mutants import judgement
+from tests.strength.mutants import PARTS, judgement
 from tests.support.shared_tables import REPOSITORY
 
 __all__ = ["PAGE", "RECORD", "page"]
@@ -62,7 +62,8 @@ def _mutants(parts: dict[str, Any]) -> Iterator[str]:
     yield "## What is noticed"
     yield ""
     yield "mutmut changes one thing of a module at a time and runs the tests that reach it"
-    yield "(`python -m tests.strength mutants PART`)."
+    yield "(`python -m tests.strength mutants PART`). A digest of each function is recorded with its figures, and a test"
+    yield "refuses figures of other code. Seconds are those of the last run of the whole part."
     yield ""
     if not parts:
         yield "No part ran to its end yet."
@@ -71,11 +72,11 @@ def _mutants(parts: dict[str, Any]) -> Iterator[str]:
     yield "|---|---|---:|---:|---:|---:|---|---:|"
     for name, part in sorted(parts.items()):
         judged = sum(bool(judgement(survivor)) for survivor in part["survivors"])
-        modules = ", ".join(f"`{module}`" for module in part["modules"])
-        share_killed = f"{part['killed']} ({100 * part['killed'] / part['mutants']:.0f} %)"
+        modules = ", ".join(f"`{module}`" for module in PARTS[name].modules)
+        made, killed = (sum(each[what] for each in part["functions"].values()) for what in ("mutants", "killed"))
         left = len(part["survivors"]) - judged
         yield (
-            f"| {name} | {modules} | {part['mutants']} | {share_killed} | {judged} | {left}"
+            f"| {name} | {modules} | {made} | {killed} ({100 * killed / made:.0f} %) | {judged} | {left}"
             f" | {part['at']} | {part['seconds']} |"
         )
     for name, part in sorted(parts.items()):

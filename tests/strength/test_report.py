@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mutmut.mutation.file_mutation import compute_function_hashes
 
-from tests.strength import mutants
+from tests.strength import functions, mutants
 from tests.strength.branches import WHY, record_of, share
+from tests.strength.functions import digests
 from tests.strength.judged import JUDGED
 from tests.strength.report import PAGE, RECORD, page
+from tests.support.at_least_one import at_least_one
 from tests.support.shared_tables import REPOSITORY
 
 
@@ -38,22 +42,92 @@ def test_the_parts_name_modules_and_tests_that_are_there(record: dict[str, Any])
 
 
 def test_no_record_of_mutants_is_older_than_the_code_it_speaks_of(record: dict[str, Any]) -> None:
-    recorded = record.get("mutants", {})
-    due = [name for name in mutants.due_parts(recorded) if name in recorded]
-    assert due == [], f"run: python -m tests.strength mutants {' '.join(due)}"
+    recorded = record["mutants"]
+    due = {name: mutants.due(name, recorded[name]) for name in at_least_one(recorded)}
+    due = {name: changed for name, changed in due.items() if changed}
+    assert due == {}, f"run: python -m tests.strength mutants {' '.join(due)}"
 
 
-def test_the_code_of_a_part_is_the_same_code_with_other_comments(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(mutants, "REPOSITORY", tmp_path)
-    module = tmp_path / "explorer/core/a.py"
-    module.parent.mkdir(parents=True)
-    digests = []
-    for body in ('"""One."""\n    return x', "# Two.\n    return x", "return -x"):
-        module.write_text(f"def f(x):\n    {body}\n", "utf-8")
-        digests.append(mutants.digest(mutants.Part(("a",), ())))
-    assert digests[0] == digests[1] != digests[2]
+def test_the_figures_of_a_function_are_those_of_its_survivors(record: dict[str, Any]) -> None:
+    for part in at_least_one(record["mutants"].values()):
+        left = Counter(each["function"] for each in part["survivors"])
+        figures = {name: each["mutants"] - each["killed"] for name, each in at_least_one(part["functions"].items())}
+        assert left == +Counter(figures)
+
+
+def test_functions_are_named_as_mutmut_names_them() -> None:
+    for module in {module for part in at_least_one(mutants.PARTS.values()) for module in part.modules}:
+        source = (REPOSITORY / "explorer/core" / f"{module}.py").read_text("utf-8")
+        prefix = module.replace("/", ".")
+        assert digests([module]).keys() == {f"{prefix}.{name}" for name in compute_function_hashes(source)}
+
+
+CODE = """
+class A:
+    def f(self, x):
+        {one}
+
+def f(x):
+    return x
+"""
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The file of the only module of the only part, ``p``."""
+    monkeypatch.setattr(functions, "REPOSITORY", tmp_path)
+    monkeypatch.setattr(mutants, "PARTS", {"p": mutants.Part(("m/a",), ())})
+    made = tmp_path / "explorer/core/m/a.py"
+    made.parent.mkdir(parents=True)
+    return made
+
+
+def test_the_code_of_a_function_is_the_same_code_with_other_comments(module: Path) -> None:
+    found = []
+    for body in ('"""One."""\n        return x', "# Two.\n        return  x", "return -x"):
+        module.write_text(CODE.format(one=body), "utf-8")
+        found.append(digests(["m/a"]))
+    method, function = "m.a.xǁAǁf", "m.a.x_f"
+    assert [each.keys() for each in found] == [{method, function}] * 3
+    assert found[0] == found[1]
+    assert (found[0][method] == found[2][method], found[0][function] == found[2][function]) == (False, True)
+
+
+def test_what_is_due_is_what_has_no_record_or_changed_or_went(module: Path) -> None:
+    module.write_text(CODE.format(one="return x"), "utf-8")
+    figures = {"mutants": 1, "killed": 1}
+    recorded = {"functions": {name: {"digest": each, **figures} for name, each in digests(["m/a"]).items()}}
+    assert mutants.due("p", {}) == ["m.a.x_f", "m.a.xǁAǁf"]
+    assert mutants.due("p", recorded) == []
+    module.write_text(CODE.format(one="return -x").replace("def f(x)", "def g(x)"), "utf-8")
+    assert mutants.due("p", recorded) == ["m.a.x_f", "m.a.x_g", "m.a.xǁAǁf"]
+
+
+def test_a_function_that_went_leaves_the_record_and_the_others_stay(module: Path) -> None:
+    module.write_text(CODE.format(one="return x"), "utf-8")
+    figures = {"mutants": 2, "killed": 1}
+    survivors = [
+        {"function": name, "before": "return x", "after": "return None", "state": "survived"}
+        for name in ("m.a.x_f", "m.a.x_gone")
+    ]
+    known = {name: {"digest": each, **figures} for name, each in digests(["m/a"]).items()}
+    gone = {"m.a.x_gone": {"digest": "0", **figures}}
+    recorded = {"seconds": 7, "functions": known | gone, "survivors": survivors}
+    assert mutants.due("p", recorded) == ["m.a.x_gone"]
+    assert mutants.measure("p", recorded, ["m.a.x_gone"]) == {
+        "seconds": 7,
+        "functions": known,
+        "survivors": survivors[:1],
+    }
+
+
+def test_functions_with_a_survivor_that_is_not_judged_are_still_open() -> None:
+    only_words = {"before": 'raise x("It is gone.")', "after": 'raise x("IT IS GONE.")'}
+    survivors = [
+        {"function": "m.a.x_f", "before": "return x", "after": "return None", "state": "survived"},
+        {"function": "m.a.x_g", **only_words, "state": "survived"},
+    ]
+    assert mutants.still_open({"survivors": survivors}) == ["m.a.x_f"]
 
 
 @pytest.mark.parametrize(
