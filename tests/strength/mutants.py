@@ -48,7 +48,8 @@ PARTS: Final[dict[str, Part]] = {
     "deletion-vectors": Part(
         ("protocol/deletion_vectors",),
         (
-            *("tests/core/protocol/test_deletion_vectors.py", "tests/conformance/test_deletion_vector_files.py"),
+            *("tests/core/protocol/test_deletion_vectors.py", "tests/core/protocol/test_legacy_vectors.py"),
+            "tests/conformance/test_deletion_vector_files.py",
             "tests/core/transaction/test_new_files.py",
         ),
     ),

@@ -62,7 +62,7 @@ def _mutants(parts: dict[str, Any]) -> Iterator[str]:
     yield "## What is noticed"
     yield ""
     yield "mutmut changes one thing of a module at a time and runs the tests that reach it"
-    yield "(`python -m tests.strength mutants PART`). A digest of each function is recorded with its figures, and a test"
+    yield "(`python -m tests.strength mutants PART`). A digest of each function is recorded with its figures; a test"
     yield "refuses figures of other code. Seconds are those of the last run of the whole part."
     yield ""
     if not parts:

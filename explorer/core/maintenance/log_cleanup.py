@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -108,20 +109,18 @@ def plan_cleanup(
     paths = _log_paths(store)
     listing = arrange_log(paths)
     first = listing.earliest()
-    nothing = CleanupPlan(cutoff, own, (), first, None, "")
+    nothing = partial(CleanupPlan, cutoff, own, (), first, None)
     if older_than is None and own is None:
-        return msgspec.structs.replace(nothing, reason=f"{EXPIRED_LOG_CLEANUP} is false: the table keeps its log.")
+        return nothing(f"{EXPIRED_LOG_CLEANUP} is false: the table keeps its log.")
     base = _cut_off_checkpoint(store, listing, cutoff)
     if base is None:
-        reason = "No readable checkpoint is old enough for the log to begin with."
-        return msgspec.structs.replace(nothing, reason=reason)
+        return nothing("No readable checkpoint is old enough for the log to begin with.")
     protected = _protected_before(state)
     if base.version < protected:
-        reason = (
+        return nothing(
             f"Versions before {protected} are protected ({CHECKPOINT_PROTECTION}): they go all at once or not at all, "
             f"and the newest checkpoint that is old enough is that of version {base.version}."
         )
-        return msgspec.structs.replace(nothing, reason=reason)
     gone = [path for path in (*paths, *_staged(store)) if _goes(path, base.version)]
     ordered = sorted(gone, key=lambda path: (_ORDER.index(path.kind), path.version, path.name))
     sidecars, reason = _sidecars(store, listing, base.version, now)
