@@ -6,6 +6,7 @@ from typing import Final
 
 __all__ = ["JUDGED"]
 
+_SAME_NUMBERS: Final = "whole numbers are 64 bits wide without being asked to, and none are of any type"
 _UNSAID: Final = "parse_partition_value says what is wrong, and drops these words"
 
 JUDGED: Final[dict[tuple[str, ...], str]] = {
@@ -59,6 +60,50 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
     ("protocol.partition_values.x__parse", 'raise ValueError(f"{kind.name} cannot partition a table")'): _UNSAID,
     ("protocol.partition_values.x__timestamp", 'raise ValueError("not a timestamp")'): _UNSAID,
     ("protocol.partition_values.x__timestamp", 'raise ValueError("not a zone")'): _UNSAID,
+    (
+        "maintenance.unused_files.x__add_tombstones",
+        "times = np.zeros(len(chunk), np.int64) if stated is None else numbers(stated.cast(pa.int64()))[0]",
+        "times = np.zeros(len(chunk), None) if stated is None else numbers(stated.cast(pa.int64()))[0]",
+    ): _SAME_NUMBERS,
+    (
+        "maintenance.unused_files.x__add_tombstones",
+        "times = np.zeros(len(chunk), np.int64) if stated is None else numbers(stated.cast(pa.int64()))[0]",
+        "times = np.zeros(len(chunk), ) if stated is None else numbers(stated.cast(pa.int64()))[0]",
+    ): _SAME_NUMBERS,
+    (
+        "maintenance.unused_files.x__in_range",
+        "return min(max(time, UNNAMED + 1), FOREVER - 1)",
+        "return min(max(time, UNNAMED + 2), FOREVER - 1)",
+    ): "the history, which counts as well, has a removal of a time before 1970 as one of 1970",
+    (
+        "maintenance.unused_files.x__latest",
+        "if (times == times[:1]).all():",
+    ): "the way for times that differ gives the same for times that do not; it takes longer",
+    (
+        "maintenance.unused_files.x_needed_files",
+        "needed.add_columns(life.take(removed, _COLUMNS), life.deletion_times[removed])",
+        "needed.add_columns(life.take(removed, ), life.deletion_times[removed])",
+    ): "more columns are taken than are used",
+    (
+        "maintenance.unused_files.x_needed_files",
+        "needed.add(strings([path for path, _ in files]), np.array([written for _, written in files], np.int64))",
+    ): _SAME_NUMBERS,
+    (
+        "maintenance.unused_files.xǁNeededFilesǁadd_lines",
+        "times = np.full(len(found), FOREVER) if until is None else np.array(until, np.int64)",
+    ): _SAME_NUMBERS,
+    (
+        "maintenance.unused_files.xǁNeededFilesǁadd_vectors",
+        "self.add(strings([place for place, _ in named]), np.array([time for _, time in named], np.int64))",
+    ): _SAME_NUMBERS,
+    (
+        "maintenance.unused_files.x_one_column",
+        "return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()",
+    ): "chunks put together are the one chunk, as a copy",
+    (
+        "maintenance.unused_files.xǁNeededFilesǁuntil",
+        "return np.maximum(found, _latest(self._names, _names(keys))) if self._names else found",
+    ): "where no name counts, the latest of all names is before every time",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

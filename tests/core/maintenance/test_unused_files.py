@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import explorer
+from explorer.core.log.log_path import commit_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.log.replay import read_commits
 from explorer.core.log.writing.writer_state import carry_actions
@@ -181,3 +183,23 @@ def test_a_table_inside_another_inside_the_root_is_the_outer_one_s() -> None:
         "x",
     ]
     assert other_tables(strings(keys)) == ("t", "t/u", "v")
+
+
+def test_a_checkpoint_whose_removals_have_a_path_alone() -> None:
+    """A removal without a time was long ago, and one without a vector names none."""
+    store = new_store()
+    key = f"_delta_log/{1:020d}.checkpoint.parquet"
+    write(store, {0: (MASKED, METADATA, add("a"), add("b")), 1: (remove("a"),)})
+    write_checkpoint(store, 1, [MASKED, METADATA, add("b"), remove("a")], "classic")
+    whole = pq.read_table(pa.BufferReader(store.read(key)))
+    removals = whole.column("remove").combine_chunks()
+    paths = pa.StructArray.from_arrays([removals.field("path")], names=["path"], mask=removals.is_null())
+    sink = pa.BufferOutputStream()
+    pq.write_table(whole.set_column(whole.schema.get_field_index("remove"), "remove", paths), sink)
+    store.put(key, sink.getvalue().to_pybytes())
+    write(store, {2: (add("c"),)})
+    store.delete(commit_name(0))
+    store.delete(commit_name(1))
+    life = explorer.Table(store).history_record().lifetimes
+    needed = needed_files(carry_actions(store, list_log(store).segment()), life, [])
+    assert _until(needed, "a", "b", "c", "x") == [0, FOREVER, FOREVER, UNNAMED]
