@@ -7,6 +7,7 @@ from typing import Final
 __all__ = ["JUDGED"]
 
 _SAME_NUMBERS: Final = "whole numbers are 64 bits wide without being asked to, and none are of any type"
+_ORDER: Final = "bytes of UTF-8 are in the order of their characters, and no two paths are the same"
 _UNSAID: Final = "parse_partition_value says what is wrong, and drops these words"
 
 JUDGED: Final[dict[tuple[str, ...], str]] = {
@@ -104,6 +105,40 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "maintenance.unused_files.xǁNeededFilesǁuntil",
         "return np.maximum(found, _latest(self._names, _names(keys))) if self._names else found",
     ): "where no name counts, the latest of all names is before every time",
+    (
+        "log.last_checkpoint.x_digests",
+        "first, second = (hashlib.md5(form.encode(), usedforsecurity=False).hexdigest() for form in forms)",
+    ): "it says what the digest is for, which only some builds of OpenSSL look at",
+    (
+        "log.last_checkpoint.x_digests",
+        'pairs = list(_pairs({key: item for key, item in value.items() if key != "checksum"}, ""))',
+        'pairs = list(_pairs({key: item for key, item in value.items() if key != "checksum"}, None))',
+    ): "the path before the first is only asked whether it is empty",
+    ("log.last_checkpoint.x_digests", "by_path = sorted(pairs, key=lambda pair: pair[0].encode())"): _ORDER,
+    (
+        "log.last_checkpoint.x_canonical_form",
+        'return ",".join(f"{path}={leaf}" for path, leaf in sorted(_pairs(value, ""), key=lambda pair: pair[0].encode()))',
+        'return ",".join(f"{path}={leaf}" for path, leaf in sorted(_pairs(value, ""), key=None))',
+    ): _ORDER,
+    (
+        "log.last_checkpoint.x_canonical_form",
+        'return ",".join(f"{path}={leaf}" for path, leaf in sorted(_pairs(value, ""), key=lambda pair: pair[0].encode()))',
+        'return ",".join(f"{path}={leaf}" for path, leaf in sorted(_pairs(value, ""), ))',
+    ): _ORDER,
+    (
+        "log.last_checkpoint.x__quoted",
+        'return f\'"{quote(text, safe="-._~")}"\'',
+    ): "the letter X needs no escape",
+    (
+        "protocol.file_paths.x__strip_authority",
+        'return rest[slash:] if slash >= 0 else "/"',
+        'return rest[slash:] if slash > 0 else "/"',
+    ): "it was looked for from the third character on",
+    (
+        "protocol.file_paths.x__strip_authority",
+        'return rest[slash:] if slash >= 0 else "/"',
+        'return rest[slash:] if slash >= 1 else "/"',
+    ): "it was looked for from the third character on",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

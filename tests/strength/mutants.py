@@ -74,8 +74,8 @@ PARTS: Final[dict[str, Part]] = {
         ("log/log_path", "log/last_checkpoint", "log/log_segment", "protocol/file_paths"),
         (
             *("tests/core/log/test_log_path.py", "tests/core/log/test_last_checkpoint.py"),
-            *("tests/core/log/test_log_segment.py", "tests/conformance/test_commits.py"),
-            *("tests/conformance/test_reconciliation.py", "tests/core/versions/test_delta_log.py"),
+            *("tests/core/log/test_log_segment.py", "tests/core/log/test_names_and_gaps.py"),
+            *("tests/conformance/test_commits.py", "tests/core/versions/test_delta_log.py"),
         ),
     ),
     "commits": Part(
