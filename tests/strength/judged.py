@@ -110,20 +110,14 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "first, second = (hashlib.md5(form.encode(), usedforsecurity=False).hexdigest() for form in forms)",
     ): "it says what the digest is for, which only some builds of OpenSSL look at",
     (
-        "log.last_checkpoint.x_digests",
-        'pairs = list(_pairs({key: item for key, item in value.items() if key != "checksum"}, ""))',
-        'pairs = list(_pairs({key: item for key, item in value.items() if key != "checksum"}, None))',
-    ): "the path before the first is only asked whether it is empty",
-    ("log.last_checkpoint.x_digests", "by_path = sorted(pairs, key=lambda pair: pair[0].encode())"): _ORDER,
-    (
-        "log.last_checkpoint.x_canonical_form",
-        'return ",".join(f"{path}={leaf}" for path, leaf in sorted(_pairs(value, ""), key=lambda pair: pair[0].encode()))',
-        'return ",".join(f"{path}={leaf}" for path, leaf in sorted(_pairs(value, ""), key=None))',
+        "log.last_checkpoint.x__texts",
+        'return [f"{path}={leaf}" for path, leaf in sorted(_pairs(value, ""), key=lambda pair: pair[0].encode())]',
+        'return [f"{path}={leaf}" for path, leaf in sorted(_pairs(value, ""), key=None)]',
     ): _ORDER,
     (
-        "log.last_checkpoint.x_canonical_form",
-        'return ",".join(f"{path}={leaf}" for path, leaf in sorted(_pairs(value, ""), key=lambda pair: pair[0].encode()))',
-        'return ",".join(f"{path}={leaf}" for path, leaf in sorted(_pairs(value, ""), ))',
+        "log.last_checkpoint.x__texts",
+        'return [f"{path}={leaf}" for path, leaf in sorted(_pairs(value, ""), key=lambda pair: pair[0].encode())]',
+        'return [f"{path}={leaf}" for path, leaf in sorted(_pairs(value, ""), )]',
     ): _ORDER,
     (
         "log.last_checkpoint.x__quoted",

@@ -60,17 +60,19 @@ def encode_last_checkpoint(hint: LastCheckpoint, v2_checkpoint: JsonObject | Non
 
 def digests(value: JsonObject) -> tuple[str, str]:
     """MD5 of the canonical form, pairs sorted by path, and the variant sorted by whole ``path=value`` strings."""
-    pairs = list(_pairs({key: item for key, item in value.items() if key != "checksum"}, ""))
-    by_path = sorted(pairs, key=lambda pair: pair[0].encode())
-    by_text = sorted(f"{path}={leaf}" for path, leaf in pairs)
-    forms = ",".join(f"{path}={leaf}" for path, leaf in by_path), ",".join(by_text)
+    by_path = _texts({key: item for key, item in value.items() if key != "checksum"})
+    forms = ",".join(by_path), ",".join(sorted(by_path))
     first, second = (hashlib.md5(form.encode(), usedforsecurity=False).hexdigest() for form in forms)
     return first, second
 
 
 def canonical_form(value: JsonValue) -> str:
     """The canonical text of a JSON value, pairs sorted by the bytes of their path (LASTCKPT-008)."""
-    return ",".join(f"{path}={leaf}" for path, leaf in sorted(_pairs(value, ""), key=lambda pair: pair[0].encode()))
+    return ",".join(_texts(value))
+
+
+def _texts(value: JsonValue) -> list[str]:
+    return [f"{path}={leaf}" for path, leaf in sorted(_pairs(value, ""), key=lambda pair: pair[0].encode())]
 
 
 class _Number(str):
