@@ -83,6 +83,8 @@ PARTS: Final[dict[str, Part]] = {
         (
             *("tests/conformance/test_commits.py", "tests/conformance/test_protocol_and_metadata.py"),
             *("tests/core/log/test_small_actions.py", "tests/core/log/test_bad_input.py"),
+            *("tests/core/log/test_decoded_commits.py", "tests/core/log/test_line_breaks.py"),
+            *("tests/core/log/test_commit_parts.py", "tests/core/log/test_states_alike.py"),
             *("tests/core/log/test_checksum_writer.py", "tests/core/log/test_verify.py"),
         ),
     ),

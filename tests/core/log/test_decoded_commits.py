@@ -1,0 +1,125 @@
+"""What a commit file says action by action, and what is said of a line that is no action: where it is and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from explorer.core.errors import MalformedAction
+from explorer.core.log.commit import Commit, SmallActions, decode_commit, decode_small_actions, parse_commit_info
+from tests.support.at_least_one import at_least_one
+
+DATA = b"""{"commitInfo":null}
+{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}
+
+{"protocol":{"minReaderVersion":1,"minWriterVersion":4}}
+{"metaData":{"id":"a","format":{"provider":"parquet"},"schemaString":"{}","partitionColumns":[],"configuration":{}}}
+{"metaData":{"id":"b","format":{"provider":"parquet"},"schemaString":"{}","partitionColumns":[],"configuration":{}}}
+{"txn":{"appId":"x","version":3}}
+{"txn":null}
+{"add":{"path":"f","partitionValues":{},"size":5,"modificationTime":1,"dataChange":true}}
+{"domainMetadata":{"domain":"d","configuration":"c","removed":false}}
+{"domainMetadata":{"domain":"e","configuration":"","removed":true}}
+{"cdc":{"path":"c1","partitionValues":{},"size":7,"dataChange":false}}
+{"cdc":{"path":"c2","partitionValues":{},"size":-1,"dataChange":false}}
+{"cdc":{"path":"c3","partitionValues":{},"size":"big","dataChange":false}}
+{"cdc":{"path":"c4","partitionValues":{},"size":1125899906842624,"dataChange":false}}
+{"cdc":{"path":"c5","partitionValues":{},"size":1125899906842623,"dataChange":false}}
+{"cdc":{"path":"c6","partitionValues":{},"size":0,"dataChange":false}}
+{"commitInfo":{"operation":"WRITE","timestamp":4}}
+{"commitInfo":{"operation":"LATER"}}
+"""
+
+
+def _decoded() -> list[SmallActions]:
+    return [decode_commit(DATA, 6, "6.json"), decode_small_actions(DATA, 6, "6.json")]
+
+
+def test_a_commit_tells_its_actions_the_last_of_two_that_there_must_be_one_of() -> None:
+    for found in at_least_one(_decoded()):
+        protocol, metadata, info = found.protocol(), found.metadata(), found.commit_info()
+        assert protocol is not None
+        assert metadata is not None
+        assert info is not None
+        assert (protocol.min_writer_version, metadata.id) == (4, "b")
+        assert [(txn.app_id, txn.version) for txn in found.transactions()] == [("x", 3)]
+        assert [(domain.domain, domain.removed) for domain in found.domains()] == [("d", False), ("e", True)]
+        assert (info.operation, info.timestamp) == ("WRITE", 4)
+        assert (found.version, found.path) == (6, "6.json")
+
+
+def test_sizes_of_change_files_that_nobody_can_have_are_not_known() -> None:
+    for found in at_least_one(_decoded()):
+        assert found.change_sizes() == [7, None, None, None, (1 << 50) - 1, 0]
+
+
+def test_a_commit_without_actions_tells_none() -> None:
+    for data in at_least_one((b"", b"\n", b"{}\n", b'{"commitInfo":null}\n{"protocol":null}\n{"metaData":null}\n')):
+        for decode in at_least_one((decode_commit, decode_small_actions)):
+            found = decode(data, 0, "0.json")
+            assert (found.protocol(), found.metadata(), found.commit_info()) == (None, None, None)
+            assert (found.transactions(), found.domains(), found.change_sizes(), found.change_files()) == (
+                [],
+                [],
+                [],
+                [],
+            )
+
+
+READS: dict[str, Callable[[SmallActions], Any]] = {
+    "protocol": SmallActions.protocol,
+    "metaData": SmallActions.metadata,
+    "txn": SmallActions.transactions,
+    "domainMetadata": SmallActions.domains,
+    "cdc": SmallActions.change_files,
+}
+
+
+@pytest.mark.parametrize("name", [*READS])
+def test_a_broken_action_is_told_with_its_line_and_its_kind(name: str) -> None:
+    data = (
+        b'{"add":{"path":"a"}}\n\n{"%s":{"appId":5,"path":5,"minReaderVersion":"x","id":5,"domain":5}}\n'
+        % name.encode()
+    )
+    for decode in at_least_one((decode_commit, decode_small_actions)):
+        with pytest.raises(MalformedAction) as error:
+            READS[name](decode(data, 8, "8.json"))
+        found = error.value
+        assert (found.version, found.path, found.line) == (8, "8.json", 3)
+        assert found.message.startswith(f"Line 3 of 8.json (version 8) is not a valid action: {name}: ")
+        assert found.message.endswith(
+            ". Versions before 8 can still be read. Restore the file from a backup to read later ones."
+        )
+
+
+@pytest.mark.parametrize("inner", [b'"\\ud800 alone"', b"-", b"01", b"[" * 5_000 + b"]" * 5_000])
+def test_bad_text_inside_of_provenance_is_found_with_its_line(inner: bytes) -> None:
+    data = b'{"txn":{"appId":"x","version":1}}\n{"commitInfo":{"more":' + inner + b"}}\n"
+    for decode in at_least_one((decode_commit, decode_small_actions)):
+        with pytest.raises(MalformedAction) as error:
+            decode(data, 2, "2.json").commit_info()
+        assert (error.value.line, error.value.version, error.value.path) == (2, 2, "2.json")
+
+
+def test_members_of_provenance_of_another_type_are_kept_as_they_are() -> None:
+    found = parse_commit_info(b'{"operation":7,"userName":"ana","isBlindAppend":"yes","timestamp":1.5,"more":[1]}')
+    assert (found.operation, found.user_name, found.is_blind_append, found.timestamp) == (None, "ana", None, None)
+    assert {name: str(value) for name, value in found.unknown.items()} == {
+        "operation": "7",
+        "isBlindAppend": "yes",
+        "timestamp": "1.5",
+        "more": "[1]",
+    }
+    assert parse_commit_info(b"[1,2]").unknown == {"commitInfo": [1, 2]}
+    assert parse_commit_info(b'"text"').unknown == {"commitInfo": "text"}
+
+
+def test_a_line_that_adds_and_removes_is_refused_with_its_number() -> None:
+    data = b'{}\n\n{"add":{"path":"a"},"remove":{"path":"b"}}\n'
+    commit = decode_commit(data, 3, "3.json")
+    assert isinstance(commit, Commit)
+    error = commit.two_actions(1)
+    assert (error.line, error.version, error.path) == (3, 3, "3.json")
+    assert "it holds both an add and a remove" in error.message
