@@ -103,7 +103,8 @@ PARTS: Final[dict[str, Part]] = {
         ("versions/retention/expiry", "versions/retention/version_states", "versions/retention/horizon"),
         (
             *("tests/core/versions/test_retention.py", "tests/core/versions/test_version_states.py"),
-            *("tests/core/versions/test_horizon.py", "tests/core/versions/test_states_of_old_versions.py"),
+            *("tests/core/versions/test_horizon.py", "tests/core/versions/test_horizon_facts.py"),
+            "tests/core/versions/test_states_of_old_versions.py",
         ),
     ),
     "skipping": Part(
