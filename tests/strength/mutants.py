@@ -152,7 +152,7 @@ also_copy = {copied}
 pytest_add_cli_args = ["-p", "no:randomly", "-p", "no:cacheprovider", "--timeout=300"]
 pytest_add_cli_args_test_selection = {tests}
 process_isolation = "forkserver"
-timeout_constant = 20
+timeout_constant = 4
 """
 """mutmut waits 15 times the constant, in seconds: a busy machine must not take slow for noticed."""
 
