@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import msgspec
 import numpy as np
@@ -297,9 +297,19 @@ class CheckpointPart:
 
     def _made(self, index: int, keep: Mask | None, names: Sequence[str]) -> list[pa.Array]:
         """Columns of some rows of a row group, made of members of their actions."""
-        values = self._values(index, keep, members_of(names, self._members), alone=len(self._groups) == 1)
+        alone = len(self._groups) == 1
+        read = partial(self._values, index, keep, members_of(names, self._members), alone=alone)
+        counted: Callable[[], pa.Array] = partial(self._counts, index, keep)
+        apart = "num_records" in names and "stats" not in names and "stats_parsed.numRecords" not in self._members
+        if alone and apart:
+            # The counts are in texts, which are most of a checkpoint: they are read beside the others.
+            actions: list[Callable[[], Any]] = [read, counted]
+            values, counts = in_parallel(_called, actions)
+            counted = partial(_itself, counts)
+        else:
+            values = read()
         length = self._length(index, keep)
-        return [column_of(name, length, values, partial(self._counts, index, keep)) for name in names]
+        return [column_of(name, length, values, counted) for name in names]
 
     def _statistics(self, index: int, keep: Mask | None, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
         """Parse the members of ``stats_parsed``, and ``stats`` where it is all there is or where the struct is null."""
@@ -363,6 +373,14 @@ def read_rows(file: pa.NativeFile, names: Sequence[str]) -> dict[str, list[JsonV
         pa.ArrowException, OSError, ValueError: The file cannot be read.
     """
     return RowGroups(file).present(names)
+
+
+def _called(action: Callable[[], Any]) -> Any:
+    return action()
+
+
+def _itself(value: _T) -> _T:
+    return value
 
 
 def _filtered(column: pa.Array, keep: Mask) -> pa.Array:
