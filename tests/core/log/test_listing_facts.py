@@ -1,0 +1,198 @@
+"""Each name of the log with all that is known of its file, and the listing that is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import pytest
+
+from explorer.core.errors import MalformedAction, TableNotFound, VersionGap
+from explorer.core.log.last_checkpoint import LastCheckpoint, encode_last_checkpoint, parse_last_checkpoint
+from explorer.core.log.log_path import LogFileKind, LogPath, commit_name, parse_log_name
+from explorer.core.log.log_segment import LogListing, arrange_log, list_log, list_newer
+from explorer.core.protocol.file_paths import canonical_key, decode_path, needs_decoding
+from explorer.core.protocol.log_store import LogStore
+from tests.support.at_least_one import at_least_one
+from tests.support.small_logs import new_store
+
+UUID = "0123abcd-0123-4567-89ab-0123456789ab"
+KINDS: dict[str, tuple[LogFileKind, int, dict[str, Any]]] = {
+    f"{7:020d}.json": (LogFileKind.COMMIT, 7, {}),
+    "7.json": (LogFileKind.COMMIT, 7, {}),
+    f"{7:021d}.json": (LogFileKind.COMMIT, 7, {}),
+    f"{7:020d}.checkpoint.parquet": (LogFileKind.CLASSIC_CHECKPOINT, 7, {}),
+    f"{7:020d}.checkpoint.0000000002.0000000003.parquet": (
+        LogFileKind.MULTI_PART_CHECKPOINT,
+        7,
+        {"part": 2, "parts": 3},
+    ),
+    f"{7:020d}.checkpoint.0000000003.0000000003.parquet": (
+        LogFileKind.MULTI_PART_CHECKPOINT,
+        7,
+        {"part": 3, "parts": 3},
+    ),
+    f"{7:020d}.checkpoint.{UUID}.parquet": (LogFileKind.UUID_CHECKPOINT, 7, {"uuid": UUID}),
+    f"{7:020d}.checkpoint.{UUID}.json": (LogFileKind.UUID_CHECKPOINT, 7, {"uuid": UUID}),
+    f"{7:020d}.{9:020d}.compacted.json": (LogFileKind.COMPACTION, 7, {"last_version": 9}),
+    f"{7:020d}.crc": (LogFileKind.CHECKSUM, 7, {}),
+    f"{7:020d}.{UUID}.json": (LogFileKind.STAGED_COMMIT, 7, {"uuid": UUID}),
+}
+NO_NAMES = (
+    *("", "_last_checkpoint", "a.json", f"{7:020d}.jsonx", f"x{7:019d}.json", f"{7:020d}.checkpoint"),
+    *(f"{7:020d}.{7:020d}.compacted.json", f"{9:020d}.{7:020d}.compacted.json", f"{7:020d}.checkpoint.x.parquet"),
+    *(f"{7:020d}.checkpoint.0000000000.0000000003.parquet", f"{7:020d}.checkpoint.0000000004.0000000003.parquet"),
+    "\u0661" * 20 + ".json",
+)
+
+
+@pytest.mark.parametrize("name", [*KINDS])
+def test_a_name_of_the_log_keeps_all_that_is_known_of_its_file(name: str) -> None:
+    kind, version, more = KINDS[name]
+    assert parse_log_name(name, 5, 6, 8) == LogPath(name, kind, version, size=5, modified=6, etag=8, **more)
+    assert parse_log_name(name) == LogPath(name, kind, version, **more)
+
+
+@pytest.mark.parametrize("name", NO_NAMES)
+def test_what_is_no_name_of_the_log_is_none(name: str) -> None:
+    assert parse_log_name(name, 5, 6, 8) is None
+
+
+def _path(name: str, **more: int) -> LogPath:
+    found = parse_log_name(name, **more)
+    assert found is not None
+    return found
+
+
+def test_files_are_told_apart_by_what_they_are() -> None:
+    names = [f"{2:020d}.json", f"{2:020d}.crc", f"{1:020d}.{UUID}.json", f"{1:020d}.json"]
+    names += [f"{1:020d}.{2:020d}.compacted.json", f"{2:020d}.checkpoint.parquet"]
+    found = arrange_log([_path(name) for name in names])
+    assert found.commits == {1: _path(names[3]), 2: _path(names[0])}
+    assert [*found.commits] == [1, 2]
+    assert found.checksums == {2: _path(names[1])}
+    assert found.compactions == (_path(names[4]),)
+    assert [(each.version, each.parts) for each in found.checkpoints] == [(2, (_path(names[5]),))]
+    assert found.is_whole
+
+
+def _store(names: Iterable[str]) -> LogStore:
+    store = new_store()
+    for name in names:
+        store.put_if_absent(f"_delta_log/{name}", b"{}")
+    return store
+
+
+def _names(*commits: int) -> list[str]:
+    return [f"{version:020d}.json" for version in commits]
+
+
+def test_what_is_newer_goes_behind_what_is_known() -> None:
+    store = _store(
+        [*_names(0, 1, 2), f"{0:020d}.{1:020d}.compacted.json", f"{1:020d}.crc", f"{1:020d}.checkpoint.parquet"]
+    )
+    known = list_log(store)
+    more = [*_names(3), f"{2:020d}.{3:020d}.compacted.json", f"{3:020d}.crc", f"{3:020d}.checkpoint.parquet"]
+    for name in more:
+        store.put_if_absent(f"_delta_log/{name}", b"{}")
+    newer = list_newer(store, known)
+    assert newer is not None
+    assert newer == msgspec.structs.replace(list_log(store), is_whole=False)
+    assert (len(newer.commits), len(newer.compactions), len(newer.checksums), len(newer.checkpoints)) == (4, 2, 2, 2)
+    store.delete(commit_name(2))
+    store.put_if_absent(commit_name(2), b"{} ")
+    assert list_newer(store, known) is None
+    assert list_newer(store, LogListing({}, known.checkpoints)) is None
+
+
+def test_a_hint_says_where_a_listing_may_begin() -> None:
+    store = _store([*_names(0, 1, 2, 3), f"{2:020d}.checkpoint.parquet"])
+    whole = list_log(store)
+    assert ([*whole.commits], whole.is_whole) == ([0, 1, 2, 3], True)
+    store.put("_delta_log/_last_checkpoint", encode_last_checkpoint(LastCheckpoint(2, 5)))
+    hinted = list_log(store, use_hint=True)
+    assert ([*hinted.commits], hinted.is_whole) == ([2, 3], False)
+    assert list_log(store) == whole
+    for hint in at_least_one((b"no hint", encode_last_checkpoint(LastCheckpoint(3, 5)))):
+        store.put("_delta_log/_last_checkpoint", hint)
+        assert list_log(store, use_hint=True) == whole
+
+
+def test_a_checkpoint_of_the_first_version_is_a_beginning_too() -> None:
+    store = _store([*_names(0), f"{0:020d}.checkpoint.parquet"])
+    store.put("_delta_log/_last_checkpoint", encode_last_checkpoint(LastCheckpoint(0, 5)))
+    assert parse_last_checkpoint(store.read("_delta_log/_last_checkpoint")) == LastCheckpoint(0, 5)
+    assert list_log(store, use_hint=True).is_whole is False
+
+
+def test_a_folder_without_a_log_is_no_table() -> None:
+    store = _store([])
+    with pytest.raises(TableNotFound, match="holds no commit and no complete checkpoint") as error:
+        list_log(store)
+    assert error.value.location == store.root
+    assert store.root in error.value.message
+
+
+def _compacted(*commits: int, ranges: Iterable[tuple[int, int]]) -> LogListing:
+    names = [f"{first:020d}.{last:020d}.compacted.json" for first, last in ranges]
+    return list_log(_store([*_names(*commits), *names]))
+
+
+def test_the_longest_compaction_that_fits_stands_in_for_commits_that_are_gone() -> None:
+    listing = _compacted(0, 1, 4, 5, ranges=[(1, 2), (2, 3), (1, 3), (0, 3), (2, 4), (3, 9)])
+    found = listing.segment(5)
+    names = [path.name for path in found.commits]
+    assert names == [f"{0:020d}.{3:020d}.compacted.json", *_names(4, 5)]
+    alone = _compacted(0, 1, 3, ranges=[(2, 3)])
+    assert [path.name for path in alone.segment(3).commits] == [*_names(0, 1), f"{2:020d}.{3:020d}.compacted.json"]
+    with pytest.raises(VersionGap):
+        alone.segment(2)
+
+
+def test_commits_alone_are_chosen_where_no_checkpoint_is_to_be_used() -> None:
+    listing = list_log(_store([*_names(0, 1, 2), f"{1:020d}.checkpoint.parquet"]))
+    assert [path.name for path in listing.segment(2).commits] == _names(2)
+    alone = listing.segment(2, use_checkpoints=False)
+    assert (alone.checkpoint, [path.name for path in alone.commits]) == (None, _names(0, 1, 2))
+
+
+def test_a_log_of_which_nothing_can_be_rebuilt_says_what_its_newest_version_lacks() -> None:
+    listing = list_log(_store(_names(2, 3)))
+    with pytest.raises(VersionGap) as error:
+        listing.earliest()
+    assert (error.value.version, error.value.missing) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("commits", "checkpoints", "recorded", "earliest"),
+    [([0, 1, 2], [], 0, 0), ([2, 3], [1], 2, 1), ([2, 3], [2], 2, 2), ([0, 2, 3], [0, 1, 2], 2, 1), ([], [4], 5, 4)],
+)
+def test_the_record_begins_after_the_last_gap(
+    commits: list[int], checkpoints: list[int], recorded: int, earliest: int
+) -> None:
+    listing = list_log(_store([*_names(*commits), *(f"{version:020d}.checkpoint.parquet" for version in checkpoints)]))
+    assert (listing.first_recorded(), listing.earliest()) == (recorded, earliest)
+
+
+@pytest.mark.parametrize(
+    ("path", "decodes"), [("a", False), ("a%20", True), ("s3:b", True), ("/a", True), ("a/b", False)]
+)
+def test_paths_that_may_be_spelt_in_another_way(path: str, decodes: bool) -> None:
+    assert needs_decoding(path) is decodes
+
+
+def test_two_spellings_of_one_file_have_one_key() -> None:
+    for one, other in at_least_one(
+        (("a%20b", "a b"), ("FILE:/a", "/a"), ("file:///a%25", "/a%25"), ("S3://b/x", "s3://b/x"), ("/a%20b", "/a b"))
+    ):
+        assert canonical_key(one) == canonical_key(other)
+    assert canonical_key("a+b") == "a+b"
+
+
+@pytest.mark.parametrize("path", ["mailto:me", "file:a", "file:%FF", "file:/%FF"])
+def test_a_path_that_names_no_file_is_told(path: str) -> None:
+    with pytest.raises(MalformedAction) as error:
+        decode_path(path)
+    assert error.value.path == path
+    assert repr(path) in error.value.message
