@@ -1,7 +1,7 @@
 """Columns that grow by batches, and become one at the end.
 
-Invariants: a column that is the same in all rows takes no memory; batches are put together by the dozen, because many
-small arrays that stay scatter what is free between them.
+Invariants: a column that is the same in all rows takes no memory; batches are put together eight at a time, because
+many small arrays that stay scatter what is free between them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Arrays", "Batches", "Texts", "chosen", "constant", "encoded", "thin"
 Arrays: TypeAlias = dict[str, npt.NDArray[np.generic]]
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
-_DOZEN: Final = 8
+_TOGETHER: Final = 8
 _MUCH: Final = 1 << 23  # bytes of text from which on it is worth the time to keep each once
 
 
@@ -43,7 +43,7 @@ class Batches:
     def append(self, batch: Arrays) -> None:
         """Take the next batch."""
         self._small.append(batch)
-        if len(self._small) == _DOZEN:
+        if len(self._small) == _TOGETHER:
             self._large.append(_joined(self._small))
             self._small = []
 
@@ -55,34 +55,44 @@ class Batches:
 
 
 class Texts:
-    """Batches of one column of texts; of much text, each distinct one is there once."""
+    """Batches of one column of texts; of much text, each distinct one is there once, or nearly so."""
 
     def __init__(self, batches: Sequence[pa.LargeBinaryArray | pa.DictionaryArray] = ()) -> None:
-        self._batches = list(batches)
+        # Eight of a level become one of the next, so that no text is looked at more often than there are levels.
+        self._levels = [list(batches)]
         self._size = sum(batch.nbytes for batch in batches)
 
     def copy(self) -> Texts:
         """The same batches, to go on with apart."""
         found = copy(self)
-        found._batches = list(self._batches)
+        found._levels = [list(level) for level in self._levels]
         return found
 
     def append(self, batch: pa.LargeBinaryArray) -> None:
         """Take the next batch."""
         self._size += batch.nbytes
-        self._batches.append(batch if self._size < _MUCH else encoded(batch))
-        if len(self._batches) == _DOZEN:
-            self._batches = [self.joined()]
+        whole = batch if self._size < _MUCH else encoded(batch)
+        for level in self._levels:
+            level.append(whole)
+            if len(level) < _TOGETHER:
+                return
+            whole = _together(level)
+            level.clear()
+        self._levels.append([whole])
 
     def joined(self) -> pa.LargeBinaryArray | pa.DictionaryArray:
         """All batches as one."""
-        if all(pa.types.is_large_binary(batch.type) for batch in self._batches):
-            return one_array(self._batches, pa.large_binary())
-        if len(self._batches) == 1:
-            return self._batches[0]
-        chunks = pa.chunked_array([encoded(batch) for batch in self._batches]).unify_dictionaries().chunks
-        indices = one_array([chunk.indices for chunk in chunks], pa.int32())
-        return pa.DictionaryArray.from_arrays(indices, chunks[-1].dictionary)
+        return _together([batch for level in reversed(self._levels) for batch in level])
+
+
+def _together(batches: Sequence[pa.LargeBinaryArray | pa.DictionaryArray]) -> pa.LargeBinaryArray | pa.DictionaryArray:
+    if all(pa.types.is_large_binary(batch.type) for batch in batches):
+        return one_array(batches, pa.large_binary())
+    if len(batches) == 1:
+        return batches[0]
+    chunks = pa.chunked_array([encoded(batch) for batch in batches]).unify_dictionaries().chunks
+    indices = one_array([chunk.indices for chunk in chunks], pa.int32())
+    return pa.DictionaryArray.from_arrays(indices, chunks[-1].dictionary)
 
 
 def encoded(texts: pa.Array) -> pa.DictionaryArray:

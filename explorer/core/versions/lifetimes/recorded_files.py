@@ -208,9 +208,10 @@ class RecordedFiles:
 
     def _maps(self, texts: pa.LargeBinaryArray | pa.DictionaryArray) -> pa.MapArray:
         """Decode partition values, each distinct text once."""
-        used, places = np.unique(numpy_array(encoded(texts).indices), return_inverse=True)
+        coded = encoded(texts)
+        used, places = np.unique(numpy_array(coded.indices), return_inverse=True)
         maps = []
-        for text in encoded(texts).dictionary.take(int64s(used)).to_pylist():
+        for text in coded.dictionary.take(int64s(used)).to_pylist():
             try:
                 maps.append(decode_map(msgspec.Raw(text), _NO_LINE, "partitionValues") or {})
             except MalformedAction:
