@@ -79,6 +79,9 @@ def _mutants(parts: dict[str, Any]) -> Iterator[str]:
             f"| {name} | {modules} | {made} | {killed} ({100 * killed / made:.0f} %) | {judged} | {left}"
             f" | {part['at']} | {part['seconds']} |"
         )
+    missing = [f"{name} ({', '.join(part.modules)})" for name, part in PARTS.items() if name not in parts]
+    if missing:
+        yield from ("", f"Never run to the end: {'; '.join(missing)}.")
     for name, part in sorted(parts.items()):
         if part["survivors"]:
             yield from ("", f"Survivors of {name}:", "", "| Function | Before | After | Verdict |", "|---|---|---|---|")
