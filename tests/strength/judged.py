@@ -8,6 +8,8 @@ __all__ = ["JUDGED"]
 
 _SAME_NUMBERS: Final = "whole numbers are 64 bits wide without being asked to, and none are of any type"
 _ORDER: Final = "bytes of UTF-8 are in the order of their characters, and no two paths are the same"
+_NEGATIVE: Final = "below zero either way, which is all that is asked of it"
+_VACUUM: Final = "a VACUUM ends after the version that it begins with, so in version 1 or later"
 _UNSAID: Final = "parse_partition_value says what is wrong, and drops these words"
 
 JUDGED: Final[dict[tuple[str, ...], str]] = {
@@ -133,6 +135,110 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         'return rest[slash:] if slash >= 0 else "/"',
         'return rest[slash:] if slash >= 1 else "/"',
     ): "it was looked for from the third character on",
+    (
+        "versions.retention.expiry.x__superseded",
+        "keys = path_ids.astype(np.int64) * (int(files.max(initial=-1)) + 2) + files + 1",
+    ): "another number for each pair of a path and a file of vectors, and none for two",
+    (
+        "versions.retention.expiry.x__superseded",
+        "found[len(keys) - 1 - from_end] = False",
+    ): "None is False among flags",
+    (
+        "versions.retention.expiry.x__earliest",
+        'order = np.argsort(expiry[rows], kind="stable")',
+    ): "of files with one expiry either decides",
+    (
+        "versions.retention.expiry.x__earliest",
+        "levels = max(count.bit_length(), 1)",
+        "levels = max(count.bit_length(), 2)",
+    ): "a level more, which no span reaches",
+    (
+        "versions.retention.expiry.x__earliest",
+        "flat = best.reshape(-1)",
+        "flat = best.reshape(-2)",
+    ): "NumPy takes any negative number for the length that is left",
+    (
+        "versions.retention.expiry.x__earliest",
+        "power = np.frexp((stop - start).astype(np.float64))[1].astype(np.int64) - 1",
+        "power = np.frexp((stop - start).astype(None))[1].astype(np.int64) - 1",
+    ): "what NumPy chooses is the same type",
+    (
+        "versions.retention.expiry.x__earliest",
+        "first = np.full(count, -1, np.int64)",
+        "first = np.full(count, -2, np.int64)",
+    ): _NEGATIVE,
+    (
+        "versions.retention.expiry.x_log_risk",
+        "since, first = np.full(count, FOREVER), np.full(count, -1, np.int64)",
+        "since, first = np.full(count, FOREVER), np.full(count, -2, np.int64)",
+    ): _NEGATIVE,
+    (
+        "versions.retention.expiry.x__latest_by",
+        "latest = np.full(int(groups.max(initial=-1)) + 1, np.iinfo(np.int64).min)",
+    ): "places that no group has",
+    (
+        "versions.retention.expiry.x__out_of_reach",
+        'paths = life.take(rows, ["path"]).column(0)',
+        "paths = life.take(rows, ).column(0)",
+    ): "the path is the first of all columns",
+    (
+        "versions.retention.horizon.x__with_times",
+        'paths[rows] = np.maximum(paths[rows], look.modified(life.take(rows, ["path"]).column(0).combine_chunks()))',
+    ): "the path is the first of all columns",
+    (
+        "versions.retention.expiry.x_file_times",
+        "clock, times = -1, {}",
+        "clock, times = -2, {}",
+    ): "no file is of a time before 1970",
+    (
+        "versions.retention.expiry.x_log_risk",
+        "if end > start:",
+        "if end >= start:",
+    ): "a span of no version",
+    (
+        "versions.retention.expiry.x_readable_spans",
+        "rows = np.flatnonzero(chosen & (start < stop))",
+        "rows = np.flatnonzero(chosen & (start <= stop))",
+    ): "a file that lived in no readable version covers none",
+    (
+        "versions.retention.version_states.x__cut_off",
+        "if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS:",
+    ): "eighteen digits of milliseconds are millions of years: nothing is older",
+    (
+        "versions.retention.version_states.x__parameter",
+        'return "" if not parameters else str(parameters.get(name, ""))',
+    ): "neither is a number nor the status that is asked for",
+    (
+        "versions.retention.version_states.x__vacuums",
+        "case _: / pass",
+    ): "the same without saying so",
+    (
+        "versions.retention.version_states.xǁVersionRisksǁ_taken",
+        "taken[(taken < 0) & (removed < vacuum.before) & (gone_in <= vacuum.version)] = vacuum.version",
+        "taken[(taken <= 0) & (removed < vacuum.before) & (gone_in <= vacuum.version)] = vacuum.version",
+    ): _VACUUM,
+    (
+        "versions.retention.version_states.xǁVersionRisksǁ_taken",
+        "taken[(taken < 0) & (removed < vacuum.before) & (gone_in <= vacuum.version)] = vacuum.version",
+        "taken[(taken < 1) & (removed < vacuum.before) & (gone_in <= vacuum.version)] = vacuum.version",
+    ): _VACUUM,
+    (
+        "versions.retention.version_states.xǁVersionRisksǁ_taken",
+        "taken[(taken < 0) & (removed < vacuum.before) & (gone_in <= vacuum.version)] = vacuum.version",
+        "taken[(taken < 0) & (removed < vacuum.before) & (gone_in < vacuum.version)] = vacuum.version",
+    ): "the commit that records the end of a VACUUM removes no file",
+    (
+        "versions.retention.version_states.xǁVersionRisksǁgiven",
+        "gone = vacuums >= 0 if lost is None else lost.count > 0",
+    ): _VACUUM,
+    (
+        "versions.retention.version_states.xǁVersionStatesǁ_span",
+        "None if vacuum < 0 else vacuum,",
+    ): _VACUUM,
+    (
+        "versions.retention.version_states.x__before",
+        "lacking, covered = np.full(stop - start, -1, np.int64), np.zeros(stop - start, bool)",
+    ): "each place is written before it is read",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""
